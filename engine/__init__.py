@@ -1,0 +1,1 @@
+"""The loop and its rules. `decide` computes events, the log keeps them, projections fold them."""

@@ -1,0 +1,1 @@
+"""The six agents of the paper, one file each."""

@@ -1,0 +1,71 @@
+"""What a benchmark is: questions in two upstream splits, a scorer, and how a prompt asks for the answer.
+
+Rules
+    - `gold`, `solution` and `meta` are never shown to the learner.
+    - `solution` (the worked reference solution) exists for evolution questions only.
+    - `score` is a pure function of the question and the reply's text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+Split = Literal["evolution", "test"]
+TaskTypeSource = Literal["metadata", "input", "gold"]
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """One question of a benchmark (benchmarks.md section 0.1).
+
+    `task_type` is the benchmark's own label; what it was made from is the benchmark's `task_type_source`.
+    `family` names a group of phrasings, where known; the exam reports families that evolution never shows apart.
+    """
+
+    id: str
+    benchmark: str
+    split: Split
+    task_type: str
+    question: str
+    context: str = ""
+    gold: str
+    solution: str = ""
+    family: str = ""
+    meta: Mapping[str, str] = {}
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """A scorer's verdict. `answer` is what was extracted from the reply ("" if nothing); score in [0, 1]."""
+
+    answer: str
+    score: float
+    strict: bool
+
+    @property
+    def correct(self) -> bool:
+        """Return whether the score reaches one half (benchmarks.md section 0.3)."""
+        return self.score >= 0.5
+
+
+class Benchmark(Protocol):
+    """A source of questions with checkable answers."""
+
+    name: str
+    licence: str
+    task_type_source: TaskTypeSource
+    """What the questions' own `task_type` is made from: `metadata` may be used anywhere (and is printed);
+    `gold` labels only the evolution questions, from which the input-only typer is made (mage.md 5.7)."""
+    answer_format: str
+    """One sentence that tells the model how to end its answer."""
+    data_sha256: str
+    """Hash over everything that was read, or over the generator's version and seed."""
+
+    def questions(self, split: Split) -> Sequence[Question]:
+        """Return all questions of an upstream split, in upstream order."""
+        ...
+
+    def score(self, question: Question, reply: str) -> Verdict:
+        """Judge a reply by rule. Never raises: what cannot be read is a wrong answer."""
+        ...

@@ -1,0 +1,113 @@
+"""The configuration of a run: every constant of the paper with its symbol and place, and our own beside it.
+
+One struct, frozen, canonical as JSON; its hash is in the run's first event, and a resumed run with another
+is refused with the difference shown.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from mage_es.events.digests import sha256_text
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that decides what a run does. How fast it goes (workers, progress) is not in here."""
+
+    benchmark: str
+    seed: int = 42
+    iterations: int = 20
+    """Number of iterations; paper, hyperparameter table: 20 (reasoning)."""
+    pool: int = 200
+    """Questions per iteration; paper, hyperparameter table."""
+    held_out: int = 200
+    """Questions of the exam; paper, section 4.1."""
+    anchors: int = 100
+    """Questions of the guard's anchor set; at most 15 % of the evolution pool."""
+
+    execution: str = "builtin/analogist"
+    guidance: str = "builtin/reference"
+    embedder: str = "hash"
+    task_types: Literal["benchmark", "input", "gold"] = "benchmark"
+    """`benchmark`: metadata where the benchmark has it, else the input-only typer; `gold`: the paper's practice."""
+
+    mastery_increase: float = 0.6
+    """alpha, Eq. 4."""
+    mastery_decay: float = 0.1
+    """gamma, Eq. 4."""
+    mastery_threshold: float = 0.5
+    """theta, section 3.4: a skill at or above it counts as mastered."""
+    frontier_estimator: Literal["ratchet", "lower_bound"] = "ratchet"
+
+    recency_weight: str = "3/10"
+    """lambda, Eq. 3, as an exact fraction."""
+    targets: int = 3
+    """M, Eq. 3: task types that EVOLVE writes for in an iteration."""
+    failure_signal: Literal["rate", "window"] = "rate"
+    """What n_fail(t) of Eq. 3 counts."""
+    failure_memories_per_target: int = 3
+    refresh_gap: int = 5
+    """Memory refresh gap in iterations; paper, hyperparameter table."""
+    principles_per_skill: int = 12
+    """Cap on the principles active in prompts; what is stored is not capped."""
+
+    bundle: int = 3
+    """K, section 3.5: memories in a prompt."""
+    long_context: int = 500
+    """Characters of context above which the bundle is failure-heavy."""
+    strategy_floor: float = 0.0
+    """Least cosine for a type strategy; 0: measured on evolution questions and fixed in the first event."""
+    reasoning_cap: int = 2000
+    """Characters of the learner's reasoning kept in a success memory, cut at a line border."""
+    revisit_cap: int = 100
+    """Most earlier failures revisited in an iteration of 200; scaled with the pool (half of it)."""
+    revisit_self: Literal["exclude", "include"] = "exclude"
+    """Whether a revisited question may retrieve the memories of itself (the paper's practice)."""
+
+    exploration: float = 0.02
+    """Probability of a uniform arm."""
+    warmup: int = 0
+    """Pulls of each arm before Thompson sampling; the paper's is 20; 0: a quarter of the key's expected pulls."""
+
+    guard: Literal["paired", "off"] = "paired"
+    guard_drop: float = 0.03
+    """delta, Algorithm 1: drop against the previous accepted snapshot."""
+    guard_p: float = 0.04
+    catastrophic_drop: float = 0.05
+    """Catastrophic-rollback threshold, hyperparameter table: drop against the best accepted snapshot."""
+    catastrophic_p: float = 0.001
+
+    answer_temperature: float = 0.0
+    max_tokens: int = 1024
+    success_memories: bool = True
+    """Harvest correct answers as success memories."""
+    failure_memories: bool = True
+    """Author failure memories from wrong answers."""
+    principles: bool = True
+    """Extract principles in EVOLVE."""
+
+
+def canonical(config: Config) -> str:
+    """Return the configuration as JSON with sorted keys."""
+    return msgspec.json.encode(config, order="sorted").decode()
+
+
+def fingerprint(config: Config) -> str:
+    """Return the hash of the canonical form."""
+    return sha256_text(canonical(config))
+
+
+def parse(text: str) -> Config:
+    """Return the configuration that `canonical` wrote. Raises `msgspec.ValidationError`."""
+    return msgspec.json.decode(text, type=Config)
+
+
+def difference(old: Config, new: Config) -> list[tuple[str, object, object]]:
+    """Return (setting, old, new) for each setting that differs."""
+    return [
+        (name, getattr(old, name), getattr(new, name))
+        for name in Config.__struct_fields__
+        if getattr(old, name) != getattr(new, name)
+    ]

@@ -1,0 +1,1 @@
+"""Prompt templates as Markdown files, rendered with the provenance of every span."""

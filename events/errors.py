@@ -1,0 +1,75 @@
+"""Every error that the package raises on purpose, with the exit code that the command line gives it.
+
+    MageError                       1   a check failed, or anything else that we foresaw
+    |-- UsageError                  2   the request itself is wrong: unknown name, bad value, differing config
+    |-- BudgetReached               3   a stated budget is used up; the run can be resumed
+    |-- PrerequisiteError           4   something outside is missing: a dataset, a model, disk space, a provider
+    |   `-- RunLocked               4   another process is writing this run
+    `-- LogError                    5   the log cannot be used as it is
+        |-- LogDamaged              5   bytes do not match what was written: file, range, events affected
+        |-- UnknownEvent            5   a type or schema version that this release cannot read
+        |-- WriterPoisoned          5   a write or sync failed; the writer must be reopened
+        `-- SequenceConflict        5   somebody appended in between
+
+A message says what happened, shows the value, and ends with what to do.
+"""
+
+from __future__ import annotations
+
+
+class MageError(Exception):
+    """Base of every error raised on purpose. `exit_code` is what the command line exits with."""
+
+    exit_code = 1
+
+
+class UsageError(MageError):
+    """The request is wrong as stated."""
+
+    exit_code = 2
+
+
+class BudgetReached(MageError):
+    """A budget stated by the user is used up; nothing is lost and the run can be resumed."""
+
+    exit_code = 3
+
+
+class PrerequisiteError(MageError):
+    """Something outside this program is missing or refuses; the message ends with the command that mends it."""
+
+    exit_code = 4
+
+
+class RunLocked(PrerequisiteError):
+    """Another process holds the writer's lock of this run."""
+
+
+class LogError(MageError):
+    """The log cannot be used as it is."""
+
+    exit_code = 5
+
+
+class LogDamaged(LogError):
+    """Stored bytes are not what was written; names the file, the range and the events affected."""
+
+
+class UnknownEvent(LogError):
+    """An event type, or a schema version, that this release does not know."""
+
+
+class WriterPoisoned(LogError):
+    """An earlier write or sync failed, so what is on disk is unknown; reopen the log, which recovers it."""
+
+
+class SequenceConflict(LogError):
+    """The log's head is not where the caller expected it."""
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """Return ` Did you mean a, b?` for the names in `known` that resemble `name`, else the whole list."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, n=3, cutoff=0.5)
+    return f" Did you mean {', '.join(close)}?" if close else f" Known: {', '.join(sorted(known))}."

@@ -1,0 +1,1 @@
+"""Views of the log: graph, memory, slots, bandits, coverage, scores, ledger. Imports only `events`."""

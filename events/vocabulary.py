@@ -35,7 +35,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact. Subclasses name their stable tag as `class X(Event, tag="noun.verbed")`.
+    """A fact. Subclasses name their stable tag as `class X(Event, frozen=True, kw_only=True, tag="noun.verbed")`.
 
     `version` is the schema version of the payload (`sv` in the record); `subject` says what the fact is about
     and is part of the event's identity, so two facts of one type about one subject in one phase need ordinals.
@@ -52,7 +52,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 # ---------------------------------------------------------------- opening (iteration -1)
 
 
-class RunStarted(Event, tag="run.started"):
+class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     """The run's configuration and everything that fixes its behaviour; the first event of every run.
 
     `config` is canonical JSON. `strategy_floor` is the least cosine at which a type strategy is retrieved,
@@ -76,7 +76,7 @@ class RunStarted(Event, tag="run.started"):
     licence: str
 
 
-class SplitCommitted(Event, tag="split.committed"):
+class SplitCommitted(Event, frozen=True, kw_only=True, tag="split.committed"):
     """One of the three disjoint splits: its size and hashes of its question ids and normalised questions.
 
     `question_hashes` has one 16-digit hash for each normalised question, in id order, so that an auditor can
@@ -94,7 +94,7 @@ class SplitCommitted(Event, tag="split.committed"):
         return f"split/{self.split}"
 
 
-class SkillCreated(Event, tag="skill.created"):
+class SkillCreated(Event, frozen=True, kw_only=True, tag="skill.created"):
     """A capability node with the initial values of its mutable slots (which no rollback ever masks)."""
 
     skill: str
@@ -108,7 +108,7 @@ class SkillCreated(Event, tag="skill.created"):
         return f"skill/{self.skill}"
 
 
-class TaskTypeCreated(Event, tag="task_type.created"):
+class TaskTypeCreated(Event, frozen=True, kw_only=True, tag="task_type.created"):
     """A task node: the filter key of every retrieval."""
 
     task_type: str
@@ -119,7 +119,7 @@ class TaskTypeCreated(Event, tag="task_type.created"):
         return f"task_type/{self.task_type}"
 
 
-class EdgeAdded(Event, tag="edge.added"):
+class EdgeAdded(Event, frozen=True, kw_only=True, tag="edge.added"):
     """A typed edge between two nodes, by the nodes' own names (`skill/x`, `task_type/y`, ...)."""
 
     kind: str
@@ -132,7 +132,7 @@ class EdgeAdded(Event, tag="edge.added"):
         return f"edge/{self.kind}/{self.source}/{self.target}"
 
 
-class EdgeRefused(Event, tag="edge.refused"):
+class EdgeRefused(Event, frozen=True, kw_only=True, tag="edge.refused"):
     """An edge that was proposed and not added, with the reason (it would close a cycle, a node is unknown)."""
 
     kind: str
@@ -148,7 +148,7 @@ class EdgeRefused(Event, tag="edge.refused"):
 # ---------------------------------------------------------------- plan
 
 
-class IterationPlanned(Event, tag="iteration.planned"):
+class IterationPlanned(Event, frozen=True, kw_only=True, tag="iteration.planned"):
     """The Navigator's plan: the learnable frontier and the questions that this iteration will ask.
 
     `repeats` are the fresh questions that an earlier epoch of the pool has asked already.
@@ -166,14 +166,14 @@ class IterationPlanned(Event, tag="iteration.planned"):
 # ---------------------------------------------------------------- evaluate, snapshot, exam
 
 
-class Retrieved(Part):
+class Retrieved(Part, frozen=True, kw_only=True):
     """A memory placed in a bundle, with the cosine that brought it there."""
 
     memory_id: str
     similarity: float
 
 
-class Span(Part):
+class Span(Part, frozen=True, kw_only=True):
     """Where a retrieved text stands in the prompt: characters [offset, offset + length), and what it is from."""
 
     offset: int
@@ -181,7 +181,7 @@ class Span(Part):
     source: str
 
 
-class QuestionPlanned(Event, tag="question.planned"):
+class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     """Everything that was decided about a question before the model saw it.
 
     The probabilities are those with which the chosen arms were drawn (1.0 when frozen). The prompt itself is
@@ -208,7 +208,7 @@ class QuestionPlanned(Event, tag="question.planned"):
         return f"question/{self.question_id}"
 
 
-class ModelCalled(Event, tag="model.called"):
+class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
     """A model's reply. (tier, purpose, about, attempt, request_sha256) is the idempotency key within a phase.
 
     `latency_us` is information only and enters no digest.
@@ -236,7 +236,7 @@ class ModelCalled(Event, tag="model.called"):
         return f"call/{self.tier}/{self.purpose}/{self.about}/{self.attempt}"
 
 
-class AnswerJudged(Event, tag="answer.judged"):
+class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):
     """The Critic's verdict: the extracted answer, what was expected, and the score in millionths."""
 
     iteration: int
@@ -259,14 +259,14 @@ class AnswerJudged(Event, tag="answer.judged"):
 # ---------------------------------------------------------------- update
 
 
-class Step(Part):
+class Step(Part, frozen=True, kw_only=True):
     """One sub-answer of a multi-step answer."""
 
     skill: str
     output: str
 
 
-class MemoryAppended(Event, tag="memory.appended"):
+class MemoryAppended(Event, frozen=True, kw_only=True, tag="memory.appended"):
     """A new experience node, with its `about`, `exercises` and `derived_from` edges.
 
     `memory_id` is the hash of (outcome, kind, task type, normalised question, answer, reasoning).
@@ -298,7 +298,7 @@ class MemoryAppended(Event, tag="memory.appended"):
         return f"memory/{self.memory_id}"
 
 
-class MemoryReinforced(Event, tag="memory.reinforced"):
+class MemoryReinforced(Event, frozen=True, kw_only=True, tag="memory.reinforced"):
     """The same memory was met again; no second node is made. `count` is the total after."""
 
     memory_id: str
@@ -310,7 +310,7 @@ class MemoryReinforced(Event, tag="memory.reinforced"):
         return f"memory/{self.memory_id}"
 
 
-class MemorySuperseded(Event, tag="memory.superseded"):
+class MemorySuperseded(Event, frozen=True, kw_only=True, tag="memory.superseded"):
     """A newer memory takes an older one's place in retrieval; the older one stays stored."""
 
     memory_id: str
@@ -321,7 +321,7 @@ class MemorySuperseded(Event, tag="memory.superseded"):
         return f"memory/{self.memory_id}"
 
 
-class MasteryUpdated(Event, tag="mastery.updated"):
+class MasteryUpdated(Event, frozen=True, kw_only=True, tag="mastery.updated"):
     """One step of the asymmetric ratchet (Eq. 4) and the unbiased counts kept beside it."""
 
     iteration: int
@@ -337,7 +337,7 @@ class MasteryUpdated(Event, tag="mastery.updated"):
         return f"skill/{self.skill}"
 
 
-class BanditUpdated(Event, tag="bandit.updated"):
+class BanditUpdated(Event, frozen=True, kw_only=True, tag="bandit.updated"):
     """One reward for one arm. `bandit` is `search` (key: task type) or `routing` (key: skill)."""
 
     bandit: Literal["search", "routing"]
@@ -359,7 +359,7 @@ class BanditUpdated(Event, tag="bandit.updated"):
 # ---------------------------------------------------------------- evolve
 
 
-class Target(Part):
+class Target(Part, frozen=True, kw_only=True):
     """A selected task type with what its score was made of: (failures / attempts) + recency_weight * gap."""
 
     task_type: str
@@ -368,7 +368,7 @@ class Target(Part):
     last_selected: int
 
 
-class TargetsSelected(Event, tag="targets.selected"):
+class TargetsSelected(Event, frozen=True, kw_only=True, tag="targets.selected"):
     """The round-robin's choice (Eq. 3), and every task type observed so far with its first iteration."""
 
     iteration: int
@@ -376,7 +376,7 @@ class TargetsSelected(Event, tag="targets.selected"):
     newly_observed: tuple[str, ...]
 
 
-class ActionTaken(Event, tag="action.taken"):
+class ActionTaken(Event, frozen=True, kw_only=True, tag="action.taken"):
     """What the rotation's action did for a target; `outcome` is `authored`, `nothing to author` or a refusal."""
 
     iteration: int
@@ -393,7 +393,7 @@ class ActionTaken(Event, tag="action.taken"):
 # ---------------------------------------------------------------- snapshot
 
 
-class GuardDecided(Event, tag="guard.decided"):
+class GuardDecided(Event, frozen=True, kw_only=True, tag="guard.decided"):
     """The delta-guard's verdict on the anchor set, with the test behind it.
 
     `verdict` is `accepted`, `soft_rollback`, `hard_rollback`, or `off`; the drops are fractions of the anchor
@@ -414,13 +414,13 @@ class GuardDecided(Event, tag="guard.decided"):
     smallest_drop: float
 
 
-class SnapshotTaken(Event, tag="snapshot.taken"):
+class SnapshotTaken(Event, frozen=True, kw_only=True, tag="snapshot.taken"):
     """The mutable slots as they stand now are what a rollback to this iteration restores."""
 
     iteration: int
 
 
-class SlotsRolledBack(Event, tag="slots.rolled_back"):
+class SlotsRolledBack(Event, frozen=True, kw_only=True, tag="slots.rolled_back"):
     """The mutable slots are again what they were at the snapshot of `to_iteration`; nothing else changes."""
 
     iteration: int
@@ -430,14 +430,14 @@ class SlotsRolledBack(Event, tag="slots.rolled_back"):
 # ---------------------------------------------------------------- marks
 
 
-class Digest(Part):
+class Digest(Part, frozen=True, kw_only=True):
     """The digest of one projection."""
 
     projection: str
     value: str
 
 
-class PhaseCompleted(Event, tag="phase.completed"):
+class PhaseCompleted(Event, frozen=True, kw_only=True, tag="phase.completed"):
     """The marker `iter-K/PHASE`: all of the phase's events come before it."""
 
     iteration: int
@@ -448,7 +448,7 @@ class PhaseCompleted(Event, tag="phase.completed"):
         return f"phase/{self.phase}"
 
 
-class IterationClosed(Event, tag="iteration.closed"):
+class IterationClosed(Event, frozen=True, kw_only=True, tag="iteration.closed"):
     """The marker `iter-K` (`start` for -1), with the digest of every projection just before this event.
 
     No projection reads it, so the digests also hold just after it.
@@ -458,14 +458,14 @@ class IterationClosed(Event, tag="iteration.closed"):
     digests: tuple[Digest, ...]
 
 
-class RunResumed(Event, tag="run.resumed"):
+class RunResumed(Event, frozen=True, kw_only=True, tag="run.resumed"):
     """Somebody continued this run; information only, read by no projection that has a digest."""
 
     package_version: str
     attempt: int
 
 
-class RunFinished(Event, tag="run.finished"):
+class RunFinished(Event, frozen=True, kw_only=True, tag="run.finished"):
     """The run reached the end of its configuration."""
 
     iterations: int
@@ -474,7 +474,7 @@ class RunFinished(Event, tag="run.finished"):
 # ---------------------------------------------------------------- exam (a log of its own)
 
 
-class ExamStarted(Event, tag="exam.started"):
+class ExamStarted(Event, frozen=True, kw_only=True, tag="exam.started"):
     """What is examined: a run, the marker, the head of its log and the digests of the state that was folded."""
 
     run_id: str
@@ -486,7 +486,7 @@ class ExamStarted(Event, tag="exam.started"):
     digests: tuple[Digest, ...]
 
 
-class ExamClosed(Event, tag="exam.closed"):
+class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
     """The exam's result; `familiar` counts the questions whose phrasing family also occurs in evolution."""
 
     correct: int
@@ -498,7 +498,7 @@ class ExamClosed(Event, tag="exam.closed"):
 # ---------------------------------------------------------------- the log's own
 
 
-class SegmentSealed(Event, tag="log.segment_sealed"):
+class SegmentSealed(Event, frozen=True, kw_only=True, tag="log.segment_sealed"):
     """A write-ahead file became a Parquet segment; hashes are of the files' bytes, `chain` of its last frame."""
 
     first: int

@@ -1,0 +1,195 @@
+"""What the verbs return and what they say while they work: plain values for the command line and for Python.
+
+Nothing in here is recorded; everything in here is read off a log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+
+class Note(msgspec.Struct, frozen=True, kw_only=True):
+    """A sign of life: what is being done, how far it is, and how well it goes.
+
+    `done` and `total` count questions (or guidance calls) of the current phase; accuracy is that of the fresh
+    questions judged so far in this iteration, None before the first.
+    """
+
+    run_id: str
+    iteration: int
+    iterations: int
+    phase: str
+    done: int
+    total: int
+    accuracy: float | None
+    execution_calls: int
+    guidance_calls: int
+    message: str = ""
+
+
+Observer = Callable[[Note], None]
+
+
+class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One iteration of a run. Iteration -1 is the start: it has an anchor result only."""
+
+    iteration: int
+    fresh_correct: int
+    fresh_total: int
+    revisit_correct: int
+    revisit_total: int
+    anchor_correct: int
+    anchor_total: int
+    guard: str
+    success_memories: int
+    failure_memories: int
+    principles: int
+    execution_calls: int
+    guidance_calls: int
+
+
+class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """A run at a glance. `state` is `finished`, `interrupted` (can be resumed) or `damaged` (see `problem`)."""
+
+    run_id: str
+    path: str
+    benchmark: str
+    seed: int
+    execution: str
+    guidance: str
+    state: str
+    iterations_done: int
+    iterations: int
+    events: int
+    head: str
+    rows: tuple[IterationRow, ...]
+    problem: str = ""
+
+
+class DigestCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """A projection's digest as recorded live ("" if the marker has none) and as rebuilt."""
+
+    projection: str
+    recorded: str
+    rebuilt: str
+
+    @property
+    def equal(self) -> bool | None:
+        """Return whether they agree; None where nothing was recorded at this marker."""
+        return self.recorded == self.rebuilt if self.recorded else None
+
+
+class ReplayReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A replay: how much was folded, in how long, and every digest against the one recorded live."""
+
+    run_id: str
+    marker: str
+    seq: int
+    events: int
+    seconds: float
+    path: str
+    success_memories: int
+    failure_memories: int
+    principles: int
+    checks: tuple[DigestCheck, ...]
+
+
+class GroupScore(msgspec.Struct, frozen=True, kw_only=True):
+    """Right answers among some questions."""
+
+    name: str
+    correct: int
+    total: int
+
+
+class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
+    """An exam on questions that the run never saw.
+
+    `unfamiliar` are the questions of phrasing families that occur only in the exam (None where the benchmark
+    has no families). `answers` is (question id, correct) in id order, for paired comparisons.
+    """
+
+    run_id: str
+    exam_id: str
+    marker: str
+    control: str
+    correct: int
+    total: int
+    familiar: GroupScore | None
+    unfamiliar: GroupScore | None
+    task_types: tuple[GroupScore, ...]
+    execution_calls: int
+    guidance_calls: int
+    seconds: float
+    task_type_source: str
+    answers: tuple[tuple[str, bool], ...]
+
+
+class BundleMember(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory in a prompt, and where it came from."""
+
+    memory_id: str
+    outcome: str
+    similarity: float
+    origin: str
+    question: str
+
+
+class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A question as it was asked: bundle, exact prompt, reply, verdict. `prompt_verified`: hash as recorded."""
+
+    run_id: str
+    question_id: str
+    iteration: int
+    purpose: str
+    task_type: str
+    skill: str
+    search_arm: str
+    search_probability: float
+    routing_arm: str
+    routing_probability: float
+    bundle: tuple[BundleMember, ...]
+    prompt: str
+    prompt_verified: bool
+    reply: str
+    answer: str
+    expected: str
+    correct: bool | None
+    seq: int
+    other_times: tuple[str, ...]
+
+
+class AskReport(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer to a question of the user's own, with the frozen state of a run."""
+
+    run_id: str
+    marker: str
+    task_type: str
+    skill: str
+    bundle: tuple[BundleMember, ...]
+    prompt: str
+    reply: str
+    answer: str
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was verified, or what breaks it."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that was verified about a run."""
+
+    run_id: str
+    head: str
+    checks: tuple[Check, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Return whether every check passed."""
+        return all(check.ok for check in self.checks)

@@ -18,7 +18,7 @@ TaskTypeSource = Literal["metadata", "input", "gold"]
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """One question of a benchmark (benchmarks.md section 0.1).
+    """One question of a benchmark.
 
     `task_type` is the benchmark's own label; what it was made from is the benchmark's `task_type_source`.
     `family` names a group of phrasings, where known; the exam reports families that evolution never shows apart.
@@ -45,7 +45,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def correct(self) -> bool:
-        """Return whether the score reaches one half (benchmarks.md section 0.3)."""
+        """Return whether the score reaches one half."""
         return self.score >= 0.5
 
 
@@ -56,7 +56,7 @@ class Benchmark(Protocol):
     licence: str
     task_type_source: TaskTypeSource
     """What the questions' own `task_type` is made from: `metadata` may be used anywhere (and is printed);
-    `gold` labels only the evolution questions, from which the input-only typer is made (mage.md 5.7)."""
+    `gold` labels only the evolution questions, from which the input-only typer is made."""
     answer_format: str
     """One sentence that tells the model how to end its answer."""
     data_sha256: str

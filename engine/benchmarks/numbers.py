@@ -1,0 +1,75 @@
+"""Scoring a reply whose answer is one number: GSM8K's own rule, and a numeric reading beside it.
+
+The official rule looks for the first `#### ` followed by digits, points and commas, deletes the commas and
+compares strings: `#### 18.0` is not `18`. It is kept to the letter as `strict`. A reply is right when it is
+strictly right, or when the number it ends with equals the expected one. Source of the official rule:
+openai/grade-school-math, grade_school_math/dataset.py.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, InvalidOperation
+
+from mage_es.engine.benchmarks.extraction import final_answer
+from mage_es.engine.benchmarks.protocol import Verdict
+
+ANSWER_FORMAT = 'Finish with a line "#### <number>".'
+INVALID = "[invalid]"
+
+_OFFICIAL = re.compile(r"#### (-?[0-9.,]+)")
+_TOLERANCE = Decimal("1e-6")
+_LONGEST = 64
+_CURRENCY = "$€£¥₹"
+_NUMBER = re.compile(
+    rf"(?P<sign>[-+−]?)\s*[{_CURRENCY}]?\s*(?P<sign2>[-+−]?)\s*"
+    r"(?P<digits>[0-9][0-9,]*(?:\.[0-9]*)?|\.[0-9]+)"
+    rf"\s*(?:%|[{_CURRENCY}])?(?:\s*[^\W\d_][^\d=]*)?"
+)
+
+
+def official_answer(text: str) -> str:
+    """Return what the upstream evaluation extracts from a text, `[invalid]` if its pattern does not occur."""
+    found = _OFFICIAL.search(text)
+    return found[1].replace(",", "") if found else INVALID
+
+
+def score_number(gold: str, reply: str) -> Verdict:
+    """Judge a reply against a gold number (official form, no commas). Never raises."""
+    strict_answer = official_answer(reply)
+    if strict_answer == gold:
+        return Verdict(answer=strict_answer, score=1.0, strict=True)
+    answer = final_answer(reply, _marked)
+    return Verdict(answer=answer, score=1.0 if _is_same(answer, gold) else 0.0, strict=False)
+
+
+def _marked(text: str) -> str | None:
+    found = official_answer(text)
+    return None if found == INVALID else found
+
+
+def _is_same(answer: str, gold: str) -> bool:
+    given, expected = read_number(answer), read_number(gold)
+    if given is None or expected is None:
+        return False
+    return abs(given - expected) <= _TOLERANCE * max(Decimal(1), abs(expected))
+
+
+def read_number(text: str) -> Decimal | None:
+    """Return the number that a text states, None if it is anything but one number.
+
+    Leading hashes, surrounding `$...$`, currency signs, thousands commas and a trailing unit or `%` are
+    dropped; a text with a second number, or with words in front, is not a number.
+    """
+    plain = text.strip().lstrip("#").strip()
+    if len(plain) > 2 and plain.startswith("$") and plain.endswith("$"):
+        plain = plain.strip("$").strip()
+    if len(plain) > _LONGEST or not (found := _NUMBER.fullmatch(plain)):
+        return None
+    if found["sign"] and found["sign2"]:
+        return None
+    sign = "-" if (found["sign"] or found["sign2"]) in {"-", "−"} else ""
+    try:
+        return Decimal(sign + found["digits"].replace(",", ""))
+    except InvalidOperation:
+        return None

@@ -1,0 +1,36 @@
+"""Benchmarks by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mage_es.engine.benchmarks.protocol import Benchmark
+from mage_es.events.errors import UsageError, nearest
+
+
+def names() -> list[str]:
+    """Return the names that `open_benchmark` knows, in alphabetical order."""
+    return ["gsm8k", "wordmath"]
+
+
+def open_benchmark(name: str, *, seed: int, data_dir: Path | None = None) -> Benchmark:
+    """Return a benchmark, read or generated.
+
+    Args:
+        name: One of `names()`.
+        seed: Seed of a generated benchmark; benchmarks that are read ignore it.
+        data_dir: Folder that holds one sub-folder for each benchmark that is read; None if there is none.
+
+    Raises:
+        UsageError: No benchmark has that name; the near matches are listed.
+        PrerequisiteError: Its data set is missing or malformed.
+    """
+    if name == "wordmath":
+        from mage_es.engine.benchmarks.wordmath.benchmark import WordMath
+
+        return WordMath(seed)
+    if name == "gsm8k":
+        from mage_es.engine.benchmarks.gsm8k import Gsm8k
+
+        return Gsm8k(data_dir)
+    raise UsageError(f"There is no benchmark {name!r}.{nearest(name, names())}")

@@ -1,0 +1,42 @@
+"""Every random draw of a run: counter-based streams, each keyed by what it is for.
+
+Rules
+    - A draw depends on (seed, purpose, iteration, subject) and on nothing else: not on the order in which
+      questions are answered, not on the number of workers, not on what was drawn before.
+    - `shuffled` uses the raw Philox bits, which numpy keeps stable for ever, so a split is the same under
+      every release of numpy; `stream` hands out a Generator, whose methods numpy may change between releases.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+
+
+def _bits(seed: int, purpose: str, iteration: int, subject: str) -> np.random.Philox:
+    label = "\x00".join((str(seed), purpose, str(iteration), subject))
+    key = hashlib.sha256(label.encode()).digest()[:16]
+    return np.random.Philox(key=np.frombuffer(key, dtype="<u8"))
+
+
+def stream(seed: int, purpose: str, iteration: int = -1, subject: str = "") -> np.random.Generator:
+    """Return a fresh generator for one purpose; the same arguments give the same draws.
+
+    Args:
+        seed: The run's seed, any integer.
+        purpose: What the draws are for, such as `route` or `search`.
+        iteration: The iteration, -1 outside of any.
+        subject: What is drawn for, usually a question id.
+    """
+    return np.random.Generator(_bits(seed, purpose, iteration, subject))
+
+
+def shuffled(items: Sequence[T], seed: int, *, purpose: str, iteration: int = -1, subject: str = "") -> list[T]:
+    """Return the items in a uniformly random order that depends on the key and on their number only."""
+    keys = _bits(seed, purpose, iteration, subject).random_raw(len(items))
+    return [items[place] for place in np.argsort(keys, kind="stable")]

@@ -17,7 +17,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Everything that decides what a run does. How fast it goes (workers, progress) is not in here."""
 
     benchmark: str
+    """Name of the benchmark."""
     seed: int = 42
+    """Seed of the splits, of every draw, and of a generated benchmark."""
     iterations: int = 20
     """Number of iterations; paper, hyperparameter table: 20 (reasoning)."""
     pool: int = 200
@@ -28,8 +30,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Questions of the guard's anchor set; at most 15 % of the evolution pool."""
 
     execution: str = "builtin/analogist"
+    """The frozen model that answers, as provider/model."""
     guidance: str = "builtin/reference"
+    """The model that authors memories during evolution, as provider/model; never called in an exam."""
     embedder: str = "hash"
+    """What turns questions into vectors for retrieval."""
     task_types: Literal["benchmark", "input", "gold"] = "benchmark"
     """`benchmark`: metadata where the benchmark has it, else the input-only typer; `gold`: the paper's practice."""
 
@@ -40,6 +45,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     mastery_threshold: float = 0.5
     """theta, section 3.4: a skill at or above it counts as mastered."""
     frontier_estimator: Literal["ratchet", "lower_bound"] = "ratchet"
+    """How mastery is read off the answers; the paper's is the ratchet of Eq. 4."""
 
     recency_weight: str = "3/10"
     """lambda, Eq. 3, as an exact fraction."""
@@ -48,6 +54,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     failure_signal: Literal["rate", "window"] = "rate"
     """What n_fail(t) of Eq. 3 counts."""
     failure_memories_per_target: int = 3
+    """Most failure memories authored for a target in an iteration."""
     refresh_gap: int = 5
     """Memory refresh gap in iterations; paper, hyperparameter table."""
     principles_per_skill: int = 12
@@ -72,15 +79,20 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Pulls of each arm before Thompson sampling; the paper's is 20; 0: a quarter of the key's expected pulls."""
 
     guard: Literal["paired", "off"] = "paired"
+    """Whether a snapshot that did worse on the anchors is rolled back."""
     guard_drop: float = 0.03
     """delta, Algorithm 1: drop against the previous accepted snapshot."""
     guard_p: float = 0.04
+    """One-sided p of the paired test below which a drop counts."""
     catastrophic_drop: float = 0.05
     """Catastrophic-rollback threshold, hyperparameter table: drop against the best accepted snapshot."""
     catastrophic_p: float = 0.001
+    """The same for the catastrophic drop."""
 
     answer_temperature: float = 0.0
+    """Temperature of the answering calls."""
     max_tokens: int = 1024
+    """Most tokens of a reply."""
     success_memories: bool = True
     """Harvest correct answers as success memories."""
     failure_memories: bool = True

@@ -25,9 +25,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sha256(self) -> str:
         """Return the hash of everything that the model is given; part of the call's idempotency key."""
-        return sha256_text(
-            "\x00".join((self.prompt, repr(self.temperature), str(self.max_tokens), self.reply_schema))
-        )
+        return sha256_text("\x00".join((self.prompt, repr(self.temperature), str(self.max_tokens), self.reply_schema)))
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True):

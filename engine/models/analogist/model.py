@@ -1,0 +1,79 @@
+"""The analogist behind the seam: the prompt in, equations and a final line out.
+
+Rules
+    - The reply is a function of the prompt alone: no clock, no file, no random source, no memory between calls.
+    - It is not a language model: no weights, no training; it cannot do what its few rules do not cover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from mage_es.engine.models.analogist.heuristics import guess
+from mage_es.engine.models.analogist.prompt_reading import Example, ReadPrompt, read_prompt
+from mage_es.engine.models.arithmetic.alignment import Analogy, transfer
+from mage_es.engine.models.arithmetic.chains import bind
+from mage_es.engine.models.arithmetic.equations import Equation, find_equations, print_expression, to_text
+from mage_es.engine.models.arithmetic.numerals import find_numerals
+from mage_es.engine.models.arithmetic.quantities import Problem, read_problem
+from mage_es.engine.models.arithmetic.words import count_tokens, tokenize
+from mage_es.engine.models.seam import Completion, Request
+
+LEAST_SCORE = 0.3
+"""An analogy that fits less than this is not used."""
+
+
+class Analogist:
+    """`builtin/analogist`: solves by analogy with the worked examples in its prompt."""
+
+    name = "builtin/analogist"
+
+    async def complete(self, request: Request) -> Completion:
+        """Return equations and the final line that the prompt asks for. Never raises on any prompt."""
+        text = answer(request.prompt)
+        return Completion(text=text, input_tokens=count_tokens(request.prompt), output_tokens=count_tokens(text))
+
+
+def answer(prompt: str) -> str:
+    """Return the reply to a prompt."""
+    read = read_prompt(prompt)
+    problem = read_problem(read.question)
+    equations = _by_analogy(problem, read) or guess(problem)
+    result = to_text(equations[-1].value) if equations else "0"
+    final = f"{read.before}{result}{read.after}"
+    if read.is_direct:
+        return final
+    lines = [_line(equation) for equation in equations if len(equation.expression) > 1]
+    return "\n".join([*lines, final])
+
+
+def _line(equation: Equation) -> str:
+    return f"{print_expression(equation.expression)} = {to_text(equation.value)}"
+
+
+def _by_analogy(problem: Problem, read: ReadPrompt) -> list[Equation]:
+    """Return the equations of the answer on which the fitting examples agree most; empty where none fits."""
+    analogies = [found for example in read.examples if (found := _analogy(problem, example)) is not None]
+    return _elect([analogy for analogy in analogies if analogy.score >= LEAST_SCORE])
+
+
+def _analogy(problem: Problem, example: Example) -> Analogy | None:
+    known = read_problem(example.question)
+    right = find_numerals(tokenize(example.answer))
+    if not right:
+        return None
+    sign = -1 if example.answer.lstrip().startswith("-") else 1
+    chain = bind(find_equations(example.reasoning), known.quantities, sign * right[0].value)
+    return transfer(known, chain, to=problem) if chain is not None else None
+
+
+def _elect(analogies: Sequence[Analogy]) -> list[Equation]:
+    """Return the equations of the best analogy for the answer with the largest sum of scores."""
+    votes: dict[Fraction, float] = {}
+    for analogy in analogies:
+        votes[analogy.answer] = votes.get(analogy.answer, 0.0) + analogy.score
+    if not votes:
+        return []
+    best = max(analogies, key=lambda analogy: (votes[analogy.answer], analogy.score))
+    return best.equations

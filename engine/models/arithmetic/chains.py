@@ -1,0 +1,164 @@
+"""Chains of operations: equations whose operands are bound to the quantities of a question.
+
+A chain says what was done with which quantity, so that it can be done with the quantities of another question.
+
+Rules
+    - An operand is a quantity (perhaps in another form, such as 1 - 25 % for "25 % off"), the result of an
+      earlier step, or a constant that the question does not mention.
+    - Steps that the last result does not depend on are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from mage_es.engine.models.arithmetic.equations import Equation, Item, evaluate, is_close
+from mage_es.engine.models.arithmetic.quantities import Quantity
+
+_Form = Callable[[Fraction], Fraction]
+
+_FORMS: dict[str, _Form] = {
+    "as said": lambda value: value,
+    "hundredths": lambda value: value / 100,
+    "rest of hundred": lambda value: 100 - value,
+    "on top of hundred": lambda value: 100 + value,
+    "rest of hundredths": lambda value: 1 - value / 100,
+    "on top of hundredths": lambda value: 1 + value / 100,
+    "inverse": lambda value: 1 / value if value else value,
+    "rest of one": lambda value: 1 - value,
+    "on top of one": lambda value: 1 + value,
+    "numerator": lambda value: Fraction(value.numerator),
+    "denominator": lambda value: Fraction(value.denominator),
+}
+_FORMS_OF_KIND = {
+    "percent": ("hundredths", "rest of hundredths", "on top of hundredths", "rest of hundred", "on top of hundred"),
+    "fraction": ("inverse", "rest of one", "numerator", "denominator", "on top of one"),
+    "money": ("hundredths",),
+    "count": ("hundredths", "on top of one"),
+    "factor": ("on top of one",),
+}
+_CONSTANTS = frozenset(map(Fraction, (1, 2, 3, 4, 7, 10, 12, 24, 30, 36, 52, 60, 100, 365, 1000, 3600)))
+"""Numbers that reasoning may use without the question saying them: halves, calendars, hundredths, units."""
+
+
+class Operand(NamedTuple):
+    """`source` is `quantity`, `result` or `constant`; `index` into quantities or steps; `form` of a quantity."""
+
+    source: str
+    index: int
+    form: str
+    value: Fraction
+
+
+Step = tuple[Operand | str, ...]
+"""An expression in infix order."""
+
+
+class Chain(NamedTuple):
+    """Steps in order; the last one gives the answer. `needed`: quantity indices; `odd`: unexplained constants."""
+
+    steps: tuple[Step, ...]
+    needed: tuple[int, ...]
+    odd: int
+    whole: tuple[bool, ...]
+    """Whether each step's result is an integer."""
+
+
+def bind(equations: Sequence[Equation], quantities: Sequence[Quantity], answer: Fraction) -> Chain | None:
+    """Bind equations to a question's quantities, up to the one that gives `answer`; None where none does."""
+    last = max((at for at, equation in enumerate(equations) if is_close(equation.value, answer)), default=None)
+    if last is None:
+        return None
+    equations = equations[: last + 1]
+    used: set[tuple[str, int]] = set()
+    steps: list[Step] = []
+    for at, equation in enumerate(equations):
+        results = [earlier.value for earlier in equations[:at]]
+        step: list[Operand | str] = []
+        for item in equation.expression:
+            if isinstance(item, str):
+                step.append(item)
+                continue
+            operand = _bind_operand(item, quantities=quantities, results=results, used=used)
+            used.add((operand.source, operand.index))
+            step.append(operand)
+        steps.append(tuple(step))
+    return _trim(steps, [equation.value for equation in equations])
+
+
+def _bind_operand(
+    value: Fraction, *, quantities: Sequence[Quantity], results: Sequence[Fraction], used: set[tuple[str, int]]
+) -> Operand:
+    """Return the likeliest source of a number: unused before used, as said before changed, last result first."""
+    of_results = [
+        Operand("result", at, "as said", result)
+        for at, result in reversed(list(enumerate(results)))
+        if is_close(result, value)
+    ]
+    exact = [Operand("quantity", at, "as said", q.value) for at, q in enumerate(quantities) if q.value == value]
+    strong = [operand for operand in exact if quantities[operand.index].kind != "one"]
+    for candidates in (of_results, strong):
+        for operand in candidates:
+            if (operand.source, operand.index) not in used:
+                return operand
+    for candidates in (strong, of_results, _changed(value, quantities), exact):
+        if candidates:
+            return candidates[0]
+    return Operand("constant", 0, "as said", value)
+
+
+def _changed(value: Fraction, quantities: Sequence[Quantity]) -> list[Operand]:
+    """Return the quantities that give a value in another form."""
+    return [
+        Operand("quantity", at, form, value)
+        for at, quantity in enumerate(quantities)
+        for form in _FORMS_OF_KIND.get(quantity.kind, ())
+        if _FORMS[form](quantity.value) == value
+        and (form != "on top of one" or quantity.kind == "fraction" or value not in _CONSTANTS)
+    ]
+
+
+def _trim(steps: Sequence[Step], values: Sequence[Fraction]) -> Chain:
+    """Keep what the last step depends on, and number the results anew."""
+    wanted = {len(steps) - 1}
+    for at in range(len(steps) - 1, -1, -1):
+        if at in wanted:
+            wanted.update(item.index for item in steps[at] if isinstance(item, Operand) and item.source == "result")
+    places = {old: new for new, old in enumerate(sorted(wanted))}
+    kept = tuple(
+        tuple(
+            item._replace(index=places[item.index]) if isinstance(item, Operand) and item.source == "result" else item
+            for item in steps[at]
+        )
+        for at in sorted(wanted)
+    )
+    operands = [item for step in kept for item in step if isinstance(item, Operand)]
+    return Chain(
+        steps=kept,
+        needed=tuple(sorted({operand.index for operand in operands if operand.source == "quantity"})),
+        odd=sum(operand.source == "constant" and operand.value not in _CONSTANTS for operand in operands),
+        whole=tuple(values[at].denominator == 1 for at in sorted(wanted)),
+    )
+
+
+def execute(chain: Chain, given: Mapping[int, Fraction]) -> list[Equation] | None:
+    """Carry a chain out on other values (quantity index -> value); None where a step has no value."""
+    done: list[Equation] = []
+    for step in chain.steps:
+        expression: list[Item] = []
+        for item in step:
+            if isinstance(item, str):
+                expression.append(item)
+            elif item.source == "result":
+                expression.append(done[item.index].value)
+            elif item.source == "constant":
+                expression.append(item.value)
+            else:
+                expression.append(_FORMS[item.form](given[item.index]))
+        value = evaluate(expression)
+        if value is None:
+            return None
+        done.append(Equation(tuple(expression), value))
+    return done

@@ -1,0 +1,139 @@
+"""Numbers in prose, in digits or words: 1,200 · $3.50 · 25% · 3/4 · twenty-five · two thirds · half · twice · a dozen.
+
+Rules
+    - Every number is exact; percentages are kept as said (25 for 25%), fractions as fractions.
+    - At most `MOST_NUMBERS` are read from one text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from mage_es.engine.models.arithmetic.words import Token
+
+MOST_NUMBERS = 20
+
+_ONES = {
+    word: value
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+        " seventeen eighteen nineteen".split()
+    )
+}
+_TENS = {word: 10 * (i + 2) for i, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split())}
+_SCALES = {"hundred": 100, "thousand": 1000, "million": 1000000}
+_PARTS = {
+    "half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8,
+    "ninth": 9, "tenth": 10,
+}  # fmt: skip
+_FACTORS = {"twice": 2, "double": 2, "thrice": 3, "triple": 3, "quadruple": 4, "dozen": 12}
+
+
+class Numeral(NamedTuple):
+    """A number in tokens [start, end); `kind`: `count`, `money`, `percent`, `fraction`, `factor` or `one`."""
+
+    value: Fraction
+    kind: str
+    start: int
+    end: int
+
+
+def find_numerals(tokens: Sequence[Token]) -> list[Numeral]:
+    """Return the numbers of a text in order."""
+    found: list[Numeral] = []
+    at = 0
+    while at < len(tokens) and len(found) < MOST_NUMBERS:
+        numeral = _digits(tokens, at) if tokens[at].kind == "number" else _words(tokens, at)
+        if numeral is None:
+            at += 1
+        else:
+            found.append(numeral)
+            at = numeral.end
+    return found
+
+
+def _text(tokens: Sequence[Token], at: int) -> str:
+    return tokens[at].text if 0 <= at < len(tokens) else ""
+
+
+def _digits(tokens: Sequence[Token], at: int) -> Numeral:
+    value = Fraction(tokens[at].text.replace(",", ""))
+    end = at + 1
+    if _text(tokens, end) == "/" and end + 1 < len(tokens) and tokens[end + 1].kind == "number":
+        below = Fraction(tokens[end + 1].text.replace(",", ""))
+        if below and below.denominator == 1 and value.denominator == 1:
+            return Numeral(value / below, "fraction", at, end + 2)
+    if (  # a mixed number: 1 1/2
+        end + 2 < len(tokens)
+        and tokens[end].kind == "number"
+        and tokens[end + 1].text == "/"
+        and tokens[end + 2].kind == "number"
+    ):
+        part = _digits(tokens, end)
+        if part.kind == "fraction" and value.denominator == 1:
+            return Numeral(value + part.value, "count", at, part.end)
+    if _text(tokens, end) in ("%", "percent"):
+        return Numeral(value, "percent", at, end + 1)
+    if _text(tokens, end) in _SCALES:
+        value, end = value * _SCALES[_text(tokens, end)], end + 1
+    if _text(tokens, at - 1) in ("$", "€", "£"):
+        return Numeral(value, "money", at, end)
+    if _text(tokens, end) in ("dollar", "dollars", "cent", "cents"):
+        return Numeral(value, "money", at, end)
+    return Numeral(value, "count", at, end)
+
+
+def _words(tokens: Sequence[Token], at: int) -> Numeral | None:
+    text = tokens[at].text
+    if text in _FACTORS:
+        return Numeral(Fraction(_FACTORS[text]), "factor", at, at + 1)
+    if text == "half":
+        return Numeral(Fraction(1, 2), "fraction", at, at + 1)
+    if text == "quarter" and _text(tokens, at + 1) == "of":
+        return Numeral(Fraction(1, 4), "fraction", at, at + 1)
+    if text in ("a", "one") and (below := _PARTS.get(_text(tokens, at + 1))) and _text(tokens, at + 2) == "of":
+        return Numeral(Fraction(1, below), "fraction", at, at + 2)
+    value, end = _cardinal(tokens, at)
+    if end == at:
+        return None
+    after = end + 1 if _text(tokens, end) == "-" else end
+    root = tokens[after].stem if after < len(tokens) else ""
+    below = _PARTS.get(root) or _PARTS.get(_text(tokens, after))
+    if below and value < below and (after > end or value > 1 or _text(tokens, after + 1) == "of"):
+        return Numeral(Fraction(value, below), "fraction", at, after + 1)
+    if _text(tokens, end) == "percent":
+        return Numeral(Fraction(value), "percent", at, end + 1)
+    if _text(tokens, end) in ("dollar", "dollars", "cent", "cents"):
+        return Numeral(Fraction(value), "money", at, end)
+    return Numeral(Fraction(value), "one" if value == 1 else "count", at, end)
+
+
+def _cardinal(tokens: Sequence[Token], at: int) -> tuple[int, int]:
+    """Read a cardinal in words at `at`; return its value and where it ends (`at` if there is none)."""
+    total = current = 0
+    end = at
+    while end < len(tokens):
+        text = tokens[end].text
+        if text in _ONES and (end == at or (current % 10 == 0 and _ONES[text] < 10)):
+            current += _ONES[text]
+        elif text in _TENS and (end == at or current % 100 == 0):
+            current += _TENS[text]
+        elif text in _SCALES and end > at:
+            scaled = max(1, current) * _SCALES[text]
+            total, current = (total, scaled) if text == "hundred" else (total + scaled, 0)
+        elif text in ("-", "and") and end > at and _continues(tokens, end, current):
+            pass
+        else:
+            break
+        end += 1
+    return total + current, end
+
+
+def _continues(tokens: Sequence[Token], at: int, current: int) -> bool:
+    following = _text(tokens, at + 1)
+    if tokens[at].text == "-":
+        return following in _ONES and current % 10 == 0 and current % 100 >= 20
+    before = _text(tokens, at - 1)
+    return before in ("hundred", "thousand") and (following in _ONES or following in _TENS)

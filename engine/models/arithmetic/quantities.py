@@ -1,0 +1,225 @@
+"""The quantities of a word problem, each with features of its context.
+
+A feature is a string with a weight. Features are made from general word classes, the quantity's noun and its
+relation to the question asked and to the other quantities, so that they survive another wording and other nouns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import msgspec
+
+from mage_es.engine.models.arithmetic.cues import CLASSES, FUNCTION_WORDS
+from mage_es.engine.models.arithmetic.numerals import Numeral, find_numerals
+from mage_es.engine.models.arithmetic.words import Token, tokenize
+
+_UNIT_WORDS_AFTER = 4
+_NEAR = 3
+_TIME_UNITS = frozenset({"second", "minut", "hour", "day", "week", "month", "year"})
+
+
+class Quantity(msgspec.Struct, kw_only=True):
+    """A number with its context. `noun` is what it counts, `per` the noun of its "each", both stems or ""."""
+
+    value: Fraction
+    kind: str
+    noun: str
+    per: str
+    start: int
+    sentence: int
+    clause: int
+    features: dict[str, float] = {}
+
+
+class Problem(msgspec.Struct, kw_only=True):
+    """A word problem as read: its quantities in order and the features of what it asks."""
+
+    tokens: list[Token]
+    quantities: list[Quantity]
+    asked: frozenset[str]
+    target: str
+    question: dict[str, float]
+
+
+def read_problem(text: str) -> Problem:
+    """Return a text's quantities with features, and what its question asks for."""
+    tokens = tokenize(text)
+    asked_in = _question_sentence(tokens)
+    asking = [token for token in tokens if token.sentence == asked_in]
+    asked = frozenset(token.stem for token in asking if _is_content(token))
+    target = _target(asking)
+    quantities = [_quantity(tokens, numeral) for numeral in find_numerals(tokens)]
+    for order, quantity in enumerate(quantities):
+        quantity.features = _features(tokens, quantities, order=order, asked=asked, target=target, asked_in=asked_in)
+    return Problem(
+        tokens=tokens, quantities=quantities, asked=asked, target=target, question=_question_features(asking)
+    )
+
+
+def _is_content(token: Token) -> bool:
+    return token.kind == "word" and token.text not in FUNCTION_WORDS
+
+
+def _question_sentence(tokens: Sequence[Token]) -> int:
+    """Return the index of the sentence that asks: the last one with a question mark, else the last one."""
+    marked = [token.sentence for token in tokens if token.text == "?"]
+    return marked[-1] if marked else (tokens[-1].sentence if tokens else 0)
+
+
+def _target(asking: Sequence[Token]) -> str:
+    """Return the stem of the noun after "how many" or "how much", or "" if that is not how it asks."""
+    for at, token in enumerate(asking[:-2]):
+        if token.text == "how" and asking[at + 1].text in ("many", "much"):
+            return _head_noun(asking, at + 2)
+    return ""
+
+
+def _head_noun(tokens: Sequence[Token], at: int) -> str:
+    """Return the stem of the last word of the noun phrase that starts at `at`, or ""."""
+    noun = ""
+    taken = 0
+    while at < len(tokens) and taken < _UNIT_WORDS_AFTER:
+        token = tokens[at]
+        if token.text in ("more", "less", "fewer", "of", "the", "her", "his", "their", "-", "other") and not noun:
+            at, taken = at + 1, taken + 1
+            continue
+        if not _is_content(token) or (noun and _is_verb_like(token)):
+            break
+        noun = token.stem
+        at, taken = at + 1, taken + 1
+    return noun
+
+
+def _is_verb_like(token: Token) -> bool:
+    hints = CLASSES.get(token.stem, ())
+    return token.text.endswith(("ed", "ing")) or any(hint in ("loss", "gain", "need") for hint in hints)
+
+
+def _quantity(tokens: Sequence[Token], numeral: Numeral) -> Quantity:
+    token = tokens[numeral.start]
+    return Quantity(
+        value=numeral.value,
+        kind=numeral.kind,
+        noun="$" if numeral.kind == "money" else _head_noun(tokens, numeral.end),
+        per=_per(tokens, numeral),
+        start=numeral.start,
+        sentence=token.sentence,
+        clause=token.clause,
+    )
+
+
+def _per(tokens: Sequence[Token], numeral: Numeral) -> str:
+    """Return the noun of "each", "per", "every" or "a" that makes the number a rate; "?" if it is left unsaid."""
+    for at in range(numeral.end, min(numeral.end + 7, len(tokens))):
+        token = tokens[at]
+        if token.sentence != tokens[numeral.start].sentence or token.kind == "number" or token.text in ",;":
+            break
+        if token.text in ("each", "every", "per", "apiece"):
+            return _head_noun(tokens, at + 1) or "?"
+        if token.text in ("a", "an") and at > numeral.end - 1 and at + 1 < len(tokens):
+            noun = _head_noun(tokens, at + 1)
+            if noun in _TIME_UNITS or numeral.kind == "money":
+                return noun
+    for at in range(numeral.start - 1, max(numeral.start - 9, -1), -1):
+        token = tokens[at]
+        if token.sentence != tokens[numeral.start].sentence or token.kind == "number":
+            break
+        if token.text in ("each", "every", "per"):
+            return _head_noun(tokens, at + 1) or "?"
+    return ""
+
+
+def _features(
+    tokens: Sequence[Token],
+    quantities: Sequence[Quantity],
+    *,
+    order: int,
+    asked: frozenset[str],
+    target: str,
+    asked_in: int,
+) -> dict[str, float]:
+    own = quantities[order]
+    others = [quantity for quantity in quantities if quantity is not own]
+    features = {f"kind {own.kind}": 3.0}
+    if own.noun:
+        features[f"noun {own.noun}"] = 1.5
+        for hint in CLASSES.get(own.noun, ()):
+            features[f"noun is {hint}"] = 1.5
+        if own.noun in asked:
+            features["noun asked"] = 1.5
+        if own.noun == target:
+            features["noun target"] = 1.5
+        same = sum(quantity.noun == own.noun for quantity in others)
+        features[f"noun shared {min(same, 3)}"] = 1.0
+        if any(quantity.per == own.noun for quantity in others):
+            features["is counted per"] = 2.0
+    features["rate" if own.per else "no rate"] = 2.5
+    if own.per and own.per in _TIME_UNITS:
+        features["per time"] = 1.5
+    if own.per and any(quantity.noun == own.per for quantity in others):
+        features["per counted"] = 1.5
+    if own.sentence == asked_in:
+        features["in question"] = 2.0
+    if order == 0:
+        features["first"] = 1.0
+    if order == len(quantities) - 1:
+        features["last"] = 1.0
+    features[f"place {round(4 * order / max(1, len(quantities) - 1))}"] = 0.7
+    features["whole" if own.value.denominator == 1 else "broken"] = 1.0
+    _add_context(tokens, quantities, order=order, features=features)
+    return features
+
+
+def _add_context(
+    tokens: Sequence[Token], quantities: Sequence[Quantity], *, order: int, features: dict[str, float]
+) -> None:
+    """Add the word classes around a quantity: near it, in its clause, in its sentence, with falling weight."""
+    own = quantities[order]
+    low = quantities[order - 1].start if order else -1
+    high = quantities[order + 1].start if order + 1 < len(quantities) else len(tokens)
+    for at in range(max(0, own.start - 14), min(len(tokens), own.start + 14)):
+        token = tokens[at]
+        if token.sentence != own.sentence or token.kind != "word":
+            continue
+        between = low < at < high
+        distance = abs(at - own.start)
+        side = "before" if at < own.start else "after"
+        for hint in CLASSES.get(token.stem, ()):
+            if between and distance <= _NEAR:
+                _raise(features, f"near {side} {hint}", 1.5)
+            if between:
+                _raise(features, f"around {hint}", 1.5)
+            elif token.clause == own.clause:
+                _raise(features, f"clause {hint}", 0.6)
+            else:
+                _raise(features, f"sentence {hint}", 0.3)
+        if between and distance <= _NEAR and _is_content(token):
+            _raise(features, f"word {token.stem}", 0.7)
+
+
+def _raise(features: dict[str, float], name: str, weight: float) -> None:
+    features[name] = max(weight, features.get(name, 0.0))
+
+
+def _question_features(asking: Sequence[Token]) -> dict[str, float]:
+    features: dict[str, float] = {}
+    for token in asking:
+        if token.kind != "word":
+            continue
+        for hint in CLASSES.get(token.stem, ()):
+            _raise(features, f"asks {hint}", 1.0)
+        if token.text in ("much", "many", "long", "far", "old", "often"):
+            _raise(features, f"how {token.text}", 1.0)
+        if _is_content(token):
+            _raise(features, f"word {token.stem}", 0.5)
+    return features
+
+
+def similarity(one: dict[str, float], other: dict[str, float]) -> float:
+    """Return the weighted Jaccard similarity of two feature sets, in [0, 1]."""
+    if not one or not other:
+        return 0.0
+    shared = sum(min(weight, other[name]) for name, weight in one.items() if name in other)
+    return shared / (sum(one.values()) + sum(other.values()) - shared)

@@ -1,0 +1,86 @@
+"""The ontology by rule: one skill for each set of operations and length of chain that task types need.
+
+Rules
+    - Prerequisites go from skills with fewer operations and steps to those that contain them: no cycle is possible.
+    - Every task type is resolved by exactly one skill; the skill `general` always exists.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import median_low
+from typing import NamedTuple
+
+from mage_es.engine.agents.briefs import AuthoredSkill, OntologyBrief, OntologyReply, TaskTypeSample
+from mage_es.engine.models.reference import operations
+from mage_es.engine.models.reference.solutions import final_answer, work_out
+
+GENERAL = "general"
+_MOST_PREREQUISITES = 3
+
+
+class Demand(NamedTuple):
+    """What a task type demands: its operations, and how many equations its chains have."""
+
+    steps: int
+    names: tuple[str, ...]
+
+    def contains(self, other: Demand) -> bool:
+        """Return whether another, different demand is part of this one."""
+        return other != self and other.steps <= self.steps and set(other.names) <= set(self.names)
+
+
+def author_ontology(brief: OntologyBrief) -> OntologyReply:
+    """Return skills, their prerequisites, and which skill resolves which task type."""
+    resolves: dict[Demand, list[str]] = {}
+    unread: list[str] = []
+    for sample in brief.task_types:
+        demand = _demand(sample)
+        if demand is None:
+            unread.append(sample.task_type)
+        else:
+            resolves.setdefault(demand, []).append(sample.task_type)
+    kept = sorted(resolves)[: max(0, brief.skill_cap - 1)]
+    for demand in sorted(resolves)[len(kept) :]:
+        unread.extend(resolves[demand])
+    general = AuthoredSkill(
+        name=GENERAL,
+        description="Read the question, find its quantities, and carry out one operation after the other.",
+        prerequisites=(),
+        resolves=tuple(sorted(unread)),
+    )
+    return OntologyReply(skills=(general, *(_skill(demand, kept, resolves[demand]) for demand in kept)))
+
+
+def _demand(sample: TaskTypeSample) -> Demand | None:
+    """Return what most of a type's reference solutions demand; None where none can be read."""
+    chains = [
+        worked.chain
+        for solved in sample.samples
+        if (worked := work_out(solved.question, solved.solution, final_answer(solved.solution))) is not None
+    ]
+    if not chains:
+        return None
+    counts = Counter(name for chain in chains for name in set(operations.in_order(chain)))
+    names = [name for name in operations.NAMES.values() if 2 * counts[name] >= len(chains)]
+    return Demand(median_low(len(chain.steps) for chain in chains), tuple(names))
+
+
+def _skill(demand: Demand, kept: list[Demand], task_types: list[str]) -> AuthoredSkill:
+    parts = [other for other in kept if demand.contains(other)]
+    direct = [part for part in parts if not any(between.contains(part) for between in parts)]
+    return AuthoredSkill(
+        name=_name(demand),
+        description=_describe(demand),
+        prerequisites=tuple(_name(part) for part in direct[:_MOST_PREREQUISITES]),
+        resolves=tuple(sorted(task_types)),
+    )
+
+
+def _name(demand: Demand) -> str:
+    return "-".join((*demand.names, str(demand.steps)))
+
+
+def _describe(demand: Demand) -> str:
+    steps = "one equation" if demand.steps == 1 else f"{demand.steps} equations in a row"
+    return f"Solve with {steps}, using: {', '.join(demand.names) or 'no operation'}."

@@ -1,0 +1,51 @@
+"""Which models there are: from a spec such as `builtin/analogist` to an open model of the wanted tier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from mage_es.engine.models.seam import Model
+from mage_es.events.errors import UsageError, nearest
+
+Tier = Literal["execution", "guidance"]
+
+
+def _analogist() -> Model:
+    from mage_es.engine.models.analogist.model import Analogist
+
+    return Analogist()
+
+
+def _reference() -> Model:
+    from mage_es.engine.models.reference.model import Reference
+
+    return Reference()
+
+
+_MODELS: dict[str, tuple[Tier, Callable[[], Model]]] = {
+    "builtin/analogist": ("execution", _analogist),
+    "builtin/reference": ("guidance", _reference),
+}
+
+
+def names(tier: Tier) -> list[str]:
+    """Return the specs of the models that can serve a tier."""
+    return [name for name, (serves, _) in _MODELS.items() if serves == tier]
+
+
+def open_model(spec: str, tier: Tier) -> Model:
+    """Return the model that a spec names, ready to be called.
+
+    Raises:
+        UsageError: no such model, or it cannot serve this tier.
+    """
+    if spec not in _MODELS:
+        raise UsageError(f"There is no model {spec!r}.{nearest(spec, list(_MODELS))}")
+    serves, construct = _MODELS[spec]
+    if serves != tier:
+        raise UsageError(
+            f"The model {spec!r} is for the {serves} tier and cannot serve the {tier} tier;"
+            f" choose from: {', '.join(names(tier))}."
+        )
+    return construct()

@@ -1,1 +1,51 @@
-"""The command line. Nothing heavy is imported before a command needs it."""
+"""The command line: `main` runs a command and turns every error into a message and an exit code.
+
+Rules
+    - Nothing heavy is imported before a command needs it; `mage-es --help` loads no data library.
+    - stdout is for data, stderr for people; a traceback is shown with `--debug` only.
+    - Exit codes: 0 fine, 1 a check failed, 2 usage, 3 budget reached, 4 prerequisite, 5 log damaged, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from mage_es.cli.output import clean
+from mage_es.events.errors import MageError
+
+USAGE = 2
+PREREQUISITE = 4
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run a command and exit; `arguments` are those of the process unless given."""
+    from mage_es.cli.app import app
+
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words[: words.index("--")] if "--" in words else "--debug" in words
+    if debug:
+        words.remove("--debug")
+    try:
+        app(words, prog_name="mage-es")
+    except Exception as error:
+        if debug:
+            raise
+        print(f"mage-es: {clean(_message(error))}", file=sys.stderr)
+        sys.exit(_exit_code(error))
+    sys.exit(0)
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, MageError):
+        return str(error)
+    if isinstance(error, OSError):
+        return f"{error}. Mend that, then run the same command again."
+    return f"{type(error).__name__}: {error}. This was not foreseen; the same command with --debug shows where."
+
+
+def _exit_code(error: Exception) -> int:
+    if isinstance(error, MageError):
+        return error.exit_code
+    return PREREQUISITE if isinstance(error, OSError) else MageError.exit_code

@@ -6,11 +6,17 @@ is refused with the difference shown.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from mage_es.events.digests import sha256_text
+
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Amount = Annotated[int, msgspec.Meta(ge=0)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Fraction = Annotated[str, msgspec.Meta(pattern=r"^\d+(/[1-9]\d*)?$")]
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -20,13 +26,13 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Name of the benchmark."""
     seed: int = 42
     """Seed of the splits, of every draw, and of a generated benchmark."""
-    iterations: int = 20
+    iterations: Count = 20
     """Number of iterations; paper, hyperparameter table: 20 (reasoning)."""
-    pool: int = 200
+    pool: Count = 200
     """Questions per iteration; paper, hyperparameter table."""
-    held_out: int = 200
+    held_out: Count = 200
     """Questions of the exam; paper, section 4.1."""
-    anchors: int = 100
+    anchors: Amount = 100
     """Questions of the guard's anchor set; at most 15 % of the evolution pool."""
 
     execution: str = "builtin/analogist"
@@ -38,60 +44,60 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     task_types: Literal["benchmark", "input", "gold"] = "benchmark"
     """`benchmark`: metadata where the benchmark has it, else the input-only typer; `gold`: the paper's practice."""
 
-    mastery_increase: float = 0.6
+    mastery_increase: Share = 0.6
     """alpha, Eq. 4."""
-    mastery_decay: float = 0.1
+    mastery_decay: Share = 0.1
     """gamma, Eq. 4."""
-    mastery_threshold: float = 0.5
+    mastery_threshold: Share = 0.5
     """theta, section 3.4: a skill at or above it counts as mastered."""
     frontier_estimator: Literal["ratchet", "lower_bound"] = "ratchet"
     """How mastery is read off the answers; the paper's is the ratchet of Eq. 4."""
 
-    recency_weight: str = "3/10"
+    recency_weight: Fraction = "3/10"
     """lambda, Eq. 3, as an exact fraction."""
-    targets: int = 3
+    targets: Count = 3
     """M, Eq. 3: task types that EVOLVE writes for in an iteration."""
     failure_signal: Literal["rate", "window"] = "rate"
     """What n_fail(t) of Eq. 3 counts."""
-    failure_memories_per_target: int = 3
+    failure_memories_per_target: Count = 3
     """Most failure memories authored for a target in an iteration."""
-    refresh_gap: int = 5
+    refresh_gap: Count = 5
     """Memory refresh gap in iterations; paper, hyperparameter table."""
-    principles_per_skill: int = 12
+    principles_per_skill: Amount = 12
     """Cap on the principles active in prompts; what is stored is not capped."""
 
-    bundle: int = 3
+    bundle: Amount = 3
     """K, section 3.5: memories in a prompt."""
-    long_context: int = 500
+    long_context: Amount = 500
     """Characters of context above which the bundle is failure-heavy."""
-    strategy_floor: float = 0.0
+    strategy_floor: Share = 0.0
     """Least cosine for a type strategy; 0: measured on evolution questions and fixed in the first event."""
-    reasoning_cap: int = 2000
+    reasoning_cap: Count = 2000
     """Characters of the learner's reasoning kept in a success memory, cut at a line border."""
-    revisit_cap: int = 100
+    revisit_cap: Amount = 100
     """Most earlier failures revisited in an iteration of 200; scaled with the pool (half of it)."""
     revisit_self: Literal["exclude", "include"] = "exclude"
     """Whether a revisited question may retrieve the memories of itself (the paper's practice)."""
 
-    exploration: float = 0.02
+    exploration: Share = 0.02
     """Probability of a uniform arm."""
-    warmup: int = 0
+    warmup: Amount = 0
     """Pulls of each arm before Thompson sampling; the paper's is 20; 0: a quarter of the key's expected pulls."""
 
     guard: Literal["paired", "off"] = "paired"
     """Whether a snapshot that did worse on the anchors is rolled back."""
-    guard_drop: float = 0.03
+    guard_drop: Share = 0.03
     """delta, Algorithm 1: drop against the previous accepted snapshot."""
-    guard_p: float = 0.04
-    """One-sided p of the paired test below which a drop counts."""
-    catastrophic_drop: float = 0.05
+    guard_p: Share = 0.04
+    """One-sided p of the paired test at or below which a drop counts."""
+    catastrophic_drop: Share = 0.05
     """Catastrophic-rollback threshold, hyperparameter table: drop against the best accepted snapshot."""
-    catastrophic_p: float = 0.001
+    catastrophic_p: Share = 0.001
     """The same for the catastrophic drop."""
 
-    answer_temperature: float = 0.0
+    answer_temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.0
     """Temperature of the answering calls."""
-    max_tokens: int = 1024
+    max_tokens: Count = 1024
     """Most tokens of a reply."""
     success_memories: bool = True
     """Harvest correct answers as success memories."""

@@ -1,0 +1,77 @@
+"""The table of commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import mage_es
+from mage_es.cli import (
+    ask,
+    config_show,
+    data,
+    demo,
+    doctor,
+    evolve,
+    exam,
+    replay,
+    resume,
+    runs,
+    show,
+    verify,
+)
+from mage_es.cli.options import examples
+
+app = typer.Typer(
+    name="mage-es",
+    help="A frozen model gets better from its own experience; every step can be replayed, audited and undone.",
+    epilog=examples("mage-es demo", "mage-es evolve wordmath --iterations 10 --pool 60", "mage-es runs show"),
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(*, wanted: bool) -> None:
+    if wanted:
+        print(f"mage-es {mage_es.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, help="Print the version.", callback=lambda on: _version(wanted=on))
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+) -> None:
+    """Options that stand before any command; `main` takes `--debug` out of the words wherever it stands."""
+
+
+app.command(epilog=demo.EXAMPLES)(demo.demo)
+app.command(epilog=evolve.EXAMPLES)(evolve.evolve)
+app.command(epilog=resume.EXAMPLES)(resume.resume)
+app.command(epilog=replay.EXAMPLES)(replay.replay)
+app.command(epilog=exam.EXAMPLES)(exam.exam)
+app.command(epilog=ask.EXAMPLES)(ask.ask)
+app.command(epilog=show.EXAMPLES)(show.show)
+app.command(epilog=verify.EXAMPLES)(verify.verify)
+
+_runs = typer.Typer(help="List the runs, or show one.", no_args_is_help=True)
+_runs.command("list", epilog=runs.LIST_EXAMPLES)(runs.list_all)
+_runs.command("show", epilog=runs.SHOW_EXAMPLES)(runs.show_one)
+app.add_typer(_runs, name="runs")
+
+_data = typer.Typer(help="List the benchmarks' data, or fetch some.", no_args_is_help=True)
+_data.command("list", epilog=data.LIST_EXAMPLES)(data.list_all)
+_data.command("fetch", epilog=data.FETCH_EXAMPLES)(data.fetch_one)
+app.add_typer(_data, name="data")
+
+_config = typer.Typer(help="Show the settings and where each comes from.", no_args_is_help=True)
+_config.command("show", epilog=config_show.EXAMPLES)(config_show.config_show)
+app.add_typer(_config, name="config")
+
+app.command(epilog=doctor.EXAMPLES)(doctor.doctor)

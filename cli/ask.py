@@ -1,0 +1,51 @@
+"""`mage-es ask`: a question of one's own, answered with what a run has learned."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from mage_es.cli.options import Json, Marker, RunOption, examples, takes
+from mage_es.cli.output import Output
+from mage_es.cli.settings import Settings
+from mage_es.cli.tables import bundle
+from mage_es.events.errors import UsageError
+
+EXAMPLES = examples(
+    'mage-es ask "Ana packs 4 boxes with 6 jars each and gives 5 jars away. How many are left?"',
+    "mage-es ask --run RUN --at iter-3 < question.txt",
+)
+
+
+@takes("runs_dir", "data_dir")
+def ask(
+    question: Annotated[str | None, typer.Argument(help="The question; left out, it is read from stdin.")] = None,
+    *,
+    settings: Settings,
+    run: RunOption = None,
+    at: Marker = "latest",
+    as_json: Json = False,
+) -> None:
+    """Answer a question of your own with what a run learned.
+
+    The state is frozen; nothing is learned from the question."""
+    from mage_es.engine import asking
+    from mage_es.engine.runs import find_run
+
+    out = Output(as_json=as_json)
+    text = _question(question)
+    report = asking.ask(find_run(settings.runs_dir, run), text, at=at, data_dir=settings.data_dir)
+    known = f"Task type {report.task_type}, skill {report.skill}, state {report.marker} of {report.run_id}"
+    out.report(report, known, bundle(report.bundle), report.reply, f"Answer: {report.answer or '(none found)'}")
+    out.next(settings.again("ask", "...", "--at", "start"))
+
+
+def _question(given: str | None) -> str:
+    if given is None and sys.stdin.isatty():
+        raise UsageError('There is no question. Give it as an argument, such as mage-es ask "...", or on stdin.')
+    text = (sys.stdin.read() if given is None else given).strip()
+    if not text:
+        raise UsageError(f"The question is empty: {text!r}. Give it as an argument or on stdin.")
+    return text

@@ -1,0 +1,79 @@
+"""`mage-es data`: which benchmarks are there, and how to get the others."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+import typer
+
+from mage_es.cli.options import Json, examples, takes
+from mage_es.cli.output import Output, Table
+from mage_es.cli.settings import Settings
+from mage_es.events.errors import PrerequisiteError
+
+LIST_EXAMPLES = examples("mage-es data list", "mage-es data list --data-dir data --json")
+FETCH_EXAMPLES = examples("mage-es data fetch gsm8k --data-dir data")
+
+
+class DataRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A benchmark: its licence, size and hash where it is there, else what is missing."""
+
+    name: str
+    present: bool
+    evolution: int
+    test: int
+    licence: str
+    sha256: str
+    problem: str
+
+
+@takes("data_dir")
+def list_all(*, settings: Settings, as_json: Json = False) -> None:
+    """List the benchmarks, their data and licences."""
+    from mage_es.engine.benchmarks.registry import names
+
+    out = Output(as_json=as_json)
+    found = [_row(name, settings) for name in names()]
+    cells = [
+        (
+            row.name,
+            "present" if row.present else "missing",
+            str(row.evolution) if row.present else "-",
+            str(row.test) if row.present else "-",
+            row.licence,
+        )
+        for row in found
+    ]
+    out.report(found, Table("", ("benchmark", "data", "evolution", "test", "licence"), cells))
+    missing = [row for row in found if not row.present]
+    for row in missing:
+        out.say(row.problem)
+    out.next(settings.again("data", "fetch", missing[0].name) if missing else settings.again("evolve", found[0].name))
+
+
+def _row(name: str, settings: Settings) -> DataRow:
+    from mage_es.engine.benchmarks.registry import open_benchmark
+
+    seed = settings.entries["seed"].value
+    assert isinstance(seed, int)
+    try:
+        benchmark = open_benchmark(name, seed=seed, data_dir=settings.data_dir)
+    except PrerequisiteError as error:
+        return DataRow(name=name, present=False, evolution=0, test=0, licence="", sha256="", problem=str(error))
+    sizes = {split: len(benchmark.questions(split)) for split in ("evolution", "test")}
+    return DataRow(
+        name=name, present=True, **sizes, licence=benchmark.licence, sha256=benchmark.data_sha256, problem=""
+    )
+
+
+@takes("data_dir")
+def fetch_one(
+    name: Annotated[str, typer.Argument(help="Name of the benchmark, such as gsm8k.")],
+    *,
+    settings: Settings,
+    as_json: Json = False,
+) -> None:
+    """Download a benchmark's files from their public address.
+
+    Goes on where an earlier download stopped."""

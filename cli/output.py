@@ -1,0 +1,116 @@
+"""Where a command's words go: data to stdout, everything meant for people to stderr.
+
+Rules
+    - Whatever came from a model, a memory or a data set passes `clean` before it reaches a terminal.
+    - With `--json` stdout holds exactly one JSON document.
+    - Colours and boxes only on a terminal; `NO_COLOR` is honoured (by rich); otherwise plain aligned lines.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor, erase
+    r"|\x1b[\]PX^_][^\n]*?(?:\x07|\x1b\\)"  # operating system commands and other strings: titles, links, clipboard
+    r"|\x9b[0-?]*[ -/]*[@-~]"  # the same control sequences with an eight-bit introducer
+)
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # everything but tab and newline; a carriage return would overwrite the line
+    "\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that reorder what is shown
+    "\ud800-\udfff]"  # half characters, which no terminal can be sent
+)
+
+
+def clean(text: str) -> str:
+    """Return the text without terminal escape sequences, control characters and direction marks."""
+    return _CONTROLS.sub("", _ESCAPES.sub("", text))
+
+
+class Table(NamedTuple):
+    """Rows under column names. A column whose cells all start with a digit or a sign is set flush right."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+
+
+class Output:
+    """The two streams of a command. `as_json`: one JSON document on stdout instead of tables and text."""
+
+    def __init__(self, *, as_json: bool = False) -> None:
+        self.as_json = as_json
+
+    def report(self, document: object, *parts: Table | str) -> None:
+        """Print a result: as JSON its struct, else the tables and texts that show it."""
+        if self.as_json:
+            print(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+            return
+        for number, part in enumerate(parts):
+            if number:
+                print()
+            print(clean(part)) if isinstance(part, str) else _print_table(part)
+
+    def say(self, text: str) -> None:
+        """Tell the person at the terminal something."""
+        sys.stdout.flush()
+        print(clean(text), file=sys.stderr)
+
+    def next(self, *commands: str) -> None:
+        """Name the command that comes next."""
+        self.say("\nNext: " + "\n      ".join(commands))
+
+
+def percent(part: int, whole: int) -> str:
+    """Return `54.5 %`, or a dash where nothing was counted."""
+    return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+def is_terminal() -> bool:
+    """Return whether stdout is a terminal that can show more than plain lines."""
+    return sys.stdout.isatty()
+
+
+def _print_table(table: Table) -> None:
+    rows = [tuple(clean(cell).replace("\n", " ") for cell in row) for row in table.rows]
+    right = [bool(rows) and all(_is_number(row[column]) for row in rows) for column in range(len(table.columns))]
+    if is_terminal():
+        _print_boxed(table, rows, right)
+    else:
+        _print_plain(table, rows, right)
+
+
+def _is_number(cell: str) -> bool:
+    return cell == "-" or cell.lstrip("+-")[:1].isdigit()
+
+
+def _print_plain(table: Table, rows: Sequence[tuple[str, ...]], right: Sequence[bool]) -> None:
+    if table.title:
+        print(clean(table.title))
+    lines = [table.columns, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(table.columns))]
+    for line in lines:
+        cells = (
+            cell.rjust(width) if flush else cell.ljust(width)
+            for cell, width, flush in zip(line, widths, right, strict=True)
+        )
+        print("  ".join(cells).rstrip())
+
+
+def _print_boxed(table: Table, rows: Sequence[tuple[str, ...]], right: Sequence[bool]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid(title=Text(clean(table.title)), title_justify="left", box=box.SIMPLE_HEAD)
+    for name, flush in zip(table.columns, right, strict=True):
+        grid.add_column(Text(name), justify="right" if flush else "left", overflow="fold")
+    for row in rows:
+        grid.add_row(*(Text(cell) for cell in row))
+    Console().print(grid)

@@ -1,0 +1,126 @@
+"""What is seen while a run works: phase, questions, accuracy so far, calls, time left.
+
+On a terminal one live line; elsewhere a plain line when a phase ends, and every `EVERY` seconds in a long one.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from mage_es.cli.output import clean
+from mage_es.engine.reports import Note
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+EVERY = 15.0
+"""Seconds between plain lines within one phase."""
+
+_BEFORE_QUESTIONS = frozenset(("open", "plan", "explore"))
+
+
+class Estimate:
+    """Time left, from how far the run came since the first note."""
+
+    def __init__(self) -> None:
+        self._start: tuple[float, float] | None = None
+
+    def seconds_left(self, note: Note, *, now: float) -> float | None:
+        """Return the seconds left, None until there is something to go by."""
+        far = _fraction(note)
+        if self._start is None:
+            self._start = (now, far)
+        began, at = self._start
+        if far - at < 0.01:
+            return None
+        return (now - began) * (1 - far) / (far - at)
+
+
+def _fraction(note: Note) -> float:
+    """Return how much of the run is done; the questions are taken as the whole work of an iteration."""
+    if note.phase == "evaluate":
+        within = note.done / note.total if note.total else 1.0
+    else:
+        within = 0.0 if note.phase in _BEFORE_QUESTIONS else 1.0
+    return min(1.0, (max(note.iteration, 0) + within) / max(note.iterations, 1))
+
+
+class Progress:
+    """An observer of a run; use it in a `with` block. `run_id` is that of the last note."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.run_id = ""
+        self._clock = clock
+        self._estimate = Estimate()
+        self._bar: Bar | None = None
+        self._spoken = (("", 0), clock())
+
+    def __enter__(self) -> Progress:
+        if sys.stderr.isatty():
+            self._bar = _live_bar()
+            self._bar.add_task("starting")
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def observe(self, note: Note) -> None:
+        """Show a note."""
+        self.run_id = note.run_id
+        now = self._clock()
+        left = self._estimate.seconds_left(note, now=now)
+        if self._bar is None:
+            self._speak(note, left, now=now)
+            return
+        for task in self._bar.task_ids:
+            self._bar.update(task, completed=note.done, total=note.total or 1, description=describe(note, left))
+
+    def _speak(self, note: Note, left: float | None, *, now: float) -> None:
+        (phase, at) = self._spoken
+        current = (note.phase, note.iteration)
+        ended = note.done >= note.total and phase != current
+        if not (ended or note.message or now - at >= EVERY):
+            return
+        self._spoken = (current if note.done >= note.total else phase, now)
+        print(describe(note, left), file=sys.stderr, flush=True)
+
+
+def describe(note: Note, left: float | None) -> str:
+    """Return a note as one line."""
+    where = f"iteration {note.iteration} of {note.iterations}" if note.iteration >= 0 else "start"
+    parts = [f"{where}: {note.phase} {note.done}/{note.total}"]
+    if note.accuracy is not None:
+        parts.append(f"accuracy {100 * note.accuracy:.1f} %")
+    parts.append(f"calls {note.execution_calls}+{note.guidance_calls}")
+    if left is not None:
+        parts.append(f"{duration(left)} left")
+    if note.message:
+        parts.append(note.message)
+    return clean(", ".join(parts))
+
+
+def duration(seconds: float) -> str:
+    """Return `12 s`, `3 min 20 s` or `2 h 5 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def _live_bar() -> Bar:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    return Progress(
+        TextColumn("{task.description}", markup=False), BarColumn(bar_width=20), console=Console(stderr=True), transient=True
+    )

@@ -1,0 +1,46 @@
+"""`mage-es replay`: rebuild a run's state in a new place and compare it with what was recorded live."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mage_es.cli.options import Json, RunArgument, examples, takes
+from mage_es.cli.output import Output
+from mage_es.cli.settings import Settings
+from mage_es.cli.tables import digests, replayed
+from mage_es.events.errors import MageError
+
+EXAMPLES = examples("mage-es replay --until iter-9", "mage-es replay RUN --until iter-3 --into /tmp/at-3")
+
+
+@takes("runs_dir")
+def replay(
+    run: RunArgument = None,
+    *,
+    settings: Settings,
+    until: Annotated[
+        str, typer.Option("--until", metavar="MARKER", help="Last state to build: start, iter-9, seq:1234, latest.")
+    ],
+    into: Annotated[
+        Path | None, typer.Option("--into", help="New folder for what is rebuilt. [default: a fresh one in the run]")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Rebuild a run's state up to a marker and compare digests.
+
+    Graph, memory, mastery, bandits and the rest are rebuilt without any model. Exits with 1 if a digest differs from the one recorded live.
+    """
+    from mage_es.engine import replay as engine
+    from mage_es.engine.runs import find_run
+
+    out = Output(as_json=as_json)
+    report = engine.replay(find_run(settings.runs_dir, run), until=until, into=into)
+    out.report(report, digests(report), replayed(report))
+    differ = [check.projection for check in report.checks if check.equal is False]
+    if differ:
+        out.next(settings.again("verify", report.run_id))
+        raise typer.Exit(MageError.exit_code)
+    out.next(settings.again("exam", report.run_id, "--at", report.marker))

@@ -1,0 +1,41 @@
+"""`mage-es runs`: list the runs, or show one."""
+
+from __future__ import annotations
+
+from mage_es.cli.options import Json, RunArgument, examples, takes
+from mage_es.cli.output import Output
+from mage_es.cli.settings import Settings
+from mage_es.cli.tables import iterations, overview
+from mage_es.cli.tables import runs as runs_table
+
+LIST_EXAMPLES = examples("mage-es runs list", "mage-es runs list --runs-dir /data/runs --json")
+SHOW_EXAMPLES = examples("mage-es runs show", "mage-es runs show RUN --json")
+
+
+@takes("runs_dir")
+def list_all(*, settings: Settings, as_json: Json = False) -> None:
+    """List the runs, the newest first; a damaged one is named as such."""
+    from mage_es.engine.runs import list_runs, summarise
+
+    out = Output(as_json=as_json)
+    summaries = [summarise(run) for run in list_runs(settings.runs_dir)]
+    if not summaries:
+        out.report([], f"No runs in {settings.runs_dir}.")
+        out.next("mage-es demo")
+        return
+    out.report(summaries, runs_table(summaries))
+    out.next(settings.again("runs", "show", summaries[0].run_id, names=("runs_dir",)))
+
+
+@takes("runs_dir")
+def show_one(run: RunArgument = None, *, settings: Settings, as_json: Json = False) -> None:
+    """Show a run: accuracy, memories, guard and calls of each iteration."""
+    from mage_es.engine.runs import find_run, summarise
+
+    out = Output(as_json=as_json)
+    summary = summarise(find_run(settings.runs_dir, run))
+    out.report(summary, overview(summary), iterations(summary))
+    if summary.state == "interrupted":
+        out.next(settings.again("resume", summary.run_id))
+    else:
+        out.next(settings.again("exam", summary.run_id))

@@ -1,0 +1,50 @@
+"""A command at work on a run: progress on the screen, Ctrl-C in hand, and the way back in whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import typer
+
+from mage_es.cli.interrupts import Interrupts
+from mage_es.cli.output import Output
+from mage_es.cli.progress import Progress
+from mage_es.cli.settings import Settings
+from mage_es.cli.tables import iterations, overview
+from mage_es.engine.reports import Observer, RunSummary
+
+INTERRUPTED = 130
+
+
+class Session(NamedTuple):
+    """What a verb of the engine is given to report with, and to ask whether to stop."""
+
+    observe: Observer
+    stop: Callable[[], bool]
+
+
+@contextmanager
+def session(out: Output, settings: Settings) -> Iterator[Session]:
+    """Watch a run at work; if it ends by an error or a second Ctrl-C, say how to resume it."""
+    progress = Progress()
+    try:
+        with Interrupts() as interrupts, progress:
+            yield Session(progress.observe, interrupts.asked)
+    except BaseException:
+        if progress.run_id:
+            out.say(f"Resume it with: {settings.again('resume', progress.run_id)}")
+        raise
+
+
+def conclude(out: Output, summary: RunSummary, settings: Settings) -> None:
+    """Show what a run came to and what comes next. Raises `typer.Exit` (130) if it was interrupted."""
+    out.report(summary, overview(summary), iterations(summary))
+    if summary.state == "interrupted":
+        out.next(settings.again("resume", summary.run_id))
+        raise typer.Exit(INTERRUPTED)
+    out.next(
+        settings.again("exam", summary.run_id),
+        settings.again("replay", summary.run_id, "--until", "latest", names=("runs_dir",)),
+    )

@@ -1,0 +1,176 @@
+"""Where a setting's value comes from: flag, environment, `mage-es.toml` in the current folder, default.
+
+Rules
+    - One name everywhere: `--held-out`, `MAGE_ES_HELD_OUT`, `held_out` in the file and in `Config`.
+    - The first of flag, environment, file, default that has a value decides; the origin is kept for `config show`.
+    - A name that is not a setting, and a value that does not fit, are errors wherever they stand.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import shlex
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple, get_args, get_origin
+
+import msgspec
+
+from mage_es.engine.config import Config, Count
+from mage_es.events.errors import UsageError, nearest
+
+FILE = "mage-es.toml"
+PREFIX = "MAGE_ES_"
+DATA_VARIABLE = "MAGE_ES_DATA"
+"""The short form of MAGE_ES_DATA_DIR."""
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """How fast a run goes and where things lie: nothing in here changes what a run does."""
+
+    workers: Count = 8
+    """Model calls in flight at the same time."""
+    runs_dir: str = "runs"
+    """Folder that holds the runs."""
+    data_dir: str | None = None
+    """Folder that holds the benchmarks' files; MAGE_ES_DATA for short."""
+
+
+class Setting(NamedTuple):
+    """A value and who set it: `flag`, a variable's name, `mage-es.toml` or `default`."""
+
+    name: str
+    value: object
+    origin: str
+
+
+class Settings:
+    """The settings of one command."""
+
+    def __init__(self, entries: Mapping[str, Setting]) -> None:
+        self.entries = entries
+
+    @property
+    def runs_dir(self) -> Path:
+        """Return the folder of the runs."""
+        return Path(str(self.entries["runs_dir"].value))
+
+    @property
+    def data_dir(self) -> Path | None:
+        """Return the folder of the benchmarks' files, None if it was not named."""
+        value = self.entries["data_dir"].value
+        return None if value is None else Path(str(value))
+
+    @property
+    def workers(self) -> int:
+        """Return the number of model calls in flight."""
+        value = self.entries["workers"].value
+        assert isinstance(value, int)
+        return value
+
+    def config(self, *, benchmark: str | None = None) -> Config:
+        """Return the configuration of a new run; `benchmark` where none was named. Raises `UsageError`."""
+        values = {name: self.entries[name].value for name in Config.__struct_fields__}
+        values["benchmark"] = values["benchmark"] or benchmark
+        if values["benchmark"] is None:
+            raise UsageError("No benchmark was named. `mage-es data list` shows them; one is wordmath.")
+        return msgspec.convert(values, Config)
+
+    def again(self, *words: str, names: tuple[str, ...] = ("runs_dir", "data_dir")) -> str:
+        """Return a command line with the same places, where those came from flags."""
+        places = [(name, self.entries[name]) for name in names if self.entries[name].origin == "flag"]
+        options = [word for name, entry in places for word in _as_option(name, entry.value)]
+        return shlex.join(["mage-es", *words, *options])
+
+    def flags(self) -> dict[str, object]:
+        """Return the settings that came from a flag of this command."""
+        return {name: entry.value for name, entry in self.entries.items() if entry.origin == "flag"}
+
+
+def _as_option(name: str, value: object) -> tuple[str, ...]:
+    flag = name.replace("_", "-")
+    if isinstance(value, bool):
+        return (f"--{flag}" if value else f"--no-{flag}",)
+    return (f"--{flag}", str(value))
+
+
+@functools.cache
+def fields() -> Mapping[str, msgspec.structs.FieldInfo]:
+    """Return every setting by name, those of `Config` first."""
+    from msgspec.structs import fields as of
+
+    return {field.name: field for struct in (Config, Machine) for field in of(struct)}
+
+
+def resolve(flags: Mapping[str, object], *, environment: Mapping[str, str], folder: Path) -> Settings:
+    """Return all settings; flags that are None were not used. Raises `UsageError`."""
+    layers = (_from_flags(flags), _from_environment(environment), _from_file(folder / FILE))
+    entries = {}
+    for name, field in fields().items():
+        default = None if field.default is msgspec.NODEFAULT else field.default
+        found = [layer[name] for layer in layers if name in layer]
+        entries[name] = found[0] if found else Setting(name, default, "default")
+    return Settings(entries)
+
+
+def _from_flags(flags: Mapping[str, object]) -> dict[str, Setting]:
+    given = {name: value for name, value in flags.items() if value is not None}
+    return {
+        name: Setting(name, _fit(name, value, f"--{name.replace('_', '-')}"), "flag") for name, value in given.items()
+    }
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Setting]:
+    known = {PREFIX + name.upper(): name for name in fields()} | {DATA_VARIABLE: "data_dir"}
+    found: dict[str, Setting] = {}
+    for variable in sorted(environment):
+        if not variable.startswith(PREFIX):
+            continue
+        if variable not in known:
+            raise UsageError(f"The environment variable {variable} is no setting.{nearest(variable, list(known))}")
+        name = known[variable]
+        found[name] = Setting(name, _fit(name, environment[variable], variable), variable)
+    return found
+
+
+def _from_file(path: Path) -> dict[str, Setting]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not valid TOML: {error}. Correct that line.") from error
+    for name in content:
+        if name not in fields():
+            raise UsageError(f"{path}: `{name}` is no setting.{nearest(name, list(fields()))}")
+    return {name: Setting(name, _fit(name, value, f"{path}: {name}"), FILE) for name, value in content.items()}
+
+
+def kind(name: str) -> object:
+    """Return the plain type of a setting, without its bounds."""
+    wanted = fields()[name].type
+    return get_args(wanted)[0] if get_origin(wanted) is Annotated else wanted
+
+
+def _fit(name: str, value: object, place: str) -> object:
+    """Return the value in the setting's type; texts are read as numbers and booleans where those are meant."""
+    try:
+        fitted: object = msgspec.convert(value, type=fields()[name].type, strict=False)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{place}: {value!r} does not fit.{_hint(kind(name), value, str(error))}") from error
+    if isinstance(fitted, float) and not math.isfinite(fitted):
+        raise UsageError(f"{place}: {value!r} does not fit. Give a finite number.")
+    return fitted
+
+
+def _hint(wanted: object, value: object, reason: str) -> str:
+    if get_origin(wanted) is Literal:
+        return nearest(str(value), list(get_args(wanted)))
+    if ", got " in reason:
+        return f" Give {_KINDS.get(wanted, 'a text')}."
+    return f" {reason}."
+
+
+_KINDS: dict[object, str] = {int: "a whole number", float: "a number", bool: "true or false"}

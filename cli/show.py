@@ -1,0 +1,42 @@
+"""`mage-es show`: one question as it was asked: bundle, exact prompt, answer, verdict."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from mage_es.cli.options import Json, RunOption, examples, takes
+from mage_es.cli.output import Output
+from mage_es.cli.settings import Settings
+from mage_es.cli.tables import asked, bundle
+
+EXAMPLES = examples("mage-es show wordmath-e-17", "mage-es show wordmath-e-17 --run RUN --iteration 3")
+
+
+@takes("runs_dir", "data_dir")
+def show(
+    question: Annotated[str, typer.Argument(help="Id of a question of the run.")],
+    *,
+    settings: Settings,
+    run: RunOption = None,
+    iteration: Annotated[
+        int | None, typer.Option("--iteration", help="When it was asked. [default: the last time]")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show a question as it was asked.
+
+    The retrieved memories, the exact prompt, the reply and the verdict."""
+    from mage_es.engine import inspection
+    from mage_es.engine.runs import find_run
+
+    out = Output(as_json=as_json)
+    found = find_run(settings.runs_dir, run)
+    report = inspection.show(found, question, iteration=iteration, data_dir=settings.data_dir)
+    prompt = "Prompt" if report.prompt_verified else "Prompt (DOES NOT MATCH the recorded hash)"
+    out.report(report, asked(report), bundle(report.bundle), f"{prompt}:\n{report.prompt}", f"Reply:\n{report.reply}")
+    others = [f"iteration {when}" for when in report.other_times]
+    if others:
+        out.say(f"Also asked in {', '.join(others)}.")
+    out.next(settings.again("replay", report.run_id, "--until", f"seq:{report.seq}", names=("runs_dir",)))

@@ -1,0 +1,147 @@
+"""The reports of the engine as tables: one function for each kind of report."""
+
+from __future__ import annotations
+
+from mage_es.cli.output import Table, percent
+from mage_es.engine.reports import (
+    BundleMember,
+    Check,
+    ExamReport,
+    GroupScore,
+    IterationRow,
+    QuestionReport,
+    ReplayReport,
+    RunSummary,
+)
+
+DIGEST_DIGITS = 16
+"""Digits of a digest that are shown; the whole is in `--json`."""
+
+
+def overview(summary: RunSummary) -> str:
+    """Return a run's facts in a few lines."""
+    lines = [
+        f"Run {summary.run_id}: {summary.benchmark}, seed {summary.seed}, {summary.state}",
+        f"  {summary.iterations_done} of {summary.iterations} iterations, {summary.events} events in {summary.path}",
+        f"  execution {summary.execution}, guidance {summary.guidance}",
+        f"  head {summary.head[:DIGEST_DIGITS]}",
+    ]
+    return "\n".join([*lines, f"  {summary.problem}"] if summary.problem else lines)
+
+
+def iterations(summary: RunSummary) -> Table:
+    """Return accuracy, guard, memories and calls of each iteration."""
+    columns = ("iteration", "fresh", "correct", "revisits", "anchors", "guard")
+    columns += ("successes", "failures", "principles", "calls", "guidance")
+    return Table("Accuracy per iteration", columns, [_iteration(row) for row in summary.rows])
+
+
+def _iteration(row: IterationRow) -> tuple[str, ...]:
+    return (
+        "start" if row.iteration < 0 else str(row.iteration),
+        percent(row.fresh_correct, row.fresh_total),
+        _share(row.fresh_correct, row.fresh_total),
+        _share(row.revisit_correct, row.revisit_total),
+        percent(row.anchor_correct, row.anchor_total),
+        row.guard or "-",
+        str(row.success_memories),
+        str(row.failure_memories),
+        str(row.principles),
+        str(row.execution_calls),
+        str(row.guidance_calls),
+    )
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part}/{whole}" if whole else "-"
+
+
+def runs(summaries: list[RunSummary]) -> Table:
+    """Return one line for each run, the newest first."""
+    columns = ("run", "benchmark", "seed", "iterations", "accuracy", "events", "state")
+    return Table("", columns, [_run(summary) for summary in summaries])
+
+
+def _run(summary: RunSummary) -> tuple[str, ...]:
+    if summary.state == "damaged":
+        return (summary.run_id, summary.benchmark or "-", "-", "-", "-", "-", f"damaged: {summary.problem}")
+    asked = [row for row in summary.rows if row.fresh_total]
+    last = percent(asked[-1].fresh_correct, asked[-1].fresh_total) if asked else "-"
+    done = f"{summary.iterations_done} of {summary.iterations}"
+    return (summary.run_id, summary.benchmark, str(summary.seed), done, last, str(summary.events), summary.state)
+
+
+def exam(report: ExamReport) -> Table:
+    """Return an exam: all questions, by familiarity of the phrasing, by task type."""
+    groups = [GroupScore(name="all", correct=report.correct, total=report.total)]
+    groups += [group for group in (report.familiar, report.unfamiliar) if group is not None]
+    title = f"Exam at {report.marker}" + (f", control {report.control}" if report.control != "none" else "")
+    return scores(title, [*groups, *report.task_types])
+
+
+def scores(title: str, groups: list[GroupScore]) -> Table:
+    """Return accuracy of groups of questions."""
+    rows = [(group.name, percent(group.correct, group.total), _share(group.correct, group.total)) for group in groups]
+    return Table(title, ("questions", "accuracy", "correct"), rows)
+
+
+def digests(report: ReplayReport) -> Table:
+    """Return each projection's digest as recorded live and as rebuilt."""
+    words = {True: "yes", False: "NO", None: "not recorded"}
+    rows = [
+        (check.projection, check.recorded[:DIGEST_DIGITS] or "none", check.rebuilt[:DIGEST_DIGITS], words[check.equal])
+        for check in report.checks
+    ]
+    return Table(f"Digests at {report.marker}", ("projection", "recorded", "rebuilt", "equal"), rows)
+
+
+def checks(title: str, found: tuple[Check, ...]) -> Table:
+    """Return what was verified."""
+    rows = [(check.name, "ok" if check.ok else "FAILED", check.detail) for check in found]
+    return Table(title, ("check", "result", "detail"), rows)
+
+
+def bundle(members: tuple[BundleMember, ...]) -> Table:
+    """Return the memories that stood in a prompt and where they came from."""
+    rows = [
+        (member.memory_id, member.outcome, f"{member.similarity:.3f}", member.origin, member.question)
+        for member in members
+    ]
+    return Table(f"Bundle: {len(rows)} memories", ("memory", "kind", "similarity", "from", "question"), rows)
+
+
+def replayed(report: ReplayReport) -> str:
+    """Return what a replay did in two lines."""
+    sizes = memory_sizes(report.success_memories, report.failure_memories, report.principles)
+    return (
+        f"{report.events} events up to seq {report.seq} in {report.seconds:.2f} s, without a model: {sizes}.\n"
+        f"Rebuilt in {report.path}"
+    )
+
+
+def memory_sizes(successes: int, failures: int, principles: int) -> str:
+    """Return the size of each memory as words."""
+    return f"{successes} success memories, {failures} failure memories, {principles} principles"
+
+
+def examined(report: ExamReport) -> str:
+    """Return what an exam cost."""
+    return (
+        f"{report.execution_calls} execution calls, {report.guidance_calls} guidance calls, {report.seconds:.1f} s; "
+        f"task types from {report.task_type_source}"
+    )
+
+
+def asked(report: QuestionReport) -> Table:
+    """Return the facts of a question that was asked."""
+    verdict = {True: "correct", False: "wrong", None: "not judged"}[report.correct]
+    rows = [
+        ("run", f"{report.run_id}, iteration {report.iteration}, {report.purpose}, seq {report.seq}"),
+        ("task type", report.task_type),
+        ("skill", report.skill),
+        ("search arm", f"{report.search_arm}, chosen with probability {report.search_probability:.3f}"),
+        ("routing arm", f"{report.routing_arm}, chosen with probability {report.routing_probability:.3f}"),
+        ("answer", f"{report.answer or 'none found'}, expected {report.expected}"),
+        ("verdict", verdict),
+    ]
+    return Table(f"Question {report.question_id}", ("fact", "value"), rows)

@@ -1,0 +1,30 @@
+"""`mage-es verify`: check a run's hashes, its splits and what it claims."""
+
+from __future__ import annotations
+
+import typer
+
+from mage_es.cli.options import Json, RunArgument, examples, takes
+from mage_es.cli.output import Output
+from mage_es.cli.settings import Settings
+from mage_es.cli.tables import checks
+from mage_es.events.errors import MageError
+
+EXAMPLES = examples("mage-es verify", "mage-es verify RUN --json")
+
+
+@takes("runs_dir", "data_dir")
+def verify(run: RunArgument = None, *, settings: Settings, as_json: Json = False) -> None:
+    """Verify every byte of a run and what it claims.
+
+    Exits with 1 if a check fails."""
+    from mage_es.engine import audit
+    from mage_es.engine.runs import find_run
+
+    out = Output(as_json=as_json)
+    report = audit.verify(find_run(settings.runs_dir, run), data_dir=settings.data_dir)
+    out.report(report, checks(f"Run {report.run_id}", report.checks), f"head {report.head}")
+    if not report.ok:
+        out.next(settings.again("replay", report.run_id, "--until", "latest", names=("runs_dir",)))
+        raise typer.Exit(MageError.exit_code)
+    out.next(settings.again("runs", "show", report.run_id, names=("runs_dir",)))

@@ -1,0 +1,183 @@
+"""What a run needs from the machine, checked one by one, each with how to mend it.
+
+Rules
+    - Nothing is changed: the write test's file is gone when the check returns.
+    - A check never raises; what cannot be had is a finding.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from mage_es.engine.config import Config
+from mage_es.events.errors import MageError
+
+DISTRIBUTION = "mage-es"
+OLDEST_PYTHON = (3, 11)
+FREE_BYTES = 1 << 30
+"""Free space below which a run of the default size (20 x 200 questions) may not fit."""
+EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)
+"""No honest clock shows a time before the release of this package."""
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One check. `optional`: something is missing that only some commands need. `remedy`: what to do."""
+
+    name: str
+    state: Literal["ok", "optional", "failed"]
+    detail: str
+    remedy: str = ""
+
+
+def diagnose(config: Config, *, runs_dir: Path, data_dir: Path | None, clock: Callable[[], int]) -> tuple[Finding, ...]:
+    """Return every finding; `config` names the models, the embedder and the seed, `clock` gives microseconds."""
+    return (
+        python(),
+        *packages(),
+        *benchmarks(config.seed, data_dir),
+        *models(config),
+        embedder(config.embedder),
+        disk(runs_dir),
+        writable(runs_dir),
+        wall_clock(clock(), runs_dir),
+    )
+
+
+def python() -> Finding:
+    """Check the interpreter's version."""
+    shown = f"{platform.python_implementation()} {platform.python_version()} at {sys.executable}"
+    if sys.version_info >= OLDEST_PYTHON:
+        return Finding(name="python", state="ok", detail=shown)
+    wanted = ".".join(map(str, OLDEST_PYTHON))
+    return Finding(name="python", state="failed", detail=shown, remedy=f"Install Python {wanted} or newer.")
+
+
+def packages() -> Iterator[Finding]:
+    """Check the version of each package that the installation asks for."""
+    try:
+        requirements = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        yield Finding(
+            name=DISTRIBUTION,
+            state="optional",
+            detail="runs from its source folder, so nobody saw to its dependencies",
+            remedy="python -m pip install .",
+        )
+        return
+    yield Finding(name=DISTRIBUTION, state="ok", detail=metadata.version(DISTRIBUTION))
+    for requirement in requirements:
+        if "extra ==" not in requirement:
+            yield package(requirement)
+
+
+def package(requirement: str) -> Finding:
+    """Check one requirement, such as `numpy>=2.0`, against what is installed."""
+    match = re.fullmatch(r"([\w.-]+)\s*(?:>=\s*([\d.]+))?.*", requirement)
+    name, least = (match[1], match[2] or "0") if match else (requirement, "0")
+    remedy = f"python -m pip install '{requirement}'"
+    try:
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return Finding(name=name, state="failed", detail="is not installed", remedy=remedy)
+    if _numbers(version) < _numbers(least):
+        return Finding(name=name, state="failed", detail=f"{version}, needs {least} or newer", remedy=remedy)
+    return Finding(name=name, state="ok", detail=version)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(digits) for digits in re.findall(r"\d+", version)[:3])
+
+
+def benchmarks(seed: int, data_dir: Path | None) -> Iterator[Finding]:
+    """Check that each benchmark's data can be read; missing data stops only the commands that use it."""
+    from mage_es.engine.benchmarks.registry import names, open_benchmark
+
+    for name in names():
+        label = f"benchmark {name}"
+        try:
+            opened = open_benchmark(name, seed=seed, data_dir=data_dir)
+        except MageError as error:
+            fetch = f"mage-es data fetch {name} --data-dir {data_dir or 'data'}"
+            yield Finding(name=label, state="optional", detail=str(error).splitlines()[0], remedy=fetch)
+        else:
+            yield Finding(name=label, state="ok", detail=f"{opened.licence}, data {opened.data_sha256[:16]}")
+
+
+def models(config: Config) -> Iterator[Finding]:
+    """Check that both tiers can be opened; no call is made."""
+    from mage_es.engine.models.registry import open_model
+
+    for tier, spec in (("execution", config.execution), ("guidance", config.guidance)):
+        label = f"{tier} model"
+        try:
+            opened = open_model(spec, tier)
+        except MageError as error:
+            yield Finding(name=label, state="failed", detail=str(error), remedy=f"Choose another with --{tier}.")
+        else:
+            yield Finding(name=label, state="ok", detail=opened.name)
+
+
+def embedder(spec: str) -> Finding:
+    """Check that the embedder can be opened and turns a text into a vector."""
+    from mage_es.engine.embedders.registry import open_embedder
+
+    try:
+        opened = open_embedder(spec)
+        shape = opened.encode(["a question"]).shape
+    except MageError as error:
+        return Finding(name="embedder", state="failed", detail=str(error), remedy="Choose another with --embedder.")
+    return Finding(name="embedder", state="ok", detail=f"{opened.name}, {shape[1]} dimensions")
+
+
+def disk(runs_dir: Path) -> Finding:
+    """Check the free space where the runs go."""
+    free = shutil.disk_usage(_existing(runs_dir)).free
+    shown = f"{free / (1 << 30):.1f} GiB free for {runs_dir}"
+    if free >= FREE_BYTES:
+        return Finding(name="disk space", state="ok", detail=shown)
+    remedy = f"Free {FREE_BYTES / (1 << 30):.0f} GiB there, or choose another folder with --runs-dir."
+    return Finding(name="disk space", state="failed", detail=shown, remedy=remedy)
+
+
+def writable(runs_dir: Path) -> Finding:
+    """Check that the folder of the runs (or the one it would be made in) can be written."""
+    folder = _existing(runs_dir)
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        remedy = "Make it writable, or choose another folder with --runs-dir."
+        return Finding(name="runs folder", state="failed", detail=f"{folder}: {error.strerror}", remedy=remedy)
+    return Finding(name="runs folder", state="ok", detail=f"{runs_dir.absolute()} can be written")
+
+
+def wall_clock(now: int, runs_dir: Path) -> Finding:
+    """Check that the clock (microseconds since 1970) is not before the release, nor before the newest run."""
+    from mage_es.engine.runs import list_runs
+
+    moment = datetime.fromtimestamp(now / 1e6, tz=UTC)
+    shown = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+    remedy = "Set the system clock; records carry its time, and the newest run is found by it."
+    runs = list_runs(runs_dir)
+    if moment < EARLIEST:
+        return Finding(name="clock", state="failed", detail=f"{shown} is in the past", remedy=remedy)
+    if runs and (runs[-1].log_path / "FORMAT").stat().st_mtime_ns > now * 1000:
+        return Finding(name="clock", state="failed", detail=f"{shown} is before run {runs[-1].id}", remedy=remedy)
+    return Finding(name="clock", state="ok", detail=shown)
+
+
+def _existing(folder: Path) -> Path:
+    """Return the folder, or the nearest one above it that exists."""
+    folder = folder.absolute()
+    return next(path for path in (folder, *folder.parents) if path.is_dir())

@@ -65,7 +65,7 @@ class HashEmbedder:
         if len(self._rows) > _CACHED_WORDS:
             self._rows.clear()
             self._prefixes.clear()
-        for word in counts.keys() - self._rows.keys():
+        for word in [word for word in counts if word not in self._rows]:
             self._rows[word] = _row(word)
             self._prefixes[word] = (word.encode(), crc32(word.encode() + b" "))
         rows = np.frombuffer(b"".join([self._rows[word] for word in counts]), dtype=np.int8)

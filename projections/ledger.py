@@ -1,0 +1,94 @@
+"""The ledger: calls and tokens by tier, agent, purpose, iteration and model.
+
+Rules
+    - One recorded reply is one call. Latency is summed for display and enters no digest.
+    - The guidance tier's line of an exam is zero; the ledger is where that is seen.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import msgspec
+
+from mage_es.events.digests import digest
+from mage_es.events.vocabulary import Event, ModelCalled, Tier
+from mage_es.projections.protocol import Reads
+
+
+class Account(NamedTuple):
+    """What is counted together."""
+
+    tier: Tier
+    agent: str
+    purpose: str
+    iteration: int
+    model: str
+
+
+class Use(NamedTuple):
+    """Calls, tokens by kind, and the sum of the latencies in microseconds."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    thinking_tokens: int = 0
+    latency_us: int = 0
+
+    def plus(self, other: Use) -> Use:
+        """Return the sum."""
+        return Use(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+class Ledger:
+    """All accounts."""
+
+    name: ClassVar[str] = "ledger"
+    reads: ClassVar[Reads] = {ModelCalled: (*Account._fields, *Use._fields[1:])}
+    order: ClassVar[Literal["global", "by_type"]] = "by_type"
+    slot: ClassVar[Literal["mutable", "protected"]] = "protected"
+
+    def __init__(self) -> None:
+        self._accounts: dict[Account, Use] = {}
+
+    def apply(self, event: Event) -> None:
+        """Book one call."""
+        match event:
+            case ModelCalled():
+                account = Account(event.tier, event.agent, event.purpose, event.iteration, event.model)
+                calls, read, written, cached, thought, latency = self._accounts.get(account, Use())
+                self._accounts[account] = Use(
+                    calls + 1,
+                    read + event.input_tokens,
+                    written + event.output_tokens,
+                    cached + event.cached_tokens,
+                    thought + event.thinking_tokens,
+                    latency + event.latency_us,
+                )
+            case _:
+                raise TypeError(f"the ledger does not read {type(event).__name__}; it reads {list(self.reads)}")
+
+    def accounts(self) -> list[tuple[Account, Use]]:
+        """Return every account in order."""
+        return sorted(self._accounts.items())
+
+    def total(self, tier: Tier, *, iteration: int | None = None) -> Use:
+        """Return what a tier used, in one iteration or in all."""
+        total = Use()
+        for account, use in self._accounts.items():
+            if account.tier == tier and iteration in (None, account.iteration):
+                total = total.plus(use)
+        return total
+
+    def digest(self) -> str:
+        """Return the digest of every account without its latency."""
+        return digest([(account, use[:-1]) for account, use in self.accounts()])
+
+    def dump(self) -> Any:
+        """Return every account."""
+        return self.accounts()
+
+    def load(self, dumped: Any) -> None:
+        """Take over what `dump` returned."""
+        self._accounts = dict(msgspec.convert(dumped, list[tuple[Account, Use]]))

@@ -1,0 +1,212 @@
+"""The experience memory: every memory ever appended, and for retrieval an exact slice of vectors per task type.
+
+Rules
+    - A row is added once and never removed or edited; only `status`, `superseded_by` and `met` change,
+      each by an event of its own. Equal ids are equal contents, so a second append of an id adds nothing.
+    - A slice holds the active memories of one index and task type, in order of birth, in one contiguous float32
+      matrix: a search is one `matrix @ query`, exact, with the same sums on every call.
+    - Principles are found by skill; they and whatever is superseded are in no slice.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Literal
+
+import msgspec
+
+from mage_es.events.digests import digest, digest_of_set
+from mage_es.events.vocabulary import (
+    Event,
+    MemoryAppended,
+    MemoryReinforced,
+    MemorySuperseded,
+    Outcome,
+    Phase,
+    Step,
+    Vector,
+)
+from mage_es.projections.protocol import Reads
+from mage_es.projections.slices import Birth, Slice, VectorSlice, birth_of
+
+__all__ = ["INDEXES", "Index", "Memory", "MemoryRow", "Slice", "digest_of_rows", "row_hash"]
+
+Index = Literal["success", "failure"]
+
+INDEXES: dict[Outcome, Index] = {"success_memory": "success", "failure_memory": "failure"}
+"""The index that a memory of this outcome is retrieved from."""
+
+
+class MemoryRow(msgspec.Struct, frozen=True, array_like=True):
+    """A memory as it stands: the fields of `MemoryAppended` in its order, then what later events say of it.
+
+    `embedding` is little-endian float32; `met` counts how often the same memory was met, its making included.
+    """
+
+    memory_id: str
+    outcome: Outcome
+    kind: str
+    task_type: str
+    skill: str
+    question_id: str
+    question: str
+    recognise: str
+    reasoning: str
+    answer: str
+    wrong_answer: str
+    steps: tuple[Step, ...]
+    derived_from: str
+    iteration: int
+    phase: Phase
+    ordinal: int
+    embedding: Vector
+    status: Literal["active", "superseded"] = "active"
+    superseded_by: str = ""
+    met: int = 1
+
+    @property
+    def birth(self) -> Birth:
+        """Return where in the run the memory was made: iteration, place of the phase, ordinal."""
+        return birth_of(self.iteration, self.phase, self.ordinal)
+
+
+class Memory:
+    """All memories by id, and the views that retrieval and EVOLVE look at."""
+
+    name: ClassVar[str] = "memory"
+    reads: ClassVar[Reads] = {
+        MemoryAppended: MemoryAppended.__struct_fields__,
+        MemoryReinforced: ("memory_id", "count"),
+        MemorySuperseded: ("memory_id", "by"),
+    }
+    order: ClassVar[Literal["global", "by_type"]] = "global"
+    slot: ClassVar[Literal["mutable", "protected"]] = "protected"
+
+    def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
+        self._rows: dict[str, MemoryRow] = {}
+        self._slices: dict[tuple[Index, str], VectorSlice] = {}
+        self._principles: dict[str, list[tuple[Birth, str]]] = {}
+        self._failures: dict[str, tuple[Birth, str]] = {}
+        self._strategies: dict[str, tuple[Birth, str]] = {}
+        self._counts: Counter[str] = Counter()
+        self._hashes: dict[str, bytes] = {}
+        self._changed: set[str] = set()
+
+    def apply(self, event: Event) -> None:
+        """Add a memory, or note that one was met again or superseded."""
+        match event:
+            case MemoryAppended():
+                if event.memory_id not in self._rows:
+                    self._add(MemoryRow(*msgspec.structs.astuple(event)))
+            case MemoryReinforced():
+                self._put(msgspec.structs.replace(self._rows[event.memory_id], met=event.count))
+            case MemorySuperseded():
+                self._supersede(event.memory_id, by=event.by)
+            case _:
+                raise TypeError(f"the memory does not read {type(event).__name__}; it reads {list(self.reads)}")
+
+    def __len__(self) -> int:
+        """Return the number of memories stored, superseded ones included."""
+        return len(self._rows)
+
+    def row(self, memory_id: str) -> MemoryRow:
+        """Return a memory by its id. Raises `KeyError`."""
+        return self._rows[memory_id]
+
+    def count_of(self, memory_id: str) -> int:
+        """Return how often a memory was met: 0 if never, 1 after its making."""
+        row = self._rows.get(memory_id)
+        return row.met if row else 0
+
+    def rows(self) -> Iterable[MemoryRow]:
+        """Return every memory, in no stated order."""
+        return self._rows.values()
+
+    def slice(self, index: Index, task_type: str) -> Slice:
+        """Return the active memories of one index and task type, ordered by birth, as parallel sequences.
+
+        The sequences belong to the memory and change with the next event; do not keep or alter them.
+        """
+        found = self._slices.get((index, task_type))
+        return found.view() if found else Slice.empty()
+
+    def principles(self, skill: str) -> list[MemoryRow]:
+        """Return the active principles of a skill in order of birth."""
+        rows = (self._rows[memory_id] for _, memory_id in self._principles.get(skill, ()))
+        return [row for row in rows if row.status == "active"]
+
+    def latest_failure(self, question_id: str) -> MemoryRow | None:
+        """Return the latest failure memory about this very question (type strategies are not), if any."""
+        found = self._failures.get(question_id)
+        return self._rows[found[1]] if found else None
+
+    def latest_strategy(self, task_type: str) -> MemoryRow | None:
+        """Return the latest type strategy of a task type, if any."""
+        found = self._strategies.get(task_type)
+        return self._rows[found[1]] if found else None
+
+    def count(self, outcome: Outcome) -> int:
+        """Return how many memories of an outcome are stored, superseded ones included."""
+        return self._counts[outcome]
+
+    def row_hashes(self) -> Mapping[str, bytes]:
+        """Return the hash of every row by memory id; only rows that changed since the last call are hashed."""
+        for memory_id in self._changed:
+            self._hashes[memory_id] = row_hash(self._rows[memory_id])
+        self._changed.clear()
+        return self._hashes
+
+    def digest(self) -> str:
+        """Return the digest of the set of rows, embeddings and status included."""
+        return digest_of_set(self.row_hashes().values())
+
+    def dump(self) -> Any:
+        """Return every row."""
+        return list(self._rows.values())
+
+    def load(self, dumped: Any) -> None:
+        """Rebuild rows, slices and views from `dump`."""
+        self._clear()
+        for row in msgspec.convert(dumped, list[MemoryRow]):
+            self._add(row)
+
+    def _add(self, row: MemoryRow) -> None:
+        self._put(row)
+        self._counts[row.outcome] += 1
+        here = (row.birth, row.memory_id)
+        index = INDEXES.get(row.outcome)
+        if index and row.status == "active":
+            vectors = self._slices.setdefault((index, row.task_type), VectorSlice())
+            vectors.add(row.memory_id, row.embedding, question_id=row.question_id, kind=row.kind, birth=row.birth)
+        if row.outcome == "principle":
+            insort(self._principles.setdefault(row.skill, []), here)
+        elif row.outcome == "failure_memory":
+            is_strategy = row.kind == "type_strategy"
+            latest, key = (self._strategies, row.task_type) if is_strategy else (self._failures, row.question_id)
+            latest[key] = max(latest.get(key, here), here)
+
+    def _put(self, row: MemoryRow) -> None:
+        self._rows[row.memory_id] = row
+        self._changed.add(row.memory_id)
+
+    def _supersede(self, memory_id: str, *, by: str) -> None:
+        row = self._rows[memory_id]
+        index = INDEXES.get(row.outcome)
+        if index and row.status == "active":
+            self._slices[index, row.task_type].remove(memory_id)
+        self._put(msgspec.structs.replace(row, status="superseded", superseded_by=by))
+
+
+def row_hash(row: MemoryRow) -> bytes:
+    """Return the 32-byte hash of a row: every field, the vector by its bytes."""
+    return bytes.fromhex(digest(row))
+
+
+def digest_of_rows(rows: Iterable[MemoryRow]) -> str:
+    """Return the digest that a `Memory` of exactly these rows has."""
+    return digest_of_set(row_hash(row) for row in rows)

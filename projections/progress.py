@@ -1,0 +1,167 @@
+"""Where the run stands, and the work of the iteration that is not closed yet. It has no digest.
+
+Rules
+    - Whatever is recorded need not be done again: a question that is planned, a call that has its reply and an
+      answer that is judged are found here by key after a crash.
+    - The purpose of a question tells its phase: fresh and revisited ones belong to EVALUATE, anchors to
+      SNAPSHOT (also before iteration 0), the rest to the exam. EVALUATE's part stays until the iteration is
+      closed, because UPDATE and EVOLVE read it.
+    - Closing an iteration drops all of it: memory does not grow with the number of iterations.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import msgspec
+
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    Event,
+    IterationClosed,
+    IterationPlanned,
+    ModelCalled,
+    Phase,
+    PhaseCompleted,
+    QuestionPlanned,
+    RunFinished,
+    Tier,
+)
+from mage_es.projections.protocol import Reads
+
+NOTHING_CLOSED = -2
+"""`closed` before the start (iteration -1) is closed."""
+
+PHASE_OF_PURPOSE: dict[str, Phase] = {
+    "fresh": "evaluate",
+    "revisit": "evaluate",
+    "anchor": "snapshot",
+    "exam": "exam",
+    "ask": "exam",
+}
+"""The phase in which a question of this purpose is asked."""
+
+
+class CallKey(NamedTuple):
+    """What makes a call the same call within an iteration."""
+
+    tier: Tier
+    purpose: str
+    about: str
+    attempt: int
+    request_sha256: str
+
+
+class Progress:
+    """What is closed, and what is recorded of the open iteration, by phase and question id."""
+
+    name: ClassVar[str] = "progress"
+    reads: ClassVar[Reads] = {
+        IterationPlanned: IterationPlanned.__struct_fields__,
+        QuestionPlanned: QuestionPlanned.__struct_fields__,
+        ModelCalled: ModelCalled.__struct_fields__,
+        AnswerJudged: AnswerJudged.__struct_fields__,
+        PhaseCompleted: ("iteration", "phase"),
+        IterationClosed: ("iteration",),
+        RunFinished: ("iterations",),
+    }
+    order: ClassVar[Literal["global", "by_type"]] = "global"
+    slot: ClassVar[Literal["mutable", "protected"]] = "protected"
+
+    def __init__(self) -> None:
+        self.closed: int = NOTHING_CLOSED
+        self.finished: bool = False
+        self._open()
+
+    def _open(self) -> None:
+        self.iteration_plan: IterationPlanned | None = None
+        self._phases: list[tuple[int, Phase]] = []
+        self._plans: dict[tuple[Phase, str], QuestionPlanned] = {}
+        self._verdicts: dict[tuple[Phase, str], AnswerJudged] = {}
+        self._calls: dict[CallKey, ModelCalled] = {}
+        self._replies: dict[tuple[Phase, str], ModelCalled] = {}
+
+    def apply(self, event: Event) -> None:
+        """Note the work, or close the iteration."""
+        match event:
+            case ModelCalled():
+                self._note_call(event)
+            case QuestionPlanned():
+                self._plans[PHASE_OF_PURPOSE[event.purpose], event.question_id] = event
+            case AnswerJudged():
+                self._verdicts[PHASE_OF_PURPOSE[event.purpose], event.question_id] = event
+            case PhaseCompleted():
+                self._phases.append((event.iteration, event.phase))
+            case IterationPlanned():
+                self.iteration_plan = event
+            case IterationClosed():
+                self.closed = event.iteration
+                self._open()
+            case RunFinished():
+                self.finished = True
+            case _:
+                raise TypeError(f"the progress does not read {type(event).__name__}; it reads {list(self.reads)}")
+
+    def is_completed(self, iteration: int, phase: Phase) -> bool:
+        """Return whether a phase of an iteration is behind the run."""
+        return iteration <= self.closed or (iteration, phase) in self._phases
+
+    def last_phase(self) -> Phase | None:
+        """Return the phase of the open iteration that was completed last, None before its first."""
+        return self._phases[-1][1] if self._phases else None
+
+    def plans(self, phase: Phase) -> list[QuestionPlanned]:
+        """Return the questions planned in a phase of the open iteration, in question-id order."""
+        return [self._plans[key] for key in sorted(self._plans) if key[0] == phase]
+
+    def plan(self, phase: Phase, question_id: str) -> QuestionPlanned:
+        """Return the plan of a question. Raises `KeyError`."""
+        return self._plans[phase, question_id]
+
+    def verdicts(self, phase: Phase) -> list[AnswerJudged]:
+        """Return the verdicts of a phase of the open iteration, in question-id order."""
+        return [self._verdicts[key] for key in sorted(self._verdicts) if key[0] == phase]
+
+    def verdict(self, phase: Phase, question_id: str) -> AnswerJudged:
+        """Return the verdict on a question. Raises `KeyError`."""
+        return self._verdicts[phase, question_id]
+
+    def is_judged(self, phase: Phase, question_id: str) -> bool:
+        """Return whether a question of the open iteration has its verdict."""
+        return (phase, question_id) in self._verdicts
+
+    def reply(self, phase: Phase, question_id: str) -> ModelCalled:
+        """Return the execution model's reply to a question, of several the last attempt. Raises `KeyError`."""
+        return self._replies[phase, question_id]
+
+    def call(self, key: CallKey) -> ModelCalled | None:
+        """Return the recorded reply to exactly this call, if there is one; it must not be made again."""
+        return self._calls.get(key)
+
+    def digest(self) -> str:
+        """Return "": half-done work is not part of the state that a run is compared by."""
+        return ""
+
+    def dump(self) -> Any:
+        """Return what is closed, and the open work as the events that made it."""
+        plan = [self.iteration_plan] if self.iteration_plan else []
+        work = [*plan, *self._plans.values(), *self._calls.values(), *self._verdicts.values()]
+        return [self.closed, self.finished, self._phases, work]
+
+    def load(self, dumped: Any) -> None:
+        """Take over what `dump` returned."""
+        self.closed, self.finished, phases, work = dumped
+        self._open()
+        for event in msgspec.convert(work, list[IterationPlanned | QuestionPlanned | ModelCalled | AnswerJudged]):
+            self.apply(event)
+        self._phases = [(iteration, phase) for iteration, phase in phases]
+
+    def _note_call(self, call: ModelCalled) -> None:
+        key = CallKey(call.tier, call.purpose, call.about, call.attempt, call.request_sha256)
+        self._calls.setdefault(key, call)
+        phase = PHASE_OF_PURPOSE.get(call.purpose)
+        if call.tier != "execution" or phase is None:
+            return
+        last = self._replies.get((phase, call.about), call)
+        if (call.attempt, call.request_sha256) >= (last.attempt, last.request_sha256):
+            self._replies[phase, call.about] = call

@@ -1,0 +1,106 @@
+"""The history of each evolution question: how often asked, how it went last, in which epochs it was fresh.
+
+Rules
+    - Only fresh questions and revisits count; anchors and exam questions have no history here.
+    - Of two verdicts the later iteration's stands; within one iteration a wrong answer outweighs a right one,
+      whatever came first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import msgspec
+
+from mage_es.events.digests import digest
+from mage_es.events.vocabulary import AnswerJudged, Event, IterationPlanned
+from mage_es.projections.protocol import Reads
+
+EVOLVING: frozenset[str] = frozenset({"fresh", "revisit"})
+"""The purposes of questions from which something may be learned."""
+
+
+class History(NamedTuple):
+    """One question: answers judged so far, the last verdict, the iteration of that verdict."""
+
+    attempts: int
+    correct: bool
+    iteration: int
+
+
+_NEVER_JUDGED = History(attempts=0, correct=True, iteration=0)
+
+
+class Questions:
+    """All evolution questions that were planned or answered."""
+
+    name: ClassVar[str] = "questions"
+    reads: ClassVar[Reads] = {
+        IterationPlanned: ("epoch", "fresh"),
+        AnswerJudged: ("iteration", "purpose", "question_id", "correct"),
+    }
+    order: ClassVar[Literal["global", "by_type"]] = "by_type"
+    slot: ClassVar[Literal["mutable", "protected"]] = "protected"
+
+    def __init__(self) -> None:
+        self._histories: dict[str, History] = {}
+        self._fresh: dict[int, dict[str, int]] = {}
+        self._open: set[str] = set()
+
+    def apply(self, event: Event) -> None:
+        """Note a plan's fresh questions, or a verdict."""
+        match event:
+            case AnswerJudged():
+                if event.purpose in EVOLVING:
+                    self._judge(event.question_id, iteration=event.iteration, correct=event.correct)
+            case IterationPlanned():
+                asked = self._fresh.setdefault(event.epoch, {})
+                for question_id in event.fresh:
+                    asked[question_id] = asked.get(question_id, 0) + 1
+            case _:
+                raise TypeError(f"the questions do not read {type(event).__name__}; they read {list(self.reads)}")
+
+    def history(self, question_id: str) -> History | None:
+        """Return what happened to a question so far, None if it was never answered."""
+        return self._histories.get(question_id)
+
+    def open_failures(self) -> list[str]:
+        """Return the questions whose last verdict is wrong, in lexicographic order."""
+        return sorted(self._open)
+
+    @property
+    def fresh_asked(self) -> int:
+        """Return how many fresh questions were planned so far, repeats of later epochs included."""
+        return sum(sum(asked.values()) for asked in self._fresh.values())
+
+    def asked_fresh(self, epoch: int) -> Mapping[str, int]:
+        """Return how often each question was planned as fresh in an epoch, by question id."""
+        return self._fresh.get(epoch, {})
+
+    def digest(self) -> str:
+        """Return the digest of all histories and plans."""
+        return digest([self._histories, sorted(self._fresh.items())])
+
+    def dump(self) -> Any:
+        """Return all histories and what was planned as fresh by epoch."""
+        return [self._histories, self._fresh]
+
+    def load(self, dumped: Any) -> None:
+        """Take over what `dump` returned."""
+        histories, fresh = dumped
+        self._histories = msgspec.convert(histories, dict[str, History])
+        self._fresh = msgspec.convert(fresh, dict[int, dict[str, int]])
+        self._open = {question_id for question_id, history in self._histories.items() if not history.correct}
+
+    def _judge(self, question_id: str, *, iteration: int, correct: bool) -> None:
+        attempts, last_correct, last = self._histories.get(question_id, _NEVER_JUDGED._replace(iteration=iteration))
+        if iteration > last:
+            last, last_correct = iteration, correct
+        elif iteration == last:
+            last_correct = last_correct and correct
+        self._histories[question_id] = History(attempts + 1, last_correct, last)
+        if last_correct:
+            self._open.discard(question_id)
+        else:
+            self._open.add(question_id)

@@ -1,0 +1,92 @@
+"""Right answers by iteration, purpose and task type, and the anchor answers that the guard compares.
+
+Rules
+    - Fresh questions, revisits and anchors are separate series and are never added up.
+    - Which snapshots were accepted is what the guard's verdicts say; this file compares nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import msgspec
+
+from mage_es.events.digests import digest
+from mage_es.events.vocabulary import AnswerJudged, Event, GuardDecided, Purpose
+from mage_es.projections.protocol import Reads
+
+
+class Score(NamedTuple):
+    """Right answers among those given."""
+
+    correct: int
+    total: int
+
+
+class Scores:
+    """The counts; anchors by question id besides."""
+
+    name: ClassVar[str] = "scores"
+    reads: ClassVar[Reads] = {
+        AnswerJudged: ("iteration", "purpose", "question_id", "task_type", "correct"),
+        GuardDecided: ("iteration", "verdict"),
+    }
+    order: ClassVar[Literal["global", "by_type"]] = "by_type"
+    slot: ClassVar[Literal["mutable", "protected"]] = "protected"
+
+    def __init__(self) -> None:
+        self._counts: dict[str, dict[int, dict[str, Score]]] = {}
+        self._anchors: dict[int, dict[str, bool]] = {}
+        self._verdicts: dict[int, str] = {}
+
+    def apply(self, event: Event) -> None:
+        """Count an answer, or note the guard's verdict."""
+        match event:
+            case AnswerJudged():
+                types = self._counts.setdefault(event.purpose, {}).setdefault(event.iteration, {})
+                so_far = types.get(event.task_type, Score(0, 0))
+                types[event.task_type] = Score(so_far.correct + event.correct, so_far.total + 1)
+                if event.purpose == "anchor":
+                    self._anchors.setdefault(event.iteration, {})[event.question_id] = event.correct
+            case GuardDecided():
+                self._verdicts[event.iteration] = event.verdict
+            case _:
+                raise TypeError(f"the scores do not read {type(event).__name__}; they read {list(self.reads)}")
+
+    def score(self, purpose: Purpose, iteration: int) -> Score:
+        """Return the score of one series in one iteration, 0 of 0 where nothing was answered."""
+        types = self.by_task_type(purpose, iteration).values()
+        return Score(sum(score.correct for score in types), sum(score.total for score in types))
+
+    def by_task_type(self, purpose: Purpose, iteration: int) -> Mapping[str, Score]:
+        """Return the same by task type, in lexicographic order."""
+        return dict(sorted(self._counts.get(purpose, {}).get(iteration, {}).items()))
+
+    def anchor_answers(self, iteration: int) -> Mapping[str, bool]:
+        """Return whether each anchor was answered right in an iteration, by question id."""
+        return self._anchors.get(iteration, {})
+
+    def verdict(self, iteration: int) -> str:
+        """Return the guard's verdict on an iteration, "" where there is none."""
+        return self._verdicts.get(iteration, "")
+
+    def accepted(self) -> list[int]:
+        """Return the iterations whose snapshot the guard accepted, oldest first; -1 is the start."""
+        return sorted(k for k, verdict in self._verdicts.items() if verdict == "accepted")
+
+    def digest(self) -> str:
+        """Return the digest of all counts, anchor answers and verdicts."""
+        counts = {purpose: sorted(by_iteration.items()) for purpose, by_iteration in self._counts.items()}
+        return digest([counts, sorted(self._anchors.items()), sorted(self._verdicts.items())])
+
+    def dump(self) -> Any:
+        """Return all counts, anchor answers and verdicts."""
+        return [self._counts, self._anchors, self._verdicts]
+
+    def load(self, dumped: Any) -> None:
+        """Take over what `dump` returned."""
+        counts, anchors, verdicts = dumped
+        self._counts = msgspec.convert(counts, dict[str, dict[int, dict[str, Score]]])
+        self._anchors = msgspec.convert(anchors, dict[int, dict[str, bool]])
+        self._verdicts = msgspec.convert(verdicts, dict[int, str])

@@ -1,0 +1,89 @@
+"""A growing contiguous matrix of vectors with its parallel columns, in order of birth.
+
+A list of vectors would have to be stacked for every search; a matrix that doubles when it is full is at all
+times one block of memory, and a search one product.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mage_es.events.vocabulary import Phase
+
+Birth = tuple[int, int, int]
+"""(iteration, place of the phase in the iteration, ordinal): compares as the run goes."""
+
+_PHASE_RANK = {phase: rank for rank, phase in enumerate(get_args(Phase))}
+_FIRST_CAPACITY = 8
+
+
+def birth_of(iteration: int, phase: Phase, ordinal: int) -> Birth:
+    """Return the birth of a memory."""
+    return iteration, _PHASE_RANK[phase], ordinal
+
+
+class Slice(NamedTuple):
+    """Parallel sequences over n memories: `vectors` is float32 [n, dimension], contiguous and read-only."""
+
+    ids: list[str]
+    vectors: NDArray[np.float32]
+    question_ids: list[str]
+    kinds: list[str]
+    births: list[Birth]
+
+    @classmethod
+    def empty(cls) -> Slice:
+        """Return a slice of no memories (its dimension is 0)."""
+        return cls([], np.empty((0, 0), dtype=np.float32), [], [], [])
+
+
+class VectorSlice:
+    """The memories of one index and task type; additions in order of birth cost one vector copy."""
+
+    def __init__(self) -> None:
+        self._ids: list[str] = []
+        self._question_ids: list[str] = []
+        self._kinds: list[str] = []
+        self._births: list[Birth] = []
+        self._matrix: NDArray[np.float32] = np.empty((0, 0), dtype=np.float32)
+
+    def view(self) -> Slice:
+        """Return the memories as they stand, without copying."""
+        vectors = self._matrix[: len(self._ids)]
+        vectors.flags.writeable = False
+        return Slice(self._ids, vectors, self._question_ids, self._kinds, self._births)
+
+    def add(self, memory_id: str, embedding: bytes, *, question_id: str, kind: str, birth: Birth) -> None:
+        """Put a memory at its place by birth, nearly always the end. Raises `ValueError` for another dimension."""
+        vector = np.frombuffer(embedding, dtype="<f4")
+        size = len(self._ids)
+        if size == len(self._matrix):
+            self._grow(len(vector))
+        place = size
+        if size and (self._births[-1], self._ids[-1]) > (birth, memory_id):
+            place = bisect_left(list(zip(self._births, self._ids, strict=True)), (birth, memory_id))
+            self._matrix[place + 1 : size + 1] = self._matrix[place:size]
+        self._matrix[place] = vector
+        self._ids.insert(place, memory_id)
+        self._question_ids.insert(place, question_id)
+        self._kinds.insert(place, kind)
+        self._births.insert(place, birth)
+
+    def remove(self, memory_id: str) -> None:
+        """Take a memory out; the others keep their order. Raises `ValueError` when it is not there."""
+        place = self._ids.index(memory_id)
+        last = len(self._ids) - 1
+        self._matrix[place:last] = self._matrix[place + 1 : last + 1]
+        for column in (self._ids, self._question_ids, self._kinds, self._births):
+            del column[place]
+
+    def _grow(self, dimension: int) -> None:
+        size = len(self._matrix)
+        larger = np.empty((max(_FIRST_CAPACITY, 2 * size), dimension), dtype=np.float32)
+        if size:
+            larger[:size] = self._matrix
+        self._matrix = larger

@@ -1,0 +1,127 @@
+"""What must hold of the fold as a whole, over random histories."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mage_es.events.errors import UsageError
+from mage_es.events.vocabulary import Event, IterationClosed, RunResumed
+from mage_es.projections.fold import State, fold
+from tests.projections.histories import ListSource, Stage, flat, histories, history, only, round_trip, shuffled
+
+
+def folded(events: list[Event]) -> State:
+    state = State()
+    for event in events:
+        state.apply(event)
+    return state
+
+
+@given(histories(), st.randoms(use_true_random=False))
+def test_answers_of_a_phase_in_any_order_give_the_same_digests(stages: list[Stage], random: Random) -> None:
+    assert folded(flat(stages)).digests() == folded(shuffled(stages, random)).digests()
+
+
+@given(histories())
+def test_a_fold_that_reads_only_declared_fields_equals_the_live_state(stages: list[Stage]) -> None:
+    events = flat(stages)
+
+    assert fold(ListSource(events)).digests() == folded(events).digests()
+
+
+@given(histories())
+def test_each_projection_needs_only_the_fields_it_declares_itself(stages: list[Stage]) -> None:
+    events = flat(stages)
+    live = folded(events)
+
+    for projection in State().projections():
+        for event in events:
+            if type(event) in projection.reads:
+                projection.apply(only(event, projection.reads[type(event)]))
+        same = next(view for view in live.projections() if view.name == projection.name)
+        assert projection.digest() == same.digest(), projection.name
+        assert round_trip(projection.dump()) == round_trip(same.dump()), projection.name
+
+
+@given(histories(most_iterations=3), st.data())
+def test_dumped_and_loaded_anywhere_a_state_goes_on_as_if_nothing_had_happened(
+    stages: list[Stage], data: st.DataObject
+) -> None:
+    events = flat(stages)
+    cut = data.draw(st.integers(0, len(events)))
+    before, after = folded(events[:cut]), State()
+
+    for old, new in zip(before.projections(), after.projections(), strict=True):
+        new.load(round_trip(old.dump()))
+    assert after.digests() == before.digests()
+
+    for event in events[cut:]:
+        after.apply(event)
+    whole = folded(events)
+    assert after.digests() == whole.digests()
+    for old, new in zip(whole.projections(), after.projections(), strict=True):
+        assert sorted_dump(round_trip(old.dump())) == sorted_dump(round_trip(new.dump())), old.name
+
+
+def sorted_dump(dumped: object) -> object:
+    """Return a dump without the order of its parts, which may depend on the way a state was reached."""
+    if isinstance(dumped, dict):
+        return sorted(((repr(key), sorted_dump(value)) for key, value in dumped.items()), key=repr)
+    if isinstance(dumped, list):
+        return sorted((sorted_dump(value) for value in dumped), key=repr)
+    return dumped
+
+
+@given(histories(), st.data())
+def test_a_fold_can_stop_anywhere_and_go_on_later(stages: list[Stage], data: st.DataObject) -> None:
+    source = ListSource(flat(stages))
+    until = data.draw(st.integers(0, source.head.seq))
+
+    half = fold(source, until=until)
+    assert half.seq == until
+    whole = fold(source, state=half)
+
+    assert whole.seq == source.head.seq
+    assert whole.digests() == fold(source).digests()
+
+
+def test_a_state_is_not_folded_backwards() -> None:
+    source = ListSource(flat(history(seed=1, iterations=1, questions=2)))
+
+    with pytest.raises(UsageError, match="past the wanted 3"):
+        fold(source, until=3, state=fold(source))
+
+
+@given(histories())
+def test_closing_and_resuming_change_no_digest(stages: list[Stage]) -> None:
+    events = flat(stages)
+    rest = [event for event in events if not isinstance(event, IterationClosed | RunResumed)]
+
+    assert folded(events).digests() == folded(rest).digests()
+
+
+def test_every_projection_refuses_an_event_that_it_does_not_read() -> None:
+    for projection in State().projections():
+        with pytest.raises(TypeError, match=r"not read RunResumed"):
+            projection.apply(RunResumed(package_version="1", attempt=1))
+
+
+def test_different_histories_have_different_digests() -> None:
+    one = folded(flat(history(seed=1, iterations=2, questions=3))).digests()
+    other = folded(flat(history(seed=2, iterations=2, questions=3))).digests()
+
+    differing = {a.projection for a, b in zip(one, other, strict=True) if a.value != b.value}
+    assert differing == {view.name for view in State().digested()}
+
+
+def test_the_sizes_of_a_state_are_counted_by_subgraph_and_kind() -> None:
+    counts = folded(flat(history(seed=3, iterations=2, questions=4))).counts()
+
+    assert counts["nodes/capability"] == 4
+    assert counts["nodes/task"] == 4
+    assert counts["nodes/experience"] == counts["memories"] == 2 * (4 + 3)
+    assert counts["edges/about"] == counts["edges/derived_from"] == counts["memories"]

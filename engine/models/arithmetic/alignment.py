@@ -6,25 +6,29 @@ carried out on it gives implausible results (negative, or broken where the examp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-
-import msgspec
+from typing import NamedTuple
 
 from mage_es.engine.models.arithmetic.chains import Chain, execute
 from mage_es.engine.models.arithmetic.equations import Equation
 from mage_es.engine.models.arithmetic.quantities import Problem, similarity
+from mage_es.engine.models.arithmetic.strategies import Strategy
 
 _UNNEEDED_WEIGHT = 0.6
 _MOST_REPAIRS = 60
 _IMPLAUSIBLE = 0.12
 
+Table = Sequence[Sequence[float]]
+"""Likeness in [0, 1]: a row for each quantity of the example, a column for each of the question."""
 
-class Analogy(msgspec.Struct, kw_only=True):
-    """A chain carried out on another question: how well it fits in [0, 1], and its equations."""
+
+class Analogy(NamedTuple):
+    """A chain carried out on another question: how well it fits (at most 1), its equations, who plays whom."""
 
     score: float
     equations: list[Equation]
+    mapping: Mapping[int, int]
 
     @property
     def answer(self) -> Fraction:
@@ -34,21 +38,35 @@ class Analogy(msgspec.Struct, kw_only=True):
 
 def transfer(example: Problem, chain: Chain, *, to: Problem) -> Analogy | None:
     """Carry an example's chain out on another question; None where its quantities find no counterparts."""
+    table = [[similarity(ours.features, theirs.features) for theirs in to.quantities] for ours in example.quantities]
+    found = _carry_out(chain, table, to=to)
+    if found is None:
+        return None
+    asked = similarity(example.question, to.question)
+    few, many = sorted((len(example.quantities), len(to.quantities)))
+    return found._replace(score=0.6 * found.score + 0.3 * asked + 0.1 * few / max(1, many) - 0.1 * chain.odd)
+
+
+def follow(strategy: Strategy, *, to: Problem) -> Analogy | None:
+    """Carry a strategy out on a question; None where too few numbers answer its descriptions."""
+    table = [
+        [sum(name in quantity.features for name in role) / max(1, len(role)) for quantity in to.quantities]
+        for role in strategy.roles
+    ]
+    return _carry_out(strategy.to_chain(), table, to=to)
+
+
+def _carry_out(chain: Chain, table: Table, *, to: Problem) -> Analogy | None:
     if not chain.needed or len(to.quantities) < len(chain.needed):
         return None
-    table = [[similarity(ours.features, theirs.features) for theirs in to.quantities] for ours in example.quantities]
     mapping = _assign(table, needed=set(chain.needed))
-    if any(index not in mapping for index in chain.needed):
-        return None
-    fit, equations = _fit(chain, mapping, table=table, to=to)
-    if fit < 1.0 and equations is not None and _penalty(chain, equations):
-        fit, equations = _mend(chain, mapping, table=table, to=to, best=(fit, equations))
-    if equations is None:
-        return None
-    return Analogy(score=_score(fit, example, to=to, chain=chain), equations=equations)
+    best = _fit(chain, mapping, table=table, to=to)
+    if best is None or _penalty(chain, best.equations):
+        best = _mend(chain, mapping, table=table, to=to, best=best)
+    return best
 
 
-def _assign(table: Sequence[Sequence[float]], *, needed: set[int]) -> dict[int, int]:
+def _assign(table: Table, *, needed: set[int]) -> dict[int, int]:
     import numpy as np
     from scipy.optimize import linear_sum_assignment
 
@@ -58,16 +76,13 @@ def _assign(table: Sequence[Sequence[float]], *, needed: set[int]) -> dict[int, 
     return {int(row): int(column) for row, column in zip(rows, columns, strict=True)}
 
 
-def _fit(
-    chain: Chain, mapping: dict[int, int], *, table: Sequence[Sequence[float]], to: Problem
-) -> tuple[float, list[Equation] | None]:
-    """Return the mean similarity of the needed quantities less what is implausible, and the equations."""
-    given = {index: to.quantities[mapping[index]].value for index in chain.needed}
-    equations = execute(chain, given)
-    mean = sum(table[index][mapping[index]] for index in chain.needed) / len(chain.needed)
+def _fit(chain: Chain, mapping: Mapping[int, int], *, table: Table, to: Problem) -> Analogy | None:
+    """Return what a mapping gives, scored by mean likeness of the needed quantities less what is implausible."""
+    equations = execute(chain, {index: to.quantities[mapping[index]].value for index in chain.needed})
     if equations is None:
-        return mean - 1.0, None
-    return mean - _IMPLAUSIBLE * _penalty(chain, equations), equations
+        return None
+    mean = sum(table[index][mapping[index]] for index in chain.needed) / len(chain.needed)
+    return Analogy(mean - _IMPLAUSIBLE * _penalty(chain, equations), equations, mapping)
 
 
 def _penalty(chain: Chain, equations: Sequence[Equation]) -> int:
@@ -79,13 +94,8 @@ def _penalty(chain: Chain, equations: Sequence[Equation]) -> int:
 
 
 def _mend(
-    chain: Chain,
-    mapping: dict[int, int],
-    *,
-    table: Sequence[Sequence[float]],
-    to: Problem,
-    best: tuple[float, list[Equation] | None],
-) -> tuple[float, list[Equation] | None]:
+    chain: Chain, mapping: Mapping[int, int], *, table: Table, to: Problem, best: Analogy | None
+) -> Analogy | None:
     """Try exchanges of one counterpart, most alike first, and return the best fit found."""
     exchanges = sorted(
         (
@@ -98,17 +108,10 @@ def _mend(
     )
     owner = {column: index for index, column in mapping.items()}
     for _, index, column in exchanges[:_MOST_REPAIRS]:
-        tried = dict(mapping)
-        tried[index] = column
+        tried = {**mapping, index: column}
         if column in owner:
             tried[owner[column]] = mapping[index]
         found = _fit(chain, tried, table=table, to=to)
-        best = max(best, found, key=lambda pair: pair[0])
+        if found is not None and (best is None or found.score > best.score):
+            best = found
     return best
-
-
-def _score(fit: float, example: Problem, *, to: Problem, chain: Chain) -> float:
-    """Weigh the fit of quantities, of the question asked, and of how many quantities there are."""
-    asked = similarity(example.question, to.question)
-    few, many = sorted((len(example.quantities), len(to.quantities)))
-    return 0.6 * fit + 0.3 * asked + 0.1 * few / max(1, many) - 0.1 * chain.odd

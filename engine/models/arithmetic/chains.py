@@ -44,10 +44,10 @@ _CONSTANTS = frozenset(map(Fraction, (1, 2, 3, 4, 7, 10, 12, 24, 30, 36, 52, 60,
 
 
 class Operand(NamedTuple):
-    """`source` is `quantity`, `result` or `constant`; `index` into quantities or steps; `form` of a quantity."""
+    """`source` is `quantity`, `result` or `constant`; `at` into quantities or steps; `form` of a quantity."""
 
     source: str
-    index: int
+    at: int
     form: str
     value: Fraction
 
@@ -82,7 +82,7 @@ def bind(equations: Sequence[Equation], quantities: Sequence[Quantity], answer: 
                 step.append(item)
                 continue
             operand = _bind_operand(item, quantities=quantities, results=results, used=used)
-            used.add((operand.source, operand.index))
+            used.add((operand.source, operand.at))
             step.append(operand)
         steps.append(tuple(step))
     return _trim(steps, [equation.value for equation in equations])
@@ -98,10 +98,10 @@ def _bind_operand(
         if is_close(result, value)
     ]
     exact = [Operand("quantity", at, "as said", q.value) for at, q in enumerate(quantities) if q.value == value]
-    strong = [operand for operand in exact if quantities[operand.index].kind != "one"]
+    strong = [operand for operand in exact if quantities[operand.at].kind != "one"]
     for candidates in (of_results, strong):
         for operand in candidates:
-            if (operand.source, operand.index) not in used:
+            if (operand.source, operand.at) not in used:
                 return operand
     for candidates in (strong, of_results, _changed(value, quantities), exact):
         if candidates:
@@ -125,11 +125,11 @@ def _trim(steps: Sequence[Step], values: Sequence[Fraction]) -> Chain:
     wanted = {len(steps) - 1}
     for at in range(len(steps) - 1, -1, -1):
         if at in wanted:
-            wanted.update(item.index for item in steps[at] if isinstance(item, Operand) and item.source == "result")
+            wanted.update(item.at for item in steps[at] if isinstance(item, Operand) and item.source == "result")
     places = {old: new for new, old in enumerate(sorted(wanted))}
     kept = tuple(
         tuple(
-            item._replace(index=places[item.index]) if isinstance(item, Operand) and item.source == "result" else item
+            item._replace(at=places[item.at]) if isinstance(item, Operand) and item.source == "result" else item
             for item in steps[at]
         )
         for at in sorted(wanted)
@@ -137,7 +137,7 @@ def _trim(steps: Sequence[Step], values: Sequence[Fraction]) -> Chain:
     operands = [item for step in kept for item in step if isinstance(item, Operand)]
     return Chain(
         steps=kept,
-        needed=tuple(sorted({operand.index for operand in operands if operand.source == "quantity"})),
+        needed=tuple(sorted({operand.at for operand in operands if operand.source == "quantity"})),
         odd=sum(operand.source == "constant" and operand.value not in _CONSTANTS for operand in operands),
         whole=tuple(values[at].denominator == 1 for at in sorted(wanted)),
     )
@@ -152,11 +152,11 @@ def execute(chain: Chain, given: Mapping[int, Fraction]) -> list[Equation] | Non
             if isinstance(item, str):
                 expression.append(item)
             elif item.source == "result":
-                expression.append(done[item.index].value)
+                expression.append(done[item.at].value)
             elif item.source == "constant":
                 expression.append(item.value)
             else:
-                expression.append(_FORMS[item.form](given[item.index]))
+                expression.append(_FORMS[item.form](given[item.at]))
         value = evaluate(expression)
         if value is None:
             return None

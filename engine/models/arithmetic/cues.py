@@ -60,11 +60,12 @@ for _name, _words in _LEXICON.items():
         if _name not in CLASSES.get(_root, ()):
             CLASSES[_root] = (*CLASSES.get(_root, ()), _name)
 
-FUNCTION_WORDS = frozenset(
-    "a an the of in on at to for from by with and or but if then than that this these those there their his her its"
-    " my our your he she it they we you i him them us me who which what how many much when where while so as be is"
-    " are was were been do does did have has had will would can could each every per apiece not no all both more"
-    " less fewer after before during into onto out up down over under about between among only just also too very"
-    " still left total altogether times twice some any other another same such one per because since until".split()
-)
+_FUNCTION_WORDS = """
+a an the of in on at to for from by with and or but if then than that this these those there their his her its my our
+your he she it they we you i him them us me who which what how many much when where while so as be is are was were been
+do does did have has had will would can could each every per apiece not no all both more less fewer after before during
+into onto out up down over under about between among only just also too very still left total altogether times twice
+some any other another same such one per because since until
+"""
+FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 """Words that are never the noun of a quantity."""

@@ -1,1 +1,1 @@
-"""`builtin/reference`: a guidance tier that writes by rule, without a model, from the benchmark's reference solutions."""
+"""`builtin/reference`: a guidance tier that writes by rule, without a model, from reference solutions."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from mage_es.engine.agents.briefs import AuthoredFailure, FailureBrief, FailureCase, FailureReply
-from mage_es.engine.models.reference.solutions import to_plain
+from mage_es.engine.models.arithmetic.strategies import print_strategy
+from mage_es.engine.models.reference.generalising import common_words, generalise
+from mage_es.engine.models.reference.solutions import Worked, to_plain, work_out
 
 
 def author_failures(brief: FailureBrief) -> FailureReply:
     """Return at most `limit` failure memories: a type strategy first where one is wanted, then specific ones."""
-    memories = [_specific(case) for case in brief.cases if case.solution.strip()]
+    strategies = _strategies(brief) if brief.wants_strategy else []
+    memories = [*strategies, *(_specific(case) for case in brief.cases if case.solution.strip())]
     return FailureReply(memories=tuple(memories[: max(0, brief.limit)]))
 
 
@@ -20,3 +23,26 @@ def _specific(case: FailureCase) -> AuthoredFailure:
         reasoning=to_plain(case.solution),
         answer=case.answer,
     )
+
+
+def _strategies(brief: FailureBrief) -> list[AuthoredFailure]:
+    """Return the strategy that the failures share, if at least two of them do."""
+    pairs: list[tuple[FailureCase, Worked]] = []
+    for case in brief.cases:
+        worked = work_out(f"{case.context}\n{case.question}".strip(), case.solution, case.answer)
+        if worked is not None:
+            pairs.append((case, worked))
+    found = generalise([worked for _, worked in pairs])
+    if found is None:
+        return []
+    strategy, members = found
+    words = common_words([pairs[at][1] for at in members])
+    return [
+        AuthoredFailure(
+            question_id=pairs[members[0]][0].question_id,
+            kind="type_strategy",
+            recognise=f"The question has {len(strategy.roles)} numbers that matter, and the words: {', '.join(words)}.",
+            reasoning=print_strategy(strategy),
+            answer=pairs[members[0]][0].answer,
+        )
+    ]

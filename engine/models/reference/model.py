@@ -60,7 +60,8 @@ def read_brief(prompt: str) -> Brief:
             " It answers guidance prompts only; choose another model for free questions."
         )
     try:
-        return msgspec.json.decode(blocks[-1], type=AnyBrief)
+        brief: Brief = msgspec.json.decode(blocks[-1], type=AnyBrief)
+        return brief
     except msgspec.MsgspecError as error:
         raise UsageError(
             f"builtin/reference cannot answer this brief: {error} in {blocks[-1][:80]!r}."

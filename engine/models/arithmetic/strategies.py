@@ -1,0 +1,193 @@
+"""Strategies in plain words: which number is called what by what is said around it, then numbered steps.
+
+    A is the number that is: a rate; near a word of packing.
+    B is the number that is: not a rate; said first.
+    Step 1: multiply A by B.
+    Step 2: subtract C from result 1.
+
+A reader of English can follow it; `parse` reads it back. Written by the guidance tier, read by the analogist.
+
+Rules
+    - `parse(print_strategy(strategy))` gives the strategy again.
+    - At most `MOST_ROLES` numbers and `MOST_STEPS` steps are read.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from string import ascii_uppercase
+
+import msgspec
+
+from mage_es.engine.models.arithmetic.chains import Chain, Operand, Step
+from mage_es.engine.models.arithmetic.equations import to_text
+
+MOST_ROLES = 12
+MOST_STEPS = 24
+
+_FORMS = {
+    "hundredths": "in hundredths",
+    "rest of hundred": "taken from a hundred",
+    "on top of hundred": "on top of a hundred",
+    "rest of hundredths": "in hundredths, taken from one",
+    "on top of hundredths": "in hundredths, on top of one",
+    "inverse": "as one over it",
+    "rest of one": "taken from one",
+    "on top of one": "on top of one",
+    "numerator": "its upper part",
+    "denominator": "its lower part",
+}
+_PHRASES = {
+    "rate": "a rate",
+    "no rate": "not a rate",
+    "per time": "a rate in time",
+    "per counted": "a rate whose unit is counted elsewhere",
+    "is counted per": "a count of what a rate is for",
+    "in question": "part of the question",
+    "first": "said first",
+    "last": "said last",
+    "noun asked": "of a kind that is asked about",
+    "noun target": "of the kind whose amount is asked",
+}
+_PREFIXES = {
+    "kind ": "given as ",
+    "noun is ": "of a kind of ",
+    "near before ": "just after a word of ",
+    "near after ": "just before a word of ",
+    "around ": "near a word of ",
+}
+_ROLE = re.compile(r"^([A-L]) is the number that is: (.*)\.$")
+_STEP = re.compile(r"^Step [0-9]+: (add|subtract|multiply|divide) (.+?) (to|from|by) (.+)\.$")
+_VERBS = {"+": ("add", "to"), "-": ("subtract", "from"), "*": ("multiply", "by"), "/": ("divide", "by")}
+_SIGNS = {verb: sign for sign, (verb, _) in _VERBS.items()}
+_OPERAND = re.compile(
+    r"^(?:(?P<role>[A-L])(?: \((?P<form>[^)]*)\))?"
+    r"|result (?P<result>[0-9]{1,2})"
+    r"|(?P<constant>[0-9]{1,9}(?:\.[0-9]{1,6})?))$"
+)
+_RANK = {"+": 1, "-": 1, "*": 2, "/": 2}
+
+
+class Strategy(msgspec.Struct, frozen=True, kw_only=True):
+    """Descriptions of the numbers needed (sets of features), and a chain over them with one operation per step."""
+
+    roles: tuple[frozenset[str], ...]
+    steps: tuple[Step, ...]
+
+    def to_chain(self) -> Chain:
+        """Return the steps as a chain over the roles; results are wanted whole."""
+        return Chain(steps=self.steps, needed=tuple(range(len(self.roles))), odd=0, whole=(True,) * len(self.steps))
+
+
+def is_sayable(feature: str) -> bool:
+    """Return whether there are words for a feature."""
+    return feature in _PHRASES or any(feature.startswith(prefix) for prefix in _PREFIXES)
+
+
+def print_strategy(strategy: Strategy) -> str:
+    """Return a strategy as text, one line per role and step."""
+    lines = [
+        f"{ascii_uppercase[at]} is the number that is: {'; '.join(sorted(map(_say, role)))}."
+        for at, role in enumerate(strategy.roles)
+    ]
+    for number, (left, sign, right) in enumerate(strategy.steps, 1):
+        verb, joint = _VERBS[str(sign)]
+        first, second = (right, left) if sign == "-" else (left, right)
+        lines.append(f"Step {number}: {verb} {_name(first)} {joint} {_name(second)}.")
+    return "\n".join(lines)
+
+
+def parse(text: str) -> Strategy | None:
+    """Read a strategy back; None if the text is not one."""
+    roles: list[frozenset[str]] = []
+    steps: list[Step] = []
+    for line in text.splitlines()[: MOST_ROLES + MOST_STEPS]:
+        if (role := _ROLE.match(line.strip())) and role.group(1) == ascii_uppercase[len(roles)]:
+            roles.append(frozenset(filter(None, map(_unsay, role.group(2).split("; ")))))
+        elif match := _STEP.match(line.strip()):
+            verb, one, _, other = match.groups()
+            operands = [_operand(name, roles=len(roles), results=len(steps)) for name in (one, other)]
+            if None in operands:
+                return None
+            first, second = reversed(operands) if verb == "subtract" else operands
+            steps.append((first, _SIGNS[verb], second))  # type: ignore[arg-type]
+    return Strategy(roles=tuple(roles), steps=tuple(steps)) if roles and steps else None
+
+
+def split_steps(chain: Chain) -> tuple[Step, ...]:
+    """Return a chain's steps with one operation each; operands keep their sources."""
+    steps: list[Step] = []
+    results: list[Operand] = []
+    for step in chain.steps:
+        results.append(_split(step, results=results, steps=steps))
+    return tuple(steps)
+
+
+def _split(step: Step, *, results: list[Operand], steps: list[Step]) -> Operand:
+    """Append the operations of one expression in the order in which they are done; return its result's operand."""
+    values: list[Operand] = []
+    waiting: list[str] = []
+
+    def reduce() -> None:
+        right, left = values.pop(), values.pop()
+        steps.append((left, waiting.pop(), right))
+        values.append(Operand("result", len(steps) - 1, "as said", Fraction(0)))
+
+    for item in step:
+        if isinstance(item, Operand):
+            values.append(results[item.at] if item.source == "result" else item)
+        elif item == "(":
+            waiting.append(item)
+        elif item == ")":
+            while waiting[-1] != "(":
+                reduce()
+            waiting.pop()
+        else:
+            while waiting and waiting[-1] != "(" and _RANK[waiting[-1]] >= _RANK[item]:
+                reduce()
+            waiting.append(item)
+    while waiting:
+        reduce()
+    return values[0]
+
+
+def _say(feature: str) -> str:
+    if feature in _PHRASES:
+        return _PHRASES[feature]
+    prefix = next(prefix for prefix in _PREFIXES if feature.startswith(prefix))
+    return _PREFIXES[prefix] + feature.removeprefix(prefix)
+
+
+def _unsay(phrase: str) -> str:
+    for feature, words in _PHRASES.items():
+        if phrase == words:
+            return feature
+    for prefix, words in _PREFIXES.items():
+        if phrase.startswith(words):
+            return prefix + phrase.removeprefix(words)
+    return ""
+
+
+def _name(item: Operand | str) -> str:
+    assert isinstance(item, Operand)
+    if item.source == "result":
+        return f"result {item.at + 1}"
+    if item.source == "constant":
+        return to_text(item.value)
+    letter = ascii_uppercase[item.at]
+    return f"{letter} ({_FORMS[item.form]})" if item.form in _FORMS else letter
+
+
+def _operand(name: str, *, roles: int, results: int) -> Operand | None:
+    match = _OPERAND.match(name)
+    if not match:
+        return None
+    if match.group("constant"):
+        return Operand("constant", 0, "as said", Fraction(match.group("constant")))
+    if match.group("result"):
+        index = int(match.group("result")) - 1
+        return Operand("result", index, "as said", Fraction(0)) if 0 <= index < results else None
+    form = next((form for form, words in _FORMS.items() if words == match.group("form")), "as said")
+    index = ascii_uppercase.index(match.group("role"))
+    return Operand("quantity", index, form, Fraction(0)) if index < roles else None

@@ -1,0 +1,67 @@
+"""A strategy from several worked questions: the chain that they share, its numbers described by what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mage_es.engine.models.arithmetic.alignment import transfer
+from mage_es.engine.models.arithmetic.chains import Operand
+from mage_es.engine.models.arithmetic.strategies import MOST_ROLES, Strategy, is_sayable, split_steps
+from mage_es.engine.models.reference.solutions import Worked
+
+_LEAST_CASES = 2
+_MOST_WORDS = 6
+_FEATURES_PER_ROLE = 6
+
+
+def generalise(works: Sequence[Worked]) -> tuple[Strategy, tuple[int, ...]] | None:
+    """Return the strategy that most of the questions share, and which they are; None where no two agree."""
+    best: tuple[int, ...] = ()
+    cast: dict[int, dict[int, int]] = {}
+    for base, worked in enumerate(works):
+        mappings = {base: {index: index for index in worked.chain.needed}}
+        for at, other in enumerate(works):
+            analogy = transfer(worked.problem, worked.chain, to=other.problem) if at != base else None
+            if analogy is not None and analogy.answer == other.equations[-1].value:
+                mappings[at] = dict(analogy.mapping)
+        if len(mappings) > len(best):
+            best, cast = (base, *(at for at in mappings if at != base)), mappings
+    if len(best) < _LEAST_CASES or len(works[best[0]].chain.needed) > MOST_ROLES:
+        return None
+    return _describe(works, best, cast), best
+
+
+def _describe(works: Sequence[Worked], members: tuple[int, ...], cast: dict[int, dict[int, int]]) -> Strategy:
+    base = works[members[0]]
+    common = []
+    for index in base.chain.needed:
+        players = [works[at].problem.quantities[cast[at][index]].features for at in members]
+        shared = set.intersection(*(set(features) for features in players))
+        common.append({name: players[0][name] for name in shared if is_sayable(name)})
+    roles = [_most_telling(features, common) for features in common]
+    places = {index: role for role, index in enumerate(base.chain.needed)}
+    steps = tuple(
+        tuple(
+            item._replace(at=places[item.at]) if isinstance(item, Operand) and item.source == "quantity" else item
+            for item in step
+        )
+        for step in split_steps(base.chain)
+    )
+    return Strategy(roles=tuple(roles), steps=steps)
+
+
+def _most_telling(features: dict[str, float], roles: Sequence[dict[str, float]]) -> frozenset[str]:
+    """Keep the weightiest features, first those that the other numbers do not share."""
+
+    def rank(name: str) -> tuple[float, str]:
+        return (-features[name] / sum(name in role for role in roles), name)
+
+    return frozenset(sorted(features, key=rank)[:_FEATURES_PER_ROLE])
+
+
+def common_words(works: Sequence[Worked]) -> tuple[str, ...]:
+    """Return words that all the questions share, commonest in their own texts first, in alphabetical order."""
+    texts = [{token.text for token in worked.problem.tokens if token.kind == "word"} for worked in works]
+    shared = set.intersection(*texts) if texts else set()
+    longest = sorted(shared, key=lambda word: (-len(word), word))[:_MOST_WORDS]
+    return tuple(sorted(longest))

@@ -10,21 +10,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from mage_es.cli.output import clean
-from mage_es.events.errors import MageError
+from mage_es.events.errors import MageError, PrerequisiteError
 
-USAGE = 2
-PREREQUISITE = 4
+if TYPE_CHECKING:
+    from typer import Typer
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and exit; `arguments` are those of the process unless given."""
     from mage_es.cli.app import app
 
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    debug = "--debug" in words[: words.index("--")] if "--" in words else "--debug" in words
+    run(app, list(sys.argv[1:] if arguments is None else arguments))
+
+
+def run(app: Typer, words: list[str]) -> NoReturn:
+    """Run the command of `app` that the words name and exit as it ended."""
+    own = words[: words.index("--")] if "--" in words else words
+    debug = "--debug" in own
     if debug:
         words.remove("--debug")
     try:
@@ -48,4 +53,4 @@ def _message(error: Exception) -> str:
 def _exit_code(error: Exception) -> int:
     if isinstance(error, MageError):
         return error.exit_code
-    return PREREQUISITE if isinstance(error, OSError) else MageError.exit_code
+    return PrerequisiteError.exit_code if isinstance(error, OSError) else MageError.exit_code

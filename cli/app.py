@@ -35,7 +35,7 @@ app = typer.Typer(
 )
 
 
-def _version(*, wanted: bool) -> None:
+def _version(wanted: bool) -> None:
     if wanted:
         print(f"mage-es {mage_es.__version__}")
         raise typer.Exit
@@ -44,7 +44,7 @@ def _version(*, wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, help="Print the version.", callback=lambda on: _version(wanted=on))
+        bool, typer.Option("--version", is_eager=True, help="Print the version.", callback=_version)
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
 ) -> None:

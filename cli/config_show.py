@@ -28,4 +28,5 @@ def config_show(
     rows = [(entry.name, "none" if entry.value is None else str(entry.value), entry.origin) for entry in entries]
     document = {entry.name: {"value": entry.value, "origin": entry.origin} for entry in entries}
     out.report(document, Table("", ("setting", "value", "origin"), rows))
-    out.next(settings.again("evolve", str(settings.entries["benchmark"].value or "wordmath"), names=tuple(settings.entries)))
+    name = str(settings.entries["benchmark"].value or "wordmath")
+    out.next(settings.again("evolve", name, names=tuple(settings.entries)))

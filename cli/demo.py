@@ -11,7 +11,8 @@ import typer
 
 from mage_es.cli.options import Json, examples, takes
 from mage_es.cli.output import Output, Table, percent
-from mage_es.cli.session import INTERRUPTED, Session, session
+from mage_es.cli.progress import Progress
+from mage_es.cli.session import Session, conclude, session
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import digests, iterations, memory_sizes
 from mage_es.engine.config import Config
@@ -41,8 +42,9 @@ class DemoReport(msgspec.Struct, frozen=True, kw_only=True):
 def demo(*, settings: Settings, as_json: Json = False) -> None:
     """Watch a frozen learner improve, in under a minute.
 
-    Generated word problems, no key, no GPU, no network. Ten iterations of 60 questions, an exam of 100 unseen questions at the start and at the end, and a replay.
-    Exits with 1 if the replay gives anything else than what was recorded live.
+    Generated word problems, no key, no GPU, no network: ten iterations of 60 questions, an exam
+    of 100 unseen questions for the state before and after, and a replay. Exits with 1 if the
+    replay gives anything else than what was recorded live.
     """
     from mage_es.engine.replay import replay
     from mage_es.engine.runs import find_run
@@ -55,12 +57,12 @@ def demo(*, settings: Settings, as_json: Json = False) -> None:
     )
     with session(out, settings) as at_work:
         summary = _evolve(settings, at_work)
-        if summary.state != "finished":
-            out.next(settings.again("resume", summary.run_id))
-            raise typer.Exit(INTERRUPTED)
-        run = find_run(settings.runs_dir, summary.run_id)
-        before = _examine(run, settings, at_work, at="start")
-        after = _examine(run, settings, at_work, at="latest")
+    if summary.state != "finished":
+        conclude(out, summary, settings)
+    run = find_run(settings.runs_dir, summary.run_id)
+    with Progress() as progress:
+        before = _examine(run, settings, progress, at="start")
+        after = _examine(run, settings, progress, at="latest")
     rebuilt = replay(run, until=LAST, into=None)
     report = DemoReport(run=summary, before=before, after=after, replay=rebuilt, seconds=time.monotonic() - began)
     out.report(report, iterations(summary), _exams(report), digests(rebuilt), _closing(report))
@@ -87,7 +89,7 @@ def _evolve(settings: Settings, at_work: Session) -> RunSummary:
     )
 
 
-def _examine(run: Run, settings: Settings, at_work: Session, *, at: str) -> ExamReport:
+def _examine(run: Run, settings: Settings, progress: Progress, *, at: str) -> ExamReport:
     from mage_es.engine.exam import examine
 
     return examine(
@@ -97,7 +99,7 @@ def _examine(run: Run, settings: Settings, at_work: Session, *, at: str) -> Exam
         control="none",
         data_dir=None,
         workers=settings.workers,
-        observer=at_work.observe,
+        observer=progress.observe,
     )
 
 

@@ -50,4 +50,6 @@ def exam(
             observer=progress.observe,
         )
     out.report(report, exam_table(report), examined(report))
-    out.next(settings.again("exam", report.run_id, "--at", "start") if at != "start" else settings.again("runs", "show"))
+    out.next(
+        settings.again("exam", report.run_id, "--at", "start") if at != "start" else settings.again("runs", "show")
+    )

@@ -25,7 +25,9 @@ from mage_es.engine.config import Config
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of tables.")]
 RunArgument = Annotated[
     str | None,
-    typer.Argument(metavar="[RUN]", help="Run id or folder; left out, the newest under --runs-dir.", show_default=False),
+    typer.Argument(
+        metavar="[RUN]", help="Run id or folder; left out, the newest under --runs-dir.", show_default=False
+    ),
 ]
 RunOption = Annotated[
     str | None, typer.Option("--run", metavar="RUN", help="Run id or folder. [default: the newest under --runs-dir]")
@@ -92,7 +94,8 @@ def _descriptions() -> Mapping[str, str]:
     found = {}
     for struct in (Config, Machine):
         source = inspect.getsource(sys.modules[struct.__module__])
-        body = next(node.body for node in ast.parse(source).body if getattr(node, "name", "") == struct.__name__)
+        classes = {node.name: node.body for node in ast.parse(source).body if isinstance(node, ast.ClassDef)}
+        body = classes[struct.__name__]
         for field, below in zip(body, [*body[1:], ast.Pass()], strict=True):
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
                 found[field.target.id] = _text(below)

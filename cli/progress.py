@@ -122,5 +122,8 @@ def _live_bar() -> Bar:
     from rich.progress import BarColumn, Progress, TextColumn
 
     return Progress(
-        TextColumn("{task.description}", markup=False), BarColumn(bar_width=20), console=Console(stderr=True), transient=True
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        console=Console(stderr=True),
+        transient=True,
     )

@@ -31,9 +31,9 @@ def overview(summary: RunSummary) -> str:
 
 def iterations(summary: RunSummary) -> Table:
     """Return accuracy, guard, memories and calls of each iteration."""
-    columns = ("iteration", "fresh", "correct", "revisits", "anchors", "guard")
-    columns += ("successes", "failures", "principles", "calls", "guidance")
-    return Table("Accuracy per iteration", columns, [_iteration(row) for row in summary.rows])
+    questions = ("iteration", "fresh", "correct", "revisits", "anchors", "guard")
+    sizes = ("successes", "failures", "principles", "calls", "guidance")
+    return Table("Accuracy per iteration", (*questions, *sizes), [_iteration(row) for row in summary.rows])
 
 
 def _iteration(row: IterationRow) -> tuple[str, ...]:

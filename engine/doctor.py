@@ -116,9 +116,10 @@ def benchmarks(seed: int, data_dir: Path | None) -> Iterator[Finding]:
 
 def models(config: Config) -> Iterator[Finding]:
     """Check that both tiers can be opened; no call is made."""
-    from mage_es.engine.models.registry import open_model
+    from mage_es.engine.models.registry import Tier, open_model
 
-    for tier, spec in (("execution", config.execution), ("guidance", config.guidance)):
+    tiers: tuple[tuple[Tier, str], ...] = (("execution", config.execution), ("guidance", config.guidance))
+    for tier, spec in tiers:
         label = f"{tier} model"
         try:
             opened = open_model(spec, tier)

@@ -1,0 +1,46 @@
+"""A place to run commands in: an empty folder, no settings from outside, and the command line in this process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from mage_es.cli import main
+
+
+class Outcome(NamedTuple):
+    """How a command ended and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Outcome]
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder, without any MAGE_ES_ variable."""
+    for variable in [name for name in os.environ if name.startswith("MAGE_ES_")]:
+        monkeypatch.delenv(variable)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def mage(capfd: pytest.CaptureFixture[str]) -> Command:
+    """Return a function that runs a command line and returns its outcome."""
+
+    def command(*words: str) -> Outcome:
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as exited:
+            main(words)
+        written = capfd.readouterr()
+        return Outcome(int(exited.value.code or 0), written.out, written.err)
+
+    return command

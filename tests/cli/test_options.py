@@ -1,0 +1,29 @@
+"""Options are made from settings, with the description that stands under each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mage_es.cli.options import CONFIG
+
+
+@pytest.mark.parametrize("name", CONFIG)
+def test_every_setting_is_an_option_of_evolve_with_a_description(name: str, mage: Callable[..., Any]) -> None:
+    lines = " ".join(mage("evolve", "--help").out.split())
+    assert f"--{name.replace('_', '-')} " in lines
+
+
+def test_an_option_states_kind_choices_description_and_default(mage: Callable[..., Any]) -> None:
+    lines = " ".join(mage("evolve", "--help").out.split())
+    assert "--mastery-increase NUMBER alpha, Eq. 4. [default: 0.6]" in lines
+    assert "--guard paired|off Whether" in lines
+    assert "--principles / --no-principles Extract principles in EVOLVE. [default: on]" in lines
+
+
+def test_no_setting_lacks_a_description(mage: Callable[..., Any]) -> None:
+    from mage_es.cli.options import _descriptions
+
+    assert [name for name, text in _descriptions().items() if text.startswith("[default")] == []

@@ -1,0 +1,68 @@
+"""What reaches the terminal, and what must not."""
+
+from __future__ import annotations
+
+import sys
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mage_es.cli.output import Output, Table, clean, percent
+
+PEOPLE = Table("People", ("name", "age"), [("Ana", "7"), ("Bo\x1b[31m", "42")])
+
+
+@pytest.mark.parametrize(
+    ("dirty", "shown"),
+    [
+        ("\x1b[2J\x1b[31mred\x1b[0m", "red"),
+        ("\x1b]0;title\x07text", "text"),
+        ("\x1b]52;c;aGk=\x1b\\text", "text"),
+        ("\x1b]8;;http://x\x1b\\link", "link"),
+        ("\x1b]0;never closed", "]0;never closed"),
+        ("\x9b31mred", "red"),
+        ("right\rwrong", "rightwrong"),
+        ("\x1b\x1b[31m[31m", "[31m"),
+        ("abc\u202edcb", "abcdcb"),
+        ("half \ud800", "half "),
+        ("tab\tand\nnewline, 4 − 2 = 2, été", "tab\tand\nnewline, 4 − 2 = 2, été"),
+    ],
+)
+def test_escape_sequences_and_controls_are_taken_out(dirty: str, shown: str) -> None:
+    assert clean(dirty) == shown
+
+
+@given(st.text(st.sampled_from("\x1b\x9b[]0;mPX\\\x07a\r\n\x00"), max_size=30))
+def test_no_control_character_but_tab_and_newline_is_left(text: str) -> None:
+    assert all(character.isprintable() or character in "\t\n" for character in clean(text))
+
+
+def test_without_a_terminal_a_table_is_plain_aligned_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    Output().report({}, PEOPLE, "and a text")
+    assert capsys.readouterr().out == "People\nname  age\nAna     7\nBo     42\n\nand a text\n"
+
+
+def test_with_json_stdout_is_one_document_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    out = Output(as_json=True)
+    out.report({"name": "A\x1b[31m"}, PEOPLE)
+    out.next("mage-es runs list")
+    written = capsys.readouterr()
+    assert msgspec.json.decode(written.out) == {"name": "A\x1b[31m"}
+    assert "\x1b" not in written.out
+    assert written.err == "\nNext: mage-es runs list\n"
+
+
+def test_on_a_terminal_a_table_has_rules_and_its_cells_are_no_markup(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    Output().report({}, Table("[red]x[/red]", ("[bold]a", "b"), [("[link=x]y", "1")]))
+    shown = capsys.readouterr().out
+    assert all(text in shown for text in ("[red]x[/red]", "[bold]a", "[link=x]y", "─"))
+
+
+def test_a_share_of_nothing_is_a_dash() -> None:
+    assert (percent(6, 11), percent(0, 0)) == ("54.5 %", "-")

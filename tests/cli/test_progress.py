@@ -1,0 +1,92 @@
+"""What is seen while a run works."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from mage_es.cli.progress import EVERY, Estimate, Progress, describe, duration
+from mage_es.engine.reports import Note
+
+NOTE = Note(
+    run_id="r1",
+    iteration=3,
+    iterations=10,
+    phase="evaluate",
+    done=50,
+    total=100,
+    accuracy=0.545,
+    execution_calls=412,
+    guidance_calls=9,
+)
+
+
+def replaced(**changes: object) -> Note:
+    return msgspec.structs.replace(NOTE, **changes)
+
+
+def test_a_note_is_one_line_with_phase_accuracy_calls_and_time_left() -> None:
+    line = describe(NOTE, 65.0)
+    assert line == "iteration 3 of 10: evaluate 50/100, accuracy 54.5 %, calls 412+9, 1 min 5 s left"
+
+
+def test_a_message_is_cleaned() -> None:
+    assert describe(replaced(message="\x1b[31mrolled back"), None).endswith("rolled back")
+
+
+def test_the_time_left_is_in_proportion_to_what_this_process_did() -> None:
+    estimate = Estimate()
+    resumed = replaced(iteration=5, phase="plan", done=0, total=0)
+    assert estimate.seconds_left(resumed, now=100.0) is None
+    assert estimate.seconds_left(replaced(iteration=6, done=100), now=120.0) == pytest.approx(30.0)
+    assert estimate.seconds_left(replaced(iteration=9, phase="snapshot"), now=200.0) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0.4, "0 s"), (59.6, "1 min 0 s"), (7500, "2 h 5 min")])
+def test_durations_read_like_durations(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+def clock(*times: float) -> Iterator[float]:
+    yield from times
+
+
+def test_without_a_terminal_there_is_a_line_for_each_phase_and_one_now_and_then(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    times = clock(0, 1, 2, 2 + EVERY, 3 + EVERY, 4 + EVERY)
+    with Progress(clock=lambda: next(times)) as progress:
+        progress.observe(replaced(done=1))
+        progress.observe(replaced(done=2))
+        progress.observe(replaced(done=99))
+        progress.observe(replaced(done=100))
+        progress.observe(replaced(done=100))
+    written = capsys.readouterr()
+    assert written.out == ""
+    assert [line.split(",")[0] for line in written.err.splitlines()] == [
+        "iteration 3 of 10: evaluate 99/100",
+        "iteration 3 of 10: evaluate 100/100",
+    ]
+    assert progress.run_id == "r1"
+
+
+@pytest.mark.parametrize("coloured", [True, False])
+def test_on_a_terminal_there_is_one_live_line_and_no_color_is_honoured(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, coloured: bool
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "120")
+    if coloured:
+        monkeypatch.delenv("NO_COLOR", raising=False)
+    else:
+        monkeypatch.setenv("NO_COLOR", "1")
+    with Progress() as progress:
+        progress.observe(NOTE)
+    shown = capsys.readouterr().err
+    assert "evaluate 50/100, accuracy 54.5 %" in shown
+    assert bool(re.search(r"\x1b\[(3\d|38;)", shown)) == coloured

@@ -1,0 +1,84 @@
+"""Precedence, origins and refusals of settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mage_es.cli.settings import fields, resolve
+from mage_es.engine.config import Config
+from mage_es.events.errors import UsageError
+
+
+def test_a_flag_beats_the_environment_which_beats_the_file_which_beats_the_default(tmp_path: Path) -> None:
+    (tmp_path / "mage-es.toml").write_text("seed = 1\npool = 1\nheld_out = 1\n")
+    environment = {"MAGE_ES_SEED": "2", "MAGE_ES_POOL": "2"}
+    entries = resolve({"seed": "3", "pool": None}, environment=environment, folder=tmp_path).entries
+    assert entries["seed"] == ("seed", 3, "flag")
+    assert entries["pool"] == ("pool", 2, "MAGE_ES_POOL")
+    assert entries["held_out"] == ("held_out", 1, "mage-es.toml")
+    assert entries["anchors"] == ("anchors", 100, "default")
+
+
+def test_without_any_source_the_configuration_is_the_default_one(tmp_path: Path) -> None:
+    settings = resolve({"benchmark": "wordmath"}, environment={}, folder=tmp_path)
+    assert settings.config() == Config(benchmark="wordmath")
+    assert (settings.workers, settings.runs_dir, settings.data_dir) == (8, Path("runs"), None)
+
+
+def test_every_field_of_the_configuration_is_a_setting() -> None:
+    assert set(Config.__struct_fields__) < set(fields())
+
+
+def test_both_names_of_the_data_folder_are_understood(tmp_path: Path) -> None:
+    short = resolve({}, environment={"MAGE_ES_DATA": "a"}, folder=tmp_path)
+    long = resolve({}, environment={"MAGE_ES_DATA_DIR": "b"}, folder=tmp_path)
+    assert (short.data_dir, long.data_dir) == (Path("a"), Path("b"))
+
+
+def test_texts_are_read_as_booleans_where_those_are_meant(tmp_path: Path) -> None:
+    settings = resolve({}, environment={"MAGE_ES_PRINCIPLES": "false"}, folder=tmp_path)
+    assert settings.entries["principles"].value is False
+
+
+def test_variables_of_others_are_none_of_our_business(tmp_path: Path) -> None:
+    assert resolve({}, environment={"HOME": "/", "MAGE": "x"}, folder=tmp_path).flags() == {}
+
+
+@pytest.mark.parametrize(
+    ("flags", "environment", "file", "parts"),
+    [
+        ({"pool": "many"}, {}, "", ["--pool", "'many'", "a whole number"]),
+        ({"pool": "0"}, {}, "", ["--pool", "'0'", ">= 1"]),
+        ({"exploration": "1.5"}, {}, "", ["--exploration", "'1.5'", "<= 1"]),
+        ({"answer_temperature": "nan"}, {}, "", ["--answer-temperature", "'nan'"]),
+        ({"recency_weight": "1/0"}, {}, "", ["--recency-weight", "'1/0'"]),
+        ({"guard": "pared"}, {}, "", ["--guard", "'pared'", "Did you mean paired?"]),
+        ({}, {"MAGE_ES_POOOL": "4"}, "", ["MAGE_ES_POOOL", "MAGE_ES_POOL"]),
+        ({}, {"MAGE_ES_WORKERS": "-1"}, "", ["MAGE_ES_WORKERS", "'-1'"]),
+        ({}, {}, "sede = 4", ["mage-es.toml", "`sede`", "seed"]),
+        ({}, {}, "pool = 'many'", ["mage-es.toml: pool", "'many'", "a whole number"]),
+        ({}, {}, "principles = 'perhaps'", ["mage-es.toml: principles", "true or false"]),
+        ({}, {}, "pool = \nseed = 1", ["mage-es.toml", "not valid TOML", "line 1"]),
+    ],
+)
+def test_what_is_not_a_setting_or_does_not_fit_is_refused_with_place_and_way_out(
+    tmp_path: Path, flags: dict[str, object], environment: dict[str, str], file: str, parts: list[str]
+) -> None:
+    (tmp_path / "mage-es.toml").write_text(file)
+    with pytest.raises(UsageError) as refused:
+        resolve(flags, environment=environment, folder=tmp_path)
+    assert all(part in str(refused.value) for part in parts), str(refused.value)
+
+
+def test_a_run_without_a_benchmark_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="data list"):
+        resolve({}, environment={}, folder=tmp_path).config()
+
+
+def test_the_command_to_type_next_carries_the_places_that_were_given_as_flags(tmp_path: Path) -> None:
+    flags = {"runs_dir": "my runs", "principles": False, "pool": "9"}
+    settings = resolve(flags, environment={"MAGE_ES_DATA": "d"}, folder=tmp_path)
+    assert settings.again("resume", "r1") == "mage-es resume r1 --runs-dir 'my runs'"
+    assert settings.again("evolve", names=("pool", "principles")) == "mage-es evolve --pool 9 --no-principles"

@@ -1,0 +1,170 @@
+"""Reports as tables."""
+
+from __future__ import annotations
+
+from mage_es.cli import tables
+from mage_es.engine.reports import (
+    BundleMember,
+    Check,
+    DigestCheck,
+    ExamReport,
+    GroupScore,
+    IterationRow,
+    QuestionReport,
+    ReplayReport,
+    RunSummary,
+)
+
+ROW = IterationRow(
+    iteration=0,
+    fresh_correct=30,
+    fresh_total=60,
+    revisit_correct=2,
+    revisit_total=9,
+    anchor_correct=40,
+    anchor_total=60,
+    guard="accepted",
+    success_memories=30,
+    failure_memories=9,
+    principles=3,
+    execution_calls=129,
+    guidance_calls=4,
+)
+START = IterationRow(
+    iteration=-1,
+    fresh_correct=0,
+    fresh_total=0,
+    revisit_correct=0,
+    revisit_total=0,
+    anchor_correct=20,
+    anchor_total=60,
+    guard="",
+    success_memories=0,
+    failure_memories=0,
+    principles=0,
+    execution_calls=60,
+    guidance_calls=1,
+)
+
+
+def summary(state: str = "finished", problem: str = "") -> RunSummary:
+    return RunSummary(
+        run_id="r1",
+        path="runs/r1",
+        benchmark="wordmath",
+        seed=42,
+        execution="builtin/analogist",
+        guidance="builtin/reference",
+        state=state,
+        iterations_done=1,
+        iterations=1,
+        events=900,
+        head="ab" * 32,
+        rows=(START, ROW),
+        problem=problem,
+    )
+
+
+EXAM = ExamReport(
+    run_id="r1",
+    exam_id="e1",
+    marker="latest",
+    control="shuffled",
+    correct=3,
+    total=4,
+    familiar=GroupScore(name="familiar", correct=2, total=2),
+    unfamiliar=GroupScore(name="unfamiliar", correct=1, total=2),
+    task_types=(GroupScore(name="shopping", correct=3, total=4),),
+    execution_calls=4,
+    guidance_calls=0,
+    seconds=1.25,
+    task_type_source="metadata",
+    answers=(("q1", True),),
+)
+
+
+def test_an_iteration_is_a_row_and_what_was_not_counted_is_a_dash() -> None:
+    start, first = tables.iterations(summary()).rows
+    assert start == ("start", "-", "-", "-", "33.3 %", "-", "0", "0", "0", "60", "1")
+    assert first == ("0", "50.0 %", "30/60", "2/9", "66.7 %", "accepted", "30", "9", "3", "129", "4")
+
+
+def test_an_overview_names_state_and_problem() -> None:
+    assert "finished" in tables.overview(summary())
+    assert tables.overview(summary("damaged", "segment 3 is short")).endswith("segment 3 is short")
+
+
+def test_a_damaged_run_is_listed_as_such() -> None:
+    good, bad = tables.runs([summary(), summary("damaged", "segment 3 is short")]).rows
+    assert good == ("r1", "wordmath", "42", "1 of 1", "50.0 %", "900", "finished")
+    assert bad[-1] == "damaged: segment 3 is short"
+
+
+def test_an_exam_shows_all_questions_then_phrasings_then_types() -> None:
+    table = tables.exam(EXAM)
+    assert table.title == "Exam at latest, control shuffled"
+    assert [row[0] for row in table.rows] == ["all", "familiar", "unfamiliar", "shopping"]
+    assert table.rows[0] == ("all", "75.0 %", "3/4")
+    assert "0 guidance calls" in tables.examined(EXAM)
+
+
+def test_a_replay_says_for_each_projection_whether_it_is_equal() -> None:
+    report = ReplayReport(
+        run_id="r1",
+        marker="iter-9",
+        seq=7,
+        events=7,
+        seconds=0.5,
+        path="x",
+        success_memories=1,
+        failure_memories=2,
+        principles=3,
+        checks=(
+            DigestCheck(projection="graph", recorded="a" * 64, rebuilt="a" * 64),
+            DigestCheck(projection="memory", recorded="a" * 64, rebuilt="b" * 64),
+            DigestCheck(projection="ledger", recorded="", rebuilt="c" * 64),
+        ),
+    )
+    assert tables.digests(report).rows == [
+        ("graph", "a" * 16, "a" * 16, "yes"),
+        ("memory", "a" * 16, "b" * 16, "NO"),
+        ("ledger", "none", "c" * 16, "not recorded"),
+    ]
+    assert "1 success memories, 2 failure memories, 3 principles" in tables.replayed(report)
+
+
+def test_a_failed_check_stands_out() -> None:
+    found = (Check(name="hashes", ok=True, detail="9 files"), Check(name="splits", ok=False, detail="overlap"))
+    assert [row[1] for row in tables.checks("", found).rows] == ["ok", "FAILED"]
+
+
+def test_a_question_shows_its_bundle_arms_and_verdict() -> None:
+    member = BundleMember(
+        memory_id="m1", outcome="success_memory", similarity=0.98765, origin="iter-2", question="How?"
+    )
+    report = QuestionReport(
+        run_id="r1",
+        question_id="q1",
+        iteration=3,
+        purpose="fresh",
+        task_type="shopping",
+        skill="add",
+        search_arm="near",
+        search_probability=0.5,
+        routing_arm="cot",
+        routing_probability=0.25,
+        bundle=(member,),
+        prompt="p",
+        prompt_verified=True,
+        reply="r",
+        answer="",
+        expected="4",
+        correct=False,
+        seq=12,
+        other_times=(),
+    )
+    facts = dict(tables.asked(report).rows)
+    assert facts["verdict"] == "wrong"
+    assert facts["answer"] == "none found, expected 4"
+    assert facts["search arm"] == "near, chosen with probability 0.500"
+    assert tables.bundle(report.bundle).rows == [("m1", "success_memory", "0.988", "iter-2", "How?")]

@@ -31,7 +31,8 @@ def replay(
 ) -> None:
     """Rebuild a run's state up to a marker and compare digests.
 
-    Graph, memory, mastery, bandits and the rest are rebuilt without any model. Exits with 1 if a digest differs from the one recorded live.
+    Graph, memory, mastery, bandits and the rest are rebuilt without any model. Exits with 1 if a
+    digest differs from the one recorded live.
     """
     from mage_es.engine import replay as engine
     from mage_es.engine.runs import find_run

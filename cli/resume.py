@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
 from mage_es.cli.options import CONFIG, Json, RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.session import conclude, session
 from mage_es.cli.settings import Settings
+from mage_es.engine.config import Config, parse
+
+if TYPE_CHECKING:
+    from mage_es.engine.runs import Run
 
 EXAMPLES = examples("mage-es resume", "mage-es resume RUN --workers 16")
 
@@ -14,7 +23,8 @@ EXAMPLES = examples("mage-es resume", "mage-es resume RUN --workers 16")
 def resume(run: RunArgument = None, *, settings: Settings, as_json: Json = False) -> None:
     """Go on with a run where it stopped.
 
-    No recorded model call is made again. The configuration is the recorded one. Options that set something else are refused, with the difference.
+    No recorded model call is made again. The configuration is the recorded one; options that
+    would set something else are refused, with the difference.
     """
     from mage_es.engine import evolution
     from mage_es.engine.runs import find_run
@@ -24,10 +34,22 @@ def resume(run: RunArgument = None, *, settings: Settings, as_json: Json = False
     with session(out, settings) as at_work:
         summary = evolution.resume(
             found,
-            config=None,
+            config=_asked_for(found, settings.flags()),
             data_dir=settings.data_dir,
             workers=settings.workers,
             observer=at_work.observe,
             stop=at_work.stop,
         )
     conclude(out, summary, settings)
+
+
+def _asked_for(run: Run, flags: Mapping[str, object]) -> Config | None:
+    """Return the recorded configuration with the flags of this command in it, None if there are none."""
+    changed = {name: flags[name] for name in CONFIG if name in flags}
+    if not changed:
+        return None
+    from mage_es.engine.opening import first_event
+    from mage_es.events.reader import LogReader
+
+    recorded = parse(first_event(LogReader(run.log_path)).config)
+    return msgspec.structs.replace(recorded, **changed)

@@ -12,7 +12,6 @@ import msgspec
 
 from mage_es.events.digests import sha256_text
 
-
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Amount = Annotated[int, msgspec.Meta(ge=0)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]

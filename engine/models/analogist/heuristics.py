@@ -28,18 +28,17 @@ def guess(problem: Problem) -> list[Equation]:
 
 
 def _operation(quantity: Quantity, *, before: Sequence[Quantity], problem: Problem) -> tuple[str, Fraction]:
-    features = quantity.features
     if quantity.kind == "percent":
         return "*", quantity.value / 100
-    if quantity.kind in ("fraction", "factor") or "near after times" in features:
+    if quantity.kind in ("fraction", "factor"):
         return "*", quantity.value
     if quantity.per or before[-1].per:
         shares = "asks share" in problem.question or "asks each" in problem.question
         return ("/" if shares else "*"), quantity.value or Fraction(1)
-    if "around share" in features or ("asks each" in problem.question and quantity is problem.quantities[-1]):
+    if quantity.has("around share") or ("asks each" in problem.question and quantity is problem.quantities[-1]):
         return "/", quantity.value
-    if any(f"around {hint}" in features for hint in ("loss", "less", "rest")):
+    if any(quantity.has(f"around {hint}") for hint in ("loss", "less", "rest")):
         return "-", quantity.value
-    if "asks rest" in problem.question and "around gain" not in features:
+    if "asks rest" in problem.question and not quantity.has("around gain"):
         return "-", quantity.value
     return "+", quantity.value

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from mage_es.engine.models.arithmetic.chains import Chain, execute
 from mage_es.engine.models.arithmetic.equations import Equation
-from mage_es.engine.models.arithmetic.quantities import Problem, similarity
+from mage_es.engine.models.arithmetic.quantities import Problem, likeness, similarity
 from mage_es.engine.models.arithmetic.strategies import Strategy
 
 _UNNEEDED_WEIGHT = 0.6
@@ -38,7 +38,7 @@ class Analogy(NamedTuple):
 
 def transfer(example: Problem, chain: Chain, *, to: Problem) -> Analogy | None:
     """Carry an example's chain out on another question; None where its quantities find no counterparts."""
-    table = [[similarity(ours.features, theirs.features) for theirs in to.quantities] for ours in example.quantities]
+    table = [[likeness(ours, theirs) for theirs in to.quantities] for ours in example.quantities]
     found = _carry_out(chain, table, to=to)
     if found is None:
         return None
@@ -50,7 +50,7 @@ def transfer(example: Problem, chain: Chain, *, to: Problem) -> Analogy | None:
 def follow(strategy: Strategy, *, to: Problem) -> Analogy | None:
     """Carry a strategy out on a question; None where too few numbers answer its descriptions."""
     table = [
-        [sum(name in quantity.features for name in role) / max(1, len(role)) for quantity in to.quantities]
+        [sum(quantity.has(name) for name in role) / max(1, len(role)) for quantity in to.quantities]
         for role in strategy.roles
     ]
     return _carry_out(strategy.to_chain(), table, to=to)

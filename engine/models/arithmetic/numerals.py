@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from mage_es.engine.models.arithmetic.cues import FUNCTION_WORDS
 from mage_es.engine.models.arithmetic.words import Token
 
 MOST_NUMBERS = 20
@@ -82,7 +83,7 @@ def _digits(tokens: Sequence[Token], at: int) -> Numeral:
         return Numeral(value, "money", at, end)
     if _text(tokens, end) in ("dollar", "dollars", "cent", "cents"):
         return Numeral(value, "money", at, end)
-    return Numeral(value, "count", at, end)
+    return Numeral(value, "factor" if _text(tokens, end) == "times" else "count", at, end)
 
 
 def _words(tokens: Sequence[Token], at: int) -> Numeral | None:
@@ -91,9 +92,8 @@ def _words(tokens: Sequence[Token], at: int) -> Numeral | None:
         return Numeral(Fraction(_FACTORS[text]), "factor", at, at + 1)
     if text == "half":
         return Numeral(Fraction(1, 2), "fraction", at, at + 1)
-    if text == "quarter" and _text(tokens, at + 1) == "of":
-        return Numeral(Fraction(1, 4), "fraction", at, at + 1)
-    if text in ("a", "one") and (below := _PARTS.get(_text(tokens, at + 1))) and _text(tokens, at + 2) == "of":
+    below = _PARTS.get(_text(tokens, at + 1)) if text in ("a", "an", "one") else None
+    if below and (at + 2 >= len(tokens) or tokens[at + 2].kind != "word" or tokens[at + 2].text in FUNCTION_WORDS):
         return Numeral(Fraction(1, below), "fraction", at, at + 2)
     value, end = _cardinal(tokens, at)
     if end == at:
@@ -107,6 +107,8 @@ def _words(tokens: Sequence[Token], at: int) -> Numeral | None:
         return Numeral(Fraction(value), "percent", at, end + 1)
     if _text(tokens, end) in ("dollar", "dollars", "cent", "cents"):
         return Numeral(Fraction(value), "money", at, end)
+    if _text(tokens, end) == "times":
+        return Numeral(Fraction(value), "factor", at, end)
     return Numeral(Fraction(value), "one" if value == 1 else "count", at, end)
 
 

@@ -30,7 +30,12 @@ class Quantity(msgspec.Struct, kw_only=True):
     start: int
     sentence: int
     clause: int
-    features: dict[str, float] = {}
+    nature: dict[str, float] = {}
+    context: dict[str, float] = {}
+
+    def has(self, feature: str) -> bool:
+        """Return whether the quantity has a feature of either sort."""
+        return feature in self.nature or feature in self.context
 
 
 class Problem(msgspec.Struct, kw_only=True):
@@ -52,14 +57,15 @@ def read_problem(text: str) -> Problem:
     target = _target(asking)
     quantities = [_quantity(tokens, numeral) for numeral in find_numerals(tokens)]
     for order, quantity in enumerate(quantities):
-        quantity.features = _features(tokens, quantities, order=order, asked=asked, target=target, asked_in=asked_in)
+        quantity.nature = _nature(quantities, order=order, asked=asked, target=target, asked_in=asked_in)
+        quantity.context = _context(tokens, quantities, order=order)
     return Problem(
         tokens=tokens, quantities=quantities, asked=asked, target=target, question=_question_features(asking)
     )
 
 
 def _is_content(token: Token) -> bool:
-    return token.kind == "word" and token.text not in FUNCTION_WORDS
+    return token.kind == "word" and not token.is_name and token.text not in FUNCTION_WORDS
 
 
 def _question_sentence(tokens: Sequence[Token]) -> int:
@@ -131,20 +137,14 @@ def _per(tokens: Sequence[Token], numeral: Numeral) -> str:
     return ""
 
 
-def _features(
-    tokens: Sequence[Token],
-    quantities: Sequence[Quantity],
-    *,
-    order: int,
-    asked: frozenset[str],
-    target: str,
-    asked_in: int,
+def _nature(
+    quantities: Sequence[Quantity], *, order: int, asked: frozenset[str], target: str, asked_in: int
 ) -> dict[str, float]:
+    """Return what a quantity is: its kind, whether it is a rate, and its relation to the others and the question."""
     own = quantities[order]
     others = [quantity for quantity in quantities if quantity is not own]
-    features = {f"kind {own.kind}": 3.0}
+    features = {f"kind {own.kind}": 2.0, "rate" if own.per else "no rate": 2.5}
     if own.noun:
-        features[f"noun {own.noun}"] = 1.5
         for hint in CLASSES.get(own.noun, ()):
             features[f"noun is {hint}"] = 1.5
         if own.noun in asked:
@@ -155,28 +155,26 @@ def _features(
         features[f"noun shared {min(same, 3)}"] = 1.0
         if any(quantity.per == own.noun for quantity in others):
             features["is counted per"] = 2.0
-    features["rate" if own.per else "no rate"] = 2.5
     if own.per and own.per in _TIME_UNITS:
         features["per time"] = 1.5
     if own.per and any(quantity.noun == own.per for quantity in others):
         features["per counted"] = 1.5
     if own.sentence == asked_in:
-        features["in question"] = 2.0
+        features["in question"] = 1.5
+    features["whole" if own.value.denominator == 1 else "broken"] = 1.0
+    return features
+
+
+def _context(tokens: Sequence[Token], quantities: Sequence[Quantity], *, order: int) -> dict[str, float]:
+    """Return what is said around a quantity: near it, in its clause, in its sentence, with falling weight."""
+    features: dict[str, float] = {f"place {round(4 * order / max(1, len(quantities) - 1))}": 0.7}
     if order == 0:
         features["first"] = 1.0
     if order == len(quantities) - 1:
         features["last"] = 1.0
-    features[f"place {round(4 * order / max(1, len(quantities) - 1))}"] = 0.7
-    features["whole" if own.value.denominator == 1 else "broken"] = 1.0
-    _add_context(tokens, quantities, order=order, features=features)
-    return features
-
-
-def _add_context(
-    tokens: Sequence[Token], quantities: Sequence[Quantity], *, order: int, features: dict[str, float]
-) -> None:
-    """Add the word classes around a quantity: near it, in its clause, in its sentence, with falling weight."""
     own = quantities[order]
+    if own.noun:
+        features[f"noun {own.noun}"] = 1.5
     low = quantities[order - 1].start if order else -1
     high = quantities[order + 1].start if order + 1 < len(quantities) else len(tokens)
     for at in range(max(0, own.start - 14), min(len(tokens), own.start + 14)):
@@ -197,6 +195,7 @@ def _add_context(
                 _raise(features, f"sentence {hint}", 0.3)
         if between and distance <= _NEAR and _is_content(token):
             _raise(features, f"word {token.stem}", 0.7)
+    return features
 
 
 def _raise(features: dict[str, float], name: str, weight: float) -> None:
@@ -215,6 +214,22 @@ def _question_features(asking: Sequence[Token]) -> dict[str, float]:
         if _is_content(token):
             _raise(features, f"word {token.stem}", 0.5)
     return features
+
+
+_KINDS_ALIKE = {
+    frozenset({"count", "one"}): 0.5,
+    frozenset({"count", "money"}): 0.5,
+    frozenset({"count", "factor"}): 0.4,
+    frozenset({"fraction", "factor"}): 0.4,
+    frozenset({"fraction", "percent"}): 0.4,
+}
+_OTHER_KIND = 0.15
+
+
+def likeness(one: Quantity, other: Quantity) -> float:
+    """Return how alike two quantities of different questions are, in [0, 1]."""
+    kinds = 1.0 if one.kind == other.kind else _KINDS_ALIKE.get(frozenset({one.kind, other.kind}), _OTHER_KIND)
+    return kinds * (0.5 * similarity(one.nature, other.nature) + 0.5 * similarity(one.context, other.context))
 
 
 def similarity(one: dict[str, float], other: dict[str, float]) -> float:

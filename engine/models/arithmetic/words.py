@@ -36,13 +36,17 @@ _IRREGULAR = {
 
 
 class Token(NamedTuple):
-    """A token; `kind` is `word`, `number` or `mark`, `stem` a crude stem of a word (else the text)."""
+    """A token; `kind` is `word`, `number` or `mark`, `stem` a crude stem of a word (else the text).
+
+    `is_name`: a capital letter inside a sentence.
+    """
 
     text: str
     kind: str
     stem: str
     sentence: int
     clause: int
+    is_name: bool
 
 
 def stem(word: str) -> str:
@@ -69,10 +73,11 @@ def tokenize(text: str) -> list[Token]:
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or "mark"
         lowered = match.group().lower()
+        is_name = match.group()[0].isupper() and bool(tokens) and tokens[-1].sentence == sentence
         if kind == "word" and lowered in _CLAUSE_WORDS:
             clause += 1
         root = stem(lowered) if kind == "word" else lowered
-        tokens.append(Token(lowered, kind, root, sentence, clause))
+        tokens.append(Token(lowered, kind, root, sentence, clause, is_name))
         if kind == "mark" and lowered in ".?!":
             # A point inside "Dr.Smith" or "p.m" ends nothing; one before white space or the end does.
             after = text[match.end() : match.end() + 1]

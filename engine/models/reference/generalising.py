@@ -35,9 +35,9 @@ def _describe(works: Sequence[Worked], members: tuple[int, ...], cast: dict[int,
     base = works[members[0]]
     common = []
     for index in base.chain.needed:
-        players = [works[at].problem.quantities[cast[at][index]].features for at in members]
-        shared = set.intersection(*(set(features) for features in players))
-        common.append({name: players[0][name] for name in shared if is_sayable(name)})
+        players = [works[at].problem.quantities[cast[at][index]] for at in members]
+        first = players[0].nature | players[0].context
+        common.append({name: first[name] for name in first if is_sayable(name) and all(p.has(name) for p in players)})
     roles = [_most_telling(features, common) for features in common]
     places = {index: role for role, index in enumerate(base.chain.needed)}
     steps = tuple(

@@ -21,12 +21,11 @@ from typing import Literal
 import msgspec
 
 from mage_es.engine.config import Config
+from mage_es.engine.disk import FLOOR_MIB
 from mage_es.events.errors import MageError
 
 DISTRIBUTION = "mage-es"
 OLDEST_PYTHON = (3, 11)
-FREE_BYTES = 1 << 30
-"""Free space below which a run of the default size (20 x 200 questions) may not fit."""
 EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)
 """No honest clock shows a time before the release of this package."""
 
@@ -143,11 +142,11 @@ def embedder(spec: str) -> Finding:
 
 def disk(runs_dir: Path) -> Finding:
     """Check the free space where the runs go."""
-    free = shutil.disk_usage(_existing(runs_dir)).free
-    shown = f"{free / (1 << 30):.1f} GiB free for {runs_dir}"
-    if free >= FREE_BYTES:
+    free = shutil.disk_usage(_existing(runs_dir)).free // 2**20
+    shown = f"{free} MiB free for {runs_dir}"
+    if free >= FLOOR_MIB:
         return Finding(name="disk space", state="ok", detail=shown)
-    remedy = f"Free {FREE_BYTES / (1 << 30):.0f} GiB there, or choose another folder with --runs-dir."
+    remedy = f"No iteration starts below {FLOOR_MIB} MiB: free some, or choose another folder with --runs-dir."
     return Finding(name="disk space", state="failed", detail=shown, remedy=remedy)
 
 

@@ -51,7 +51,7 @@ class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A run at a glance. `state` is `finished`, `interrupted` (can be resumed) or `damaged` (see `problem`)."""
+    """A run at a glance. `state`: `finished`, `unfinished` (running or to be resumed), `damaged` (see `problem`)."""
 
     run_id: str
     path: str

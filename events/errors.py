@@ -2,6 +2,7 @@
 
     MageError                       1   a check failed, or anything else that we foresaw
     |-- UsageError                  2   the request itself is wrong: unknown name, bad value, differing config
+    |-- Interrupted               130   the user asked to stop; everything recorded stays
     |-- BudgetReached               3   a stated budget is used up; the run can be resumed
     |-- PrerequisiteError           4   something outside is missing: a dataset, a model, disk space, a provider
     |   `-- RunLocked               4   another process is writing this run
@@ -33,6 +34,12 @@ class BudgetReached(MageError):
     """A budget stated by the user is used up; nothing is lost and the run can be resumed."""
 
     exit_code = 3
+
+
+class Interrupted(MageError):
+    """The user asked to stop; what is recorded stays, and the run can be resumed."""
+
+    exit_code = 130
 
 
 class PrerequisiteError(MageError):

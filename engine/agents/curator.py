@@ -1,0 +1,146 @@
+"""Curator: what an iteration's answers change. No model; everything follows from the verdicts.
+
+Rules
+    - Answers are taken in question-id order, whatever order they came in.
+    - Mastery counts fresh questions only; rewards count every answer of the iteration.
+    - A correct answer with reasoning of its own becomes a success memory; met again, it is reinforced.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from mage_es.engine.commands import LearnFromAnswers
+from mage_es.engine.embedders.protocol import to_bytes
+from mage_es.engine.rules.bandits import rewarded
+from mage_es.engine.rules.harvest import Met, capped, memory_id, reasoning_of
+from mage_es.engine.rules.mastery import ratchet
+from mage_es.engine.setting import Setting
+from mage_es.events.envelope import Draft, fact_id
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    BanditUpdated,
+    Event,
+    MasteryUpdated,
+    MemoryAppended,
+    MemoryReinforced,
+    PhaseCompleted,
+)
+from mage_es.projections.bandits import Posterior
+from mage_es.projections.fold import State
+
+
+def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Draft]:
+    """Return everything that UPDATE writes, ending with its phase mark."""
+    verdicts = state.progress.verdicts("evaluate")
+    events: list[Event] = [
+        *_mastery(setting, state, command.iteration, verdicts),
+        *_rewards(state, verdicts),
+        *(_harvest(setting, state, command, verdicts) if setting.config.success_memories else ()),
+    ]
+    drafts = [
+        Draft(event=event, iteration=command.iteration, phase="update", ordinal=ordinal)
+        for ordinal, event in enumerate(events)
+    ]
+    mark = PhaseCompleted(iteration=command.iteration, phase="update")
+    return [*drafts, Draft(event=mark, iteration=command.iteration, phase="update")]
+
+
+def _mastery(
+    setting: Setting, state: State, iteration: int, verdicts: Sequence[AnswerJudged]
+) -> Iterable[MasteryUpdated]:
+    by_skill: dict[str, list[bool]] = defaultdict(list)
+    for verdict in verdicts:
+        if verdict.purpose == "fresh":
+            by_skill[verdict.skill].append(verdict.correct)
+    for skill, outcomes in sorted(by_skill.items()):
+        before, evidence = state.slots.mastery(skill), sum(outcomes) / len(outcomes)
+        total = state.evidence.counts(skill)
+        after = ratchet(
+            before, evidence, increase=setting.config.mastery_increase, decay=setting.config.mastery_decay
+        )
+        yield MasteryUpdated(
+            iteration=iteration,
+            skill=skill,
+            before=before,
+            after=after,
+            evidence=evidence,
+            successes=total.successes + sum(outcomes),
+            failures=total.failures + len(outcomes) - sum(outcomes),
+        )
+
+
+def _rewards(state: State, verdicts: Sequence[AnswerJudged]) -> Iterable[BanditUpdated]:
+    posteriors: dict[tuple[str, str, str], Posterior] = {}
+    for verdict in verdicts:
+        planned = state.progress.plan("evaluate", verdict.question_id)
+        pulled: tuple[tuple[Literal["search", "routing"], str, str], ...] = (
+            ("search", planned.task_type, planned.search_arm),
+            ("routing", planned.skill, planned.routing_arm),
+        )
+        for bandit, key, arm in pulled:
+            before = posteriors.get((bandit, key, arm)) or state.bandits.posterior(bandit, key, arm)
+            after = posteriors[bandit, key, arm] = rewarded(before, verdict.score_micro)
+            yield BanditUpdated(
+                bandit=bandit,
+                key=key,
+                arm=arm,
+                question_id=verdict.question_id,
+                reward_micro=verdict.score_micro,
+                alpha_before=before.alpha,
+                beta_before=before.beta,
+                alpha_after=after.alpha,
+                beta_after=after.beta,
+                pulls_after=after.pulls,
+            )
+
+
+def _harvest(
+    setting: Setting, state: State, command: LearnFromAnswers, verdicts: Sequence[AnswerJudged]
+) -> Iterable[MemoryAppended | MemoryReinforced]:
+    met = Met(state.memory)
+    ordinal = 0
+    for verdict in verdicts:
+        reasoning = reasoning_of(state.progress.reply("evaluate", verdict.question_id).text, verdict.answer)
+        if not verdict.correct or not reasoning:
+            continue
+        memory = _success_memory(setting, command, verdict, reasoning, ordinal)
+        event = met.again(memory)
+        ordinal += isinstance(event, MemoryAppended)
+        yield event
+
+
+def _success_memory(
+    setting: Setting, command: LearnFromAnswers, verdict: AnswerJudged, reasoning: str, ordinal: int
+) -> MemoryAppended:
+    question = command.questions[verdict.question_id]
+    kept = capped(reasoning, setting.config.reasoning_cap)
+    origin = fact_id(command.iteration, "evaluate", verdict.subject, "answer.judged", 0)
+    return MemoryAppended(
+        memory_id=memory_id(
+            outcome="success_memory",
+            kind="",
+            task_type=verdict.task_type,
+            question=question.question,
+            answer=verdict.answer,
+            reasoning=kept,
+        ),
+        outcome="success_memory",
+        kind="",
+        task_type=verdict.task_type,
+        skill=verdict.skill,
+        question_id=verdict.question_id,
+        question=question.question,
+        recognise="",
+        reasoning=kept,
+        answer=verdict.answer,
+        wrong_answer="",
+        steps=(),
+        derived_from=origin.hex(),
+        iteration=command.iteration,
+        phase="update",
+        ordinal=ordinal,
+        embedding=to_bytes(command.vectors[verdict.question_id]),
+    )

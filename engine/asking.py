@@ -1,0 +1,60 @@
+"""The verb `ask`: one question of the user's own, answered with a run's frozen state. Nothing is recorded."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from mage_es.engine.agents.learner import plan_answers, prompt_of
+from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.commands import Asked, PlanAnswers
+from mage_es.engine.inspection import bundle_of
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.models.seam import Request
+from mage_es.engine.opening import reopen_world
+from mage_es.engine.reports import AskReport
+from mage_es.engine.runs import Run
+from mage_es.events.errors import UsageError
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import QuestionPlanned
+from mage_es.projections.fold import fold
+from mage_es.projections.snapshots import latest_snapshot
+
+
+def ask(run: Run, question: str, *, at: str, data_dir: Path | None) -> AskReport:
+    """Answer a question with the state at a marker; its task type is told from its text alone.
+
+    Raises:
+        UsageError: The question is empty, or the marker does not exist.
+    """
+    if not question.strip():
+        raise UsageError("The question is empty: give it as the last argument, or on standard input.")
+    reader = LogReader(run.log_path)
+    seq = reader.resolve(at)
+    world = reopen_world(reader, data_dir=data_dir)
+    state = fold(reader, until=seq, state=latest_snapshot(run.snapshots_path, reader, until=seq))
+    asked = Question(id="ask", benchmark="", split="test", task_type="", question=question.strip(), gold="")
+    task_type = world.typing.predict([asked.question], ids=[asked.id])[0]
+    command = PlanAnswers(
+        iteration=state.progress.closed,
+        phase="exam",
+        asked=[Asked(asked, task_type, world.embed([asked.question])[0], "ask")],
+        frozen=True,
+        donors={},
+    )
+    planned = plan_answers(world.setting, state, command)[0].event
+    assert isinstance(planned, QuestionPlanned)
+    prompt = prompt_of(world.setting, state, planned, asked).text
+    config = world.setting.config
+    request = Request(prompt=prompt, temperature=config.answer_temperature, max_tokens=config.max_tokens)
+    completion = asyncio.run(open_model(config.execution, "execution").complete(request))
+    return AskReport(
+        run_id=run.id,
+        marker=at,
+        task_type=task_type,
+        skill=planned.skill,
+        bundle=bundle_of(state, planned),
+        prompt=prompt,
+        reply=completion.text,
+        answer=world.benchmark.score(asked, completion.text).answer,
+    )

@@ -1,0 +1,108 @@
+"""The verb `verify`: everything that a run claims about itself, checked from its log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mage_es.engine.replay import recorded_digests
+from mage_es.engine.reports import Check, VerifyReport
+from mage_es.engine.rules.normalise import normalise, question_hash
+from mage_es.engine.runs import Run
+from mage_es.events.reader import LogReader
+from mage_es.events.verify import verify_log
+from mage_es.events.vocabulary import (
+    ExamStarted,
+    IterationClosed,
+    MemoryAppended,
+    ModelCalled,
+    QuestionPlanned,
+    SplitCommitted,
+)
+from mage_es.projections.fold import State, fold
+
+
+def verify(run: Run) -> VerifyReport:
+    """Check hashes and chain, every iteration's digests, the splits, leaks, and that exams were frozen.
+
+    Where the log itself is damaged nothing else can be said, so nothing else is checked.
+    """
+    verdict = verify_log(run.log_path)
+    problems = "; ".join(f"{f.file}, events {f.first}-{f.last}: {f.problem}" for f in verdict.findings)
+    checks = [Check(name="log", ok=not problems, detail=problems or f"{verdict.files} files, hashes and chain agree")]
+    if not problems:
+        reader = LogReader(run.log_path)
+        checks += [_digests(reader), _splits(reader), _leaks(reader), *_exams(run, reader)]
+    return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks))
+
+
+def _digests(reader: LogReader) -> Check:
+    """Every iteration folded again has the digests that were recorded when it was closed."""
+    state, closed = State(), 0
+    for record in reader.records({IterationClosed}):
+        state = fold(reader, until=record.seq, state=state)
+        recorded = recorded_digests(reader, state)
+        for digest in state.digests():
+            if recorded.get(digest.projection) != digest.value:
+                found = f"recorded {recorded.get(digest.projection)}, folded {digest.value}"
+                detail = f"{digest.projection} differs at iter-{record.iteration}: {found}"
+                return Check(name="replay", ok=False, detail=detail)
+        closed += 1
+    return Check(name="replay", ok=True, detail=f"{closed} closed iterations fold to their recorded digests")
+
+
+def _splits(reader: LogReader) -> Check:
+    """The three committed splits share no question."""
+    splits = _committed(reader)
+    sizes = ", ".join(f"{name} {len(hashes)}" for name, hashes in splits.items())
+    shared = [
+        f"{one} and {other} share {len(splits[one] & splits[other])}"
+        for one in splits
+        for other in splits
+        if one < other and splits[one] & splits[other]
+    ]
+    return Check(name="splits", ok=not shared, detail="; ".join(shared) or f"disjoint: {sizes}")
+
+
+def _leaks(reader: LogReader) -> Check:
+    """No memory is about a question outside the evolution split."""
+    splits, checked = _committed(reader), 0
+    forbidden = {value: name for name, hashes in splits.items() if name != "evolution" for value in hashes}
+    for record in reader.records({MemoryAppended}):
+        if isinstance(record.event, MemoryAppended) and record.event.question:
+            value = question_hash(normalise(record.event.question))
+            if value in forbidden:
+                detail = f"memory {record.event.memory_id} (event {record.seq}) holds a question of {forbidden[value]}"
+                return Check(name="leaks", ok=False, detail=detail)
+            if value not in splits.get("evolution", set()):
+                detail = f"memory {record.event.memory_id} (event {record.seq}) holds a question of no split"
+                return Check(name="leaks", ok=False, detail=detail)
+            checked += 1
+    return Check(name="leaks", ok=True, detail=f"{checked} memories with a question, all of the evolution split")
+
+
+def _exams(run: Run, reader: LogReader) -> Iterator[Check]:
+    """Every exam asked held-out questions only, of the state that it names, without a guidance call."""
+    for path in sorted(run.exams_path.glob("*/log")):
+        yield _exam(path.parent.name, LogReader(path), reader)
+
+
+def _exam(name: str, exam: LogReader, reader: LogReader) -> Check:
+    events = [record.event for record in exam.records({ExamStarted, ModelCalled, QuestionPlanned})]
+    started = next((event for event in events if isinstance(event, ExamStarted)), None)
+    guidance = sum(isinstance(event, ModelCalled) and event.tier == "guidance" for event in events)
+    label = f"exam {name}"
+    if started is None:
+        return Check(name=label, ok=False, detail="its log ends before its first event")
+    if guidance:
+        return Check(name=label, ok=False, detail=f"{guidance} guidance calls at inference")
+    folded = {digest.projection: digest.value for digest in fold(reader, until=started.head_seq).digests()}
+    wrong = [digest.projection for digest in started.digests if folded.get(digest.projection) != digest.value]
+    if wrong:
+        detail = f"{', '.join(wrong)} not as the log has it at event {started.head_seq}"
+        return Check(name=label, ok=False, detail=detail)
+    return Check(name=label, ok=True, detail=f"frozen at event {started.head_seq}, 0 guidance calls")
+
+
+def _committed(reader: LogReader) -> dict[str, set[str]]:
+    events = [record.event for record in reader.records({SplitCommitted})]
+    return {event.split: set(event.question_hashes) for event in events if isinstance(event, SplitCommitted)}

@@ -1,0 +1,152 @@
+"""Commands: what the shell asks `decide` for, with the results of every effect as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from mage_es.engine.agents.briefs import AuthoredFailure, OntologyReply
+from mage_es.engine.benchmarks.protocol import Question, Verdict
+from mage_es.engine.models.seam import Completion
+from mage_es.engine.rules.curriculum import Candidate
+from mage_es.engine.rules.retrieval import Vector
+from mage_es.events.vocabulary import Digest, Phase, Purpose, QuestionPlanned, RunStarted, SplitCommitted, Tier
+
+
+class OpenRun(NamedTuple):
+    """Record the configuration and commit to the three splits."""
+
+    started: RunStarted
+    splits: Sequence[SplitCommitted]
+
+
+class InduceOntology(NamedTuple):
+    """Create the skills and task types that the guidance tier named (None: its reply could not be read)."""
+
+    task_types: Sequence[str]
+    reply: OntologyReply | None
+
+
+class PlanIteration(NamedTuple):
+    """Choose the frontier and the questions of an iteration."""
+
+    iteration: int
+
+
+class Asked(NamedTuple):
+    """A question about to be asked, with its task type, its unit vector and the reason for asking it."""
+
+    question: Question
+    task_type: str
+    vector: Vector
+    purpose: Purpose
+
+
+class PlanAnswers(NamedTuple):
+    """Choose arms and bundles for questions, all on the state as it is now.
+
+    `frozen` bandits learn nothing and draw nothing. `donors` gives a question the memories that another one
+    would have retrieved (the shuffled control of an exam).
+    """
+
+    iteration: int
+    phase: Phase
+    asked: Sequence[Asked]
+    frozen: bool
+    donors: Mapping[str, Asked]
+
+
+class RecordCall(NamedTuple):
+    """Record a model's reply."""
+
+    iteration: int
+    phase: Phase
+    tier: Tier
+    agent: str
+    purpose: str
+    about: str
+    request_sha256: str
+    model: str
+    completion: Completion
+    latency_us: int
+    causation: int
+
+
+class RecordVerdict(NamedTuple):
+    """Record what the Critic found in the reply to a planned question."""
+
+    phase: Phase
+    planned: QuestionPlanned
+    expected: str
+    verdict: Verdict
+    causation: int
+
+
+class CompletePhase(NamedTuple):
+    """Mark a phase as complete."""
+
+    iteration: int
+    phase: Phase
+
+
+class LearnFromAnswers(NamedTuple):
+    """UPDATE: ratchet, both bandits and the harvest, over this iteration's verdicts."""
+
+    iteration: int
+    questions: Mapping[str, Question]
+    vectors: Mapping[str, Vector]
+
+
+class Authored(NamedTuple):
+    """What the guidance tier wrote for one target; None where its reply could not be read.
+
+    `principles_call` is the fact id of the call that the principles came from, in hexadecimal digits.
+    """
+
+    target: Candidate
+    failures: Sequence[AuthoredFailure] | None
+    principles: Sequence[str] | None
+    principles_call: str
+
+
+class Evolve(NamedTuple):
+    """EVOLVE: write what was authored. `vectors` maps the source text of an embedding to its unit vector."""
+
+    iteration: int
+    action: str
+    authored: Sequence[Authored]
+    questions: Mapping[str, Question]
+    vectors: Mapping[str, Vector]
+
+
+class TakeSnapshot(NamedTuple):
+    """SNAPSHOT: let the guard decide over this iteration's anchor answers."""
+
+    iteration: int
+
+
+class CloseIteration(NamedTuple):
+    """Close an iteration with the digests of the state as it stands."""
+
+    iteration: int
+    digests: Sequence[Digest]
+
+
+class FinishRun(NamedTuple):
+    """Record that the run reached the end of its configuration."""
+
+
+Command = (
+    OpenRun
+    | InduceOntology
+    | PlanIteration
+    | PlanAnswers
+    | RecordCall
+    | RecordVerdict
+    | CompletePhase
+    | LearnFromAnswers
+    | Evolve
+    | TakeSnapshot
+    | CloseIteration
+    | FinishRun
+)

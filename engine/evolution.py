@@ -1,0 +1,119 @@
+"""The verbs `evolve` and `resume`: begin a run, or go on with one where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from mage_es import __version__
+from mage_es.engine.config import Config, difference, parse
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.opening import first_event, open_world, reopen_world
+from mage_es.engine.reports import Observer, RunSummary
+from mage_es.engine.runs import Run, clock, create_run
+from mage_es.engine.session import Models, Session
+from mage_es.engine.summary import summarise
+from mage_es.events.envelope import Draft
+from mage_es.events.errors import UsageError
+from mage_es.events.log import Log
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import QuestionPlanned, RunResumed
+from mage_es.projections.fold import State, fold
+from mage_es.projections.snapshots import latest_snapshot
+
+
+def evolve(
+    config: Config,
+    *,
+    runs_dir: Path,
+    data_dir: Path | None,
+    workers: int,
+    observer: Observer,
+    stop: Callable[[], bool],
+    run_id: str | None = None,
+) -> RunSummary:
+    """Start a run and evolve it to the end of its configuration.
+
+    Everything that can be refused (benchmark, data, models) is opened before the run's folder is made.
+
+    Raises:
+        UsageError: Something in the configuration is unknown.
+        PrerequisiteError: A data set or a model is missing, or the disk is nearly full.
+        Interrupted: `stop` turned true; the run can be resumed.
+    """
+    models = Models(open_model(config.execution, "execution"), open_model(config.guidance, "guidance"))
+    world = open_world(config, data_dir=data_dir)
+    run = create_run(runs_dir, benchmark=config.benchmark, seed=config.seed, run_id=run_id)
+    with Log.create(run.log_path, run=run.id, clock=clock) as log:
+        session = Session(
+            run=run,
+            world=world,
+            log=log,
+            state=State(),
+            models=models,
+            workers=workers,
+            observer=observer,
+            stop=stop,
+        )
+        _run(session)
+    return summarise(run)
+
+
+def resume(
+    run: Run,
+    *,
+    config: Config | None,
+    data_dir: Path | None,
+    workers: int,
+    observer: Observer,
+    stop: Callable[[], bool],
+) -> RunSummary:
+    """Go on with a run. Recorded calls are not made again; a finished run is returned as it is.
+
+    Raises:
+        UsageError: `config` is given and is not the run's; the difference is shown.
+        RunLocked: Another process is writing the run.
+    """
+    with Log.open(run.log_path, clock=clock) as log:
+        reader = LogReader(run.log_path)
+        begun = first_event(reader)
+        _require_same(parse(begun.config), config)
+        world = reopen_world(reader, data_dir=data_dir)
+        own = world.setting.config
+        models = Models(open_model(own.execution, "execution"), open_model(own.guidance, "guidance"))
+        state = fold(reader, state=latest_snapshot(run.snapshots_path, reader))
+        session = Session(
+            run=run, world=world, log=log, state=state, models=models, workers=workers, observer=observer, stop=stop
+        )
+        if not state.progress.finished:
+            _note_resumption(session, reader)
+            _run(session)
+    return summarise(run)
+
+
+def _run(session: Session) -> None:
+    import asyncio
+
+    from mage_es.engine.loop import run_iterations
+
+    asyncio.run(run_iterations(session))
+
+
+def _note_resumption(session: Session, reader: LogReader) -> None:
+    """Record that the run goes on, and find where the open iteration's plans stand in the log."""
+    for record in reader.records({QuestionPlanned}):
+        if isinstance(record.event, QuestionPlanned) and record.event.iteration > session.state.progress.closed:
+            session.plan_seq[record.phase, record.event.question_id] = record.seq
+    attempt = 1 + sum(1 for _ in reader.records({RunResumed}))
+    resumed = RunResumed(package_version=__version__, attempt=attempt)
+    session.commit([Draft(event=resumed, iteration=session.state.progress.closed, phase="log", ordinal=attempt)])
+
+
+def _require_same(old: Config, new: Config | None) -> None:
+    changes = difference(old, new) if new else []
+    if changes:
+        listed = "; ".join(f"{name} was {before!r}, now {after!r}" for name, before, after in changes)
+        raise UsageError(
+            f"The run was started with another configuration: {listed}. "
+            "Resume it without these options, or start a new run with `mage-es evolve`."
+        )

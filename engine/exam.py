@@ -1,0 +1,173 @@
+"""The verb `exam`: a run's frozen state on questions that it never saw.
+
+Rules
+    - The exam has a log of its own; not a byte of the run's log changes.
+    - It is given no guidance model; the report counts the calls of its own log to show it.
+    - The bandits are frozen (best arm by posterior mean), and nothing is learned.
+    - The control `shuffled` gives every question the memories that a question of another task type would have
+      got: what is left of the gain then is not due to what the memories say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from mage_es.engine.commands import Asked, PlanAnswers
+from mage_es.engine.config import canonical
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.opening import World, reopen_world
+from mage_es.engine.reports import ExamReport, GroupScore, Observer
+from mage_es.engine.rules.randomness import shuffled
+from mage_es.engine.runs import Run, clock
+from mage_es.engine.session import Models, Session
+from mage_es.events.envelope import Draft
+from mage_es.events.errors import UsageError, nearest
+from mage_es.events.log import Log
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import AnswerJudged, ExamClosed, ExamStarted, ModelCalled, Purpose
+from mage_es.projections.fold import fold
+from mage_es.projections.snapshots import latest_snapshot
+
+CONTROLS = ("none", "shuffled")
+
+
+def examine(
+    run: Run,
+    *,
+    at: str,
+    questions: int | None,
+    control: str,
+    data_dir: Path | None,
+    workers: int,
+    observer: Observer,
+) -> ExamReport:
+    """Examine a run at a marker on the first `questions` of its held-out split (default: all of it).
+
+    Raises:
+        UsageError: An unknown marker or control, or more questions than are held out.
+    """
+    if control not in CONTROLS:
+        raise UsageError(f"There is no control {control!r}.{nearest(control, list(CONTROLS))}")
+    began = time.perf_counter()
+    reader = LogReader(run.log_path)
+    seq = reader.resolve(at)
+    world = reopen_world(reader, data_dir=data_dir)
+    names = _chosen(world, questions)
+    state = fold(reader, until=seq, state=latest_snapshot(run.snapshots_path, reader, until=seq))
+    started = ExamStarted(
+        run_id=run.id,
+        marker=at,
+        head_seq=seq,
+        head_chain=reader.head.chain if seq == reader.head.seq else "",
+        control=control,
+        config=canonical(world.setting.config),
+        digests=state.digests(),
+    )
+    # From here on the state takes in the exam's own records, which count from one.
+    state.seq = 0
+    exam = _new_exam(run, at, control)
+    with Log.create(exam.log_path, run=exam.id, clock=clock) as log:
+        session = Session(
+            run=exam,
+            world=world,
+            log=log,
+            state=state,
+            models=Models(open_model(world.setting.config.execution, "execution"), None),
+            workers=workers,
+            observer=observer,
+            stop=lambda: False,
+        )
+        session.commit([Draft(event=started, iteration=-1, phase="exam")])
+        asyncio.run(_sit(session, names, control))
+        session.commit([Draft(event=_closed(session, names), iteration=-1, phase="exam")])
+    return read_exam(run, exam, world, seconds=time.perf_counter() - began)
+
+
+def donors(asked: Sequence[Asked], seed: int) -> Mapping[str, Asked]:
+    """Return for each question another one of a different task type (the next such in a seeded order)."""
+    order = shuffled(sorted(asked, key=lambda a: a.question.id), seed, purpose="exam.donors")
+    found = {}
+    for place, receiver in enumerate(order):
+        for other in (*order[place + 1 :], *order[:place]):
+            if other.task_type != receiver.task_type:
+                found[receiver.question.id] = other
+                break
+    return found
+
+
+def read_exam(run: Run, exam: Run, world: World, *, seconds: float = 0.0) -> ExamReport:
+    """Return the report of an exam from its log."""
+    reader = LogReader(exam.log_path)
+    events = [record.event for record in reader.records({ExamStarted, AnswerJudged, ModelCalled})]
+    started = next(event for event in events if isinstance(event, ExamStarted))
+    answers = sorted((e for e in events if isinstance(e, AnswerJudged)), key=lambda e: e.question_id)
+    tiers = [event.tier for event in events if isinstance(event, ModelCalled)]
+    known = _families(world)
+    familiar = [a for a in answers if world.questions[a.question_id].family in known]
+    unfamiliar = [a for a in answers if world.questions[a.question_id].family not in known]
+    types = sorted({answer.task_type for answer in answers})
+    return ExamReport(
+        run_id=run.id,
+        exam_id=exam.path.name,
+        marker=started.marker,
+        control=started.control,
+        correct=sum(answer.correct for answer in answers),
+        total=len(answers),
+        familiar=_score("familiar", familiar) if known else None,
+        unfamiliar=_score("unfamiliar", unfamiliar) if known else None,
+        task_types=tuple(_score(name, (a for a in answers if a.task_type == name)) for name in types),
+        execution_calls=tiers.count("execution"),
+        guidance_calls=tiers.count("guidance"),
+        seconds=seconds,
+        task_type_source="metadata" if world.typing.source == "metadata" else "input",
+        answers=tuple((answer.question_id, answer.correct) for answer in answers),
+    )
+
+
+async def _sit(session: Session, names: Sequence[str], control: str) -> None:
+    purposes: dict[str, Purpose] = dict.fromkeys(names, "exam")
+    asked = session.asked(purposes)
+    swapped = donors(asked, session.world.setting.config.seed) if control == "shuffled" else {}
+    session.do(PlanAnswers(iteration=-1, phase="exam", asked=asked, frozen=True, donors=swapped))
+    await session.answer(-1, "exam")
+
+
+def _closed(session: Session, names: Sequence[str]) -> ExamClosed:
+    known = _families(session.world)
+    verdicts = session.state.progress.verdicts("exam")
+    familiar = [v for v in verdicts if session.world.questions[v.question_id].family in known]
+    return ExamClosed(
+        correct=sum(verdict.correct for verdict in verdicts),
+        total=len(names),
+        familiar_correct=sum(verdict.correct for verdict in familiar),
+        familiar_total=len(familiar),
+    )
+
+
+def _chosen(world: World, count: int | None) -> Sequence[str]:
+    held_out = world.setting.held_out
+    if count is not None and not 0 < count <= len(held_out):
+        raise UsageError(f"This run holds out {len(held_out)} questions, so an exam of {count} cannot be set.")
+    return held_out[:count]
+
+
+def _families(world: World) -> set[str]:
+    """Return the phrasing families that evolution questions show; empty where the benchmark has none."""
+    return {world.questions[name].family for name in world.setting.evolution} - {""}
+
+
+def _score(name: str, answers: Iterable[AnswerJudged]) -> GroupScore:
+    correct = [answer.correct for answer in answers]
+    return GroupScore(name=name, correct=sum(correct), total=len(correct))
+
+
+def _new_exam(run: Run, at: str, control: str) -> Run:
+    run.exams_path.mkdir(exist_ok=True)
+    suffix = at.replace("/", "-").replace(":", "-") + ("" if control == "none" else f"-{control}")
+    ordinal = 1 + sum(1 for _ in run.exams_path.iterdir())
+    path = run.exams_path / f"{ordinal:04d}-{suffix}"
+    path.mkdir()
+    return Run(f"{run.id}/{path.name}", path)

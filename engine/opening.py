@@ -1,0 +1,133 @@
+"""Opening a run's surroundings: benchmark, splits, embedder, typer and models, and what they fix for good.
+
+What is opened for a new run is committed to in its first events; what is opened again later (resume, exam,
+ask) is held against that commitment, so a data set that changed in between is noticed before it does harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from mage_es import __version__
+from mage_es.engine.benchmarks.protocol import Benchmark, Question
+from mage_es.engine.benchmarks.registry import open_benchmark
+from mage_es.engine.config import Config, canonical, fingerprint, parse
+from mage_es.engine.embedders.protocol import Embedder, Vectors
+from mage_es.engine.embedders.registry import open_embedder
+from mage_es.engine.rules.splits import Splits, make_splits
+from mage_es.engine.setting import Setting
+from mage_es.engine.task_typing import TaskTyping
+from mage_es.events.errors import PrerequisiteError
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import RunStarted, SplitCommitted
+
+
+class World(NamedTuple):
+    """Everything around a run that can be asked: questions by id, vectors, task types, verdicts."""
+
+    setting: Setting
+    benchmark: Benchmark
+    embedder: Embedder
+    typing: TaskTyping
+    questions: Mapping[str, Question]
+    splits: Splits
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return unit vectors of shape [len(texts), dimension]."""
+        return self.embedder.encode(texts)
+
+    def started(self, run_id: str) -> RunStarted:
+        """Return the first event of a run in this world."""
+        config = self.setting.config
+        return RunStarted(
+            run_id=run_id,
+            benchmark=config.benchmark,
+            seed=config.seed,
+            config=canonical(config),
+            config_sha256=fingerprint(config),
+            package_version=__version__,
+            execution_model=config.execution,
+            guidance_model=config.guidance,
+            embedder=self.embedder.name,
+            embedder_dimension=self.embedder.dimension,
+            embedder_sha256=self.embedder.sha256,
+            strategy_floor=self.setting.strategy_floor,
+            task_type_source=self.typing.source,
+            data_sha256=self.benchmark.data_sha256,
+            licence=self.benchmark.licence,
+        )
+
+
+def open_world(config: Config, *, data_dir: Path | None) -> World:
+    """Return the world of a new run, with the strategy floor measured on its evolution questions.
+
+    Raises:
+        UsageError: An unknown benchmark or embedder.
+        PrerequisiteError: A data set is missing or malformed, or too small for the configuration.
+    """
+    world = _open(config, data_dir=data_dir, strategy_floor=config.strategy_floor)
+    if config.strategy_floor:
+        return world
+    from mage_es.engine.embedders.floor import strategy_floor
+
+    texts = [world.questions[name].question for name in world.setting.evolution]
+    floor = strategy_floor(texts, world.embedder, seed=config.seed)
+    return world._replace(setting=world.setting._replace(strategy_floor=floor))
+
+
+def reopen_world(reader: LogReader, *, data_dir: Path | None) -> World:
+    """Return the world that a run was started in, after holding it against the run's first events.
+
+    Raises:
+        PrerequisiteError: The data, the splits or the embedder are not those that the run committed to.
+    """
+    started = first_event(reader)
+    world = _open(parse(started.config), data_dir=data_dir, strategy_floor=started.strategy_floor)
+    now = world.started(started.run_id)
+    for name in ("data_sha256", "embedder", "embedder_dimension", "embedder_sha256"):
+        if getattr(now, name) != getattr(started, name):
+            raise PrerequisiteError(
+                f"The run {started.run_id} was started with {name} {getattr(started, name)}, but now it is "
+                f"{getattr(now, name)}: give it the same data and embedder, or start a new run."
+            )
+    committed = [record.event for record in reader.records({SplitCommitted})]
+    if committed != list(world.splits.events):
+        raise PrerequisiteError(
+            f"The questions divide differently from what the run {started.run_id} committed to: "
+            "the data set or this program changed. Start a new run."
+        )
+    return world
+
+
+def first_event(reader: LogReader) -> RunStarted:
+    """Return the `run.started` of a log. Raises `PrerequisiteError` for a run that ended before it."""
+    for record in reader.records({RunStarted}):
+        if isinstance(record.event, RunStarted):
+            return record.event
+    raise PrerequisiteError(f"The run {reader.run} ended before its first event; delete its folder and start anew.")
+
+
+def _open(config: Config, *, data_dir: Path | None, strategy_floor: float) -> World:
+    benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
+    embedder = open_embedder(config.embedder)
+    evolution, test = benchmark.questions("evolution"), benchmark.questions("test")
+    splits = make_splits(evolution, test, seed=config.seed, anchors=config.anchors, held_out=config.held_out)
+    if not splits.evolution or not splits.held_out:
+        raise PrerequisiteError(
+            f"{config.benchmark} has {len(evolution)} evolution and {len(test)} test questions: too few to divide."
+        )
+    questions = {question.id: question for question in (*evolution, *test)}
+    known = [questions[name] for name in splits.evolution]
+    setting = Setting(
+        config=config,
+        strategy_floor=strategy_floor,
+        evolution=splits.evolution,
+        anchors=splits.anchors if config.guard == "paired" else (),
+        held_out=splits.held_out,
+        task_types=tuple(sorted({question.task_type for question in known})),
+        answer_format=benchmark.answer_format,
+    )
+    typing = TaskTyping(benchmark, known, embedder, choice=config.task_types)
+    return World(setting, benchmark, embedder, typing, questions, splits)

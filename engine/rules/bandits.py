@@ -1,0 +1,92 @@
+"""Which arm to pull: Thompson sampling with a known probability for every choice.
+
+Rules
+    - A key (task type or skill) is in warm-up until each of its arms has `warmup` pulls; then arms are uniform.
+    - Afterwards, with probability `exploration` a uniform arm, else the arm with the largest draw from its Beta
+      posterior. The probability that is logged is the one with which the chosen arm was drawn.
+    - Posteriors are integers in millionths, starting from Beta(1, 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from mage_es.events.vocabulary import MICRO
+from mage_es.projections.bandits import Posterior
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+SEARCH_ARMS = ("none", "balanced", "success_only", "failure_only", "diverse")
+"""Retrieval strategies, one bandit per task type."""
+ROUTING_ARMS = ("direct", "cot", "cot_principles")
+"""Ways to ask, one bandit per skill."""
+FROZEN_DEFAULT = {"search": "balanced", "routing": "cot"}
+"""What a key that is still in warm-up serves when the bandits are frozen."""
+_BINS = 2048
+
+
+class Choice(NamedTuple):
+    """The chosen arm and the probability with which it was drawn."""
+
+    arm: str
+    probability: float
+
+
+def rewarded(posterior: Posterior, reward_micro: int) -> Posterior:
+    """Return the posterior after a reward r in [0, MICRO]: alpha += r, beta += 1 - r."""
+    return Posterior(posterior.alpha + reward_micro, posterior.beta + MICRO - reward_micro, posterior.pulls + 1)
+
+
+def warmup_pulls(configured: int, *, expected_pulls: float, arms: int) -> int:
+    """Return the pulls of each arm before Thompson sampling; 0 means a quarter of the expected, in [2, 20]."""
+    return configured or int(min(20, max(2, expected_pulls / 4 / arms)))
+
+
+def choose(
+    posteriors: Mapping[str, Posterior],
+    *,
+    planned: Mapping[str, int],
+    warmup: int,
+    exploration: float,
+    draw: Generator,
+) -> Choice:
+    """Return an arm. `planned` counts the pulls already planned in this iteration, which end a warm-up too."""
+    arms = list(posteriors)
+    uniform = arms[int(draw.integers(len(arms)))]
+    if is_warming_up(posteriors, warmup=warmup, planned=planned):
+        return Choice(uniform, 1 / len(arms))
+    explores = draw.random() < exploration
+    best = max(arms, key=lambda arm: (draw.beta(posteriors[arm].alpha / MICRO, posteriors[arm].beta / MICRO)))
+    arm = uniform if explores else best
+    shares = probabilities_of_best(tuple((p.alpha, p.beta) for p in posteriors.values()))
+    return Choice(arm, (1 - exploration) * shares[arms.index(arm)] + exploration / len(arms))
+
+
+def choose_frozen(posteriors: Mapping[str, Posterior], *, warmup: int, default: str) -> Choice:
+    """Return the arm of largest posterior mean (ties by arm order), or `default` while the key is in warm-up."""
+    if is_warming_up(posteriors, warmup=warmup, planned={}):
+        return Choice(default, 1.0)
+    return Choice(max(posteriors, key=lambda arm: posteriors[arm].alpha / sum(posteriors[arm][:2])), 1.0)
+
+
+def is_warming_up(posteriors: Mapping[str, Posterior], *, warmup: int, planned: Mapping[str, int]) -> bool:
+    """Return whether some arm has fewer than `warmup` pulls, planned ones included."""
+    return any(posterior.pulls + planned.get(arm, 0) < warmup for arm, posterior in posteriors.items())
+
+
+@lru_cache(maxsize=4096)
+def probabilities_of_best(parameters: Sequence[tuple[int, int]]) -> tuple[float, ...]:
+    """Return P(arm is best) for independent Beta posteriors in millionths, by differences of the distribution
+    functions on 2,048 bins; sums to 1."""
+    import numpy as np
+    from scipy.special import betainc
+
+    edges = np.linspace(0.0, 1.0, _BINS + 1)
+    below = np.array([betainc(a / MICRO, b / MICRO, edges) for a, b in parameters])
+    mass = np.diff(below, axis=1)
+    middle = (below[:, 1:] + below[:, :-1]) / 2
+    best = [float((mass[i] * np.delete(middle, i, axis=0).prod(axis=0)).sum()) for i in range(len(parameters))]
+    return tuple(share / sum(best) for share in best)

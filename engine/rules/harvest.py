@@ -1,0 +1,55 @@
+"""Turning experience into memories: identity, and the cap on what a success memory keeps.
+
+A memory's id is the hash of its content, so the same experience met again is the same memory: it is reinforced,
+not stored twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from mage_es.engine.rules.normalise import normalise
+from mage_es.events.vocabulary import MemoryAppended, MemoryReinforced
+from mage_es.projections.memory import Memory
+
+
+def memory_id(*, outcome: str, kind: str, task_type: str, question: str, answer: str, reasoning: str) -> str:
+    """Return the 32-digit content hash of a memory; the question enters in its normalised form."""
+    content = "\x00".join((outcome, kind, task_type, normalise(question), answer, reasoning))
+    return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+
+def capped(reasoning: str, cap: int) -> str:
+    """Return at most `cap` characters, cut at a line border where there is one before the cap."""
+    if len(reasoning) <= cap:
+        return reasoning
+    cut = reasoning.rfind("\n", 0, cap + 1)
+    return reasoning[: cut if cut > 0 else cap]
+
+
+def reasoning_of(reply: str, answer: str) -> str:
+    """Return the reply without its final line where that only states the answer; "" if nothing else was said.
+
+    An answer without reasoning teaches nothing as an example and is not harvested.
+    """
+    lines = reply.strip().splitlines()
+    if lines and (lines[-1].lstrip().startswith("####") or lines[-1].strip() == answer):
+        lines = lines[:-1]
+    return "\n".join(lines).strip()
+
+
+class Met:
+    """Which memories exist, those of the events being decided included: what is met again is reinforced."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._times: dict[str, int] = {}
+
+    def again(self, memory: MemoryAppended) -> MemoryAppended | MemoryReinforced:
+        """Return the memory itself the first time it is met, a reinforcement with its count every time after."""
+        name = memory.memory_id
+        before = self._times.get(name) or self._memory.count_of(name)
+        self._times[name] = before + 1
+        if not before:
+            return memory
+        return MemoryReinforced(memory_id=name, question_id=memory.question_id, count=before + 1)

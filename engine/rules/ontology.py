@@ -1,0 +1,71 @@
+"""The ontology as events: skills, task types, who resolves what, and prerequisites without cycles.
+
+Rules
+    - Every task type is resolved by some skill; what no skill claims falls to `general`.
+    - A prerequisite edge that would close a cycle, or that names no skill, is refused, and the refusal is a fact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from mage_es.engine.agents.briefs import AuthoredSkill
+from mage_es.engine.commands import InduceOntology
+from mage_es.engine.setting import Setting
+from mage_es.events.envelope import Draft
+from mage_es.events.vocabulary import EdgeAdded, EdgeRefused, Event, PhaseCompleted, SkillCreated, TaskTypeCreated
+from mage_es.projections.fold import State
+
+GENERAL = "general"
+"""The skill that resolves whatever no other skill does."""
+SKILL_CAP = 30
+"""Skill growth cap; paper, hyperparameter table."""
+
+
+def induce_ontology(setting: Setting, state: State, command: InduceOntology) -> list[Draft]:
+    """Return the skills, task types and edges of the ontology; edges that would close a cycle are refused."""
+    known = set(command.task_types)
+    skills = {skill.name: skill for skill in (command.reply.skills if command.reply else ())}
+    skills.setdefault(GENERAL, AuthoredSkill(name=GENERAL, description="", prerequisites=(), resolves=()))
+    kept = [skills[name] for name in sorted(skills)][:SKILL_CAP]
+    events: list[Event] = [
+        SkillCreated(skill=skill.name, mastery=0.0, prompt_template="", strategy="") for skill in kept
+    ]
+    events += [TaskTypeCreated(task_type=name, description="") for name in sorted(known)]
+    events += _prerequisite_edges(kept)
+    for skill in kept:
+        events += [
+            EdgeAdded(kind="resolves", source=f"skill/{skill.name}", target=f"task_type/{name}")
+            for name in sorted(set(skill.resolves) & known)
+        ]
+    drafts = [Draft(event=event, iteration=-1, phase="open") for event in events]
+    return [*drafts, Draft(event=PhaseCompleted(iteration=-1, phase="open"), iteration=-1, phase="open")]
+
+
+def _prerequisite_edges(skills: Sequence[AuthoredSkill]) -> Iterable[EdgeAdded | EdgeRefused]:
+    names = {skill.name for skill in skills}
+    after: dict[str, set[str]] = {name: set() for name in names}
+    for skill in skills:
+        for prerequisite in sorted(set(skill.prerequisites)):
+            kind, source, target = "prerequisite_of", f"skill/{prerequisite}", f"skill/{skill.name}"
+            if prerequisite not in names:
+                reason = f"no skill is called {prerequisite!r}"
+                yield EdgeRefused(kind=kind, source=source, target=target, reason=reason)
+            elif _reaches(after, skill.name, prerequisite):
+                reason = "it would close a cycle of prerequisites"
+                yield EdgeRefused(kind=kind, source=source, target=target, reason=reason)
+            else:
+                after[prerequisite].add(skill.name)
+                yield EdgeAdded(kind=kind, source=source, target=target)
+
+
+def _reaches(after: Mapping[str, set[str]], start: str, goal: str) -> bool:
+    seen, waiting = {start}, [start]
+    while waiting:
+        here = waiting.pop()
+        if here == goal:
+            return True
+        new = after[here] - seen
+        seen |= new
+        waiting += sorted(new)
+    return False

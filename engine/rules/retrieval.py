@@ -1,0 +1,140 @@
+"""Which memories go into a prompt (Eq. 5): exact cosine, filtered by task type, with quotas per index.
+
+Rules
+    - Two top-k queries, one per index (success, failure); the quota of one is never filled up from the other.
+    - Order: similarity descending, then birth, which is the order of a slice. Search is exact, so the same state
+      and question give the same bundle everywhere.
+    - A memory of the question itself is left out wherever it stands (`revisit_self = exclude`).
+    - A type strategy needs a cosine of at least the run's floor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mage_es.projections.memory import Memory
+from mage_es.projections.slices import Slice
+
+Vector = NDArray[np.float32]
+_DIVERSE_POOL = 16
+"""Candidates per index among which maximal marginal relevance chooses."""
+_RELEVANCE = 0.5
+"""Weight of relevance against novelty in maximal marginal relevance (Carbonell and Goldstein, 1998)."""
+
+
+class Hit(NamedTuple):
+    """A retrieved memory and its cosine to the question."""
+
+    memory_id: str
+    similarity: float
+
+
+class Query(NamedTuple):
+    """What is looked for: the question's unit vector, its type and id, and how long its context is (characters)."""
+
+    vector: Vector
+    task_type: str
+    question_id: str
+    context_length: int
+
+
+class Terms(NamedTuple):
+    """The run's retrieval constants: K, the long-context threshold, the strategy floor, whether to leave out self."""
+
+    bundle: int
+    long_context: int
+    strategy_floor: float
+    exclude_self: bool
+
+
+class Bundle(NamedTuple):
+    """The hits of both indexes, each best first."""
+
+    success: list[Hit]
+    failure: list[Hit]
+
+
+def quotas(arm: str, query: Query, terms: Terms) -> tuple[int, int]:
+    """Return how many success and failure memories an arm takes; (2, 1) in short context, (1, 2) in long."""
+    if arm == "none":
+        return 0, 0
+    if arm == "success_only":
+        return terms.bundle, 0
+    if arm == "failure_only":
+        return 0, terms.bundle
+    major, minor = terms.bundle - terms.bundle // 3, terms.bundle // 3
+    return (major, minor) if query.context_length <= terms.long_context else (minor, major)
+
+
+def retrieve(arm: str, query: Query, memory: Memory, terms: Terms) -> Bundle:
+    """Return the bundle that a search arm puts into the prompt of a question."""
+    success, failure = quotas(arm, query, terms)
+    find = _diverse if arm == "diverse" else _nearest
+    return Bundle(
+        find(memory.slice("success", query.task_type), query, terms, success) if success else [],
+        find(memory.slice("failure", query.task_type), query, terms, failure) if failure else [],
+    )
+
+
+def _nearest(rows: Slice, query: Query, terms: Terms, count: int) -> list[Hit]:
+    if not rows.ids:
+        return []
+    similarity = rows.vectors @ query.vector
+    return [
+        Hit(rows.ids[row], float(similarity[row]))
+        for row in islice(_eligible(rows, similarity, query, terms, count), count)
+    ]
+
+
+def _diverse(rows: Slice, query: Query, terms: Terms, count: int) -> list[Hit]:
+    """Maximal marginal relevance: each further memory is near the question and far from those chosen."""
+    if not rows.ids:
+        return []
+    similarity = rows.vectors @ query.vector
+    pool = list(islice(_eligible(rows, similarity, query, terms, _DIVERSE_POOL), _DIVERSE_POOL))
+    chosen: list[int] = []
+    while pool and len(chosen) < count:
+        taken = rows.vectors[chosen]
+
+        def value(row: int, taken: Vector = taken) -> float:
+            closest = float((taken @ rows.vectors[row]).max()) if len(taken) else 0.0
+            return _RELEVANCE * float(similarity[row]) - (1 - _RELEVANCE) * closest
+
+        best = max(pool, key=value)
+        chosen.append(best)
+        pool.remove(best)
+    return [Hit(rows.ids[row], float(similarity[row])) for row in chosen]
+
+
+def _eligible(rows: Slice, similarity: Vector, query: Query, terms: Terms, count: int) -> Iterator[int]:
+    """Yield row numbers, best first, without the question's own memories and strategies below the floor."""
+    yielded: set[int] = set()
+    wanted = count + 8
+    while True:
+        for row in _top(similarity, wanted):
+            if row in yielded:
+                continue
+            yielded.add(row)
+            is_own = terms.exclude_self and rows.question_ids[row] == query.question_id
+            is_far = rows.kinds[row] == "type_strategy" and similarity[row] < terms.strategy_floor
+            if not is_own and not is_far:
+                yield row
+        if wanted >= len(similarity):
+            return
+        wanted *= 4
+
+
+def _top(similarity: NDArray[Any], count: int) -> list[int]:
+    """Return the `count` best rows (and all ties of the last), by similarity descending, then row number."""
+    if count >= len(similarity):
+        rows = np.arange(len(similarity))
+    else:
+        least = np.partition(similarity, len(similarity) - count)[len(similarity) - count]
+        rows = np.flatnonzero(similarity >= least)
+    order = np.lexsort((rows, -similarity[rows]))
+    return [int(row) for row in rows[order]]

@@ -1,0 +1,106 @@
+"""Run directories: one run, one folder, that can be copied, zipped and read without this program.
+
+    <runs-dir>/<run>/log/          the event log: everything else follows from it
+    <runs-dir>/<run>/snapshots/    folds kept to start faster; may be deleted
+    <runs-dir>/<run>/memory/       the LanceDB tables; may be deleted
+    <runs-dir>/<run>/replays/      what `replay` rebuilt; may be deleted
+    <runs-dir>/<run>/exams/<n>/    one log for each exam
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from mage_es.events.errors import UsageError, nearest
+
+NAME_OF_ORDINAL = "{benchmark}-s{seed}-{ordinal:03d}"
+
+
+class Run(NamedTuple):
+    """A run directory. `id` is its folder's name and the run's name in every record."""
+
+    id: str
+    path: Path
+
+    @property
+    def log_path(self) -> Path:
+        """Return the folder of the event log."""
+        return self.path / "log"
+
+    @property
+    def snapshots_path(self) -> Path:
+        """Return the folder of the cached folds."""
+        return self.path / "snapshots"
+
+    @property
+    def memory_path(self) -> Path:
+        """Return the folder of the LanceDB tables."""
+        return self.path / "memory"
+
+    @property
+    def exams_path(self) -> Path:
+        """Return the folder that holds one folder for each exam."""
+        return self.path / "exams"
+
+    def replay_path(self, marker: str) -> Path:
+        """Return where a replay to a marker is rebuilt by default."""
+        return self.path / "replays" / marker.replace("/", "-").replace(":", "-")
+
+
+def create_run(runs_dir: Path, *, benchmark: str, seed: int, run_id: str | None = None) -> Run:
+    """Return a new, empty run directory. Raises `UsageError` where that name is taken or cannot be a name."""
+    if run_id is not None and (run_id in ("", ".", "..") or "/" in run_id or "\\" in run_id):
+        raise UsageError(f"{run_id!r} cannot be a run's name: give a plain folder name, such as gsm8k-s42-001.")
+    runs_dir.mkdir(parents=True, exist_ok=True)
+    ordinal = 1
+    while True:
+        name = run_id or NAME_OF_ORDINAL.format(benchmark=benchmark, seed=seed, ordinal=ordinal)
+        try:
+            (runs_dir / name).mkdir()
+        except FileExistsError:
+            if run_id:
+                raise UsageError(
+                    f"There is a run {run_id!r} already in {runs_dir}: choose another name, "
+                    f"or continue it with `mage-es resume {run_id}`."
+                ) from None
+            ordinal += 1
+        else:
+            return Run(name, runs_dir / name)
+
+
+def list_runs(runs_dir: Path) -> list[Run]:
+    """Return the runs in a folder, oldest first."""
+    if not runs_dir.is_dir():
+        return []
+    found = [Run(path.name, path) for path in runs_dir.iterdir() if (path / "log" / "FORMAT").exists()]
+    return sorted(found, key=lambda run: ((run.log_path / "FORMAT").stat().st_mtime_ns, run.id))
+
+
+def find_run(runs_dir: Path, name: str | None) -> Run:
+    """Return a run by its name or path, or the newest one where no name is given.
+
+    Raises:
+        UsageError: There is no such run, or the folder is not a run; the near matches are listed.
+    """
+    runs = list_runs(runs_dir)
+    if name is None:
+        if not runs:
+            raise UsageError(f"There is no run in {runs_dir}: start one with `mage-es evolve wordmath`.")
+        return runs[-1]
+    for run in runs:
+        if run.id == name:
+            return run
+    path = Path(name)
+    for candidate in (path, runs_dir / name):
+        if candidate.is_dir():
+            if (candidate / "log" / "FORMAT").exists():
+                return Run(candidate.resolve().name, candidate)
+            raise UsageError(f"{candidate} is not a run: it has no log/FORMAT. Give a folder that `evolve` made.")
+    raise UsageError(f"There is no run {name!r} in {runs_dir}.{nearest(name, [run.id for run in runs])}")
+
+
+def clock() -> int:
+    """Return the wall clock in microseconds since 1970 (UTC); the shell's only clock for records."""
+    return time.time_ns() // 1000

@@ -1,0 +1,246 @@
+"""A session: one process at work on one run. The shell's part of every phase: effects, and nothing decided.
+
+Rules
+    - Events are applied to the state only after they are durable.
+    - A call whose reply is in the log is never made again: plans, replies and verdicts of the iteration in
+      progress are looked up before anything is asked.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from mage_es.engine.agents.briefs import Brief
+from mage_es.engine.agents.learner import prompt_of
+from mage_es.engine.answering import Answered, Pending, answer_all
+from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordCall, RecordVerdict
+from mage_es.engine.decide import decide
+from mage_es.engine.models.seam import Model, Request
+from mage_es.engine.opening import World
+from mage_es.engine.reports import Note, Observer
+from mage_es.engine.rules.prompt import render_guidance
+from mage_es.engine.runs import Run
+from mage_es.events.digests import sha256_text
+from mage_es.events.envelope import Draft, Record
+from mage_es.events.errors import Interrupted, LogError
+from mage_es.events.log import Log
+from mage_es.events.vocabulary import ModelCalled, Phase, Purpose, QuestionPlanned
+from mage_es.projections.fold import State
+from mage_es.projections.progress import CallKey
+
+Reply = TypeVar("Reply")
+
+
+class Models(NamedTuple):
+    """The two tiers. An exam has no guidance model at all."""
+
+    execution: Model
+    guidance: Model | None
+
+
+class Session:
+    """A run's log, its live state, and what is needed to go on with it.
+
+    `plan_seq` remembers where each plan of the open iteration stands in the log, so that calls and verdicts can
+    name their cause.
+    """
+
+    def __init__(
+        self,
+        *,
+        run: Run,
+        world: World,
+        log: Log,
+        state: State,
+        models: Models,
+        workers: int,
+        observer: Observer,
+        stop: Callable[[], bool],
+    ) -> None:
+        self.run, self.world, self.log, self.state, self.models = run, world, log, state, models
+        self.workers, self.observer, self.stop = workers, observer, stop
+        self.plan_seq: dict[tuple[Phase, str], int] = {}
+
+    # ------------------------------------------------------------ deciding and recording
+
+    def do(self, command: Command) -> list[Record]:
+        """Decide a command on the live state and commit what follows, as one atomic batch."""
+        return self.commit(decide(self.world.setting, self.state, command))
+
+    def commit(self, drafts: Sequence[Draft]) -> list[Record]:
+        """Make events durable, then apply them. What the log had already is not applied twice."""
+        records = self.log.append(drafts)
+        for record in records:
+            if record.seq > self.state.seq:
+                self.state.apply(record.event)
+                self.state.seq = record.seq
+            if isinstance(record.event, QuestionPlanned):
+                self.plan_seq[record.phase, record.event.question_id] = record.seq
+        return records
+
+    def check_stop(self) -> None:
+        """Raise `Interrupted` where the user asked to stop; everything recorded stays."""
+        if self.stop():
+            raise Interrupted(f"Stopped. Continue with `mage-es resume {self.run.id}`.")
+
+    # ------------------------------------------------------------ asking the execution tier
+
+    async def ask(
+        self, iteration: int, phase: Phase, purposes: Mapping[str, Purpose], *, frozen: bool
+    ) -> None:
+        """Plan and answer questions (id -> purpose), leaving out what an earlier attempt recorded."""
+        if not self.state.progress.plans(phase) and purposes:
+            self.do(
+                PlanAnswers(
+                    iteration=iteration, phase=phase, asked=self.asked(purposes), frozen=frozen, donors={}
+                )
+            )
+        await self.answer(iteration, phase)
+
+    def asked(self, purposes: Mapping[str, Purpose]) -> list[Asked]:
+        """Return the questions with their task types and vectors, in id order."""
+        questions = [self.world.questions[name] for name in sorted(purposes)]
+        vectors = self.world.embed([question.question for question in questions])
+        types = self.world.typing.types_of(questions)
+        return [
+            Asked(question, task_type, vector, purposes[question.id])
+            for question, task_type, vector in zip(questions, types, vectors, strict=True)
+        ]
+
+    async def answer(self, iteration: int, phase: Phase) -> None:
+        """Ask every planned question that has no verdict yet."""
+        plans = self.state.progress.plans(phase)
+        pending = [
+            self._pending(phase, planned)
+            for planned in plans
+            if not self.state.progress.is_judged(phase, planned.question_id)
+        ]
+        done, total = len(plans) - len(pending), len(plans)
+
+        def record(batch: Sequence[Answered]) -> None:
+            nonlocal done
+            self.commit([draft for answered in batch for draft in self._recorded(phase, answered)])
+            done += len(batch)
+            self.note(iteration, phase, done, total)
+
+        self.note(iteration, phase, done, total)
+        await answer_all(
+            pending, model=self.models.execution, workers=self.workers, record=record, stop=self.stop
+        )
+        self.check_stop()
+
+    def _pending(self, phase: Phase, planned: QuestionPlanned) -> Pending:
+        question, config = self.world.questions[planned.question_id], self.world.setting.config
+        prompt = prompt_of(self.world.setting, self.state, planned, question)
+        if sha256_text(prompt.text) != planned.prompt_sha256:
+            raise LogError(
+                f"The prompt of {planned.question_id} renders differently from when it was planned: the "
+                "templates or this program changed within the run. Continue with the version that began it."
+            )
+        request = Request(
+            prompt=prompt.text, temperature=config.answer_temperature, max_tokens=config.max_tokens
+        )
+        return Pending(planned, question, request, self.plan_seq.get((phase, planned.question_id), 0))
+
+    def _recorded(self, phase: Phase, answered: Answered) -> list[Draft]:
+        planned, question = answered.pending.planned, answered.pending.question
+        call = RecordCall(
+            iteration=planned.iteration,
+            phase=phase,
+            tier="execution",
+            agent="Learner",
+            purpose=planned.purpose,
+            about=planned.question_id,
+            request_sha256=answered.pending.request.sha256,
+            model=self.models.execution.name,
+            completion=answered.completion,
+            latency_us=answered.latency_us,
+            causation=answered.pending.causation,
+        )
+        verdict = RecordVerdict(
+            phase=phase,
+            planned=planned,
+            expected=question.gold,
+            verdict=self.world.benchmark.score(question, answered.completion.text),
+            causation=answered.pending.causation,
+        )
+        setting = self.world.setting
+        return [*decide(setting, self.state, call), *decide(setting, self.state, verdict)]
+
+    # ------------------------------------------------------------ asking the guidance tier
+
+    async def guide(
+        self, iteration: int, phase: Phase, *, template: str, about: str, brief: Brief, reply: type[Reply]
+    ) -> tuple[Reply | None, str]:
+        """Return the guidance tier's typed reply (None if it cannot be read) and the call's fact id.
+
+        A recorded reply to the same request is used as it stands.
+        """
+        self.check_stop()
+        if self.models.guidance is None:
+            raise LogError("This session has no guidance model; it may only answer.")
+        values = {name: str(value) for name, value in msgspec.structs.asdict(brief).items()}
+        prompt = render_guidance(template, values, msgspec.json.encode(brief).decode())
+        schema = msgspec.json.encode(msgspec.json.schema(reply)).decode()
+        request = Request(prompt=prompt, max_tokens=4096, reply_schema=schema)
+        key = CallKey("guidance", template, about, 0, request.sha256)
+        recorded = self.state.progress.call(key)
+        if recorded is None:
+            recorded = await self._call_guidance(self.models.guidance, iteration, phase, key, request)
+        fact = Draft(event=recorded, iteration=iteration, phase=phase).fact_id.hex()
+        return _read(recorded.text, reply), fact
+
+    async def _call_guidance(
+        self, model: Model, iteration: int, phase: Phase, key: CallKey, request: Request
+    ) -> ModelCalled:
+        began = time.perf_counter_ns()
+        completion = await model.complete(request)
+        call = RecordCall(
+            iteration=iteration,
+            phase=phase,
+            tier="guidance",
+            agent="SkillDiscovery",
+            purpose=key.purpose,
+            about=key.about,
+            request_sha256=key.request_sha256,
+            model=model.name,
+            completion=completion,
+            latency_us=(time.perf_counter_ns() - began) // 1000,
+            causation=0,
+        )
+        event = self.do(call)[0].event
+        assert isinstance(event, ModelCalled)
+        return event
+
+    # ------------------------------------------------------------ telling
+
+    def note(self, iteration: int, phase: Phase, done: int, total: int, message: str = "") -> None:
+        """Tell the observer how far the phase is."""
+        fresh = self.state.scores.score("fresh", iteration)
+        self.observer(
+            Note(
+                run_id=self.run.id,
+                iteration=iteration,
+                iterations=self.world.setting.config.iterations,
+                phase=phase,
+                done=done,
+                total=total,
+                accuracy=fresh.correct / fresh.total if fresh.total else None,
+                execution_calls=self.state.ledger.total("execution").calls,
+                guidance_calls=self.state.ledger.total("guidance").calls,
+                message=message,
+            )
+        )
+
+
+def _read(text: str, reply: type[Reply]) -> Reply | None:
+    """Return the reply's JSON object, also where prose or a code fence stands around it; None if it is not one."""
+    start, end = text.find("{"), text.rfind("}")
+    try:
+        return msgspec.json.decode(text[start : end + 1], type=reply)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return None

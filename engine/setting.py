@@ -1,0 +1,49 @@
+"""What stays fixed through a run and every rule may read: the configuration and what the opening measured."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+from mage_es.engine.config import Config
+from mage_es.engine.rules.bandits import ROUTING_ARMS, SEARCH_ARMS, warmup_pulls
+from mage_es.engine.rules.retrieval import Terms
+
+
+class Setting(NamedTuple):
+    """A run's constants.
+
+    `evolution` and `anchors` are question ids, evolution in its seeded order; `task_types` are all types that a
+    question of the run can have, sorted.
+    """
+
+    config: Config
+    strategy_floor: float
+    evolution: tuple[str, ...]
+    anchors: tuple[str, ...]
+    held_out: tuple[str, ...]
+    task_types: tuple[str, ...]
+    answer_format: str
+
+    @property
+    def terms(self) -> Terms:
+        """Return the constants of retrieval."""
+        config = self.config
+        return Terms(config.bundle, config.long_context, self.strategy_floor, config.revisit_self == "exclude")
+
+    @property
+    def recency_weight(self) -> Fraction:
+        """Return lambda of Eq. 3 as an exact fraction."""
+        return Fraction(self.config.recency_weight)
+
+    def search_warmup(self) -> int:
+        """Return the warm-up pulls of each search arm; a key is a task type."""
+        return self._warmup(keys=len(self.task_types), arms=len(SEARCH_ARMS))
+
+    def routing_warmup(self, skills: int) -> int:
+        """Return the warm-up pulls of each routing arm; a key is a skill."""
+        return self._warmup(keys=skills, arms=len(ROUTING_ARMS))
+
+    def _warmup(self, *, keys: int, arms: int) -> int:
+        expected = self.config.iterations * self.config.pool / max(1, keys)
+        return warmup_pulls(self.config.warmup, expected_pulls=expected, arms=arms)

@@ -1,0 +1,91 @@
+"""A run at a glance, read off its log."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from mage_es.engine.config import parse
+from mage_es.engine.opening import first_event
+from mage_es.engine.reports import IterationRow, RunSummary
+from mage_es.engine.runs import Run
+from mage_es.events.errors import LogError, PrerequisiteError
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import Outcome
+from mage_es.projections.fold import State, fold
+from mage_es.projections.snapshots import latest_snapshot
+
+
+def summarise(run: Run) -> RunSummary:
+    """Return the run's configuration, how far it is, and one row for each iteration.
+
+    A log that cannot be read gives a summary whose state is `damaged`, with the problem.
+    """
+    try:
+        return _summary(run)
+    except (LogError, PrerequisiteError) as error:
+        return RunSummary(
+            run_id=run.id,
+            path=str(run.path),
+            benchmark="",
+            seed=0,
+            execution="",
+            guidance="",
+            state="damaged",
+            iterations_done=0,
+            iterations=0,
+            events=0,
+            head="",
+            rows=(),
+            problem=str(error),
+        )
+
+
+def _summary(run: Run) -> RunSummary:
+    reader = LogReader(run.log_path)
+    begun = first_event(reader)
+    config = parse(begun.config)
+    state = fold(reader, state=latest_snapshot(run.snapshots_path, reader))
+    return RunSummary(
+        run_id=run.id,
+        path=str(run.path),
+        benchmark=begun.benchmark,
+        seed=begun.seed,
+        execution=begun.execution_model,
+        guidance=begun.guidance_model,
+        state="finished" if state.progress.finished else "unfinished",
+        iterations_done=state.progress.closed + 1 if state.progress.closed >= 0 else 0,
+        iterations=config.iterations,
+        events=reader.head.seq,
+        head=reader.head.chain,
+        rows=tuple(iteration_rows(state)),
+    )
+
+
+def iteration_rows(state: State) -> list[IterationRow]:
+    """Return one row for the start (-1) and for each closed iteration; memory sizes are cumulative."""
+    born: Counter[tuple[int, Outcome]] = Counter((row.iteration, row.outcome) for row in state.memory.rows())
+    sizes: Counter[Outcome] = Counter()
+    rows = []
+    for k in range(-1, state.progress.closed + 1):
+        for (iteration, outcome), count in born.items():
+            if iteration == k:
+                sizes[outcome] += count
+        fresh, revisit, anchor = (state.scores.score(purpose, k) for purpose in ("fresh", "revisit", "anchor"))
+        rows.append(
+            IterationRow(
+                iteration=k,
+                fresh_correct=fresh.correct,
+                fresh_total=fresh.total,
+                revisit_correct=revisit.correct,
+                revisit_total=revisit.total,
+                anchor_correct=anchor.correct,
+                anchor_total=anchor.total,
+                guard=state.scores.verdict(k),
+                success_memories=sizes["success_memory"],
+                failure_memories=sizes["failure_memory"],
+                principles=sizes["principle"],
+                execution_calls=state.ledger.total("execution", iteration=k).calls,
+                guidance_calls=state.ledger.total("guidance", iteration=k).calls,
+            )
+        )
+    return rows

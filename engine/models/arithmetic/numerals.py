@@ -24,6 +24,7 @@ _ONES = {word: value for value, word in enumerate(_UP_TO_NINETEEN.split())}
 _TENS = {
     "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
 }  # fmt: skip
+_CURRENCIES = frozenset("dollar dollars cent cents euro euros buck bucks yen rupees pesos pence".split(" "))
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 1000000}
 _PARTS = {
     "half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8,
@@ -81,7 +82,7 @@ def _digits(tokens: Sequence[Token], at: int) -> Numeral:
         value, end = value * _SCALES[_text(tokens, end)], end + 1
     if _text(tokens, at - 1) in ("$", "€", "£"):
         return Numeral(value, "money", at, end)
-    if _text(tokens, end) in ("dollar", "dollars", "cent", "cents"):
+    if _text(tokens, end) in _CURRENCIES:
         return Numeral(value, "money", at, end)
     return Numeral(value, "factor" if _text(tokens, end) == "times" else "count", at, end)
 
@@ -105,7 +106,7 @@ def _words(tokens: Sequence[Token], at: int) -> Numeral | None:
         return Numeral(Fraction(value, below), "fraction", at, after + 1)
     if _text(tokens, end) == "percent":
         return Numeral(Fraction(value), "percent", at, end + 1)
-    if _text(tokens, end) in ("dollar", "dollars", "cent", "cents"):
+    if _text(tokens, end) in _CURRENCIES:
         return Numeral(Fraction(value), "money", at, end)
     if _text(tokens, end) == "times":
         return Numeral(Fraction(value), "factor", at, end)

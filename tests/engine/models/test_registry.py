@@ -1,0 +1,29 @@
+import subprocess
+import sys
+
+import pytest
+
+from mage_es.engine.models.registry import names, open_model
+from mage_es.events.errors import UsageError
+
+
+def test_every_name_opens_as_the_model_of_that_name() -> None:
+    assert open_model("builtin/analogist", "execution").name == "builtin/analogist"
+    assert open_model("builtin/reference", "guidance").name == "builtin/reference"
+    assert names("execution") == ["builtin/analogist"]
+
+
+def test_an_unknown_model_lists_what_resembles_it() -> None:
+    with pytest.raises(UsageError, match=r"builtin/analogyst.*Did you mean builtin/analogist"):
+        open_model("builtin/analogyst", "execution")
+
+
+def test_the_wrong_tier_says_which_tier_the_model_is_for() -> None:
+    with pytest.raises(UsageError, match=r"for the guidance tier.*choose from: builtin/analogist"):
+        open_model("builtin/reference", "execution")
+
+
+def test_the_registry_loads_no_model_before_one_is_opened() -> None:
+    code = "import sys, mage_es.engine.models.registry; print([m for m in sys.modules if 'analogist' in m or m in ('numpy', 'scipy')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

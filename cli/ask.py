@@ -31,15 +31,15 @@ def ask(
     """Answer a question of your own with what a run learned.
 
     The state is frozen; nothing is learned from the question."""
-    from mage_es.engine import asking
+    from mage_es.engine.asking import ask as ask_run
     from mage_es.engine.runs import find_run
 
     out = Output(as_json=as_json)
     text = _question(question)
-    report = asking.ask(find_run(settings.runs_dir, run), text, at=at, data_dir=settings.data_dir)
+    report = ask_run(find_run(settings.runs_dir, run), text, at=at, data_dir=settings.data_dir)
     known = f"Task type {report.task_type}, skill {report.skill}, state {report.marker} of {report.run_id}"
     out.report(report, known, bundle(report.bundle), report.reply, f"Answer: {report.answer or '(none found)'}")
-    out.next(settings.again("ask", "...", "--at", "start"))
+    out.next(settings.again("ask", "--run", report.run_id, "--at", "start", text))
 
 
 def _question(given: str | None) -> str:

@@ -12,7 +12,7 @@ import typer
 from mage_es.cli.options import Json, examples, takes
 from mage_es.cli.output import Output, Table, percent
 from mage_es.cli.progress import Progress
-from mage_es.cli.session import Session, conclude, session
+from mage_es.cli.session import Session, session
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import digests, iterations, memory_sizes
 from mage_es.engine.config import Config
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 EXAMPLES = examples("mage-es demo", "mage-es demo --workers 2 --json")
 
 CONFIG = Config(benchmark="wordmath", seed=42, iterations=10, pool=60, held_out=100, anchors=60)
-LAST = f"iter-{CONFIG.iterations - 1}"
 
 
 class DemoReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,40 +45,43 @@ def demo(*, settings: Settings, as_json: Json = False) -> None:
     of 100 unseen questions for the state before and after, and a replay. Exits with 1 if the
     replay gives anything else than what was recorded live.
     """
-    from mage_es.engine.replay import replay
-    from mage_es.engine.runs import find_run
-
     out = Output(as_json=as_json)
-    began = time.monotonic()
     out.say(
         f"Learner: {CONFIG.execution}, a rule-based solver and not a language model. It reads the prompt and nothing"
         " else;\nwhat changes from question to question is only which of its own experiences stand in there.\n"
     )
+    report = demonstrate(CONFIG, settings, out)
+    out.report(report, iterations(report.run), exams(report), digests(report.replay), closing(report))
+    out.next(
+        settings.again("replay", "--until", report.replay.marker, names=("runs_dir",)),
+        settings.again("exam", "--control", "shuffled", names=("runs_dir",)),
+        settings.again("runs", "show", names=("runs_dir",)),
+    )
+    if any(check.equal is False for check in report.replay.checks):
+        raise typer.Exit(MageError.exit_code)
+
+
+def demonstrate(config: Config, settings: Settings, out: Output) -> DemoReport:
+    """Evolve a run, examine its first and its last state, and replay it to its last iteration."""
+    from mage_es.engine.replay import replay
+    from mage_es.engine.runs import find_run
+
+    began = time.monotonic()
     with session(out, settings) as at_work:
-        summary = _evolve(settings, at_work)
-    if summary.state != "finished":
-        conclude(out, summary, settings)
+        summary = _evolve(config, settings, at_work)
     run = find_run(settings.runs_dir, summary.run_id)
     with Progress() as progress:
         before = _examine(run, settings, progress, at="start")
         after = _examine(run, settings, progress, at="latest")
-    rebuilt = replay(run, until=LAST, into=None)
-    report = DemoReport(run=summary, before=before, after=after, replay=rebuilt, seconds=time.monotonic() - began)
-    out.report(report, iterations(summary), _exams(report), digests(rebuilt), _closing(report))
-    out.next(
-        settings.again("replay", "--until", LAST, names=("runs_dir",)),
-        settings.again("exam", "--control", "shuffled", names=("runs_dir",)),
-        settings.again("runs", "show", names=("runs_dir",)),
-    )
-    if any(check.equal is False for check in rebuilt.checks):
-        raise typer.Exit(MageError.exit_code)
+    rebuilt = replay(run, until=f"iter-{config.iterations - 1}", into=None)
+    return DemoReport(run=summary, before=before, after=after, replay=rebuilt, seconds=time.monotonic() - began)
 
 
-def _evolve(settings: Settings, at_work: Session) -> RunSummary:
+def _evolve(config: Config, settings: Settings, at_work: Session) -> RunSummary:
     from mage_es.engine.evolution import evolve
 
     return evolve(
-        CONFIG,
+        config,
         runs_dir=settings.runs_dir,
         data_dir=None,
         workers=settings.workers,
@@ -103,7 +105,7 @@ def _examine(run: Run, settings: Settings, progress: Progress, *, at: str) -> Ex
     )
 
 
-def _exams(report: DemoReport) -> Table:
+def exams(report: DemoReport) -> Table:
     """Return the exam before and after, all questions and by familiarity of the phrasing."""
     rows = []
     for name, pick in _GROUPS.items():
@@ -113,7 +115,7 @@ def _exams(report: DemoReport) -> Table:
     return Table(questions, ("questions", "before", "after"), rows)
 
 
-def _closing(report: DemoReport) -> str:
+def closing(report: DemoReport) -> str:
     last = report.run.rows[-1]
     sizes = memory_sizes(last.success_memories, last.failure_memories, last.principles)
     same = sum(check.equal is True for check in report.replay.checks)

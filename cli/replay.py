@@ -34,11 +34,11 @@ def replay(
     Graph, memory, mastery, bandits and the rest are rebuilt without any model. Exits with 1 if a
     digest differs from the one recorded live.
     """
-    from mage_es.engine import replay as engine
+    from mage_es.engine.replay import replay as rebuild
     from mage_es.engine.runs import find_run
 
     out = Output(as_json=as_json)
-    report = engine.replay(find_run(settings.runs_dir, run), until=until, into=into)
+    report = rebuild(find_run(settings.runs_dir, run), until=until, into=into)
     out.report(report, digests(report), replayed(report))
     differ = [check.projection for check in report.checks if check.equal is False]
     if differ:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import typer
+
 from mage_es.cli.options import Json, RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import iterations, overview
 from mage_es.cli.tables import runs as runs_table
+from mage_es.events.errors import LogDamaged
 
 LIST_EXAMPLES = examples("mage-es runs list", "mage-es runs list --runs-dir /data/runs --json")
 SHOW_EXAMPLES = examples("mage-es runs show", "mage-es runs show RUN --json")
@@ -15,10 +18,11 @@ SHOW_EXAMPLES = examples("mage-es runs show", "mage-es runs show RUN --json")
 @takes("runs_dir")
 def list_all(*, settings: Settings, as_json: Json = False) -> None:
     """List the runs, the newest first; a damaged one is named as such."""
-    from mage_es.engine.runs import list_runs, summarise
+    from mage_es.engine.runs import list_runs
+    from mage_es.engine.summary import summarise
 
     out = Output(as_json=as_json)
-    summaries = [summarise(run) for run in list_runs(settings.runs_dir)]
+    summaries = [summarise(run) for run in reversed(list_runs(settings.runs_dir))]
     if not summaries:
         out.report([], f"No runs in {settings.runs_dir}.")
         out.next("mage-es demo")
@@ -30,12 +34,13 @@ def list_all(*, settings: Settings, as_json: Json = False) -> None:
 @takes("runs_dir")
 def show_one(run: RunArgument = None, *, settings: Settings, as_json: Json = False) -> None:
     """Show a run: accuracy, memories, guard and calls of each iteration."""
-    from mage_es.engine.runs import find_run, summarise
+    from mage_es.engine.runs import find_run
+    from mage_es.engine.summary import summarise
 
     out = Output(as_json=as_json)
     summary = summarise(find_run(settings.runs_dir, run))
     out.report(summary, overview(summary), iterations(summary))
-    if summary.state == "interrupted":
-        out.next(settings.again("resume", summary.run_id))
-    else:
-        out.next(settings.again("exam", summary.run_id))
+    if summary.state == "damaged":
+        out.next(settings.again("verify", summary.run_id))
+        raise typer.Exit(LogDamaged.exit_code)
+    out.next(settings.again("exam" if summary.state == "finished" else "resume", summary.run_id))

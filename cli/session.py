@@ -14,8 +14,7 @@ from mage_es.cli.progress import Progress
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import iterations, overview
 from mage_es.engine.reports import Observer, RunSummary
-
-INTERRUPTED = 130
+from mage_es.events.errors import Interrupted
 
 
 class Session(NamedTuple):
@@ -27,11 +26,24 @@ class Session(NamedTuple):
 
 @contextmanager
 def session(out: Output, settings: Settings) -> Iterator[Session]:
-    """Watch a run at work; if it ends by an error or a second Ctrl-C, say how to resume it."""
+    """Watch a run at work; if it does not come to its end, say how to resume it.
+
+    Raises:
+        typer.Exit: The first Ctrl-C stopped the run (130); what it came to so far was shown.
+    """
     progress = Progress()
     try:
         with Interrupts() as interrupts, progress:
             yield Session(progress.observe, interrupts.asked)
+    except Interrupted as stopped:
+        if not progress.run_id:
+            raise
+        from mage_es.engine.runs import find_run
+        from mage_es.engine.summary import summarise
+
+        out.say(str(stopped))
+        conclude(out, summarise(find_run(settings.runs_dir, progress.run_id)), settings)
+        raise typer.Exit(stopped.exit_code) from stopped
     except BaseException:
         if progress.run_id:
             out.say(f"Resume it with: {settings.again('resume', progress.run_id)}")
@@ -39,11 +51,11 @@ def session(out: Output, settings: Settings) -> Iterator[Session]:
 
 
 def conclude(out: Output, summary: RunSummary, settings: Settings) -> None:
-    """Show what a run came to and what comes next. Raises `typer.Exit` (130) if it was interrupted."""
+    """Show what a run came to and what comes next."""
     out.report(summary, overview(summary), iterations(summary))
-    if summary.state == "interrupted":
+    if summary.state != "finished":
         out.next(settings.again("resume", summary.run_id))
-        raise typer.Exit(INTERRUPTED)
+        return
     out.next(
         settings.again("exam", summary.run_id),
         settings.again("replay", summary.run_id, "--until", "latest", names=("runs_dir",)),

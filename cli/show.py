@@ -28,15 +28,14 @@ def show(
     """Show a question as it was asked.
 
     The retrieved memories, the exact prompt, the reply and the verdict."""
-    from mage_es.engine import inspection
+    from mage_es.engine.inspection import show as show_question
     from mage_es.engine.runs import find_run
 
     out = Output(as_json=as_json)
     found = find_run(settings.runs_dir, run)
-    report = inspection.show(found, question, iteration=iteration, data_dir=settings.data_dir)
+    report = show_question(found, question, iteration=iteration, data_dir=settings.data_dir)
     prompt = "Prompt" if report.prompt_verified else "Prompt (DOES NOT MATCH the recorded hash)"
     out.report(report, asked(report), bundle(report.bundle), f"{prompt}:\n{report.prompt}", f"Reply:\n{report.reply}")
-    others = [f"iteration {when}" for when in report.other_times]
-    if others:
-        out.say(f"Also asked in {', '.join(others)}.")
-    out.next(settings.again("replay", report.run_id, "--until", f"seq:{report.seq}", names=("runs_dir",)))
+    if report.other_times:
+        out.say(f"Also asked: {', '.join(report.other_times)}.")
+    out.next(settings.again("ask", "--run", report.run_id, "..."))

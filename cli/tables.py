@@ -135,8 +135,9 @@ def examined(report: ExamReport) -> str:
 def asked(report: QuestionReport) -> Table:
     """Return the facts of a question that was asked."""
     verdict = {True: "correct", False: "wrong", None: "not judged"}[report.correct]
+    when = f"iteration {report.iteration}, " if report.iteration >= 0 else ""
     rows = [
-        ("run", f"{report.run_id}, iteration {report.iteration}, {report.purpose}, seq {report.seq}"),
+        ("asked", f"{report.run_id}, {when}seq {report.seq}, as {report.purpose}"),
         ("task type", report.task_type),
         ("skill", report.skill),
         ("search arm", f"{report.search_arm}, chosen with probability {report.search_probability:.3f}"),

@@ -13,18 +13,18 @@ from mage_es.events.errors import MageError
 EXAMPLES = examples("mage-es verify", "mage-es verify RUN --json")
 
 
-@takes("runs_dir", "data_dir")
+@takes("runs_dir")
 def verify(run: RunArgument = None, *, settings: Settings, as_json: Json = False) -> None:
     """Verify every byte of a run and what it claims.
 
     Exits with 1 if a check fails."""
-    from mage_es.engine import audit
+    from mage_es.engine.audit import verify as verify_run
     from mage_es.engine.runs import find_run
 
     out = Output(as_json=as_json)
-    report = audit.verify(find_run(settings.runs_dir, run), data_dir=settings.data_dir)
+    report = verify_run(find_run(settings.runs_dir, run))
     out.report(report, checks(f"Run {report.run_id}", report.checks), f"head {report.head}")
     if not report.ok:
-        out.next(settings.again("replay", report.run_id, "--until", "latest", names=("runs_dir",)))
+        out.next(settings.again("replay", report.run_id, "--until", "latest"))
         raise typer.Exit(MageError.exit_code)
-    out.next(settings.again("runs", "show", report.run_id, names=("runs_dir",)))
+    out.next(settings.again("runs", "show", report.run_id))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -44,3 +45,23 @@ def mage(capfd: pytest.CaptureFixture[str]) -> Command:
         return Outcome(int(exited.value.code or 0), written.out, written.err)
 
     return command
+
+
+SMALL = ("--iterations", "2", "--pool", "20", "--held-out", "20", "--anchors", "10")
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of runs with one finished run, `first`; only read it, or copy it."""
+    runs_dir = tmp_path_factory.mktemp("finished") / "runs"
+    with pytest.raises(SystemExit) as exited:
+        main(["evolve", "wordmath", *SMALL, "--run-id", "first", "--runs-dir", str(runs_dir)])
+    assert exited.value.code == 0
+    return runs_dir
+
+
+@pytest.fixture
+def runs_dir(finished: Path, tmp_path: Path) -> Path:
+    """Return a copy of the folder of runs at `runs`, where commands find it by themselves."""
+    shutil.copytree(finished, tmp_path / "runs")
+    return tmp_path / "runs"

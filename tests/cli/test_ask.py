@@ -1,0 +1,52 @@
+"""`mage-es ask` from the outside."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., Any]
+QUESTION = "Ana packs 4 boxes with 6 jars each. She gives 5 jars away. How many jars are left?"
+
+
+def test_a_question_is_answered_from_the_newest_run(mage: Command, runs_dir: Path) -> None:
+    outcome = mage("ask", QUESTION, "--json")
+    report = json.loads(outcome.out)
+    assert (outcome.code, report["run_id"], report["marker"]) == (0, "first", "latest")
+    assert QUESTION in report["prompt"]
+    assert report["answer"] in report["reply"]
+
+
+def test_a_question_may_come_from_stdin(mage: Command, runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(QUESTION + "\n"))
+    outcome = mage("ask", "--run", "first", "--at", "iter-0")
+    assert outcome.code == 0
+    assert "Task type" in outcome.out and "Answer: " in outcome.out
+
+
+def test_nothing_is_recorded(mage: Command, runs_dir: Path) -> None:
+    before = {path: path.read_bytes() for path in (runs_dir / "first" / "log").rglob("*") if path.is_file()}
+    mage("ask", QUESTION)
+    assert {path: path.read_bytes() for path in (runs_dir / "first" / "log").rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("words", [[" \n"], [QUESTION, "--at", "iter-5"], [QUESTION, "--run", "second"]])
+def test_what_cannot_be_asked_is_a_usage_error(mage: Command, runs_dir: Path, words: list[str]) -> None:
+    outcome = mage("ask", *words)
+    assert (outcome.code, outcome.out) == (2, "")
+
+
+def test_without_a_question_at_a_terminal_one_is_asked_for(
+    mage: Command, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    outcome = mage("ask")
+    assert (outcome.code, "There is no question" in outcome.err) == (2, True)

@@ -1,0 +1,96 @@
+"""`mage-es evolve` from the outside: a run, and everything that is refused."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., Any]
+SMALL = ("--iterations", "2", "--pool", "20", "--held-out", "20", "--anchors", "10")
+
+
+def test_a_run_ends_with_a_table_and_the_next_command(mage: Command, tmp_path: Path) -> None:
+    outcome = mage("evolve", "wordmath", *SMALL, "--runs-dir", "here", "--run-id", "r1")
+    assert outcome.code == 0
+    assert "Run r1: wordmath, seed 42, finished" in outcome.out
+    assert [line.split()[0] for line in outcome.out.splitlines() if line.split()[:1] in (["start"], ["0"], ["1"])]
+    assert "evaluate 20/20" in outcome.err
+    assert "Next: mage-es exam r1 --runs-dir here" in outcome.err
+    assert (tmp_path / "here" / "r1" / "log").is_dir()
+
+
+def test_with_json_the_summary_is_the_only_thing_on_stdout(mage: Command) -> None:
+    outcome = mage("evolve", "wordmath", *SMALL, "--no-principles", "--json")
+    summary = json.loads(outcome.out)
+    assert (outcome.code, summary["state"], summary["iterations_done"]) == (0, "finished", 2)
+    assert [row["fresh_total"] for row in summary["rows"]] == [0, 20, 20]
+    assert summary["rows"][-1]["principles"] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "parts"),
+    [
+        (["wordmaths"], 2, ["'wordmaths'", "wordmath"]),
+        ([], 2, ["No benchmark was named"]),
+        (["wordmath", "--execution", "builtin/analogits"], 2, ["'builtin/analogits'", "builtin/analogist"]),
+        (["wordmath", "--guidance", "builtin/analogist"], 2, ["builtin/analogist", "builtin/reference"]),
+        (["wordmath", "--embedder", "hsah"], 2, ["'hsah'", "hash"]),
+        (["wordmath", "--pool", "0"], 2, ["--pool", ">= 1"]),
+        (["wordmath", "--run-id", "../x"], 2, ["'../x'"]),
+        (["wordmath", "--sede", "4"], 2, ["--sede", "--seed"]),
+        (["gsm8k", "--data-dir", "nowhere"], 4, ["mage-es data fetch gsm8k --data-dir nowhere"]),
+        (["gsm8k"], 4, ["mage-es data fetch gsm8k"]),
+    ],
+)
+def test_what_cannot_work_is_refused_before_a_run_is_made(
+    mage: Command, tmp_path: Path, words: list[str], code: int, parts: list[str]
+) -> None:
+    outcome = mage("evolve", *words)
+    assert (outcome.code, outcome.out) == (code, "")
+    assert all(part in outcome.err for part in parts), outcome.err
+    assert "Traceback" not in outcome.err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_malformed_line_is_named_and_nothing_is_loaded(mage: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "gsm8k"
+    folder.mkdir(parents=True)
+    (folder / "train.jsonl").write_text('{"question": "1 + 1?", "answer": "#### 2"}\n{"question": "1 +\n')
+    (folder / "test.jsonl").write_text('{"question": "2 + 2?", "answer": "#### 4"}\n')
+    outcome = mage("evolve", "gsm8k", "--data-dir", "data")
+    assert outcome.code == 4
+    assert "train.jsonl" in outcome.err and "2" in outcome.err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_name_that_is_taken_is_refused(mage: Command, runs_dir: Path) -> None:
+    outcome = mage("evolve", "wordmath", *SMALL, "--run-id", "first")
+    assert outcome.code == 2
+    assert "mage-es resume first" in outcome.err
+
+
+def test_ctrl_c_stops_a_run_with_130_and_resume_brings_it_to_its_end(mage: Command) -> None:
+    words = ("evolve", "wordmath", "--iterations", "3", "--pool", "60", "--held-out", "20", "--anchors", "10")
+    script = f"from mage_es.cli import main\nmain({(*words, '--run-id', 'r1')!r})"
+    with subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Finishing the calls in flight" in err and "Traceback" not in err
+    assert "mage-es resume r1" in err
+    assert "Run r1" in out
+    assert "unfinished" in mage("runs", "list").out
+    resumed = mage("resume", "r1")
+    assert resumed.code == 0
+    assert "3 of 3 iterations" in resumed.out

@@ -1,0 +1,58 @@
+"""`mage-es replay` from the outside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mage_es.events.envelope import Draft
+from mage_es.events.log import Log
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import Digest, IterationClosed
+
+Command = Callable[..., Any]
+
+
+def test_the_newest_run_is_rebuilt_and_every_digest_is_equal(mage: Command, runs_dir: Path) -> None:
+    outcome = mage("replay", "--until", "iter-1")
+    assert outcome.code == 0
+    rows = [line.split() for line in outcome.out.splitlines() if line.endswith((" yes", " NO", "not recorded"))]
+    assert {"graph", "memory", "bandits"} <= {row[0] for row in rows}
+    assert all(row[1] == row[2] and row[3] == "yes" and len(row[1]) == 16 for row in rows)
+    assert "Next: mage-es exam first --at iter-1" in outcome.err
+
+
+def test_the_rebuilt_state_goes_where_it_is_asked_to(mage: Command, runs_dir: Path, tmp_path: Path) -> None:
+    outcome = mage("replay", "first", "--until", "iter-0", "--into", "rebuilt", "--json")
+    assert json.loads(outcome.out)["marker"] == "iter-0"
+    assert any((tmp_path / "rebuilt").iterdir())
+    again = mage("replay", "first", "--until", "iter-0", "--into", "rebuilt")
+    assert (again.code, "rebuilt is not empty" in again.err) == (2, True)
+
+
+@pytest.mark.parametrize("marker", ["iter-9", "iter-x", "latets", "seq:99999999", "iter-1/evalute", ""])
+def test_a_marker_that_does_not_exist_is_a_usage_error(mage: Command, runs_dir: Path, marker: str) -> None:
+    outcome = mage("replay", "--until", marker)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("mage-es: ")
+    assert "iter-1" in outcome.err or "latest" in outcome.err or "seq" in outcome.err
+
+
+def test_a_digest_that_differs_gives_exit_code_one(mage: Command, runs_dir: Path) -> None:
+    path = runs_dir / "first" / "log"
+    closed = [record.event for record in LogReader(path).records({IterationClosed})][-1]
+    assert isinstance(closed, IterationClosed)
+    with Log.open(path, clock=lambda: 0) as log:
+        wrong = tuple(Digest(projection=digest.projection, value="0" * 64) for digest in closed.digests)
+        false = IterationClosed(
+            **{**{name: getattr(closed, name) for name in closed.__struct_fields__}, "digests": wrong}
+        )
+        log.append([Draft(event=false, iteration=2, phase="close")])
+    outcome = mage("replay", "--until", "latest")
+    assert outcome.code == 1
+    assert " NO" in outcome.out
+    assert "mage-es verify" in outcome.err

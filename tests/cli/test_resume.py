@@ -1,0 +1,47 @@
+"""`mage-es resume` from the outside: what it refuses and what it leaves alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mage_es.events.log import Log
+
+Command = Callable[..., Any]
+
+
+def test_a_finished_run_stays_as_it_is(mage: Command, runs_dir: Path) -> None:
+    outcome = mage("resume", "first", "--pool", "20")
+    assert (outcome.code, "finished" in outcome.out) == (0, True)
+
+
+def test_another_configuration_is_refused_and_the_difference_shown(mage: Command, runs_dir: Path) -> None:
+    outcome = mage("resume", "--pool", "21", "--no-principles")
+    assert outcome.code == 2
+    assert "pool was 20, now 21" in outcome.err
+    assert "principles was True, now False" in outcome.err
+    assert "seed" not in outcome.err
+
+
+def test_a_second_writer_is_refused(mage: Command, runs_dir: Path) -> None:
+    with Log.open(runs_dir / "first" / "log", clock=lambda: 0):
+        outcome = mage("resume", "first")
+    assert outcome.code == 4
+    assert "first" in outcome.err
+
+
+def test_a_folder_that_is_no_run_is_refused(mage: Command, tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    outcome = mage("resume", "photos")
+    assert (outcome.code, "photos is not a run" in outcome.err) == (2, True)
+
+
+def test_an_unknown_run_is_refused_with_the_near_match(mage: Command, runs_dir: Path) -> None:
+    outcome = mage("resume", "frist")
+    assert (outcome.code, "Did you mean first?" in outcome.err) == (2, True)
+
+
+def test_without_any_run_the_way_to_one_is_named(mage: Command) -> None:
+    outcome = mage("resume")
+    assert (outcome.code, "mage-es evolve" in outcome.err) == (2, True)

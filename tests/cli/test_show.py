@@ -1,0 +1,44 @@
+"""`mage-es show` from the outside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import AnswerJudged
+
+Command = Callable[..., Any]
+
+
+@pytest.fixture
+def judged(runs_dir: Path) -> AnswerJudged:
+    """Return the last fresh verdict of the run."""
+    events = [record.event for record in LogReader(runs_dir / "first" / "log").records({AnswerJudged})]
+    return [event for event in events if isinstance(event, AnswerJudged) and event.purpose == "fresh"][-1]
+
+
+def test_a_question_is_shown_as_it_was_asked(mage: Command, judged: AnswerJudged) -> None:
+    outcome = mage("show", judged.question_id, "--json")
+    report = json.loads(outcome.out)
+    assert (outcome.code, report["prompt_verified"], report["correct"]) == (0, True, judged.correct)
+    assert report["answer"] == judged.answer
+    shown = mage("show", judged.question_id, "--iteration", "1").out
+    assert f"Question {judged.question_id}" in shown
+    assert report["prompt"] in shown and report["reply"] in shown
+    assert all(member["memory_id"] in shown for member in report["bundle"])
+
+
+def test_an_iteration_that_does_not_exist_is_a_usage_error(mage: Command, judged: AnswerJudged) -> None:
+    outcome = mage("show", judged.question_id, "--iteration", "9")
+    assert (outcome.code, "iteration 9" in outcome.err) == (2, True)
+
+
+def test_a_question_that_was_never_asked_is_a_usage_error(mage: Command, judged: AnswerJudged) -> None:
+    outcome = mage("show", judged.question_id + "x")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert judged.question_id[:8] in outcome.err

@@ -1,0 +1,50 @@
+"""The guard notices a real drop on the same questions and seldom a chance one."""
+
+from pytest import approx, mark
+
+from mage_es.engine.rules.guard import Accepted, compare, decide_guard, sign_test, smallest_drop
+
+LIMITS = {"drop": 0.03, "p": 0.04, "hard_drop": 0.05, "hard_p": 0.001}
+
+
+def answers(correct: int, total: int = 100) -> dict[str, bool]:
+    return {f"q{i:03d}": i < correct for i in range(total)}
+
+
+def test_the_sign_test_is_exact() -> None:
+    assert sign_test(5, 5) == 1 / 32
+    assert sign_test(0, 0) == 1.0
+    assert sign_test(3, 4) == approx(5 / 16)
+
+
+def test_a_drop_is_a_difference_on_the_same_questions() -> None:
+    now = answers(80) | {"q000": False, "q099": True}
+    comparison = compare(now, Accepted(3, answers(80)))
+    assert (comparison.iteration, comparison.drop, comparison.p_value) == (3, 0.0, 0.75)
+
+
+@mark.parametrize(
+    ("correct", "verdict", "restored"),
+    [(80, "accepted", None), (76, "accepted", None), (75, "soft_rollback", 4), (70, "hard_rollback", 2)],
+)
+def test_the_verdict_follows_the_size_of_the_drop(correct: int, verdict: str, restored: int | None) -> None:
+    decision = decide_guard(
+        answers(correct), previous=Accepted(4, answers(80)), best=Accepted(2, answers(80)), **LIMITS
+    )
+    assert (decision.verdict, decision.restore) == (verdict, restored)
+
+
+def test_a_catastrophe_against_the_best_goes_before_a_drop_against_the_previous() -> None:
+    decision = decide_guard(answers(60), previous=Accepted(4, answers(70)), best=Accepted(1, answers(90)), **LIMITS)
+    assert (decision.verdict, decision.restore) == ("hard_rollback", 1)
+
+
+def test_an_improvement_is_accepted() -> None:
+    decision = decide_guard(answers(90), previous=Accepted(4, answers(80)), best=Accepted(4, answers(80)), **LIMITS)
+    assert decision.verdict == "accepted"
+
+
+def test_the_smallest_noticeable_drop_is_five_questions_of_a_hundred() -> None:
+    assert smallest_drop(100, drop=0.03, p=0.04) == 0.05
+    assert smallest_drop(300, drop=0.03, p=0.04) == approx(10 / 300)
+    assert smallest_drop(3, drop=0.03, p=0.04) == 1.0

@@ -1,0 +1,34 @@
+"""A memory is its content: the same experience is one memory, and only reasoning is worth keeping."""
+
+from mage_es.engine.rules.harvest import capped, memory_id, reasoning_of
+
+CONTENT = {
+    "outcome": "success_memory",
+    "kind": "",
+    "task_type": "t",
+    "question": "How many?",
+    "answer": "4",
+    "reasoning": "2 + 2 = 4",
+}
+
+
+def test_the_id_ignores_how_a_question_is_spaced_and_capitalised() -> None:
+    assert memory_id(**CONTENT) == memory_id(**CONTENT | {"question": "  how   MANY? "})
+
+
+def test_every_part_of_the_content_changes_the_id() -> None:
+    ids = {memory_id(**CONTENT)} | {memory_id(**CONTENT | {name: "other"}) for name in CONTENT}
+    assert len(ids) == 1 + len(CONTENT)
+
+
+def test_reasoning_is_the_reply_without_its_answer_line() -> None:
+    assert reasoning_of("2 + 2 = 4\n#### 4\n", "4") == "2 + 2 = 4"
+    assert reasoning_of("2 + 2 = 4\n4", "4") == "2 + 2 = 4"
+    assert reasoning_of("#### 4", "4") == ""
+    assert reasoning_of("", "") == ""
+
+
+def test_a_long_reasoning_is_cut_at_a_line_border() -> None:
+    assert capped("one\ntwo\nthree", 8) == "one\ntwo"
+    assert capped("one\ntwo", 7) == "one\ntwo"
+    assert capped("abcdef", 4) == "abcd"

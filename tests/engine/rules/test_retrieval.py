@@ -1,0 +1,127 @@
+"""Retrieval is exact, keeps its quotas, and never hands a question its own memories."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mage_es.engine.embedders.protocol import to_bytes
+from mage_es.engine.rules.retrieval import Query, Terms, quotas, retrieve
+from mage_es.events.vocabulary import MemoryAppended, MemorySuperseded
+from mage_es.projections.memory import Memory
+
+TERMS = Terms(bundle=3, long_context=500, strategy_floor=0.5, exclude_self=True)
+
+
+def unit(*values: float) -> np.ndarray:
+    vector = np.array(values, dtype=np.float32)
+    return vector / np.linalg.norm(vector)
+
+
+def remembered(name: str, vector: np.ndarray, *, ordinal: int, **fields: str) -> MemoryAppended:
+    values = {
+        "outcome": "success_memory",
+        "kind": "",
+        "task_type": "t",
+        "skill": "s",
+        "question_id": f"q-{name}",
+        "question": name,
+        "recognise": "",
+        "reasoning": "r",
+        "answer": "1",
+        "wrong_answer": "",
+        "derived_from": "",
+    } | fields
+    return MemoryAppended(
+        memory_id=name, steps=(), iteration=0, phase="update", ordinal=ordinal, embedding=to_bytes(vector), **values
+    )
+
+
+def memory_of(*events: MemoryAppended | MemorySuperseded) -> Memory:
+    memory = Memory()
+    for event in events:
+        memory.apply(event)
+    return memory
+
+
+def query(vector: np.ndarray, **changes: object) -> Query:
+    return Query(vector, "t", "asked", 0)._replace(**changes)
+
+
+NEAR, FAR, OPPOSITE = unit(1, 0.1), unit(1, 1), unit(-1, 0)
+ASKED = unit(1, 0)
+
+
+def test_short_context_takes_two_successes_and_long_context_two_failures() -> None:
+    assert quotas("balanced", query(ASKED, context_length=500), TERMS) == (2, 1)
+    assert quotas("balanced", query(ASKED, context_length=501), TERMS) == (1, 2)
+    assert quotas("success_only", query(ASKED), TERMS) == (3, 0)
+    assert quotas("failure_only", query(ASKED), TERMS) == (0, 3)
+    assert quotas("none", query(ASKED), TERMS) == (0, 0)
+
+
+def test_the_most_similar_come_first_and_an_empty_index_is_not_filled_from_the_other() -> None:
+    memory = memory_of(
+        remembered("far", FAR, ordinal=0), remembered("near", NEAR, ordinal=1), remembered("opposite", OPPOSITE, ordinal=2)
+    )
+    bundle = retrieve("balanced", query(ASKED), memory, TERMS)
+    assert [hit.memory_id for hit in bundle.success] == ["near", "far"]
+    assert bundle.failure == []
+
+
+def test_equal_similarity_goes_by_birth() -> None:
+    memory = memory_of(*(remembered(name, NEAR, ordinal=i) for i, name in enumerate("zyxwv")))
+    assert [hit.memory_id for hit in retrieve("success_only", query(ASKED), memory, TERMS).success] == ["z", "y", "x"]
+
+
+def test_memories_of_another_task_type_are_not_seen() -> None:
+    memory = memory_of(remembered("other", NEAR, ordinal=0, task_type="u"))
+    assert retrieve("balanced", query(ASKED), memory, TERMS).success == []
+
+
+def test_a_question_is_not_given_its_own_memories_unless_asked_to() -> None:
+    own = [remembered(f"own{i}", NEAR, ordinal=i, question_id="asked") for i in range(20)]
+    memory = memory_of(*own, remembered("other", FAR, ordinal=99))
+    assert [hit.memory_id for hit in retrieve("success_only", query(ASKED), memory, TERMS).success] == ["other"]
+    included = TERMS._replace(exclude_self=False)
+    assert len(retrieve("success_only", query(ASKED), memory, included).success) == 3
+
+
+def test_a_type_strategy_below_the_floor_is_left_out() -> None:
+    fields = {"outcome": "failure_memory", "kind": "type_strategy"}
+    memory = memory_of(remembered("near", NEAR, ordinal=0, **fields), remembered("far", OPPOSITE, ordinal=1, **fields))
+    assert [hit.memory_id for hit in retrieve("failure_only", query(ASKED), memory, TERMS).failure] == ["near"]
+
+
+def test_a_superseded_memory_is_not_retrieved() -> None:
+    old, new = remembered("old", NEAR, ordinal=0), remembered("new", FAR, ordinal=1)
+    memory = memory_of(old, new, MemorySuperseded(memory_id="old", by="new"))
+    assert [hit.memory_id for hit in retrieve("balanced", query(ASKED), memory, TERMS).success] == ["new"]
+
+
+def test_diverse_prefers_novelty_to_a_near_copy() -> None:
+    memory = memory_of(
+        remembered("first", unit(1, 0.30), ordinal=0),
+        remembered("copy", unit(1, 0.31), ordinal=1),
+        remembered("novel", unit(1, -0.6), ordinal=2),
+    )
+    assert [hit.memory_id for hit in retrieve("balanced", query(ASKED), memory, TERMS).success] == ["first", "copy"]
+    assert [hit.memory_id for hit in retrieve("diverse", query(ASKED), memory, TERMS).success] == ["first", "novel"]
+
+
+@pytest.mark.parametrize("arm", ["balanced", "success_only", "diverse"])
+def test_an_empty_memory_gives_an_empty_bundle(arm: str) -> None:
+    assert retrieve(arm, query(ASKED), Memory(), TERMS) == ([], [])
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 60))
+def test_search_equals_sorting_everything(seed: int, count: int) -> None:
+    rng = np.random.default_rng(seed)
+    vectors = [unit(*rng.integers(-2, 3, size=4) + 0.5) for _ in range(count)]
+    memory = memory_of(*(remembered(f"m{i:02d}", vector, ordinal=i) for i, vector in enumerate(vectors)))
+    asked = unit(1, 2, 3, 4)
+    similarity = memory.slice("success", "t").vectors @ asked
+    expected = sorted(range(count), key=lambda i: (-similarity[i], i))[:3]
+    found = retrieve("success_only", query(asked), memory, TERMS).success
+    assert [hit.memory_id for hit in found] == [f"m{i:02d}" for i in expected]

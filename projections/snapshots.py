@@ -1,0 +1,113 @@
+"""Snapshots: folds kept on disk, so that a resumed run need not fold its whole log again.
+
+    <snapshots>/<seq:020d>.<fold fingerprint, 8 digits>.msgpack.zst
+
+Rules
+    - A snapshot is a cache and never trusted: with other projection code or event schema, a flipped bit, or a log
+      that does not agree, it is passed over and the log is folded instead.
+    - It agrees with a log where the event at its sequence number closes an iteration with exactly the digests
+      that the loaded state has, and, at the log's head, the hash chain is the one it was taken at.
+    - A write is atomic and durable: temporary file, sync, rename, sync of the folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+
+import msgspec
+import zstandard
+
+from mage_es.events import vocabulary
+from mage_es.events.filesystem import LocalFileSystem, write_new
+from mage_es.events.vocabulary import IterationClosed
+from mage_es.projections.fold import Source, State
+from mage_es.projections.protocol import Reads
+
+KEPT = 3
+"""The newest snapshots that are kept; the first one is kept besides."""
+
+_MAGIC = b"MGS1"
+_NAME = re.compile(r"(\d{20})\.([0-9a-f]{8})\.msgpack\.zst")
+
+
+class _Content(msgspec.Struct, frozen=True, array_like=True):
+    seq: int
+    chain: str
+    fingerprint: str
+    dumps: dict[str, msgspec.Raw]
+
+
+def write_snapshot(folder: Path, state: State, *, chain: str) -> Path:
+    """Keep the state as it stands; `chain` is that of the log at `state.seq`. Returns the file written."""
+    dumps = {view.name: msgspec.Raw(msgspec.msgpack.encode(view.dump())) for view in state.projections()}
+    content = msgspec.msgpack.encode(_Content(state.seq, chain, fold_fingerprint(), dumps))
+    body = zstandard.ZstdCompressor(level=1).compress(content)
+    disk = LocalFileSystem()
+    disk.make_folder(folder)
+    path = folder / f"{state.seq:020d}.{fold_fingerprint()[:8]}.msgpack.zst"
+    write_new(disk, path, _MAGIC + hashlib.sha256(body).digest() + body)
+    for superseded in _found(folder)[1:-KEPT]:
+        disk.unlink(superseded)
+    disk.sync_folder(folder)
+    return path
+
+
+def latest_snapshot(folder: Path, source: Source, *, until: int | None = None) -> State | None:
+    """Return the newest kept state of this very log at or before event `until` (default: its head), if any."""
+    last = source.head.seq if until is None else min(until, source.head.seq)
+    for path in reversed(_found(folder)):
+        if _seq_of(path) <= last:
+            state = _read(path, source)
+            if state is not None:
+                return state
+    return None
+
+
+@cache
+def fold_fingerprint() -> str:
+    """Return the hash of everything that decides what a fold makes of a log: the projections and the vocabulary."""
+    sources = [Path(vocabulary.__file__), *sorted(Path(__file__).parent.glob("*.py"))]
+    return hashlib.sha256(b"\x00".join(source.read_bytes() for source in sources)).hexdigest()
+
+
+def _found(folder: Path) -> list[Path]:
+    """Return the snapshots of a folder, oldest first."""
+    if not folder.is_dir():
+        return []
+    return sorted(path for path in folder.iterdir() if _NAME.fullmatch(path.name))
+
+
+def _seq_of(path: Path) -> int:
+    return int(path.name[:20])
+
+
+def _read(path: Path, source: Source) -> State | None:
+    content = _content(path.read_bytes())
+    if content is None or content.seq != _seq_of(path) or content.fingerprint != fold_fingerprint():
+        return None
+    if content.seq == source.head.seq and content.chain != source.head.chain:
+        return None
+    state = State()
+    for view in state.projections():
+        view.load(msgspec.msgpack.decode(content.dumps[view.name]))
+    state.seq = content.seq
+    return state if _agrees(state, source) else None
+
+
+def _content(data: bytes) -> _Content | None:
+    magic, digest, body = data[:4], data[4:36], data[36:]
+    if magic != _MAGIC or hashlib.sha256(body).digest() != digest:
+        return None
+    content: _Content = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(body), type=_Content)
+    return content
+
+
+def _agrees(state: State, source: Source) -> bool:
+    reads: Reads = {IterationClosed: ("iteration", "digests")}
+    for _, event in source.events(reads, since=state.seq, until=state.seq):
+        if isinstance(event, IterationClosed):
+            return event.iteration == state.progress.closed and event.digests == state.digests()
+    return False

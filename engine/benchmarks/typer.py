@@ -1,0 +1,82 @@
+"""The input-only task typer: a question's type from its text, by its nearest neighbours among known questions.
+
+It serves where a benchmark's own types are made from the gold answer, which must not label a question that is
+still to be answered.
+
+Rules
+    - Only texts and the types of evolution questions enter; a known question of the same id never counts.
+    - A prediction depends on its own text only, not on what else is asked in the same call, and ties go to the
+      nearer neighbour, then to the smaller id: similarities are exact integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.embedders.exact import cosines, on_grid
+from mage_es.engine.embedders.protocol import Embedder
+
+NEIGHBOURS = 25
+_ROWS = 256
+"""Texts compared at once, which bounds the memory of one comparison."""
+
+
+class Typer:
+    """Votes among the nearest of a fixed set of typed questions."""
+
+    def __init__(self, questions: Sequence[Question], embedder: Embedder) -> None:
+        """Embed the known questions. Raises `ValueError` if there are none."""
+        if not questions:
+            raise ValueError("the task typer needs at least one question whose type is known")
+        known = sorted(questions, key=lambda question: question.id)
+        self._embedder = embedder
+        self._places = {question.id: place for place, question in enumerate(known)}
+        self._types = sorted({question.task_type for question in known})
+        labels = [self._types.index(question.task_type) for question in known]
+        self._labels: NDArray[np.int64] = np.array(labels, dtype=np.int64)
+        self._vectors = on_grid(embedder.encode([question.question for question in known]))
+
+    def predict(self, texts: Sequence[str], *, exclude: Sequence[str] = ()) -> list[str]:
+        """Return the task type of each text.
+
+        Args:
+            texts: Questions as they are shown to the learner.
+            exclude: For each text, the id of the known question that must not vote on it ("" for none);
+                empty if nothing is to be excluded.
+        """
+        if exclude and len(exclude) != len(texts):
+            raise ValueError(f"{len(texts)} texts came with {len(exclude)} ids to exclude; give one for each or none")
+        vectors = on_grid(self._embedder.encode(texts))
+        skipped = [self._places.get(name, -1) for name in exclude] or [-1] * len(texts)
+        predicted: list[str] = []
+        for start in range(0, len(texts), _ROWS):
+            stop = start + _ROWS
+            predicted += self._vote(cosines(vectors[start:stop], self._vectors), skipped[start:stop])
+        return predicted
+
+    def _vote(self, similar: NDArray[np.int64], skipped: Sequence[int]) -> list[str]:
+        known = len(self._labels)
+        keys = similar * known + np.arange(known - 1, -1, -1)  # one order of (similarity, place) without ties
+        lowest = np.iinfo(np.int64).min
+        for row, place in enumerate(skipped):
+            if place >= 0:
+                keys[row, place] = lowest
+        count = min(NEIGHBOURS, known)
+        nearest = np.argpartition(keys, known - count, axis=1)[:, known - count :]
+        order = np.argsort(-np.take_along_axis(keys, nearest, axis=1), axis=1)
+        nearest = np.take_along_axis(nearest, order, axis=1)
+        valid = np.take_along_axis(keys, nearest, axis=1) != lowest
+        labels = self._labels[nearest]
+        votes = np.stack([((labels == label) & valid).sum(axis=1) for label in range(len(self._types))], axis=1)
+        ranks = np.stack([_first(labels == label, count) for label in range(len(self._types))], axis=1)
+        return [self._types[label] for label in np.argmax(votes * (count + 1) + (count - ranks), axis=1)]
+
+
+def _first(hits: NDArray[np.bool_], count: int) -> NDArray[np.int64]:
+    """Return the place of the first hit in each row, `count` where there is none."""
+    first: NDArray[np.int64] = np.where(hits.any(axis=1), np.argmax(hits, axis=1), count)
+    return first

@@ -1,0 +1,118 @@
+"""The vocabulary: one frozen struct for each fact that a run can record, grouped by phase.
+
+Rules
+    - An event states what happened and carries its *results* (mastery before and after, posterior after,
+      the text that a model returned), so that a fold only assigns and a later change of a formula never
+      rewrites history.
+    - There is no event that deletes or edits a principle, a failure memory or a success memory. That the
+      protected memory only grows (Theorem 1) is therefore a property of this file.
+    - Rewards and posteriors are integers in millionths (`_micro`): sums of integers do not depend on order.
+    - Field types are limited to what a typed Parquet column can hold: str, int, float, bool, bytes, and
+      tuples of these or of `Part` structs.
+    - A new field needs a default; renaming, retyping or removing one needs a new schema version (upcasting.py).
+"""
+
+from __future__ import annotations
+
+from mage_es.events.vocabulary.asking import (
+    AnswerJudged,
+    IterationPlanned,
+    ModelCalled,
+    QuestionPlanned,
+    Retrieved,
+    Span,
+)
+from mage_es.events.vocabulary.exams import ExamClosed, ExamStarted
+from mage_es.events.vocabulary.form import MICRO, Event, Outcome, Part, Phase, Purpose, Tier, Vector
+from mage_es.events.vocabulary.learning import (
+    ActionTaken,
+    BanditUpdated,
+    MasteryUpdated,
+    MemoryAppended,
+    MemoryReinforced,
+    MemorySuperseded,
+    Step,
+    Target,
+    TargetsSelected,
+)
+from mage_es.events.vocabulary.marks import (
+    Digest,
+    GuardDecided,
+    IterationClosed,
+    PhaseCompleted,
+    RunFinished,
+    RunResumed,
+    SlotsRolledBack,
+    SnapshotTaken,
+)
+from mage_es.events.vocabulary.opening import (
+    EdgeAdded,
+    EdgeRefused,
+    RunStarted,
+    SkillCreated,
+    SplitCommitted,
+    TaskTypeCreated,
+)
+from mage_es.events.vocabulary.records import SegmentSealed
+
+__all__ = [
+    "EVENT_TYPES",
+    "MICRO",
+    "ActionTaken",
+    "AnswerJudged",
+    "BanditUpdated",
+    "Digest",
+    "EdgeAdded",
+    "EdgeRefused",
+    "Event",
+    "ExamClosed",
+    "ExamStarted",
+    "GuardDecided",
+    "IterationClosed",
+    "IterationPlanned",
+    "MasteryUpdated",
+    "MemoryAppended",
+    "MemoryReinforced",
+    "MemorySuperseded",
+    "ModelCalled",
+    "Outcome",
+    "Part",
+    "Phase",
+    "PhaseCompleted",
+    "Purpose",
+    "QuestionPlanned",
+    "Retrieved",
+    "RunFinished",
+    "RunResumed",
+    "RunStarted",
+    "SegmentSealed",
+    "SkillCreated",
+    "SlotsRolledBack",
+    "SnapshotTaken",
+    "Span",
+    "SplitCommitted",
+    "Step",
+    "Target",
+    "TargetsSelected",
+    "TaskTypeCreated",
+    "Tier",
+    "Vector",
+    "tag_of",
+]
+
+
+def _concrete(cls: type[Event]) -> list[type[Event]]:
+    found: list[type[Event]] = []
+    for sub in cls.__subclasses__():
+        found.append(sub)
+        found.extend(_concrete(sub))
+    return found
+
+
+EVENT_TYPES: dict[str, type[Event]] = {str(cls.__struct_config__.tag): cls for cls in _concrete(Event)}
+"""Every event type by its stable tag."""
+
+
+def tag_of(event: Event | type[Event]) -> str:
+    """Return the stable tag, such as `answer.judged`."""
+    return str(event.__struct_config__.tag)

@@ -1,0 +1,108 @@
+"""PLAN and every asking of questions: EVALUATE, the anchors of SNAPSHOT, exams."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from mage_es.events.vocabulary.form import Event, Part, Purpose, Tier
+
+
+class IterationPlanned(Event, frozen=True, kw_only=True, tag="iteration.planned"):
+    """The Navigator's plan: the learnable frontier and the questions that this iteration will ask.
+
+    `repeats` are the fresh questions that an earlier epoch of the pool has asked already.
+    """
+
+    iteration: int
+    frontier: tuple[str, ...]
+    brief: str
+    epoch: int
+    fresh: tuple[str, ...]
+    revisits: tuple[str, ...]
+    repeats: tuple[str, ...]
+
+
+
+
+class Retrieved(Part, frozen=True, kw_only=True):
+    """A memory placed in a bundle, with the cosine that brought it there."""
+
+    memory_id: str
+    similarity: float
+
+
+class Span(Part, frozen=True, kw_only=True):
+    """Where a retrieved text stands in the prompt: characters [offset, offset + length), and what it is from."""
+
+    offset: int
+    length: int
+    source: str
+
+
+class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
+    """Everything that was decided about a question before the model saw it.
+
+    The probabilities are those with which the chosen arms were drawn (1.0 when frozen). The prompt itself is
+    not stored: it is rendered again from `template` and `memories`, and held against `prompt_sha256`.
+    """
+
+    iteration: int
+    purpose: Purpose
+    question_id: str
+    task_type: str
+    skill: str
+    search_arm: str
+    search_probability: float
+    routing_arm: str
+    routing_probability: float
+    memories: tuple[Retrieved, ...]
+    principles: tuple[str, ...]
+    template: str
+    prompt_sha256: str
+    spans: tuple[Span, ...]
+
+    stream: ClassVar[str] = "question/{0.question_id}"
+
+
+class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
+    """A model's reply. (tier, purpose, about, attempt, request_sha256) is the idempotency key within a phase.
+
+    `latency_us` is information only and enters no digest.
+    """
+
+    iteration: int
+    tier: Tier
+    agent: str
+    purpose: str
+    about: str
+    attempt: int
+    request_sha256: str
+    model: str
+    text: str
+    stop_reason: str
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int = 0
+    thinking_tokens: int = 0
+    latency_us: int = 0
+    provider_id: str = ""
+
+    stream: ClassVar[str] = "call/{0.tier}/{0.purpose}/{0.about}/{0.attempt}"
+
+
+class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):
+    """The Critic's verdict: the extracted answer, what was expected, and the score in millionths."""
+
+    iteration: int
+    purpose: Purpose
+    question_id: str
+    task_type: str
+    skill: str
+    answer: str
+    expected: str
+    score_micro: int
+    correct: bool
+    strict: bool
+    judge: str
+
+    stream: ClassVar[str] = "question/{0.question_id}"

@@ -1,0 +1,40 @@
+"""What every event is made of: the base struct, value parts, and the words that fields are limited to."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import msgspec
+
+MICRO = 1_000_000
+"""One, in the integer millionths of rewards and posteriors."""
+
+Phase = Literal["open", "plan", "explore", "evaluate", "update", "evolve", "snapshot", "close", "exam", "log"]
+Outcome = Literal["principle", "failure_memory", "success_memory", "retrieval_recipe", "abstracted_pattern"]
+Purpose = Literal["fresh", "revisit", "anchor", "exam", "ask"]
+Tier = Literal["execution", "guidance", "judge"]
+
+Vector = Annotated[bytes, msgspec.Meta(extra={"column": "vector"})]
+"""A little-endian float32 vector; stored in the side file of a segment because it does not compress."""
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """A value inside an event; never recorded on its own."""
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """A fact. Subclasses name their stable tag as `class X(Event, frozen=True, kw_only=True, tag="noun.verbed")`.
+
+    `version` is the schema version of the payload (`sv` in the record); `stream` is the pattern of `subject`.
+    """
+
+    version: ClassVar[int] = 1
+    stream: ClassVar[str] = "run"
+
+    @property
+    def subject(self) -> str:
+        """What the fact is about, such as `question/q17`; the stream that the record belongs to.
+
+        It is part of the event's identity, so two facts of one type about one subject in one phase need ordinals.
+        """
+        return self.stream.format(self)

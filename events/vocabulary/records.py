@@ -1,0 +1,16 @@
+"""The log's own records."""
+
+from __future__ import annotations
+
+from mage_es.events.vocabulary.form import Event
+
+
+class SegmentSealed(Event, frozen=True, kw_only=True, tag="log.segment_sealed"):
+    """A write-ahead file became a Parquet segment; hashes are of the files' bytes, `chain` of its last frame."""
+
+    first: int
+    last: int
+    rows: int
+    sha256: str
+    vectors_sha256: str
+    chain: str

@@ -1,0 +1,64 @@
+"""Small self-checking JSON documents: FORMAT and HEAD beside the log, and the description inside each segment.
+
+Rules
+    - The last member, `crc32c`, covers every byte before it, so a flipped bit is noticed although the text still parses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple, TypeVar
+
+import google_crc32c
+import msgspec
+
+from mage_es.events.errors import LogDamaged
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class Format(msgspec.Struct, frozen=True, kw_only=True):
+    """What FORMAT says: which log this is and how it is written. Written once; `created` is microseconds since 1970."""
+
+    format: int
+    log_id: str
+    run: str
+    hash: str
+    created: int
+
+
+class Head(NamedTuple):
+    """How far a log reaches: its last sequence number, and the chain value (64 hexadecimal digits) that vouches for all."""
+
+    seq: int
+    chain: str
+
+
+class HeadNote(msgspec.Struct, frozen=True, kw_only=True):
+    """What HEAD says: a lower bound of what was durable, `chain` being that of the frame that ends at `seq`."""
+
+    seq: int
+    chain: str
+
+
+def pack(document: msgspec.Struct) -> bytes:
+    """Return the document as one line of JSON that ends with its own checksum."""
+    body = msgspec.json.encode(document)[:-1]
+    return body + b',"crc32c":"%08x"}\n' % google_crc32c.value(body)
+
+
+def unpack(data: bytes, kind: type[T], *, name: str) -> T:
+    """Return the document that `pack` made. Raises `LogDamaged` if a single bit differs."""
+    body, _, check = data.rpartition(b',"crc32c":"')
+    if check != b'%08x"}\n' % google_crc32c.value(body):
+        raise LogDamaged(f"{name} is damaged: its checksum does not fit its {len(data)} bytes. {RESTORE}")
+    return msgspec.json.decode(body + b"}", type=kind)
+
+
+def genesis(format_file: bytes) -> bytes:
+    """Return the chain value before the first event: a hash of FORMAT, so that no frame fits into another log."""
+    return hashlib.sha256(format_file).digest()
+
+
+RESTORE = "Restore it from a copy of the run; `mage-es verify RUN` lists everything that is affected."
+"""How a message about damage ends."""

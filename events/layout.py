@@ -1,0 +1,90 @@
+"""Where the files of a log lie, what their names mean, and whether together they can be a whole log.
+
+    FORMAT, HEAD, LOCK
+    wal/<first>.wal                     frames; normally one file, two while the older one is sealed
+    seg/<first>-<last>.parquet          sealed events (and <first>-<last>.vec.parquet: their vectors)
+    quarantine/                         bytes that recovery cut off; nothing here deletes them
+
+Numbers have twenty digits, so names sort as the events do. There is no manifest: the listing must be contiguous.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from mage_es.events.documents import RESTORE
+from mage_es.events.errors import LogDamaged
+from mage_es.events.filesystem import FileSystem
+
+_SEGMENT = re.compile(r"(\d{20})-(\d{20})\.parquet")
+_WAL = re.compile(r"(\d{20})\.wal")
+
+
+class Range(NamedTuple):
+    """Sequence numbers, both ends included."""
+
+    first: int
+    last: int
+
+
+class Listing(NamedTuple):
+    """The files of a log at one moment: sealed ranges, and the first sequence number of each write-ahead file."""
+
+    segments: list[Range]
+    wals: list[int]
+
+    @property
+    def sealed(self) -> int:
+        """The last sequence number that a segment holds, 0 if there is none."""
+        return self.segments[-1].last if self.segments else 0
+
+    @property
+    def tail(self) -> list[int]:
+        """The write-ahead files that hold what no segment holds."""
+        return [first for first in self.wals if first > self.sealed]
+
+
+class Layout:
+    """The paths of one log."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.format = path / "FORMAT"
+        self.head = path / "HEAD"
+        self.lock = path / "LOCK"
+        self.wals = path / "wal"
+        self.segments = path / "seg"
+        self.quarantine = path / "quarantine"
+
+    def wal(self, first: int) -> Path:
+        """Return the write-ahead file whose first event is `first`."""
+        return self.wals / f"{first:020d}.wal"
+
+    def segment(self, span: Range) -> Path:
+        """Return the sealed file of a range."""
+        return self.segments / f"{span.first:020d}-{span.last:020d}.parquet"
+
+    def vectors(self, span: Range) -> Path:
+        """Return the file that holds the vectors of a sealed range, if it has any."""
+        return self.segments / f"{span.first:020d}-{span.last:020d}.vec.parquet"
+
+    def listing(self, fs: FileSystem) -> Listing:
+        """Return the files there are now. Raises `LogDamaged` if sealed events are missing or doubled.
+
+        Write-ahead files are listed first: one that is sealed in between then shows up twice, never not at all.
+        """
+        wals = [int(match[1]) for name in fs.names(self.wals) if (match := _WAL.fullmatch(name))]
+        found = [match for name in fs.names(self.segments) if (match := _SEGMENT.fullmatch(name))]
+        segments = [Range(int(match[1]), int(match[2])) for match in found]
+        self._require_contiguous(segments)
+        return Listing(segments, wals)
+
+    def _require_contiguous(self, segments: list[Range]) -> None:
+        expected = 1
+        for span in segments:
+            if span.first != expected:
+                missing = f"events {expected} to {span.first - 1} are missing" if span.first > expected else "it overlaps"
+                raise LogDamaged(f"{self.segment(span)} does not follow event {expected - 1}: {missing}. {RESTORE}")
+            expected = span.last + 1

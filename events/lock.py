@@ -1,0 +1,58 @@
+"""The writer's lock, and the watermark in its file that tells readers how far the log is on stable storage.
+
+Rules
+    - The lock is the kernel's (flock), not the file's text: it ends with the process, whatever the text says.
+    - The watermark counts only during the start of the machine that wrote it. A process that is killed leaves a true one
+      behind; after a loss of power the boot id differs and HEAD is what counts.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import google_crc32c
+
+from mage_es.events.errors import RunLocked
+from mage_es.events.filesystem import FileSystem, Lock
+
+_MARK = 30
+_SIZE = 128
+
+
+class WriterLock:
+    """The exclusive right to write a log. Raises `RunLocked` at construction while somebody else has it."""
+
+    def __init__(self, fs: FileSystem, path: Path) -> None:
+        before = watermark(fs, path)
+        try:
+            self._lock: Lock = fs.lock(path)
+        except BlockingIOError as error:
+            shown = fs.read(path, _MARK, _SIZE).decode(errors="replace").strip()
+            raise RunLocked(
+                f"another process is writing {path.parent} ({shown}). Wait until it is done or stop it; "
+                "its lock ends with it."
+            ) from error
+        holder = f"pid {os.getpid()}, boot {fs.boot_id()}\n".encode()
+        self._lock.publish(_mark(before) + holder.rjust(_SIZE - _MARK))
+
+    def publish(self, seq: int) -> None:
+        """Tell readers that everything up to `seq` is on stable storage."""
+        self._lock.publish(_mark(seq))
+
+    def release(self) -> None:
+        """Let the next writer in."""
+        self._lock.release()
+
+
+def watermark(fs: FileSystem, path: Path) -> int:
+    """Return the last sequence number that a writer called durable since this machine started, 0 if none did."""
+    text = fs.read(path, 0, _SIZE) if fs.exists(path) else b""
+    number, boot = text[:20], fs.boot_id()
+    trusted = number.isdigit() and text.startswith(_mark(int(number))) and bool(boot)
+    return int(number) if trusted and text.rstrip().endswith(f", boot {boot}".encode()) else 0
+
+
+def _mark(seq: int) -> bytes:
+    number = b"%020d" % seq
+    return b"%s %08x " % (number, google_crc32c.value(number))

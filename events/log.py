@@ -1,0 +1,352 @@
+"""The writer of a log: one process, atomic durable commits, an order without gaps.
+
+Rules
+    - A commit is one frame: written, then synced, then acknowledged. A crash leaves it whole or leaves nothing.
+    - An event's identity is its idempotency key: appending a recorded fact again returns the record there is.
+    - After any failed write or sync what is on the disk is unknown, so the writer refuses to go on until it is reopened.
+      Nothing is ever retried on the same file.
+    - At rest every domain event is in Parquet: closing seals, and the write-ahead file keeps at most the record of that.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import threading
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+from mage_es.events import wal
+from mage_es.events.documents import RESTORE, Format, Head, HeadNote, genesis, pack
+from mage_es.events.envelope import Draft, Record
+from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict, UsageError, WriterPoisoned
+from mage_es.events.filesystem import File, FileSystem, LocalFileSystem, write_all, write_new
+from mage_es.events.layout import Layout, Range
+from mage_es.events.lock import WriterLock
+from mage_es.events.recovery import Recovered, read_format, recover
+from mage_es.events.rows import RowReader, decode, encode, ids_of, record_of
+from mage_es.events.sealed import SealedEvents
+from mage_es.events.sealing import is_sealed_as, seal
+from mage_es.events.upcasting import PRESENT
+from mage_es.events.vocabulary import Event, IterationClosed, SegmentSealed, tag_of
+
+ROLL_EVENTS = 32_768
+"""Events after which a write-ahead file is sealed, before the next append."""
+
+ROLL_BYTES = 16 << 20
+"""Bytes after which it is."""
+
+Clock = Callable[[], int]
+"""Returns microseconds since 1970 (UTC)."""
+
+__all__ = ["Clock", "Head", "Log"]
+
+
+class _Place(NamedTuple):
+    """Where a frame stands in the write-ahead file."""
+
+    first: int
+    offset: int
+    size: int
+
+
+class _Active:
+    """The write-ahead file that is appended to."""
+
+    def __init__(self, first: int, file: File) -> None:
+        self.first = first
+        self.file = file
+        self.places: list[_Place] = []
+        self.size = 0
+        self.events = 0
+        self.has_facts = False
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to seal."""
+        return self.events >= ROLL_EVENTS or self.size >= ROLL_BYTES
+
+    def add(self, first: int, count: int, size: int, *, facts: bool) -> None:
+        """Note a frame that is durable; `facts` if it holds more than the log's own records."""
+        self.places.append(_Place(first, self.size, size))
+        self.size += size
+        self.events += count
+        self.has_facts = self.has_facts or facts
+
+
+class Log:
+    """The one writer of a log. Use `create` or `open`, and `close` or a `with` block at the end."""
+
+    def __init__(self, layout: Layout, about: Format, *, start: Head, clock: Clock, fs: FileSystem, lock: WriterLock) -> None:
+        self.run = about.run
+        self.head = start
+        self._layout = layout
+        self._about = about
+        self._clock = clock
+        self._fs = fs
+        self._lock = lock
+        self._active: _Active | None = None
+        self._trouble: str | None = None
+        self._mutex = threading.Lock()
+        self._sealed = SealedEvents(fs, layout, PRESENT)
+        self._ids: dict[bytes, int] = {}
+        self._knows_sealed_ids = False
+
+    # ------------------------------------------------------------ life
+
+    @classmethod
+    def create(cls, path: Path, *, run: str, clock: Clock, fs: FileSystem | None = None) -> Log:
+        """Start a new log in the folder `path`, which is made.
+
+        Raises `UsageError` if there is a log already, `RunLocked`, and `PrerequisiteError` if the disk refuses.
+        """
+        fs, layout = fs or LocalFileSystem(), Layout(path)
+        with _refusals(f"create a log in {path}"):
+            if fs.exists(layout.format):
+                raise UsageError(f"there is a log in {path} already. Resume it, or choose another folder.")
+            for folder in (path, layout.wals, layout.segments, layout.quarantine):
+                fs.make_folder(folder)
+            if fs.names(layout.segments) or any(fs.read(layout.wals / name) for name in fs.names(layout.wals)):
+                raise UsageError(f"{path} holds events but no FORMAT: restore that file, or choose another folder.")
+            with _locked(fs, layout) as lock:
+                created = clock()
+                log_id = hashlib.sha256(f"{run}\0{created}".encode()).hexdigest()[:32]
+                about = Format(format=1, log_id=log_id, run=run, hash="sha256", created=created)
+                start = Head(0, genesis(pack(about)).hex())
+                log = cls(layout, about, start=start, clock=clock, fs=fs, lock=lock)
+                log._begin()
+                return log
+
+    @classmethod
+    def open(cls, path: Path, *, clock: Clock, fs: FileSystem | None = None) -> Log:
+        """Open a log for appending, after whatever ended its last writer.
+
+        Raises `UsageError` (not a log), `RunLocked`, `LogDamaged` (nothing was changed), `UnknownEvent` (the unsealed tail
+        was written by a newer release), and `PrerequisiteError` if the disk refuses.
+        """
+        fs, layout = fs or LocalFileSystem(), Layout(path)
+        with _refusals(f"open the log in {path}"):
+            about, start = read_format(fs, layout)
+            with _locked(fs, layout) as lock:
+                found = recover(fs, layout, start)
+                log = cls(layout, about, start=found.head, clock=clock, fs=fs, lock=lock)
+                log._settle(found)
+                return log
+
+    def close(self) -> None:
+        """Seal what is not sealed, write HEAD, and let the next writer in. A poisoned writer only does the last."""
+        with self._mutex:
+            if self._active is None:
+                return
+            try:
+                if self._trouble is None:
+                    if self._active.has_facts:
+                        self._roll()
+                    self._write_head()
+            finally:
+                self._active.file.close()
+                self._active = None
+                self._lock.release()
+
+    def __enter__(self) -> Log:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def free_space(self) -> int:
+        """Return the bytes left on the disk that the log is written to."""
+        return self._fs.free_space(self._layout.path)
+
+    # ------------------------------------------------------------ appending
+
+    def append(self, drafts: Sequence[Draft], *, expected_seq: int | None = None) -> list[Record]:
+        """Record facts in one atomic commit; once this returns they survive any crash.
+
+        Facts that are recorded already (same identity) are not recorded again: their records are returned in their
+        places. `expected_seq` is where the caller believes the head to be.
+
+        Raises `UsageError` for an event that cannot be stored (nothing happened), `SequenceConflict` if the head is
+        elsewhere (nothing happened), `WriterPoisoned` if a write or sync failed, now or earlier.
+        """
+        with self._mutex:
+            self._require_sound()
+            ids = ids_of(self.run, drafts)
+            known = {id_: seq for id_ in ids if (seq := self._seq_of(id_))}
+            new = [draft for draft, id_ in zip(drafts, ids, strict=True) if id_ not in known]
+            if not new:
+                return [self._record_at(known[id_]) for id_ in ids]
+            if expected_seq is not None and expected_seq != self.head.seq:
+                raise SequenceConflict(
+                    f"the log of {self.run} is at event {self.head.seq}, not at {expected_seq}: somebody appended in "
+                    "between. Read what is new and decide again."
+                )
+            if self._require_active().is_full:
+                self._roll()
+            records = self._commit(new, [id_ for id_ in ids if id_ not in known])
+            if not known:
+                return records
+            fresh = iter(records)
+            return [self._record_at(known[id_]) if id_ in known else next(fresh) for id_ in ids]
+
+    def _commit(self, drafts: Sequence[Draft], ids: Sequence[bytes]) -> list[Record]:
+        active = self._require_active()
+        first, now = self.head.seq + 1, self._clock()
+        batch = encode(drafts, ids, now)
+        frame, chain = wal.encode(batch.body, first=first, count=len(drafts), previous=bytes.fromhex(self.head.chain))
+        with self._effect("append to the log"):
+            write_all(active.file, frame)
+            active.file.sync()
+            self.head = Head(first + len(drafts) - 1, chain.hex())
+            active.add(first, len(drafts), len(frame), facts=any(draft.phase != "log" for draft in drafts))
+            self._ids.update(zip(ids, range(first, first + len(ids)), strict=True))
+            self._lock.publish(self.head.seq)
+            if any(isinstance(event, IterationClosed) for event in batch.events):
+                self._write_head()
+        return [
+            record_of(draft, event, seq=seq, id_=id_, ts_us=now, run=self.run, commit=first)
+            for seq, (draft, event, id_) in enumerate(zip(drafts, batch.events, ids, strict=True), first)
+        ]
+
+    def _record_own(self, event: Event) -> None:
+        draft = Draft(event=event, iteration=-1, phase="log", ordinal=self.head.seq + 1)
+        self._commit([draft], ids_of(self.run, [draft]))
+
+    # ------------------------------------------------------------ what is recorded already
+
+    def _seq_of(self, id_: bytes) -> int | None:
+        if not self._knows_sealed_ids:
+            self._ids.update(self._sealed.ids())
+            self._knows_sealed_ids = True
+        return self._ids.get(id_)
+
+    def _record_at(self, seq: int) -> Record:
+        active = self._require_active()
+        if seq < active.first:
+            return next(self._sealed.records(Range(seq, seq)))
+        place = active.places[bisect_right(active.places, seq, key=lambda place: place.first) - 1]
+        frame = wal.decode(self._fs.read(self._layout.wal(active.first), place.offset, place.size))
+        if isinstance(frame, wal.Broken):
+            raise LogDamaged(f"{self._layout.wal(active.first)} is damaged at byte {place.offset}: {frame.problem}. {RESTORE}")
+        return next(record for record in RowReader(PRESENT).records(frame, self.run) if record.seq == seq)
+
+    # ------------------------------------------------------------ files
+
+    def _begin(self) -> None:
+        """Lay down an empty log; FORMAT comes last, so that a crash before it leaves nothing that looks like a log."""
+        for name in self._fs.names(self._layout.wals):
+            self._fs.unlink(self._layout.wals / name)
+        self._active = self._new_wal(1)
+        self._write_head()
+        self._fs.sync_folder(self._layout.path.parent)
+        write_new(self._fs, self._layout.format, pack(self._about))
+
+    def _settle(self, found: Recovered) -> None:
+        """Take over what recovery found, and finish whatever a crash interrupted."""
+        *full, last = found.tails
+        self._active = _Active(last, self._fs.append(self._layout.wal(last)))
+        reader = RowReader(PRESENT)
+        recorded: dict[int, SegmentSealed] = {}
+        for first, frames in found.tails.items():
+            for frame in frames:
+                rows = decode(frame)
+                self._ids.update((row.event_id, seq) for seq, row in enumerate(rows, frame.first))
+                seals = [event for row in rows if row.type == tag_of(SegmentSealed) and isinstance(event := reader.event(row), SegmentSealed)]
+                recorded.update((event.first, event) for event in seals)
+                if first == last:
+                    self._active.add(frame.first, frame.events, frame.size, facts=len(seals) < frame.events)
+        with self._effect("finish what the last writer of the log began"):
+            self._sealed.show(found.listing.segments, recorded)
+            for first in found.leftover:
+                newest = first == found.listing.segments[-1].first
+                if newest and (first not in recorded or not is_sealed_as(self._fs, self._layout, recorded[first])):
+                    self._seal(first)
+                self._drop_wal(first)
+            for first in full:
+                self._seal(first)
+                self._drop_wal(first)
+            self._write_head()
+            self._lock.publish(self.head.seq)
+
+    def _roll(self) -> None:
+        """Begin a new write-ahead file and seal the one before, in the order that sealing.py explains."""
+        with self._effect("seal the log"):
+            full = self._require_active()
+            self._active = self._new_wal(self.head.seq + 1)
+            full.file.close()
+            self._write_head()
+            self._seal(full.first)
+            self._drop_wal(full.first)
+
+    def _new_wal(self, first: int) -> _Active:
+        file = self._fs.create(self._layout.wal(first))
+        file.sync()
+        self._fs.sync_folder(self._layout.wals)
+        return _Active(first, file)
+
+    def _seal(self, first: int) -> None:
+        event = seal(self._fs, self._layout, first, self._about)
+        self._record_own(event)
+        spans = sorted({*self._sealed.spans, Range(event.first, event.last)})
+        self._sealed.show(spans, {first: event})
+
+    def _drop_wal(self, first: int) -> None:
+        self._fs.unlink(self._layout.wal(first))
+        self._fs.sync_folder(self._layout.wals)
+
+    def _write_head(self) -> None:
+        write_new(self._fs, self._layout.head, pack(HeadNote(seq=self.head.seq, chain=self.head.chain)))
+
+    # ------------------------------------------------------------ soundness
+
+    def _require_active(self) -> _Active:
+        if self._active is None:
+            raise UsageError(f"the log of {self.run} is closed: open it again.")
+        return self._active
+
+    def _require_sound(self) -> None:
+        self._require_active()
+        if self._trouble is not None:
+            raise WriterPoisoned(f"the log of {self.run} takes nothing more: {self._trouble}. {_REOPEN}")
+
+    @contextmanager
+    def _effect(self, what: str) -> Iterator[None]:
+        """Poison the writer unless the block ends well: also when it is interrupted, for then nobody knows how far it came."""
+        before, self._trouble = self._trouble, f"an attempt to {what} was interrupted"
+        try:
+            yield
+        except OSError as error:
+            self._trouble = f"an attempt to {what} failed ({error})"
+            space = "The disk is full: make room. " if error.errno in _FULL else ""
+            raise WriterPoisoned(f"could not {what}: {error}. {space}{_REOPEN}") from error
+        self._trouble = before
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_REOPEN = "Nothing that was acknowledged is lost; resume the run, which recovers the log."
+
+
+@contextmanager
+def _refusals(what: str) -> Iterator[None]:
+    """Turn a refusal of the system into an error that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise PrerequisiteError(f"cannot {what}: {error}. Check the path, its permissions and the free space.") from error
+    except WriterPoisoned as error:
+        raise PrerequisiteError(str(error)) from error
+
+
+@contextmanager
+def _locked(fs: FileSystem, layout: Layout) -> Iterator[WriterLock]:
+    """Take the writer's lock, and let go of it again only if the block fails."""
+    lock = WriterLock(fs, layout.lock)
+    try:
+        yield lock
+    except BaseException:
+        lock.release()
+        raise

@@ -1,0 +1,107 @@
+"""Reading a log: any number of readers, no lock, nothing ever written, also while a writer is at work.
+
+Rules
+    - A reader shows a fixed prefix of the log, up to its `head`, until `refresh` is called.
+    - Sealed events come from Parquet, pruned to the types and fields that are asked for; the rest from the write-ahead
+      file. Nothing is shown that a loss of power could still take away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from mage_es.events import markers
+from mage_es.events.documents import Head
+from mage_es.events.envelope import Record
+from mage_es.events.errors import PrerequisiteError
+from mage_es.events.filesystem import FileSystem, LocalFileSystem
+from mage_es.events.layout import Layout, Range
+from mage_es.events.recovery import read_format
+from mage_es.events.rows import RowReader
+from mage_es.events.sealed import SealedEvents
+from mage_es.events.segment_reader import Reads
+from mage_es.events.tail import Tail
+from mage_es.events.upcasting import PRESENT, Registry
+from mage_es.events.vocabulary import Event, tag_of
+
+
+class LogReader:
+    """A view of the log in a folder. Raises `UsageError` (not a log), `LogDamaged`, `PrerequisiteError` (unreadable)."""
+
+    def __init__(self, path: Path, fs: FileSystem | None = None, *, registry: Registry = PRESENT) -> None:
+        fs, layout = fs or LocalFileSystem(), Layout(path)
+        try:
+            about, start = read_format(fs, layout)
+            self.run = about.run
+            self._tail = Tail(fs, layout, start)
+            self._sealed = SealedEvents(fs, layout, registry)
+            self._rows = RowReader(registry)
+            self.refresh()
+        except PermissionError as error:
+            raise PrerequisiteError(f"cannot read the log in {path}: {error}. Check its permissions.") from error
+
+    @property
+    def head(self) -> Head:
+        """How far this view reaches."""
+        return self._tail.head
+
+    def refresh(self) -> None:
+        """Take in what has become durable since. Raises `LogDamaged`."""
+        self._tail.refresh()
+        self._sealed.show(self._tail.listing.segments, self._tail.recorded)
+
+    def records(
+        self, types: Collection[type[Event]] | None = None, *, since: int = 1, until: int | None = None
+    ) -> Iterator[Record]:
+        """Yield the records of some types, or all, from `since` to `until` (both included), in order.
+
+        Raises `LogDamaged`, and `UnknownEvent` for a record that this release cannot read.
+        """
+        tags = None if types is None else {tag_of(cls) for cls in types}
+        window, frames = self._window(since, until), self._tail.frames
+        yield from self._sealed.records(window, tags)
+        for frame in frames:
+            if frame.first <= window.last and frame.last >= window.first:
+                for record in self._rows.records(frame, self.run, tags):
+                    if window.first <= record.seq <= window.last:
+                        yield record
+
+    def events(self, reads: Reads, *, since: int = 1, until: int | None = None) -> Iterator[tuple[int, Event]]:
+        """Yield the events of the types in `reads` with their sequence numbers, in order.
+
+        Of sealed events only the fields named in `reads` are read; the others are None. Raises `LogDamaged`, and
+        `UnknownEvent` if a type in `reads` was recorded in a version that this release cannot read.
+        """
+        tags = {tag_of(cls) for cls in reads}
+        window, frames = self._window(since, until), self._tail.frames
+        yield from self._sealed.events(reads, window)
+        for frame in frames:
+            if frame.first <= window.last and frame.last >= window.first:
+                for seq, event in self._rows.events(frame, tags):
+                    if window.first <= seq <= window.last:
+                        yield seq, event
+
+    def markers(self) -> dict[markers.Marker, int]:
+        """Return every marker that the log has, with its sequence number, in order."""
+        found = {}
+        for seq, event in self.events(markers.READS):
+            marker = markers.marker_of(event)
+            if marker is not None:
+                found[marker] = seq
+        return found
+
+    def resolve(self, marker: str) -> int:
+        """Return the sequence number that a marker means. Raises `UsageError` with near matches if there is none."""
+        wanted = markers.parse(marker)
+        if wanted.kind == "latest":
+            return self.head.seq
+        if wanted.kind == "seq" and 1 <= wanted.number <= self.head.seq:
+            return wanted.number
+        present = self.markers()
+        if wanted not in present:
+            raise markers.missing(wanted, present, self.head.seq)
+        return present[wanted]
+
+    def _window(self, since: int, until: int | None) -> Range:
+        return Range(max(since, 1), self.head.seq if until is None else min(until, self.head.seq))

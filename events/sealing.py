@@ -1,0 +1,84 @@
+"""Sealing: a write-ahead file that is full becomes a segment, and nothing is lost at whatever moment the power fails.
+
+Rules (the order is what makes it safe)
+    1. Write the segment, and its vectors, under temporary names; sync them.
+    2. Read them back from the disk and compare every record with the write-ahead file, bit for bit.
+    3. Rename both, sync the folder. From here on the events are twice on stable storage.
+    4. The writer records `log.segment_sealed` with the files' hashes, in the next write-ahead file.
+    5. Only then the old write-ahead file is removed and its folder synced.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import msgspec
+
+from mage_es.events import wal
+from mage_es.events.documents import RESTORE, Format
+from mage_es.events.envelope import Record
+from mage_es.events.errors import LogDamaged
+from mage_es.events.filesystem import FileSystem, write_temporary
+from mage_es.events.layout import Layout, Range
+from mage_es.events.rows import RowReader
+from mage_es.events.segment_reader import Segment
+from mage_es.events.segment_writer import write
+from mage_es.events.upcasting import PRESENT
+from mage_es.events.vocabulary import SegmentSealed
+
+
+def seal(fs: FileSystem, layout: Layout, first: int, about: Format) -> SegmentSealed:
+    """Do steps 1 to 3 for the write-ahead file that begins with event `first`; return what step 4 has to record.
+
+    Raises `LogDamaged` if the file is not whole, or if what comes back from the disk is not what it says.
+    """
+    frames = whole_wal(fs, layout, first)
+    records = [record for frame in frames for record in RowReader(PRESENT).records(frame, about.run)]
+    span, chain = Range(first, frames[-1].last), frames[-1].chain.hex()
+    files = write(records, log_id=about.log_id, previous=frames[0].previous.hex(), chain=chain)
+    segment = write_temporary(fs, layout.segment(span), files.segment)
+    vectors = write_temporary(fs, layout.vectors(span), files.vectors) if files.vectors else None
+    stored = Segment(
+        fs.read(segment), lambda: fs.read(vectors) if vectors else b"", name=segment.name, registry=PRESENT
+    ).records(span)
+    if _bits(stored) != _bits(records):
+        raise LogDamaged(
+            f"{segment} does not hold the events {span.first} to {span.last} as {layout.wal(first).name} does, although "
+            "it was just written. The write-ahead file is kept; check the disk and the memory of this machine."
+        )
+    if vectors:
+        fs.rename(vectors, layout.vectors(span))
+    fs.rename(segment, layout.segment(span))
+    fs.sync_folder(layout.segments)
+    hashes = files.hashes
+    return SegmentSealed(
+        first=first, last=span.last, rows=len(records), sha256=hashes[0], vectors_sha256=hashes[1], chain=chain
+    )
+
+
+def is_sealed_as(fs: FileSystem, layout: Layout, sealed: SegmentSealed) -> bool:
+    """Return whether the files of a segment are there and have the hashes that the log recorded."""
+    span = Range(sealed.first, sealed.last)
+    expected = [(layout.segment(span), sealed.sha256)]
+    if sealed.vectors_sha256:
+        expected.append((layout.vectors(span), sealed.vectors_sha256))
+    return all(fs.exists(path) and hashlib.sha256(fs.read(path)).hexdigest() == sha256 for path, sha256 in expected)
+
+
+def whole_wal(fs: FileSystem, layout: Layout, first: int) -> list[wal.Frame]:
+    """Return the frames of a write-ahead file that was written to its end. Raises `LogDamaged`."""
+    path = layout.wal(first)
+    data = fs.read(path)
+    start = wal.decode(data)
+    previous = start.previous if isinstance(start, wal.Frame) else b""
+    frames, broken = wal.scan(data, first=first, previous=previous)
+    if broken is not None or not frames:
+        problem = broken.problem if broken else "it is empty"
+        reached = frames[-1].last if frames else first - 1
+        raise LogDamaged(f"{path} is damaged after event {reached}: {problem}. {RESTORE}")
+    return frames
+
+
+def _bits(records: Sequence[Record]) -> bytes:
+    return msgspec.msgpack.encode(records)  # not ==, because a NaN is not equal to itself

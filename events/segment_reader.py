@@ -1,0 +1,201 @@
+"""Reading sealed segments: whole records, or events with only the fields that somebody wants."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from mage_es.events import columns
+from mage_es.events.documents import unpack
+from mage_es.events.envelope import Record
+from mage_es.events.errors import LogDamaged, UnknownEvent
+from mage_es.events.layout import Range
+from mage_es.events.schema import HEADER, column_of
+from mage_es.events.segments import METADATA_KEY, Description, TypeRun
+from mage_es.events.shapes import fingerprint, shapes_of
+from mage_es.events.upcasting import Registry
+from mage_es.events.vocabulary import Event
+
+Reads = Mapping[type[Event], tuple[str, ...]]
+"""Event types, and of each the fields that are wanted."""
+
+
+_DERIVED = ("type", "sv", "stream")
+"""Header columns that repeat what the event itself says."""
+
+
+class _Rows(NamedTuple):
+    """A type's rows within a window of sequence numbers: where in the row group, and their numbers."""
+
+    start: int
+    seqs: list[int]
+
+
+class Segment:
+    """One sealed segment in memory. `vectors` gives the bytes of the side file, asked for only when they are wanted."""
+
+    def __init__(self, data: bytes, vectors: Callable[[], bytes], *, name: str, registry: Registry) -> None:
+        self._vectors = vectors
+        self._name = name
+        self._registry = registry
+        with self._damage():
+            self._file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
+            metadata = self._file.metadata.metadata or {}
+        self.about = unpack(metadata.get(METADATA_KEY, b""), Description, name=name)
+
+    def events(self, reads: Reads, window: Range) -> list[tuple[int, Event]]:
+        """Return the wanted events with their sequence numbers, in order; fields that are not wanted are None.
+
+        Raises `UnknownEvent` for a wanted type that this release cannot read, and `LogDamaged`.
+        """
+        by_tag = {str(cls.__struct_config__.tag): fields for cls, fields in reads.items()}
+        pairs: list[tuple[int, Event]] = []
+        with self._damage():
+            for run in self.about.runs:
+                if run.tag in by_tag and (rows := self._rows(run, window)).seqs:
+                    pairs.extend(zip(rows.seqs, self._events(run, rows, by_tag[run.tag]), strict=True))
+        pairs.sort(key=itemgetter(0))
+        return pairs
+
+    def records(self, window: Range, tags: Collection[str] | None = None) -> list[Record]:
+        """Return the records of all types, or of some, in order. Raises `UnknownEvent` and `LogDamaged`."""
+        found: list[Record] = []
+        with self._damage():
+            for run in self.about.runs:
+                if (tags is None or run.tag in tags) and (rows := self._rows(run, window)).seqs:
+                    cls = self._registry.require(run.tag, run.version)
+                    found.extend(self._records(run, rows, self._events(run, rows, tuple(shapes_of(cls)))))
+        found.sort(key=lambda record: record.seq)
+        return found
+
+    def ids(self) -> Iterator[tuple[bytes, int]]:
+        """Yield the identity and the sequence number of every event."""
+        with self._damage():
+            table = self._file.read(columns=["event_id", "seq"], use_threads=False)
+        yield from zip(_plain(table.column("event_id")), _plain(table.column("seq")), strict=True)
+
+    def _rows(self, run: TypeRun, window: Range) -> _Rows:
+        seqs = _plain(self._read(run, ["seq"]).column("seq").slice(run.offset, run.rows))
+        start, stop = bisect_left(seqs, window.first), bisect_right(seqs, window.last)
+        return _Rows(run.offset + start, seqs[start:stop])
+
+    def _read(self, run: TypeRun, names: list[str]) -> pa.Table:
+        return self._file.read_row_group(run.group, columns=names, use_threads=False)
+
+    def _events(self, run: TypeRun, rows: _Rows, wanted: tuple[str, ...]) -> list[Event]:
+        cls = self._registry.require(run.tag, run.version)
+        if run.version < cls.version:
+            return self._upcast(run, rows)
+        shapes, stored = shapes_of(cls), self._stored(run, cls)
+        given = [name for name in wanted if name in stored]
+        plain = [name for name in given if shapes[name].kind != "vector"]
+        values: dict[str, list[Any]] = {}
+        if plain:
+            column = column_of(run.tag, run.version)
+            table = self._read(run, [f"{column}.{name}" for name in plain])
+            struct = table.column(column).slice(rows.start, len(rows.seqs)).combine_chunks()
+            for field, array in zip(struct.type, struct.flatten(), strict=True):
+                values[field.name] = columns.to_python(array, shapes[field.name])
+        for name in given:
+            if name not in values:
+                values[name] = self._vectors_of(run, rows, name)
+        make = columns.event_maker(cls, given, tuple(name for name in wanted if name not in stored))
+        return list(map(make, *(values[name] for name in given))) if given else [make() for _ in rows.seqs]
+
+    def _stored(self, run: TypeRun, cls: type[Event]) -> Collection[str]:
+        """Return the fields of a type that this segment has; the others must have defaults, and kinds must agree."""
+        shapes = shapes_of(cls)
+        if run.fingerprint == fingerprint(cls):
+            return shapes
+        kind = self._file.schema_arrow.field(column_of(run.tag, run.version)).type
+        stored = {name for name, shape in shapes.items() if shape.kind == "vector" or kind.get_field_index(name) >= 0}
+        required = {field.name for field in msgspec.structs.fields(cls) if field.required}
+        retyped = [n for n in stored if shapes[n].kind != "vector" and not _same(kind.field(n).type, shapes[n])]
+        if required - stored or retyped:
+            raise UnknownEvent(
+                f"{self._name}: {run.tag} was stored with other fields under the same version {run.version} "
+                f"({', '.join(sorted(required - stored) + retyped)}). The class needs a new version and an upcaster."
+            )
+        return stored
+
+    def _upcast(self, run: TypeRun, rows: _Rows) -> list[Event]:
+        column = column_of(run.tag, run.version)
+        payloads = self._read(run, [column]).column(column).slice(rows.start, len(rows.seqs)).to_pylist()
+        for name in self._vector_fields(column):
+            for payload, vector in zip(payloads, self._vectors_of(run, rows, name), strict=True):
+                payload[name] = vector
+        return [self._registry.upcast(run.tag, run.version, payload) for payload in payloads]
+
+    def _vector_table(self) -> pa.Table:
+        with self._damage():
+            return pq.read_table(pa.BufferReader(self._vectors()), page_checksum_verification=True, use_threads=False)
+
+    def _vector_fields(self, column: str) -> list[str]:
+        names = pc.unique(self._vector_table().column("field")).to_pylist() if self.about.vectors else []
+        return [name.removeprefix(f"{column}.") for name in names if name.startswith(f"{column}.")]
+
+    def _vectors_of(self, run: TypeRun, rows: _Rows, name: str) -> list[bytes]:
+        table = self._vector_table()
+        table = table.filter(pc.equal(table.column("field"), f"{column_of(run.tag, run.version)}.{name}"))
+        vectors = columns.vectors_to_python(table.column("vector").combine_chunks())
+        found = dict(zip(_plain(table.column("seq")), vectors, strict=True))
+        return [found[seq] for seq in rows.seqs]
+
+    def _records(self, run: TypeRun, rows: _Rows, events: list[Event]) -> Iterator[Record]:
+        table = self._read(run, HEADER.names).slice(rows.start, len(rows.seqs))
+        table = table.set_column(table.schema.get_field_index("ts"), "ts", table.column("ts").cast(pa.int64()))
+        headers = (_plain(table.column(name)) for name in HEADER.names if name not in _DERIVED)
+        yield from map(_record, *headers, events)
+
+    @contextmanager
+    def _damage(self) -> Iterator[None]:
+        try:
+            yield
+        except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
+            raise LogDamaged(f"{self._name} cannot be read: {error}.") from error
+
+
+def _plain(column: pa.ChunkedArray) -> list[Any]:
+    values: list[Any] = column.to_numpy().tolist()
+    return values
+
+
+def _same(stored: pa.DataType, shape: Any) -> bool:
+    same: bool = stored.equals(columns.arrow_type(shape))
+    return same
+
+
+def _record(  # positional, because it is mapped over columns
+    seq: int,
+    event_id: bytes,
+    run: str,
+    iteration: int,
+    phase: Any,
+    ordinal: int,
+    causation: int,
+    correlation: str,
+    ts_us: int,
+    commit: int,
+    event: Event,
+) -> Record:
+    return Record(
+        seq=seq,
+        event_id=event_id,
+        ts_us=ts_us,
+        run=run,
+        iteration=iteration,
+        phase=phase,
+        ordinal=ordinal,
+        causation=causation,
+        correlation=correlation,
+        commit=commit,
+        event=event,
+    )

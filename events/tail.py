@@ -1,0 +1,92 @@
+"""The unsealed end of a log as a reader sees it: whole frames that no loss of power can take away any more.
+
+Rules
+    - A frame counts once it is known to be synced: another one follows it, or HEAD or the writer's watermark covers it.
+    - What stands after the last whole frame may be a write in progress. It is damage only if whole frames follow it, or
+      if HEAD or the watermark say that there was more.
+"""
+
+from __future__ import annotations
+
+from mage_es.events import wal
+from mage_es.events.documents import RESTORE, Head
+from mage_es.events.errors import LogDamaged
+from mage_es.events.filesystem import FileSystem
+from mage_es.events.layout import Layout, Listing
+from mage_es.events.lock import watermark
+from mage_es.events.recovery import read_head, require_bound, require_tail, require_torn, sealed_chain
+from mage_es.events.rows import RowReader, decode
+from mage_es.events.upcasting import PRESENT
+from mage_es.events.vocabulary import SegmentSealed, tag_of
+
+_ATTEMPTS = 100
+"""How often a listing may be overtaken by the writer's sealing before something else must be wrong."""
+
+
+class Tail:
+    """The frames after the sealed part. `refresh` reads only what was appended since."""
+
+    def __init__(self, fs: FileSystem, layout: Layout, start: bytes) -> None:
+        self._fs = fs
+        self._layout = layout
+        self._start = start
+        self._files: dict[int, list[wal.Frame]] = {}
+        self.listing = Listing([], [])
+        self.head = Head(0, start.hex())
+        self.frames: list[wal.Frame] = []
+        self.recorded: dict[int, SegmentSealed] = {}
+
+    def refresh(self) -> None:
+        """Take in what the writer did since. Raises `LogDamaged`."""
+        for _ in range(_ATTEMPTS):
+            bound = read_head(self._fs, self._layout)
+            synced = max(bound.seq, watermark(self._fs, self._layout.lock))
+            try:
+                listing, files, head = self._read()
+            except FileNotFoundError:  # sealed and removed since it was listed: its segment is there now
+                continue
+            require_bound(self._layout, bound, head, files)
+            self._take(listing, files, head, synced)
+            return
+        raise LogDamaged(f"{self._layout.wals} lists files that cannot be opened. {RESTORE}")
+
+    def _read(self) -> tuple[Listing, dict[int, list[wal.Frame]], Head]:
+        listing = self._layout.listing(self._fs)
+        if listing.segments and listing.segments[-1].first in listing.wals:
+            listing = Listing(listing.segments[:-1], listing.wals)  # being sealed: the older file is still the witness
+        require_tail(self._layout, listing)
+        chain = sealed_chain(self._fs, self._layout, listing, self._start)
+        head, files = Head(listing.sealed, chain.hex()), {}
+        for first in listing.tail:
+            if first != head.seq + 1:
+                raise LogDamaged(f"{self._layout.wal(first)} does not follow event {head.seq}. {RESTORE}")
+            files[first] = self._read_on(first, bytes.fromhex(head.chain), is_last=first == listing.tail[-1])
+            if files[first]:
+                head = Head(files[first][-1].last, files[first][-1].chain.hex())
+        return listing, files, head
+
+    def _read_on(self, first: int, chain: bytes, *, is_last: bool) -> list[wal.Frame]:
+        """Return the frames of a file, reading only what follows those that are known."""
+        known = self._files.get(first, [])
+        done = known[-1].offset + known[-1].size if known else 0
+        data = self._fs.read(self._layout.wal(first), done)
+        expected, previous = (known[-1].last + 1, known[-1].chain) if known else (first, chain)
+        frames, broken = wal.scan(data, first=expected, previous=previous)
+        if broken is not None:
+            require_torn(self._layout, first, data, broken, is_last=is_last)
+        return known + [frame._replace(offset=frame.offset + done) for frame in frames]
+
+    def _take(self, listing: Listing, files: dict[int, list[wal.Frame]], head: Head, synced: int) -> None:
+        reader = RowReader(PRESENT)
+        frames = [frame for first in listing.tail for frame in files[first]]
+        for frame in frames:
+            if frame.last <= self.head.seq:
+                continue
+            for row in decode(frame) if frame.events == 1 else ():  # the log commits its own records one by one
+                if row.type == tag_of(SegmentSealed) and isinstance(event := reader.event(row), SegmentSealed):
+                    self.recorded[event.first] = event
+        self._files, self.listing = files, listing
+        if frames and frames[-1].last > synced:
+            last = frames.pop()
+            head = Head(last.first - 1, last.previous.hex())
+        self.frames, self.head = frames, head

@@ -94,7 +94,7 @@ def _text(task_type: TaskType, family: Family, key: str, values: dict[str, int],
     spare = 0
     if dice.percent(_DISTRACTOR):
         line = dice.pick(_distractors(task_type.avoid, is_personal=has_person(family)))
-        sentences.insert(dice.below(len(sentences) + 1), line)
+        sentences.insert(dice.pick((0, len(sentences))), line)  # elsewhere it would part "them" from what they are
         spare = dice.pick([number for number in _SPARE if number not in values.values()])
     sentences = [ask, *sentences] if family.ask_first else [*sentences, ask]
     story = Storyteller(family, values, dice)

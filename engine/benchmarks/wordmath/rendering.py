@@ -116,7 +116,7 @@ class Storyteller:
 
 def has_person(family: Family) -> bool:
     """Return whether the family tells of a main person, so that a further sentence may speak of one."""
-    return any("{who" in text for text in _texts(family))
+    return any("{" + case + "}" in text for text in _texts(family) for case in _PRONOUNS)
 
 
 def _texts(family: Family) -> list[str]:

@@ -82,7 +82,7 @@ DISTRACTORS: dict[str, tuple[str, ...]] = {
     "weather": (
         "It is {d} degrees outside.",
         "It has rained on {d} afternoons this month.",
-        "The weather report gives a {d} percent chance of rain.",
+        "The weather report puts the chance of rain at {d} percent.",
     ),
     "age": (
         "{who} turned {d} last spring.",

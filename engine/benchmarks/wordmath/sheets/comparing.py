@@ -28,17 +28,17 @@ COMPARISON = TaskType(
         family(
             "schools",
             ["Last year {first} pupils joined the school in {town}."],
-            more="This year the number is higher by {gap}. What is the sum for the two years?",
-            fewer="This year the number is lower by {gap}. What is the sum for the two years?",
-            three="This year the number is higher by {gap}, and next year {times:times} as many as this year "
+            more="This year {gap} more joined than last year. What is the sum for the two years?",
+            fewer="This year {gap} fewer joined than last year. What is the sum for the two years?",
+            three="This year {gap} more joined than last year, and next year {times:times} as many as this year "
                   "are expected. What is the sum for the three years?",
         ),
         family(
             "pickers",
             ["In the orchard {who} picked {first} {xs}, and {other} picked some as well."],
-            more="It was {gap} {xs} more in the case of {other}. How many were picked in total?",
-            fewer="It was {gap} {xs} less in the case of {other}. How many were picked in total?",
-            three="It was {gap} {xs} more in the case of {other}. {third} picked {times:times} as many as {other}. "
+            more="The basket of {other} had {gap} more in it. How many were picked in total?",
+            fewer="The basket of {other} had {gap} fewer in it. How many were picked in total?",
+            three="The basket of {other} had {gap} more in it. {third} picked {times:times} as many as {other}. "
                   "How many were picked in total?",
             x="fruit",
         ),
@@ -53,14 +53,13 @@ COMPARISON = TaskType(
         ),
         family(
             "towers",
-            ["What is the total height, in metres, when buildings are put on top of each other?"],
-            more=["The church is {first} metres high.", "The town hall exceeds the church by {gap} metres.",
-                  "Answer for the church and the town hall."],
-            fewer=["The church is {first} metres high.", "The town hall falls short of the church by {gap} metres.",
-                   "Answer for the church and the town hall."],
-            three=["The church is {first} metres high.", "The town hall exceeds the church by {gap} metres.",
-                   "The television tower is {times:times} as high as the town hall.",
-                   "Answer for the church, the town hall and the television tower."],
+            ["Imagine the towers of {town} standing on top of each other.", "The church tower is {first} metres high."],
+            more=["The tower of the town hall exceeds the church tower by {gap} metres.",
+                  "To what height in metres do these two reach?"],
+            fewer=["The tower of the town hall falls short of the church tower by {gap} metres.",
+                   "To what height in metres do these two reach?"],
+            three=["The tower of the town hall exceeds the church tower by {gap} metres, and the television tower is {times:times} "
+                   "as high as the one of the town hall.", "To what height in metres do these three reach?"],
         ),
         family(
             "farm",
@@ -74,9 +73,9 @@ COMPARISON = TaskType(
         family(
             "savings",
             ["{first:money} is what {who} has saved."],
-            more="{other} has put aside {gap:money} more than that. What would they have if they pooled their money?",
-            fewer="{other} has put aside {gap:money} less than that. What would they have if they pooled their money?",
-            three="{other} has put aside {gap:money} more than that, and {third} {times:times} the sum of {other}. "
+            more="{other} has put aside {gap:money} more than {whom}. What would they have if they pooled their money?",
+            fewer="{other} has put aside {gap:money} less than {whom}. What would they have if they pooled their money?",
+            three="{other} has put aside {gap:money} more than {whom}, and {third} {times:times} as much as {other}. "
                   "What would the three have if they pooled their money?",
             held_out=True,
         ),
@@ -117,8 +116,8 @@ AVERAGE = TaskType(
         ),
         family(
             "visitors",
-            ["* On Monday the museum in {town} had {one} visitors.", "* On Tuesday it had {two}.",
-             "* On Wednesday it had {three}."],
+            ["The museum in {town} counts its visitors.", "* On Monday there were {one}.", "* On Tuesday there were {two}.",
+             "* On Wednesday there were {three}."],
             mean="How many visitors came per day on average over the three days?",
             missing="How many must come on Thursday so that the four days average {mean} visitors?",
         ),
@@ -182,7 +181,7 @@ AGE = TaskType(
     families=(
         family(
             "siblings",
-            ["* {who} is {young} years old.", "* {other} is {gap} years older than {who}."],
+            ["* {who} is {young} years old.", "* {other} is {gap} years older than {whom}."],
             sum="What will be the sum of their ages in {years} years?",
             elder="How old will {other} be in {years} years?",
         ),

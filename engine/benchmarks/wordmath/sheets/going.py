@@ -71,7 +71,7 @@ PROGRESS = TaskType(
             "scanning",
             ["An archive of {goal} photographs is being scanned."],
             left="At {rate} photographs an hour, what is left to scan after {days} hours?",
-            time="For {days} hours it went at {rate} photographs an hour; since then it goes at {pace} an hour. "
+            time="For {days} hours the work went at {rate} photographs an hour; since then it goes at {pace} an hour. "
                  "How long, in hours, does the remainder take?",
             held_out=True,
         ),
@@ -80,7 +80,8 @@ PROGRESS = TaskType(
 
 LEGS = TaskType(
     "legs",
-    numbers={"speed": range(12, 91), "hours": range(2, 8), "slow": range(4, 41), "later": range(2, 8),
+    numbers={"slow": range(4, 41), "faster": range(5, 51), "speed": lambda n: n["slow"] + n["faster"],
+             "hours": range(2, 8), "later": range(2, 8),
              "spare": range(10, 200), "whole": lambda n: n["speed"] * n["hours"] + n["slow"] * n["later"] + n["spare"]},
     variants={
         "total": variant(
@@ -102,9 +103,9 @@ LEGS = TaskType(
         ),
         family(
             "cyclist",
-            ["* On the plain a cyclist rides {speed} kilometres every hour.",
-             "* In the mountains the cyclist rides {slow} kilometres every hour."],
-            total="What distance does the cyclist cover in {hours} hours on the plain and {later} hours in the mountains?",
+            ["{who} rides a bicycle.", "* On the plain {who} covers {speed} kilometres every hour.",
+             "* In the mountains {who} covers {slow} kilometres every hour."],
+            total="What distance does {who} cover in {hours} hours on the plain and {later} hours in the mountains?",
             rest="A tour to {town} is {whole} kilometres. What part of it, in kilometres, remains after {hours} hours "
                  "on the plain and {later} hours in the mountains?",
             numbers={"speed": range(18, 36), "slow": range(6, 18)},
@@ -149,7 +150,7 @@ LEGS = TaskType(
             held_out=True,
         ),
         family(
-            "snail_pipe",
+            "pipe",
             ["Two crews lay a water pipe one after the other.",
              "* The first crew works for {hours} days and lays {speed} metres a day.",
              "* The second crew works for {later} days and lays {slow} metres a day."],

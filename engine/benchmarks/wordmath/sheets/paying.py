@@ -27,8 +27,8 @@ DISCOUNT = TaskType(
         family(
             "sale",
             ["* {a x} [normally costs|is usually priced at] {price:money}.", "* In the sale it is {rate:percent} cheaper."],
-            change="{who} buys one and hands over {note:money}; how much change does {who} get?",
-            several="{who} buys {count} of them in the sale; how much does {who} pay?",
+            change="{who} buys {a x} in the sale and hands over {note:money}; how much change does {who} get?",
+            several="{who} buys {count} {xs} in the sale; how much does {who} pay?",
             x="clothes",
         ),
         family(
@@ -76,8 +76,8 @@ DISCOUNT = TaskType(
             "season",
             ["At the end of winter every {x} in the store in {town} is reduced by {rate:percent}; "
              "before, each had been {price:money}."],
-            change="{who} takes one to the till and gives {note:money}. Work out what {who} receives back.",
-            several="{who} takes {count} to the till. Work out what {who} owes.",
+            change="{who} takes {a x} to the till and gives {note:money}. Work out what {who} receives back.",
+            several="{who} takes {count} {xs} to the till. Work out what {who} owes.",
             x="clothes", held_out=True,
         ),
         family(
@@ -146,9 +146,9 @@ BASKET = TaskType(
         ),
         family(
             "question_first",
-            ["* The list has {many} {xs} on it, which cost {cost:money} each.",
-             "* It also has {few} {ys} on it, which cost {fee:money} each."],
-            total="What will {who} spend on the shopping list of today?",
+            ["* There are {many} {xs} on the list, which cost {cost:money} each.",
+             "* There are {few} {ys} on the list, which cost {fee:money} each."],
+            total="What will {who} spend when buying all that is on the shopping list?",
             change="What will {who} have left of {note:money} after buying all that is on the shopping list?",
             x="fruit", y="baked", ask_first=True,
         ),

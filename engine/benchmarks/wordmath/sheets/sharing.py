@@ -259,7 +259,7 @@ FRACTION = TaskType(
         ),
         family(
             "bus",
-            ["A coach leaves {town} with {start} passengers on board.", "At the first stop {part:part} of them get off."],
+            ["A coach leaves {town} with {start} passengers on board.", "At the first stop {part:part} of the passengers get off."],
             down="At the second stop {change} get off and nobody gets on; how many ride on?",
             up="At the second stop {change} get on and nobody gets off; how many ride on?",
             numbers={"unit": range(8, 25)},
@@ -285,7 +285,7 @@ FRACTION = TaskType(
         ),
         family(
             "orders",
-            ["A workshop has to repair {start} {xs} this month.", "By the tenth, {part:part} of them are done."],
+            ["A workshop has to repair {start} {xs} this month.", "By the tenth, {part:part} of the {xs} are done."],
             down="During the following week the workshop manages {change}, so how many repairs are open?",
             up="During the following week none are done and {change} more come in, so how many repairs are open?",
             x="device",

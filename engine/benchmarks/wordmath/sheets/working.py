@@ -25,7 +25,7 @@ JOINT = TaskType(
         family(
             "machines",
             ["In a factory in {town}, one machine [turns out|produces] {fast} {xs} per minute and another one {slow}."],
-            made="Both run for {hours} minutes. What is the output?",
+            made="Both machines run for {hours} minutes. What is the output?",
             time="An order is for {goal} {xs}. After how many minutes have the two machines finished it?",
             x="device",
         ),
@@ -112,8 +112,8 @@ SUPPLY = TaskType(
         family(
             "snacks",
             ["How long will the {xs} last?", "{who} has bought {bags} {ys} of them, {per} in each."],
-            daily="{use} are eaten per evening. Give the number of evenings.",
-            group="Per evening, {portion} are eaten by each of {eaters} guests. Give the number of evenings.",
+            daily="{use} {xs} are eaten per evening. Give the number of evenings.",
+            group="Per evening, {portion} {xs} are eaten by each of {eaters} guests. Give the number of evenings.",
             x="baked", y="container",
         ),
         family(
@@ -133,15 +133,15 @@ SUPPLY = TaskType(
         family(
             "fuel",
             ["The generator of a village near {town} is run from {bags} drums holding {per} litres of diesel apiece."],
-            daily="Its consumption is {use} litres an hour; find the hours of electricity.",
-            group="It has {eaters} engines with a consumption of {portion} litres an hour each; "
+            daily="The consumption of the generator is {use} litres an hour; find the hours of electricity.",
+            group="The generator has {eaters} engines with a consumption of {portion} litres an hour each; "
                   "find the hours of electricity.",
             held_out=True,
         ),
         family(
             "seeds",
             ["{other} looks after birds, and {bags} tins of seed with {per} spoonfuls apiece stand ready."],
-            daily="They finish {use} spoonfuls in a day. When, in days from now, will the tins be empty?",
+            daily="The birds finish {use} spoonfuls in a day. When, in days from now, will the tins be empty?",
             group="There are {eaters} birds, and a bird finishes {portion} spoonfuls in a day. "
                   "When, in days from now, will the tins be empty?",
             held_out=True,
@@ -168,9 +168,9 @@ SAVING = TaskType(
         family(
             "wish",
             ["* {who} would like to buy {a x} for {goal:money}.", "* {who} has {have:money} so far."],
-            plain="{who} saves {save:money} a week; how many weeks does it take until {who} can buy it?",
+            plain="{who} saves {save:money} a week; how many weeks does it take until {who} can buy the {x}?",
             net="{who} earns {earn:money} a week and spends {spend:money} of it; how many weeks does it take until {who} "
-                "can buy it?",
+                "can buy the {x}?",
             x="wish",
         ),
         family(
@@ -183,8 +183,8 @@ SAVING = TaskType(
         family(
             "roof",
             ["To mend its roof, a club in {town} needs {goal:money}."],
-            plain="It owns {have:money} and takes in {save:money} at every party. How many parties does it have to give?",
-            net="It owns {have:money}; a party brings in {earn:money} but costs {spend:money}. "
+            plain="The club owns {have:money} and takes in {save:money} at every party. How many parties does it have to give?",
+            net="The club owns {have:money}; a party brings in {earn:money} but costs {spend:money}. "
                 "How many parties does it have to give?",
         ),
         family(
@@ -205,16 +205,16 @@ SAVING = TaskType(
             "piggy",
             ["Since {whose} birthday there has been {have:money} in the money box, and the dream is {a x} "
              "at {goal:money}."],
-            plain=["Pocket money allows {whom} to add {save:money} each week.", "What number of weeks has {who} to be patient?"],
+            plain=["Pocket money allows {whom} to add {save:money} each week.", "For how many weeks does {who} have to be patient?"],
             net=["Pocket money is {earn:money} each week, of which {spend:money} goes on sweets and the rest into the box.",
-                 "What number of weeks has {who} to be patient?"],
+                 "For how many weeks does {who} have to be patient?"],
             x="wish",
         ),
         family(
             "membership",
             ["A choir of {have} singers wants to grow to {goal}."],
-            plain="Suppose that {save} singers join every year and nobody leaves. In how many years will it be so large?",
-            net="Suppose that {earn} singers join and {spend} leave every year. In how many years will it be so large?",
+            plain="Suppose that {save} singers join every year and nobody leaves. In how many years will the choir be so large?",
+            net="Suppose that {earn} singers join and {spend} leave every year. In how many years will the choir be so large?",
             held_out=True,
         ),
         family(

@@ -20,7 +20,8 @@ from mage_es.engine.models.arithmetic.quantities import Problem, read_problem
 from mage_es.engine.models.arithmetic.words import count_tokens, tokenize
 from mage_es.engine.models.seam import Completion, Request
 
-LEAST_SCORE = 0.3
+POWER = 24
+LEAST_SCORE = 0.22
 """An analogy that fits less than this is not used."""
 
 
@@ -53,26 +54,26 @@ def _line(equation: Equation) -> str:
 
 
 def _by_analogy(problem: Problem, read: ReadPrompt) -> list[Equation]:
-    """Return the equations of the answer on which the fitting examples agree most; empty where none fits."""
-    analogies = [found for example in read.examples if (found := _analogy(problem, example)) is not None]
+    """Return the equations of the answer that the fitting examples speak for most; empty where none fits."""
+    analogies = [found for example in read.examples for found in _analogies(problem, example)]
     return _elect([analogy for analogy in analogies if analogy.score >= LEAST_SCORE])
 
 
-def _analogy(problem: Problem, example: Example) -> Analogy | None:
+def _analogies(problem: Problem, example: Example) -> list[Analogy]:
     known = read_problem(example.question)
     right = find_numerals(tokenize(example.answer))
     if not right:
-        return None
+        return []
     sign = -1 if example.answer.lstrip().startswith("-") else 1
     chain = bind(find_equations(example.reasoning), known.quantities, sign * right[0].value)
-    return transfer(known, chain, to=problem) if chain is not None else None
+    return transfer(known, chain, to=problem) if chain is not None else []
 
 
 def _elect(analogies: Sequence[Analogy]) -> list[Equation]:
-    """Return the equations of the best analogy for the answer with the largest sum of scores."""
+    """Return the equations of the best analogy for the answer with the largest sum of powers of scores."""
     votes: dict[Fraction, float] = {}
     for analogy in analogies:
-        votes[analogy.answer] = votes.get(analogy.answer, 0.0) + analogy.score
+        votes[analogy.answer] = votes.get(analogy.answer, 0.0) + analogy.score**POWER
     if not votes:
         return []
     best = max(analogies, key=lambda analogy: (votes[analogy.answer], analogy.score))

@@ -10,11 +10,15 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from mage_es.engine.models.arithmetic.chains import Chain, execute
+from mage_es.engine.models.arithmetic.chains import Chain, execute, parts
 from mage_es.engine.models.arithmetic.equations import Equation
-from mage_es.engine.models.arithmetic.quantities import Problem, likeness, similarity
+from mage_es.engine.models.arithmetic.quantities import Problem, likeness, polarity, similarity
 from mage_es.engine.models.arithmetic.strategies import Strategy
 
+UNUSED = 0.12
+CUT = 0.08
+DOUBT = 0.05
+FIT, ASKED = 0.6, 0.3
 _UNNEEDED_WEIGHT = 0.6
 _MOST_REPAIRS = 60
 _IMPLAUSIBLE = 0.12
@@ -29,6 +33,8 @@ class Analogy(NamedTuple):
     score: float
     equations: list[Equation]
     mapping: Mapping[int, int]
+    is_whole: bool = True
+    """Whether the whole chain was carried out, not only its beginning."""
 
     @property
     def answer(self) -> Fraction:
@@ -36,15 +42,32 @@ class Analogy(NamedTuple):
         return self.equations[-1].value
 
 
-def transfer(example: Problem, chain: Chain, *, to: Problem) -> Analogy | None:
-    """Carry an example's chain out on another question; None where its quantities find no counterparts."""
+def transfer(example: Problem, chain: Chain, *, to: Problem) -> list[Analogy]:
+    """Carry an example's chain, and the chains that it begins with, out on another question, best first.
+
+    Empty where the example's quantities find no counterparts.
+    """
     table = [[likeness(ours, theirs) for theirs in to.quantities] for ours in example.quantities]
-    found = _carry_out(chain, table, to=to)
-    if found is None:
-        return None
     asked = similarity(example.question, to.question)
-    few, many = sorted((len(example.quantities), len(to.quantities)))
-    return found._replace(score=0.6 * found.score + 0.3 * asked + 0.1 * few / max(1, many) - 0.1 * chain.odd)
+    passed = len(_relevant(example) - set(chain.needed))
+    found: list[Analogy] = []
+    for part in parts(chain):
+        analogy = _carry_out(part, table, to=to)
+        if analogy is None:
+            continue
+        turned = _turn(part, analogy.mapping, example=example, to=to)
+        if turned is not None:
+            analogy = _fit(turned, analogy.mapping, table=table, to=to) or analogy
+        unused = len(_relevant(to) - {analogy.mapping[index] for index in part.needed})
+        score = FIT * analogy.score + ASKED * asked - UNUSED * max(0, unused - passed) - 0.1 * part.odd - DOUBT * part.doubtful
+        is_whole = len(part.steps) == len(chain.steps)
+        found.append(analogy._replace(score=score if is_whole else score - CUT, is_whole=is_whole))
+    return sorted(found, key=lambda analogy: -analogy.score)
+
+
+def _relevant(problem: Problem) -> set[int]:
+    """Return the indices of the quantities that the question is likely about."""
+    return {at for at, quantity in enumerate(problem.quantities) if not quantity.is_apart and quantity.kind != "one"}
 
 
 def follow(strategy: Strategy, *, to: Problem) -> Analogy | None:
@@ -54,6 +77,27 @@ def follow(strategy: Strategy, *, to: Problem) -> Analogy | None:
         for role in strategy.roles
     ]
     return _carry_out(strategy.to_chain(), table, to=to)
+
+
+def _turn(chain: Chain, mapping: Mapping[int, int], *, example: Problem, to: Problem) -> Chain | None:
+    """Exchange + and - before quantities that come in where the example's went out, or the other way round.
+
+    Returns None where nothing is to be turned.
+    """
+    turned = False
+    steps = []
+    for step in chain.steps:
+        items = list(step)
+        for at in range(1, len(items)):
+            operand, sign = items[at], items[at - 1]
+            if isinstance(operand, str) or operand.source != "quantity" or sign not in ("+", "-"):
+                continue
+            ours, theirs = polarity(example.quantities[operand.at]), polarity(to.quantities[mapping[operand.at]])
+            if ours * theirs < 0 and (ours > 0) == (sign == "+"):
+                items[at - 1] = "-" if sign == "+" else "+"
+                turned = True
+        steps.append(tuple(items))
+    return chain._replace(steps=tuple(steps)) if turned else None
 
 
 def _carry_out(chain: Chain, table: Table, *, to: Problem) -> Analogy | None:

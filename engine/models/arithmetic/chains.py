@@ -57,11 +57,14 @@ Step = tuple[Operand | str, ...]
 
 
 class Chain(NamedTuple):
-    """Steps in order; the last one gives the answer. `needed`: quantity indices; `odd`: unexplained constants."""
+    """Steps in order; the last one gives the answer. `needed`: quantity indices; `odd`: unexplained constants;
+    `doubtful`: operands that could have been a quantity as well as a result.
+    """
 
     steps: tuple[Step, ...]
     needed: tuple[int, ...]
     odd: int
+    doubtful: int
     whole: tuple[bool, ...]
     """Whether each step's result is an integer."""
 
@@ -74,6 +77,7 @@ def bind(equations: Sequence[Equation], quantities: Sequence[Quantity], answer: 
     equations = equations[: last + 1]
     used: set[tuple[str, int]] = set()
     steps: list[Step] = []
+    doubtful = 0
     for at, equation in enumerate(equations):
         results = [earlier.value for earlier in equations[:at]]
         step: list[Operand | str] = []
@@ -82,10 +86,11 @@ def bind(equations: Sequence[Equation], quantities: Sequence[Quantity], answer: 
                 step.append(item)
                 continue
             operand = _bind_operand(item, quantities=quantities, results=results, used=used)
+            doubtful += operand.source == "result" and any(q.value == item for q in quantities)
             used.add((operand.source, operand.at))
             step.append(operand)
         steps.append(tuple(step))
-    return _trim(steps, [equation.value for equation in equations])
+    return _trim(steps, [equation.value for equation in equations], doubtful=doubtful)
 
 
 def _bind_operand(
@@ -120,7 +125,7 @@ def _changed(value: Fraction, quantities: Sequence[Quantity]) -> list[Operand]:
     ]
 
 
-def _trim(steps: Sequence[Step], values: Sequence[Fraction]) -> Chain:
+def _trim(steps: Sequence[Step], values: Sequence[Fraction], *, doubtful: int) -> Chain:
     """Keep what the last step depends on, and number the results anew."""
     wanted = {len(steps) - 1}
     for at in range(len(steps) - 1, -1, -1):
@@ -139,8 +144,15 @@ def _trim(steps: Sequence[Step], values: Sequence[Fraction]) -> Chain:
         steps=kept,
         needed=tuple(sorted({operand.at for operand in operands if operand.source == "quantity"})),
         odd=sum(operand.source == "constant" and operand.value not in _CONSTANTS for operand in operands),
+        doubtful=doubtful,
         whole=tuple(values[at].denominator == 1 for at in sorted(wanted)),
     )
+
+
+def parts(chain: Chain) -> list[Chain]:
+    """Return the chain itself, then the chains that end at an earlier step, from the last step to the first."""
+    values = [Fraction(1) if whole else Fraction(1, 2) for whole in chain.whole]
+    return [_trim(chain.steps[: end + 1], values[: end + 1], doubtful=chain.doubtful) for end in reversed(range(len(chain.steps)))]
 
 
 def execute(chain: Chain, given: Mapping[int, Fraction]) -> list[Equation] | None:

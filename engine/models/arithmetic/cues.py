@@ -9,13 +9,17 @@ from mage_es.engine.models.arithmetic.words import stem
 
 _LEXICON = {
     "loss": "give lose sell spend eat use donate remove break throw discard drop ship lend burn spill pay drink"
-    " consume return melt die subtract deduct withdraw hand cancel waste rot spoil wilt leak escape wither",
+    " consume return melt die subtract deduct withdraw hand cancel waste rotten rot spoil wilt leak escape wither"
+    " steal borrow damage tear crack destroy leave quit exit depart peel unload sink fall without missing lack draw"
+    " bruise squash faulty defective bad empty sort trade swap post mail evaporate cut away reject retire",
     "gain": "buy get receive find add earn collect gain gather win join arrive bring deliver restock purchase"
-    " harvest deposit acquire inherit come catch grow plus save bake make pick",
+    " harvest deposit acquire inherit come catch grow plus save bake make pick supply contribute enter discover"
+    " besides refill hire adopt board produce load fetch obtain fresh new further extra",
     "rest": "left remain remaining still rest leftover unsold unused keep",
-    "more": "more additional extra another longer older taller heavier increase raise further exceed farther above"
+    "more": "more additional extra another longer older taller heavier increase raise further exceed farther above beat ahead"
+    " higher elder over top besides rise"
     " faster bigger larger surcharge tip tax bonus",
-    "less": "less fewer shorter younger cheaper discount off decrease reduce below lower minus short rebate coupon"
+    "less": "less fewer shorter younger cheaper discount off decrease reduce below lower minus short rebate coupon behind beneath under fall"
     " lighter smaller slower",
     "times": "times twice double triple thrice quadruple",
     "each": "each every per apiece individual",

@@ -102,7 +102,7 @@ def _words(tokens: Sequence[Token], at: int) -> Numeral | None:
     after = end + 1 if _text(tokens, end) == "-" else end
     root = tokens[after].stem if after < len(tokens) else ""
     below = _PARTS.get(root) or _PARTS.get(_text(tokens, after))
-    if below and value < below and (after > end or value > 1 or _text(tokens, after + 1) == "of"):
+    if below and value < below and (after > end or _text(tokens, after + 1) == "of"):
         return Numeral(Fraction(value, below), "fraction", at, after + 1)
     if _text(tokens, end) == "percent":
         return Numeral(Fraction(value), "percent", at, end + 1)

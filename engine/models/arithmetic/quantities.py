@@ -17,11 +17,15 @@ from mage_es.engine.models.arithmetic.words import Token, tokenize
 
 _UNIT_WORDS_AFTER = 4
 _NEAR = 3
+_REFERRING = frozenset(["them", "they", "these", "those", "such", "others", "rest", "which", "each", "every", "both"])
 _TIME_UNITS = frozenset({"second", "minut", "hour", "day", "week", "month", "year"})
 
 
 class Quantity(msgspec.Struct, kw_only=True):
-    """A number with its context. `noun` is what it counts, `per` the noun of its "each", both stems or ""."""
+    """A number with its context. `noun` is what it counts, `per` the noun of its "each", both stems or "".
+
+    `is_apart`: nothing else in its sentence is spoken of anywhere else, so it is likely beside the point.
+    """
 
     value: Fraction
     kind: str
@@ -30,6 +34,7 @@ class Quantity(msgspec.Struct, kw_only=True):
     start: int
     sentence: int
     clause: int
+    is_apart: bool = False
     nature: dict[str, float] = {}
     context: dict[str, float] = {}
 
@@ -56,7 +61,9 @@ def read_problem(text: str) -> Problem:
     asked = frozenset(token.stem for token in asking if _is_content(token))
     target = _target(asking)
     quantities = [_quantity(tokens, numeral) for numeral in find_numerals(tokens)]
+    linked = _linked_sentences(tokens)
     for order, quantity in enumerate(quantities):
+        quantity.is_apart = quantity.kind in ("count", "percent", "one") and quantity.sentence not in linked
         quantity.nature = _nature(quantities, order=order, asked=asked, target=target, asked_in=asked_in)
         quantity.context = _context(tokens, quantities, order=order)
     return Problem(
@@ -72,6 +79,18 @@ def _question_sentence(tokens: Sequence[Token]) -> int:
     """Return the index of the sentence that asks: the last one with a question mark, else the last one."""
     marked = [token.sentence for token in tokens if token.text == "?"]
     return marked[-1] if marked else (tokens[-1].sentence if tokens else 0)
+
+
+def _linked_sentences(tokens: Sequence[Token]) -> set[int]:
+    """Return the sentences that speak of something that another sentence speaks of too."""
+    spoken: dict[str, set[int]] = {}
+    linked: set[int] = set()
+    for token in tokens:
+        if token.text in _REFERRING:
+            linked.add(token.sentence)
+        elif _is_content(token) and CLASSES.get(token.stem, ("",))[0] != "start":
+            spoken.setdefault(token.stem, set()).add(token.sentence)
+    return linked.union(*(sentences for sentences in spoken.values() if len(sentences) > 1))
 
 
 def _target(asking: Sequence[Token]) -> str:
@@ -216,6 +235,16 @@ def _question_features(asking: Sequence[Token]) -> dict[str, float]:
     return features
 
 
+def polarity(quantity: Quantity) -> float:
+    """Return above 0 for a quantity said to come in or be more, below 0 for one that goes out or is less."""
+    weights = {"gain": 1, "more": 1, "loss": -1, "less": -1}
+    return sum(
+        sign * quantity.context.get(f"{place} {hint}", 0.0)
+        for hint, sign in weights.items()
+        for place in ("near before", "near after", "around")
+    )
+
+
 _KINDS_ALIKE = {
     frozenset({"count", "one"}): 0.5,
     frozenset({"count", "money"}): 0.5,
@@ -224,12 +253,14 @@ _KINDS_ALIKE = {
     frozenset({"fraction", "percent"}): 0.4,
 }
 _OTHER_KIND = 0.15
+_APART = 0.6
 
 
 def likeness(one: Quantity, other: Quantity) -> float:
     """Return how alike two quantities of different questions are, in [0, 1]."""
+    weight = 1.0 if one.is_apart == other.is_apart else _APART
     kinds = 1.0 if one.kind == other.kind else _KINDS_ALIKE.get(frozenset({one.kind, other.kind}), _OTHER_KIND)
-    return kinds * (0.5 * similarity(one.nature, other.nature) + 0.5 * similarity(one.context, other.context))
+    return weight * kinds * (0.5 * similarity(one.nature, other.nature) + 0.5 * similarity(one.context, other.context))
 
 
 def similarity(one: dict[str, float], other: dict[str, float]) -> float:

@@ -21,9 +21,9 @@ def generalise(works: Sequence[Worked]) -> tuple[Strategy, tuple[int, ...]] | No
     for base, worked in enumerate(works):
         mappings = {base: {index: index for index in worked.chain.needed}}
         for at, other in enumerate(works):
-            analogy = transfer(worked.problem, worked.chain, to=other.problem) if at != base else None
-            if analogy is not None and analogy.answer == other.equations[-1].value:
-                mappings[at] = dict(analogy.mapping)
+            analogies = transfer(worked.problem, worked.chain, to=other.problem) if at != base else []
+            if analogies and analogies[0].is_whole and analogies[0].answer == other.equations[-1].value:
+                mappings[at] = dict(analogies[0].mapping)
         if len(mappings) > len(best):
             best, cast = (base, *(at for at in mappings if at != base)), mappings
     if len(best) < _LEAST_CASES or len(works[best[0]].chain.needed) > MOST_ROLES:

@@ -1,44 +1,124 @@
-"""What the analogist does without a fitting example: shallow hints of single words, number after number."""
+"""What the analogist does without a fitting example: shallow hints of single words, no understanding.
+
+In this order: percentages and fractions are taken of the number before them; a rate is multiplied by the number
+that counts its unit; what remains is added up, with a minus where a word hints at giving or lacking; and where the
+question asks for a share or for a time, the sum is divided. Right for some simple questions, wrong for most.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
 
-from mage_es.engine.models.arithmetic.equations import Equation, evaluate
-from mage_es.engine.models.arithmetic.quantities import Problem, Quantity
+from mage_es.engine.models.arithmetic.equations import Equation, Item, evaluate
+from mage_es.engine.models.arithmetic.quantities import Problem, Quantity, polarity
 
 
 def guess(problem: Problem) -> list[Equation]:
-    """Combine the quantities from left to right, each by the hints around it; empty where there is none."""
-    quantities = [quantity for quantity in problem.quantities if quantity.kind != "one"] or problem.quantities
+    """Return equations that use the quantities once each, by hints; empty where there is no number."""
+    quantities = _worth_using(problem)
     if not quantities:
         return []
-    equations: list[Equation] = []
-    value = quantities[0].value
-    for at, quantity in enumerate(quantities[1:]):
-        operator, operand = _operation(quantity, before=quantities[: at + 1], problem=problem)
-        expression = (value, operator, operand)
-        result = evaluate(expression)
-        if result is None:
-            continue
-        equations.append(Equation(expression, result))
-        value = result
-    return equations or [Equation((value,), value)]
+    sheet = _Sheet(problem, quantities)
+    sheet.take_parts()
+    sheet.multiply_rates()
+    sheet.divide_or_add()
+    return sheet.equations or [Equation((quantities[0].value,), quantities[0].value)]
 
 
-def _operation(quantity: Quantity, *, before: Sequence[Quantity], problem: Problem) -> tuple[str, Fraction]:
-    if quantity.kind == "percent":
-        return "*", quantity.value / 100
-    if quantity.kind in ("fraction", "factor"):
-        return "*", quantity.value
-    if quantity.per or before[-1].per:
-        shares = "asks share" in problem.question or "asks each" in problem.question
-        return ("/" if shares else "*"), quantity.value or Fraction(1)
-    if quantity.has("around share") or ("asks each" in problem.question and quantity is problem.quantities[-1]):
-        return "/", quantity.value
-    if any(quantity.has(f"around {hint}") for hint in ("loss", "less", "rest")):
-        return "-", quantity.value
-    if "asks rest" in problem.question and not quantity.has("around gain"):
-        return "-", quantity.value
-    return "+", quantity.value
+def _worth_using(problem: Problem) -> list[Quantity]:
+    """Return the quantities that are not apart, and no mere "one"; all of them if that leaves none."""
+    kept = [quantity for quantity in problem.quantities if not quantity.is_apart and quantity.kind != "one"]
+    return kept or problem.quantities
+
+
+class _Sheet:
+    """The numbers still to be used, each beside the quantity whose hints it keeps, and the equations so far."""
+
+    def __init__(self, problem: Problem, quantities: Sequence[Quantity]) -> None:
+        self.problem = problem
+        self.asks = problem.question
+        self.terms = [(quantity, quantity.value) for quantity in quantities]
+        self.equations: list[Equation] = []
+
+    def take_parts(self) -> None:
+        """Apply percentages, fractions and factors to the number before them (else the one after)."""
+        for part, value in [term for term in self.terms if term[0].kind in ("percent", "fraction", "factor")]:
+            others = [term for term in self.terms if term[0].kind not in ("percent", "fraction", "factor")]
+            if not others:
+                return
+            self.terms = [term for term in self.terms if term[0] is not part]
+            wanted = "money" if part.kind == "percent" else ""
+            owner, whole = min(others, key=lambda term: (term[0].kind != wanted, abs(term[0].start - part.start)))
+            taken = self._work(whole, "*", value)
+            if part.kind == "percent":
+                taken = self._work(taken, "/", Fraction(100))
+            if part.kind != "factor" and polarity(part) <= 0:
+                taken = self._work(whole, "-", taken)
+            self._replace(owner, taken)
+
+    def multiply_rates(self) -> None:
+        """Add up rates of one unit; multiply a rate by the number that counts its unit, else by its neighbour."""
+        self._join_rates()
+        for rate, value in [term for term in self.terms if term[0].per and not self._divides(term[0])]:
+            others = [term for term in self.terms if term[0] is not rate and not term[0].per]
+            if not others:
+                continue
+            partner, count = min(others, key=lambda term: _distance(rate, term[0]))
+            self.terms = [term for term in self.terms if term[0] is not rate]
+            self._replace(partner, self._work(value, "*", count))
+
+    def divide_or_add(self) -> None:
+        """Add what is left with hinted signs; divide by what the question makes a divisor."""
+        divisors = [term for term in self.terms if term[1] and self._divides(term[0])][: len(self.terms) - 1]
+        terms = [term for term in self.terms if all(term[0] is not divisor[0] for divisor in divisors[:1])]
+        is_rest = "asks rest" in self.asks or "asks need" in self.asks or any(term[0].per for term in divisors)
+        if is_rest:
+            terms.sort(key=lambda term: -term[1])
+        total = terms[0][1]
+        for quantity, value in terms[1:]:
+            total = self._combine(total, quantity, value, first=terms[0][0], is_rest=is_rest)
+        if divisors:
+            self._work(total, "/", divisors[0][1])
+        elif "asks mean" in self.asks and len(terms) > 1:
+            self._work(total, "/", Fraction(len(terms)))
+
+    def _combine(self, total: Fraction, quantity: Quantity, value: Fraction, *, first: Quantity, is_rest: bool) -> Fraction:
+        """Subtract what is taken; multiply money by a mere number; add everything else."""
+        if (quantity.kind == "money") != (first.kind == "money") and not self.equations:
+            return self._work(total, "*", value)
+        result = self._work(total, "-" if is_rest or polarity(quantity) < 0 else "+", value)
+        is_compared = any(quantity.has(f"clause {hint}") or quantity.has(f"around {hint}") for hint in ("than", "as"))
+        return self._work(total, "+", result) if is_compared and "asks total" in self.asks else result
+
+    def _join_rates(self) -> None:
+        """Make one rate of two rates of the same unit, if only one number is there for both."""
+        rates = [term for term in self.terms if term[0].per]
+        plain = [term for term in self.terms if not term[0].per]
+        if len(rates) == 2 and len(plain) == 1 and rates[0][0].per == rates[1][0].per:
+            (first, one), (second, other) = rates
+            self.terms = [term for term in self.terms if term[0] is not second]
+            self._replace(first, self._work(one, "-" if polarity(second) < 0 else "+", other))
+
+    def _divides(self, quantity: Quantity) -> bool:
+        if quantity.per:
+            is_counted = any(term[0].noun == quantity.per for term in self.terms)
+            return quantity.per == self.problem.target or (quantity.per in self.problem.asked and not is_counted)
+        shares = "asks each" in self.asks or "asks share" in self.asks
+        return shares and (quantity.has("around share") or quantity.has("around each") or quantity.has("noun asked"))
+
+    def _replace(self, owner: Quantity, value: Fraction) -> None:
+        self.terms = [(quantity, value if quantity is owner else old) for quantity, old in self.terms]
+
+    def _work(self, left: Fraction, sign: str, right: Fraction) -> Fraction:
+        expression: tuple[Item, ...] = (left, sign, right)
+        value = evaluate(expression)
+        if value is None:
+            return left
+        self.equations.append(Equation(expression, value))
+        return value
+
+
+def _distance(rate: Quantity, other: Quantity) -> tuple[bool, bool, int]:
+    """Return how far a number is from being what a rate is counted by: its noun, its sentence, its place."""
+    return (other.noun != rate.per, other.sentence != rate.sentence, abs(other.start - rate.start))

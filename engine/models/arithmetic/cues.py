@@ -11,11 +11,11 @@ _LEXICON = {
     "loss": "give lose sell spend eat use donate remove break throw discard drop ship lend burn spill pay drink"
     " consume return melt die subtract deduct withdraw hand cancel waste rotten rot spoil wilt leak escape wither"
     " steal borrow damage tear crack destroy leave quit exit depart peel unload sink fall without missing lack draw"
-    " bruise squash faulty defective bad empty sort trade swap post mail evaporate cut away reject retire",
+    " bruise squash faulty defective bad empty sort trade swap post mail evaporate cut away off out reject retire",
     "gain": "buy get receive find add earn collect gain gather win join arrive bring deliver restock purchase"
     " harvest deposit acquire inherit come catch grow plus save bake make pick supply contribute enter discover"
     " besides refill hire adopt board produce load fetch obtain fresh new further extra",
-    "rest": "left remain remaining still rest leftover unsold unused keep",
+    "rest": "left remain remaining still rest leftover unsold unused unread unpaid keep missing yet ahead spare change balance",
     "more": "more additional extra another longer older taller heavier increase raise further exceed farther above beat ahead"
     " higher elder over top besides rise"
     " faster bigger larger surcharge tip tax bonus",

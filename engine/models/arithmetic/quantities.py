@@ -18,6 +18,7 @@ from mage_es.engine.models.arithmetic.words import Token, tokenize
 _UNIT_WORDS_AFTER = 4
 _NEAR = 3
 _REFERRING = frozenset(["them", "they", "these", "those", "such", "others", "rest", "which", "each", "every", "both"])
+_ASKING = frozenset({("how", "many"), ("how", "much"), ("number", "of"), ("amount", "of"), ("many", "of")})
 _TIME_UNITS = frozenset({"second", "minut", "hour", "day", "week", "month", "year"})
 
 
@@ -62,6 +63,7 @@ def read_problem(text: str) -> Problem:
     target = _target(asking)
     quantities = [_quantity(tokens, numeral) for numeral in find_numerals(tokens)]
     linked = _linked_sentences(tokens)
+    _find_unsaid_rates(tokens, quantities, target=target)
     for order, quantity in enumerate(quantities):
         quantity.is_apart = quantity.kind in ("count", "percent", "one") and quantity.sentence not in linked
         quantity.nature = _nature(quantities, order=order, asked=asked, target=target, asked_in=asked_in)
@@ -96,21 +98,25 @@ def _linked_sentences(tokens: Sequence[Token]) -> set[int]:
 def _target(asking: Sequence[Token]) -> str:
     """Return the stem of the noun after "how many" or "how much", or "" if that is not how it asks."""
     for at, token in enumerate(asking[:-2]):
-        if token.text == "how" and asking[at + 1].text in ("many", "much"):
-            return _head_noun(asking, at + 2)
+        pair = (token.text, asking[at + 1].text)
+        if pair in _ASKING and (noun := _head_noun(asking, at + 2)):
+            return noun
     return ""
 
 
-def _head_noun(tokens: Sequence[Token], at: int) -> str:
-    """Return the stem of the last word of the noun phrase that starts at `at`, or ""."""
+def _head_noun(tokens: Sequence[Token], at: int, *, singular: str = "") -> str:
+    """Return the stem of the last word of the noun phrase that starts at `at`, or "".
+
+    After a `singular` word such as "each", a word in s that follows the noun is taken for its verb.
+    """
     noun = ""
     taken = 0
     while at < len(tokens) and taken < _UNIT_WORDS_AFTER:
         token = tokens[at]
-        if token.text in ("more", "less", "fewer", "of", "the", "her", "his", "their", "-", "other") and not noun:
+        if token.text in ("more", "less", "fewer", "of", "the", "her", "his", "their", "-", "other", "further") and not noun:
             at, taken = at + 1, taken + 1
             continue
-        if not _is_content(token) or (noun and _is_verb_like(token)):
+        if not _is_content(token) or (noun and (_is_verb_like(token) or (singular and token.text[-1] == "s"))):
             break
         noun = token.stem
         at, taken = at + 1, taken + 1
@@ -142,7 +148,7 @@ def _per(tokens: Sequence[Token], numeral: Numeral) -> str:
         if token.sentence != tokens[numeral.start].sentence or token.kind == "number" or token.text in ",;":
             break
         if token.text in ("each", "every", "per", "apiece"):
-            return _head_noun(tokens, at + 1) or "?"
+            return _head_noun(tokens, at + 1, singular=token.text) or "?"
         if token.text in ("a", "an") and at > numeral.end - 1 and at + 1 < len(tokens):
             noun = _head_noun(tokens, at + 1)
             if noun in _TIME_UNITS or numeral.kind == "money":
@@ -152,8 +158,27 @@ def _per(tokens: Sequence[Token], numeral: Numeral) -> str:
         if token.sentence != tokens[numeral.start].sentence or token.kind == "number":
             break
         if token.text in ("each", "every", "per"):
-            return _head_noun(tokens, at + 1) or "?"
+            return _head_noun(tokens, at + 1, singular=token.text) or "?"
     return ""
+
+
+def _find_unsaid_rates(tokens: Sequence[Token], quantities: Sequence[Quantity], *, target: str) -> None:
+    """Mark rates that no "each" marks: "3 piles of 8 logs", "a sack weighs 40 kg", "6 to a tray", where sacks count."""
+    counted = {quantity.noun for quantity in quantities if quantity.noun} | {target} | _TIME_UNITS
+    for before, quantity in zip([None, *quantities], quantities, strict=False):
+        if quantity.per or quantity.kind not in ("count", "money"):
+            continue
+        said = [token.text for token in tokens[max(0, quantity.start - 3) : quantity.start] if token.text != "$"]
+        if before and said[-1:] == ["of"] and 1 < quantity.start - before.start <= 4 and before.kind == "count":
+            quantity.per = tokens[quantity.start - 2].stem
+            continue
+        for at in range(max(0, quantity.start - 7), min(len(tokens) - 1, quantity.start + 6)):
+            token = tokens[at]
+            if token.clause == quantity.clause and token.text in ("a", "an", "one") and at != quantity.start:
+                noun = _head_noun(tokens, at + 1, singular=token.text)
+                if noun and noun != quantity.noun and (noun in counted - {quantity.noun} or token.text == "one"):
+                    quantity.per = noun
+                    break
 
 
 def _nature(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from mage_es.events.documents import Head
 from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import Digest, Event
 from mage_es.projections.bandits import Bandits
@@ -80,16 +81,6 @@ class State:
         return {**nodes, **edges, "memories": len(self.memory)}
 
 
-class Position(Protocol):
-    """A place in a log: the sequence number of an event and the hash chain up to it."""
-
-    @property
-    def seq(self) -> int: ...
-
-    @property
-    def chain(self) -> str: ...
-
-
 class Source(Protocol):
     """What a fold needs of a log; `events.reader.LogReader` is one."""
 
@@ -98,7 +89,7 @@ class Source(Protocol):
         ...
 
     @property
-    def head(self) -> Position:
+    def head(self) -> Head:
         """Return the last event's place in the log."""
         ...
 

@@ -39,6 +39,9 @@ TABLES: dict[Outcome, str] = {
 COMPACT_EVERY = 16
 """Upserts of a table after which its fragments are joined and its index brought up to date."""
 
+_OTHER_READERS = timedelta(minutes=1)
+"""How long a version that was compacted away stays readable for a process that has it open."""
+
 _VECTOR = "embedding"
 _INTEGERS = frozenset({"iteration", "ordinal", "met"})
 
@@ -86,7 +89,7 @@ class MemoryTables:
         upsert.execute(data, on_bad_vectors="null")
         self._upserts[name] = self._upserts.get(name, 0) + 1
         if self._upserts[name] % COMPACT_EVERY == 0:
-            table.optimize(cleanup_older_than=timedelta(0))
+            table.optimize(cleanup_older_than=_OTHER_READERS)
 
     def _hashes_found(self) -> dict[str, bytes]:
         try:

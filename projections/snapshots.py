@@ -51,7 +51,6 @@ def write_snapshot(folder: Path, state: State, *, chain: str) -> Path:
     write_new(disk, path, _MAGIC + hashlib.sha256(body).digest() + body)
     for superseded in _found(folder)[1:-KEPT]:
         disk.unlink(superseded)
-    disk.sync_folder(folder)
     return path
 
 
@@ -69,7 +68,8 @@ def latest_snapshot(folder: Path, source: Source, *, until: int | None = None) -
 @cache
 def fold_fingerprint() -> str:
     """Return the hash of everything that decides what a fold makes of a log: the projections and the vocabulary."""
-    sources = [Path(vocabulary.__file__), *sorted(Path(__file__).parent.glob("*.py"))]
+    folders = Path(vocabulary.__file__).parent, Path(__file__).parent
+    sources = [source for folder in folders for source in sorted(folder.glob("*.py"))]
     return hashlib.sha256(b"\x00".join(source.read_bytes() for source in sources)).hexdigest()
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from mage_es.events.digests import sha256_text
+from mage_es.events.documents import Head
 from mage_es.events.vocabulary import (
     MICRO,
     AnswerJudged,
@@ -47,6 +48,7 @@ from mage_es.events.vocabulary import (
     TaskTypeCreated,
     Tier,
 )
+from mage_es.projections.fold import State
 
 DIMENSION = 8
 TASK_TYPES = ("age", "discount", "rate", "sharing")
@@ -62,11 +64,6 @@ class Stage(NamedTuple):
     concurrent: bool = False
 
 
-class Position(NamedTuple):
-    seq: int
-    chain: str
-
-
 class ListSource:
     """A log that is a list; gives fields that were not asked for as None, as sealed columns do."""
 
@@ -75,8 +72,8 @@ class ListSource:
         self._events = list(events)
 
     @property
-    def head(self) -> Position:
-        return Position(len(self._events), chain_at(self._events, len(self._events)))
+    def head(self) -> Head:
+        return Head(len(self._events), chain_at(self._events, len(self._events)))
 
     def events(
         self, reads: Mapping[type[Event], Collection[str]], *, since: int = 1, until: int | None = None
@@ -193,9 +190,7 @@ class _Run:
         task_type, skill = self.random.choice(TASK_TYPES), self.random.choice(SKILLS)
         correct = self.random.random() < 0.5
         text = f"{question_id} is {self.random.random()}"
-        found = tuple(
-            Retrieved(memory_id=row.memory_id, similarity=self.random.random()) for row in self.active[-2:]
-        )
+        found = tuple(Retrieved(memory_id=row.memory_id, similarity=self.random.random()) for row in self.active[-2:])
         planned = QuestionPlanned(
             iteration=k,
             purpose=purpose,
@@ -261,9 +256,7 @@ class _Run:
         if self.active:
             again = self.random.choice(self.active)
             self.met[again.memory_id] += 1
-            events.append(
-                MemoryReinforced(memory_id=again.memory_id, question_id="q", count=self.met[again.memory_id])
-            )
+            events.append(MemoryReinforced(memory_id=again.memory_id, question_id="q", count=self.met[again.memory_id]))
         return Stage(k, "update", (*events, PhaseCompleted(iteration=k, phase="update")))
 
     def _evolve(self, k: int) -> Stage:
@@ -365,3 +358,22 @@ def _close(k: int) -> Stage:
 def round_trip(dumped: object) -> object:
     """Return what a snapshot's file gives back."""
     return msgspec.msgpack.decode(msgspec.msgpack.encode(dumped))
+
+
+def with_digests(events: Sequence[Event]) -> list[Event]:
+    """Return the events with the true digests in every `IterationClosed`, as a live run records them."""
+    state, closed = State(), []
+    for event in events:
+        if isinstance(event, IterationClosed):
+            event = msgspec.structs.replace(event, digests=state.digests())
+        state.apply(event)
+        closed.append(event)
+    return closed
+
+
+def folded(events: Sequence[Event]) -> State:
+    """Return the live state after these events."""
+    state = State()
+    for event in events:
+        state.apply(event)
+    return state

@@ -9,16 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mage_es.events.errors import UsageError
-from mage_es.events.vocabulary import Event, IterationClosed, RunResumed
+from mage_es.events.vocabulary import IterationClosed, RunResumed
 from mage_es.projections.fold import State, fold
-from tests.projections.histories import ListSource, Stage, flat, histories, history, only, round_trip, shuffled
-
-
-def folded(events: list[Event]) -> State:
-    state = State()
-    for event in events:
-        state.apply(event)
-    return state
+from tests.projections.histories import ListSource, Stage, flat, folded, histories, history, only, round_trip, shuffled
 
 
 @given(histories(), st.randoms(use_true_random=False))

@@ -1,0 +1,135 @@
+"""The graph by itself."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mage_es.events.vocabulary import EdgeAdded, Event, MemoryAppended, MemorySuperseded, SkillCreated, TaskTypeCreated
+from mage_es.projections.graph import Graph
+from tests.projections.histories import Stage, flat, histories, history, round_trip
+
+
+def skill(name: str) -> SkillCreated:
+    return SkillCreated(skill=name, mastery=0.0, prompt_template="", strategy="")
+
+
+def edge(kind: str, source: str, target: str, weight: float = 1.0) -> EdgeAdded:
+    return EdgeAdded(kind=kind, source=source, target=target, weight=weight)
+
+
+def graph_of(*events: Event) -> Graph:
+    graph = Graph()
+    for event in events:
+        if type(event) in Graph.reads:
+            graph.apply(event)
+    return graph
+
+
+def needs(before: str, after: str) -> EdgeAdded:
+    return edge("prerequisite_of", f"skill/{before}", f"skill/{after}")
+
+
+def test_skills_come_after_their_prerequisites_and_equals_in_lexicographic_order() -> None:
+    graph = graph_of(*map(skill, "dcba"), needs("d", "a"), edge("composes_into", "skill/b", "skill/a"))
+
+    assert graph.skills() == ["a", "b", "c", "d"]
+    assert graph.skills_in_order() == ["b", "c", "d", "a"]
+    assert graph.prerequisites("a") == ["d"]
+    assert graph.prerequisites("d") == graph.prerequisites("unknown") == []
+
+
+def test_an_edge_added_twice_counts_twice_and_is_one_prerequisite() -> None:
+    once, twice = graph_of(*map(skill, "ab"), needs("a", "b")), graph_of(*map(skill, "ab"), *[needs("a", "b")] * 2)
+
+    assert twice.prerequisites("b") == ["a"]
+    assert twice.edge_counts() == {"prerequisite_of": 2}
+    assert twice.digest() != once.digest()
+
+
+def test_a_cycle_is_seen_through_both_ordering_kinds_and_no_other() -> None:
+    graph = graph_of(
+        *map(skill, "abc"),
+        needs("a", "b"),
+        edge("composes_into", "skill/b", "skill/c"),
+        edge("like", "skill/c", "skill/a"),
+    )
+
+    assert graph.would_close_cycle("skill/c", "skill/a")
+    assert graph.would_close_cycle("skill/a", "skill/a")
+    assert not graph.would_close_cycle("skill/a", "skill/c")
+    assert not graph.would_close_cycle("skill/c", "skill/unknown")
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=30))
+def test_edges_added_only_where_no_cycle_closes_always_leave_an_order(pairs: list[tuple[int, int]]) -> None:
+    graph, kept = graph_of(*(skill(str(i)) for i in range(7))), []
+    for number, (a, b) in enumerate(pairs):
+        if not graph.would_close_cycle(f"skill/{a}", f"skill/{b}"):
+            graph.apply(edge(("prerequisite_of", "composes_into")[number % 2], f"skill/{a}", f"skill/{b}"))
+            kept.append((a, b))
+
+    order = graph.skills_in_order()
+    assert sorted(order) == graph.skills()
+    assert all(order.index(str(a)) < order.index(str(b)) for a, b in kept)
+
+
+def test_the_skill_for_a_task_is_the_heaviest_then_the_first_by_name_then_general() -> None:
+    graph = graph_of(
+        edge("resolves", "skill/z", "task_type/t", 2.0),
+        edge("resolves", "skill/b", "task_type/t", 2.0),
+        edge("resolves", "skill/a", "task_type/t", 1.0),
+    )
+
+    assert graph.skill_for_task("t") == "b"
+    assert graph.skill_for_task("nothing resolves this") == "general"
+
+
+def test_a_memory_brings_its_edges_and_what_it_came_from() -> None:
+    events = flat(history(seed=4, iterations=1, questions=1))
+    memory = next(event for event in events if isinstance(event, MemoryAppended))
+    graph = graph_of(memory, memory, MemorySuperseded(memory_id=memory.memory_id, by="newer"))
+
+    assert graph.edge_counts() == {"about": 1, "derived_from": 1, "exercises": 1, "supersedes": 1}
+    assert graph.node_counts() == {"capability": 1, "experience": 2, "provenance": 1, "task": 1}
+
+
+@given(histories(), st.randoms(use_true_random=False))
+def test_the_digest_does_not_depend_on_the_order_of_arrival(stages: list[Stage], random: Random) -> None:
+    events = flat(stages)
+    shuffled = random.sample(events, len(events))
+    seen, again = graph_of(*events), graph_of(*shuffled)
+
+    assert seen.digest() == again.digest()
+    assert seen.skills_in_order() == again.skills_in_order()
+    assert [seen.skill_for_task(name) for name in seen.task_types()] == [
+        again.skill_for_task(name) for name in again.task_types()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (skill("a"), SkillCreated(skill="a", mastery=0.0, prompt_template="", strategy="", parent="b")),
+        (TaskTypeCreated(task_type="t", description="x"), TaskTypeCreated(task_type="t", description="y")),
+        (edge("resolves", "skill/a", "task_type/t"), edge("resolves", "skill/a", "task_type/t", 0.5)),
+        (needs("a", "b"), needs("b", "a")),
+    ],
+)
+def test_every_field_of_a_fact_is_in_the_digest(one: Event, other: Event) -> None:
+    assert graph_of(one).digest() != graph_of(other).digest()
+
+
+def test_a_loaded_graph_answers_as_the_dumped_one() -> None:
+    graph, loaded = graph_of(*map(skill, "cba"), needs("c", "a"), edge("resolves", "skill/b", "task_type/t")), Graph()
+    loaded.apply(skill("forgotten"))
+
+    loaded.load(round_trip(graph.dump()))
+
+    assert loaded.digest() == graph.digest()
+    assert loaded.skills_in_order() == graph.skills_in_order() == ["b", "c", "a"]
+    assert loaded.skill_for_task("t") == "b"
+    assert loaded.node_counts() == graph.node_counts()

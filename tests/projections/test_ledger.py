@@ -1,0 +1,46 @@
+"""Calls and tokens add up; latency is shown and never compared."""
+
+from __future__ import annotations
+
+from mage_es.events.vocabulary import ModelCalled, Tier
+from mage_es.projections.ledger import Ledger, Use
+
+
+def called(tier: Tier, k: int = 0, *, purpose: str = "fresh", tokens: int = 10, latency_us: int = 5) -> ModelCalled:
+    return ModelCalled(
+        iteration=k,
+        tier=tier,
+        agent="learner",
+        purpose=purpose,
+        about="q",
+        attempt=0,
+        request_sha256="",
+        model="m",
+        text="",
+        stop_reason="end",
+        input_tokens=tokens,
+        output_tokens=2 * tokens,
+        cached_tokens=3,
+        thinking_tokens=4,
+        latency_us=latency_us,
+    )
+
+
+def test_a_tier_is_totalled_over_accounts_or_within_an_iteration() -> None:
+    ledger = Ledger()
+    for event in (called("execution"), called("execution", 1, purpose="anchor"), called("execution", 1)):
+        ledger.apply(event)
+
+    assert ledger.total("execution") == Use(3, 30, 60, 9, 12, 15)
+    assert ledger.total("execution", iteration=1) == Use(2, 20, 40, 6, 8, 10)
+    assert ledger.total("guidance") == Use()
+    assert [account.purpose for account, _ in ledger.accounts()] == ["anchor", "fresh", "fresh"]
+
+
+def test_latency_enters_no_digest_and_tokens_do() -> None:
+    one, slower, dearer = Ledger(), Ledger(), Ledger()
+    one.apply(called("judge"))
+    slower.apply(called("judge", latency_us=999))
+    dearer.apply(called("judge", tokens=11))
+
+    assert one.digest() == slower.digest() != dearer.digest()

@@ -1,0 +1,170 @@
+"""The memory by itself."""
+
+from __future__ import annotations
+
+from random import Random
+
+import msgspec
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mage_es.events.vocabulary import Event, MemoryAppended, MemoryReinforced, MemorySuperseded, Outcome, Step
+from mage_es.projections.memory import INDEXES, Memory, MemoryRow, digest_of_rows
+from tests.projections.histories import TASK_TYPES, Stage, flat, histories, history
+
+SAMPLE = next(e for e in flat(history(seed=7, iterations=1, questions=1)) if isinstance(e, MemoryAppended))
+
+
+def appended(memory_id: str, **changes: object) -> MemoryAppended:
+    return msgspec.structs.replace(SAMPLE, memory_id=memory_id, **changes)
+
+
+def failure(
+    memory_id: str, k: int, *, kind: str = "specific", question_id: str = "q", task_type: str = "t"
+) -> MemoryAppended:
+    return appended(
+        memory_id, outcome="failure_memory", kind=kind, question_id=question_id, task_type=task_type, iteration=k
+    )
+
+
+def memory_of(*events: Event) -> Memory:
+    memory = Memory()
+    for event in events:
+        if type(event) in Memory.reads:
+            memory.apply(event)
+    return memory
+
+
+def test_a_row_begins_with_the_fields_of_its_event_in_their_order() -> None:
+    fields = MemoryAppended.__struct_fields__
+
+    assert MemoryRow.__struct_fields__[: len(fields)] == fields
+    assert set(MemoryRow.__struct_fields__[len(fields) :]) == {"status", "superseded_by", "met"}
+    row = memory_of(SAMPLE).row(SAMPLE.memory_id)
+    assert [getattr(row, name) for name in fields] == [getattr(SAMPLE, name) for name in fields]
+
+
+@given(histories())
+def test_slices_hold_exactly_the_active_success_and_failure_memories_of_their_type(stages: list[Stage]) -> None:
+    memory = memory_of(*flat(stages))
+
+    for index in ("success", "failure"):
+        for task_type in TASK_TYPES:
+            view = memory.slice(index, task_type)  # type: ignore[arg-type]
+            wanted = sorted(
+                (row.birth, row.memory_id)
+                for row in memory.rows()
+                if INDEXES.get(row.outcome) == index and row.task_type == task_type and row.status == "active"
+            )
+            assert list(zip(view.births, view.ids, strict=True)) == wanted
+            for vector, memory_id in zip(view.vectors, view.ids, strict=True):
+                assert vector.tobytes() == memory.row(memory_id).embedding
+
+
+def test_one_product_searches_a_slice() -> None:
+    memory = memory_of(appended("a", task_type="t"), appended("b", task_type="t", ordinal=99))
+    query = np.frombuffer(SAMPLE.embedding, dtype=np.float32)
+
+    similarity = memory.slice("success", "t").vectors @ query
+    assert similarity.shape == (2,)
+    assert similarity[0] == similarity[1]
+
+
+def test_a_superseded_memory_leaves_retrieval_and_stays_stored() -> None:
+    older, newer = failure("older", 1), failure("newer", 6)
+    memory = memory_of(older, newer, MemorySuperseded(memory_id="older", by="newer"))
+
+    assert memory.slice("failure", "t").ids == ["newer"]
+    assert (memory.row("older").status, memory.row("older").superseded_by) == ("superseded", "newer")
+    assert memory.row("older").reasoning == older.reasoning
+    assert memory.count("failure_memory") == len(memory) == 2
+
+
+def test_a_memory_superseded_twice_leaves_its_slice_once() -> None:
+    memory = memory_of(
+        *(failure(name, k) for k, name in enumerate("abc")),
+        MemorySuperseded(memory_id="a", by="b"),
+        MemorySuperseded(memory_id="a", by="c"),
+    )
+
+    assert memory.slice("failure", "t").ids == ["b", "c"]
+    assert memory.row("a").superseded_by == "c"
+
+
+def test_principles_are_active_ones_of_the_skill_in_order_of_birth() -> None:
+    later, earlier = (appended(name, outcome="principle", skill="s", iteration=k) for name, k in (("x", 2), ("y", 1)))
+    gone = appended("z", outcome="principle", skill="s", iteration=0)
+    memory = memory_of(later, earlier, gone, MemorySuperseded(memory_id="z", by="x"))
+
+    assert [row.memory_id for row in memory.principles("s")] == ["y", "x"]
+    assert memory.principles("another") == []
+    assert memory.slice("success", SAMPLE.task_type).ids == []
+
+
+def test_the_latest_failure_is_that_about_the_question_and_the_latest_strategy_that_of_the_type() -> None:
+    memory = memory_of(
+        failure("second", 5),
+        failure("first", 1),
+        failure("pattern", 3, kind="type_strategy"),
+        failure("elsewhere", 9, question_id="other", task_type="u"),
+    )
+
+    latest, strategy = memory.latest_failure("q"), memory.latest_strategy("t")
+    assert latest is not None and latest.memory_id == "second"
+    assert strategy is not None and (strategy.memory_id, strategy.iteration) == ("pattern", 3)
+    assert memory.latest_failure("never") is None
+    assert memory.latest_strategy("u") is None
+
+
+def test_meeting_a_memory_again_counts_and_adds_nothing() -> None:
+    memory = memory_of(SAMPLE, SAMPLE, MemoryReinforced(memory_id=SAMPLE.memory_id, question_id="q", count=2))
+
+    assert memory.count_of(SAMPLE.memory_id) == 2
+    assert memory.count_of("never") == 0
+    assert memory.slice("success", SAMPLE.task_type).ids == [SAMPLE.memory_id]
+
+
+@given(histories(), st.randoms(use_true_random=False))
+def test_the_order_in_which_memories_of_a_run_are_appended_does_not_matter(stages: list[Stage], random: Random) -> None:
+    events = flat(stages)
+    made = [event for event in events if isinstance(event, MemoryAppended)]
+    then = [event for event in events if isinstance(event, MemoryReinforced | MemorySuperseded)]
+    one, other = memory_of(*made, *then), memory_of(*random.sample(made, len(made)), *then)
+
+    assert one.digest() == other.digest()
+    for task_type in TASK_TYPES:
+        assert one.slice("success", task_type).ids == other.slice("success", task_type).ids
+
+
+def test_every_field_of_a_row_is_in_the_digest() -> None:
+    row = memory_of(SAMPLE).row(SAMPLE.memory_id)
+    others: dict[str, object] = {
+        "outcome": "principle",
+        "phase": "close",
+        "steps": (Step(skill="s", output="o"), *SAMPLE.steps),
+        "iteration": 77,
+        "ordinal": 77,
+        "met": 77,
+        "embedding": bytes(32),
+        "status": "superseded",
+    }
+
+    for name in MemoryRow.__struct_fields__:
+        other = msgspec.structs.replace(row, **{name: others.get(name, "another value")})
+        assert digest_of_rows([other]) != digest_of_rows([row]), name
+
+
+def test_the_digest_after_each_event_equals_that_of_the_rows() -> None:
+    memory = Memory()
+    for event in flat(history(seed=11, iterations=3, questions=2)):
+        if type(event) in Memory.reads:
+            memory.apply(event)
+            assert memory.digest() == digest_of_rows(memory.rows())
+
+
+def test_outcomes_are_counted_apart() -> None:
+    memory = memory_of(*flat(history(seed=2, iterations=3, questions=4)))
+
+    outcomes: list[Outcome] = ["success_memory", "failure_memory", "principle", "retrieval_recipe"]
+    assert [memory.count(outcome) for outcome in outcomes] == [12, 6, 3, 0]

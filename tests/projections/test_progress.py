@@ -1,0 +1,115 @@
+"""What a resumed run finds of the iteration that it was in."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    Event,
+    IterationClosed,
+    IterationPlanned,
+    ModelCalled,
+    PhaseCompleted,
+    QuestionPlanned,
+    RunFinished,
+)
+from mage_es.projections.progress import CallKey, Progress
+from tests.projections.histories import flat, history, round_trip
+
+STAGES = history(seed=3, iterations=1, questions=3)
+EVALUATE = [event for stage in STAGES if stage.phase == "evaluate" for event in stage.events]
+ANCHORS = [event for stage in STAGES if (stage.iteration, stage.phase) == (0, "snapshot") for event in stage.events]
+
+
+def progress_of(events: list[Event]) -> Progress:
+    progress = Progress()
+    for event in events:
+        if type(event) in Progress.reads:
+            progress.apply(event)
+    return progress
+
+
+def test_plans_replies_and_verdicts_of_the_open_iteration_are_found_by_question() -> None:
+    progress = progress_of(EVALUATE[::-1])
+
+    assert [planned.question_id for planned in progress.plans("evaluate")] == ["fresh-0-0", "fresh-0-1", "fresh-0-2"]
+    assert [verdict.question_id for verdict in progress.verdicts("evaluate")] == ["fresh-0-0", "fresh-0-1", "fresh-0-2"]
+    for event in EVALUATE:
+        match event:
+            case QuestionPlanned():
+                assert progress.plan("evaluate", event.question_id) == event
+            case ModelCalled():
+                assert progress.reply("evaluate", event.about) == event
+            case AnswerJudged():
+                assert progress.verdict("evaluate", event.question_id) == event
+    assert progress.plans("snapshot") == progress.verdicts("snapshot") == []
+    with pytest.raises(KeyError):
+        progress.reply("evaluate", "never asked")
+
+
+def test_anchors_belong_to_the_snapshot_phase_and_evaluate_is_still_there() -> None:
+    progress = progress_of(EVALUATE + ANCHORS)
+
+    assert len(progress.plans("snapshot")) == len(progress.plans("evaluate")) == 3
+    assert progress.is_judged("snapshot", "anchor-0") and not progress.is_judged("evaluate", "anchor-0")
+
+
+def test_a_recorded_call_is_found_by_its_whole_key_only() -> None:
+    progress = progress_of(EVALUATE)
+    made = next(event for event in EVALUATE if isinstance(event, ModelCalled))
+    key = CallKey(made.tier, made.purpose, made.about, made.attempt, made.request_sha256)
+
+    assert progress.call(key) == made
+    for other in (key._replace(tier="guidance"), key._replace(attempt=1), key._replace(request_sha256="other")):
+        assert progress.call(other) is None
+
+
+def test_of_several_replies_to_a_question_the_last_attempt_counts_in_any_order() -> None:
+    made = next(event for event in EVALUATE if isinstance(event, ModelCalled))
+    again = msgspec.structs.replace(made, attempt=1, text="second thoughts")
+
+    for order in ([made, again], [again, made]):
+        assert progress_of(list[Event](order)).reply("evaluate", made.about) == again
+
+
+def test_closing_an_iteration_drops_its_work_and_moves_on() -> None:
+    progress = progress_of(flat(STAGES))
+
+    assert progress.closed == 0
+    assert progress.iteration_plan is None
+    assert progress.plans("evaluate") == progress.plans("snapshot") == []
+    assert progress.dump()[-1] == []
+    assert progress.is_completed(0, "evaluate") and not progress.is_completed(1, "plan")
+
+
+def test_phases_are_completed_one_by_one() -> None:
+    progress = Progress()
+    assert (progress.closed, progress.last_phase(), progress.finished) == (-2, None, False)
+
+    progress.apply(IterationClosed(iteration=-1, digests=()))
+    progress.apply(PhaseCompleted(iteration=0, phase="plan"))
+
+    assert progress.is_completed(-1, "snapshot") and progress.is_completed(0, "plan")
+    assert not progress.is_completed(0, "evaluate")
+    assert progress.last_phase() == "plan"
+
+
+def test_a_finished_run_says_so() -> None:
+    progress = progress_of([RunFinished(iterations=3)])
+
+    assert progress.finished
+
+
+def test_open_work_survives_a_dump() -> None:
+    plan = next(event for event in flat(STAGES) if isinstance(event, IterationPlanned))
+    progress, loaded = progress_of([plan, PhaseCompleted(iteration=0, phase="plan"), *EVALUATE]), Progress()
+
+    loaded.load(round_trip(progress.dump()))
+
+    assert loaded.iteration_plan == plan
+    assert loaded.is_completed(0, "plan")
+    assert loaded.plans("evaluate") == progress.plans("evaluate")
+    assert loaded.verdicts("evaluate") == progress.verdicts("evaluate")
+    assert loaded.reply("evaluate", "fresh-0-1") == progress.reply("evaluate", "fresh-0-1")

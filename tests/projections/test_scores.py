@@ -1,0 +1,73 @@
+"""The series of fresh questions, revisits and anchors."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from mage_es.events.vocabulary import MICRO, AnswerJudged, GuardDecided, Purpose
+from mage_es.projections.scores import Scores
+
+
+def judged(k: int, purpose: Purpose, question_id: str, *, correct: int, task_type: str = "t") -> AnswerJudged:
+    return AnswerJudged(
+        iteration=k,
+        purpose=purpose,
+        question_id=question_id,
+        task_type=task_type,
+        skill="s",
+        answer="",
+        expected="",
+        score_micro=MICRO * correct,
+        correct=bool(correct),
+        strict=True,
+        judge="rule",
+    )
+
+
+def decided(k: int, verdict: Literal["accepted", "soft_rollback", "hard_rollback", "off"]) -> GuardDecided:
+    return GuardDecided(
+        iteration=k,
+        verdict=verdict,
+        correct=0,
+        total=0,
+        against=0,
+        drop=0,
+        p_value=0,
+        best=0,
+        best_drop=0,
+        best_p_value=0,
+        smallest_drop=0,
+    )
+
+
+def test_series_are_kept_apart_and_split_by_task_type() -> None:
+    scores = Scores()
+    scores.apply(judged(0, "fresh", "q1", correct=1, task_type="b"))
+    scores.apply(judged(0, "fresh", "q2", correct=0, task_type="b"))
+    scores.apply(judged(0, "fresh", "q3", correct=1, task_type="a"))
+    scores.apply(judged(0, "revisit", "q4", correct=1))
+    scores.apply(judged(1, "fresh", "q5", correct=0))
+
+    assert scores.score("fresh", 0) == (2, 3)
+    assert scores.score("revisit", 0) == (1, 1)
+    assert scores.score("fresh", 7) == (0, 0)
+    assert list(scores.by_task_type("fresh", 0).items()) == [("a", (1, 1)), ("b", (1, 2))]
+
+
+def test_anchor_answers_are_kept_by_question_and_others_are_not() -> None:
+    scores = Scores()
+    scores.apply(judged(-1, "anchor", "x", correct=1))
+    scores.apply(judged(-1, "anchor", "y", correct=0))
+    scores.apply(judged(-1, "fresh", "z", correct=0))
+
+    assert scores.anchor_answers(-1) == {"x": True, "y": False}
+    assert scores.anchor_answers(0) == {}
+
+
+def test_accepted_snapshots_are_those_that_the_guard_accepted() -> None:
+    scores = Scores()
+    for event in (decided(-1, "accepted"), decided(1, "soft_rollback"), decided(0, "accepted"), decided(2, "off")):
+        scores.apply(event)
+
+    assert scores.accepted() == [-1, 0]
+    assert (scores.verdict(1), scores.verdict(9)) == ("soft_rollback", "")

@@ -1,0 +1,119 @@
+"""A rollback of the mutable slots equals a history in which what it takes back never happened."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mage_es.events.errors import LogError
+from mage_es.events.vocabulary import Event, MasteryUpdated, SkillCreated, SlotsRolledBack, SnapshotTaken
+from mage_es.projections.fold import State
+from mage_es.projections.slots import Slots
+from tests.projections.histories import flat, history
+
+SKILLS = ("a", "b", "c", "d")
+
+
+def created(skill: str, mastery: float = 0.0) -> SkillCreated:
+    return SkillCreated(skill=skill, mastery=mastery, prompt_template=f"p-{skill}", strategy=f"s-{skill}")
+
+
+def updated(skill: str, after: float) -> MasteryUpdated:
+    return MasteryUpdated(iteration=0, skill=skill, before=0.0, after=after, evidence=1.0, successes=1, failures=0)
+
+
+@st.composite
+def slot_histories(draw: st.DrawFn) -> list[Event]:
+    """Draw creations, updates, snapshots and rollbacks to any earlier snapshot, also across other rollbacks."""
+    events: list[Event] = [created("a")]
+    skills, snapshots = ["a"], 0
+    for what in draw(st.lists(st.sampled_from(["update", "update", "snapshot", "rollback", "create"]), max_size=40)):
+        if what == "update":
+            events.append(updated(draw(st.sampled_from(skills)), draw(st.floats(0, 1))))
+        elif what == "snapshot":
+            events.append(SnapshotTaken(iteration=snapshots))
+            snapshots += 1
+        elif what == "rollback" and snapshots:
+            events.append(SlotsRolledBack(iteration=snapshots, to_iteration=draw(st.integers(0, snapshots - 1))))
+        elif what == "create" and len(skills) < len(SKILLS):
+            skills.append(SKILLS[len(skills)])
+            events.append(created(skills[-1], draw(st.floats(0, 1))))
+    return events
+
+
+def slots_of(events: list[Event]) -> Slots:
+    slots = Slots()
+    for event in events:
+        slots.apply(event)
+    return slots
+
+
+def masked(events: list[Event]) -> list[Event]:
+    """Return the events without what some rollback takes back, computed from the last rollback backwards."""
+    gone: set[int] = set()
+    for here in range(len(events) - 1, -1, -1):
+        event = events[here]
+        if isinstance(event, SlotsRolledBack) and here not in gone:
+            there = max(
+                i
+                for i, earlier in enumerate(events[:here])
+                if isinstance(earlier, SnapshotTaken) and earlier.iteration == event.to_iteration
+            )
+            gone.update(range(there + 1, here))
+    return [
+        event
+        for i, event in enumerate(events)
+        if isinstance(event, SkillCreated) or (isinstance(event, MasteryUpdated) and i not in gone)
+    ]
+
+
+@given(slot_histories())
+def test_rolling_back_equals_masking_from_the_last_rollback_backwards(events: list[Event]) -> None:
+    assert slots_of(events).digest() == slots_of(masked(events)).digest()
+
+
+@given(slot_histories())
+def test_after_a_rollback_the_digest_is_that_of_the_snapshot(events: list[Event]) -> None:
+    at_snapshot: dict[int, tuple[str, int]] = {}
+    slots, skills = Slots(), 0
+    for event in events:
+        slots.apply(event)
+        skills += isinstance(event, SkillCreated)
+        if isinstance(event, SnapshotTaken):
+            at_snapshot[event.iteration] = slots.digest(), skills
+        if isinstance(event, SlotsRolledBack) and at_snapshot[event.to_iteration][1] == skills:
+            assert slots.digest() == at_snapshot[event.to_iteration][0]
+
+
+def test_a_skill_created_after_the_snapshot_gets_its_initial_values() -> None:
+    slots = slots_of(
+        [created("a"), SnapshotTaken(iteration=0), updated("a", 0.9), created("b", 0.25), updated("b", 0.75)]
+    )
+    slots.apply(SlotsRolledBack(iteration=1, to_iteration=0))
+
+    assert (slots.mastery("a"), slots.mastery("b")) == (0.0, 0.25)
+    assert (slots.prompt_template("b"), slots.strategy("b")) == ("p-b", "s-b")
+
+
+def test_a_rollback_to_a_snapshot_that_was_never_taken_is_refused() -> None:
+    with pytest.raises(LogError, match=r"iteration 3, of which it has no snapshot \(there are \[0\]\)"):
+        slots_of([created("a"), SnapshotTaken(iteration=0), SlotsRolledBack(iteration=4, to_iteration=3)])
+
+
+def test_floats_are_compared_by_their_bits() -> None:
+    assert slots_of([created("a", 0.1 + 0.2)]).digest() != slots_of([created("a", 0.3)]).digest()
+
+
+def test_a_rollback_changes_no_protected_projection() -> None:
+    rollbacks = 0
+    for seed in range(10):
+        state = State()
+        for event in flat(history(seed=seed, iterations=4, questions=2)):
+            is_rollback = isinstance(event, SlotsRolledBack)
+            before = [view.digest() for view in state.projections() if is_rollback and view.slot == "protected"]
+            state.apply(event)
+            after = [view.digest() for view in state.projections() if is_rollback and view.slot == "protected"]
+            assert before == after
+            rollbacks += is_rollback
+    assert rollbacks > 5

@@ -1,0 +1,120 @@
+"""A snapshot and the rest of the log give what the whole log gives, or the snapshot is passed over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mage_es.events.vocabulary import Event, IterationClosed
+from mage_es.projections import snapshots
+from mage_es.projections.fold import fold
+from mage_es.projections.snapshots import latest_snapshot, write_snapshot
+from tests.projections.histories import ListSource, Stage, chain_at, flat, histories, history, with_digests
+
+EVENTS = with_digests(flat(history(seed=9, iterations=5, questions=3)))
+
+
+def closes(events: list[Event]) -> list[int]:
+    return [seq for seq, event in enumerate(events, start=1) if isinstance(event, IterationClosed)]
+
+
+def keep(folder: Path, events: list[Event], seq: int) -> Path:
+    """Write the snapshot that a live run writes after event `seq`."""
+    return write_snapshot(folder, fold(ListSource(events), until=seq), chain=chain_at(events, seq))
+
+
+@given(histories(), st.data())
+def test_a_snapshot_and_the_tail_equal_the_whole_fold(stages: list[Stage], data: st.DataObject) -> None:
+    events = with_digests(flat(stages))
+    seq = data.draw(st.sampled_from(closes(events)))
+    until = data.draw(st.integers(seq, len(events)))
+    with TemporaryDirectory() as folder:
+        keep(Path(folder), events, seq)
+        found = latest_snapshot(Path(folder), ListSource(events), until=until)
+
+        assert found is not None and found.seq == seq
+        state, whole = fold(ListSource(events), state=found, until=until), fold(ListSource(events), until=until)
+        assert state.digests() == whole.digests()
+        assert state.progress.dump() == whole.progress.dump()
+
+
+def test_the_newest_snapshot_that_is_not_past_the_wanted_event_is_taken(tmp_path: Path) -> None:
+    marks = closes(EVENTS)
+    for seq in marks[:3]:
+        keep(tmp_path, EVENTS, seq)
+
+    def found(until: int | None) -> int | None:
+        state = latest_snapshot(tmp_path, ListSource(EVENTS), until=until)
+        return state.seq if state else None
+
+    assert found(None) == marks[2]
+    assert found(marks[2] - 1) == marks[1]
+    assert found(marks[0] - 1) is None
+    assert latest_snapshot(tmp_path / "nothing here", ListSource(EVENTS)) is None
+
+
+def test_the_first_and_the_newest_three_are_kept(tmp_path: Path) -> None:
+    marks = closes(EVENTS)
+    for seq in marks:
+        keep(tmp_path, EVENTS, seq)
+
+    assert [int(path.name[:20]) for path in sorted(tmp_path.iterdir())] == [marks[0], *marks[-3:]]
+
+
+@pytest.mark.parametrize("change", ["flip", "cut", "empty", "garbage"])
+def test_a_damaged_snapshot_is_passed_over(tmp_path: Path, change: str) -> None:
+    marks, random = closes(EVENTS), Random(0)
+    keep(tmp_path, EVENTS, marks[0])
+    path = keep(tmp_path, EVENTS, marks[1])
+    whole = path.read_bytes()
+
+    for _ in range(40):
+        place = random.randrange(len(whole))
+        flipped = whole[:place] + bytes([whole[place] ^ 1 << random.randrange(8)]) + whole[place + 1 :]
+        path.write_bytes({"flip": flipped, "cut": whole[:place], "empty": b"", "garbage": random.randbytes(90)}[change])
+        found = latest_snapshot(tmp_path, ListSource(EVENTS))
+        assert found is not None and found.seq == marks[0]
+
+
+def test_a_snapshot_of_another_fold_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(tmp_path, EVENTS, closes(EVENTS)[-1])
+
+    monkeypatch.setattr(snapshots, "fold_fingerprint", lambda: "0" * 64)
+
+    assert latest_snapshot(tmp_path, ListSource(EVENTS)) is None
+
+
+def test_a_snapshot_of_another_log_is_passed_over(tmp_path: Path) -> None:
+    seq = closes(EVENTS)[-1]
+    keep(tmp_path, EVENTS, seq)
+    other = with_digests(flat(history(seed=10, iterations=5, questions=3)))
+    shorter = EVENTS[: seq - 1]
+    longer_before = [EVENTS[0], *EVENTS]
+
+    for events in (other, shorter, longer_before):
+        assert latest_snapshot(tmp_path, ListSource(events)) is None
+
+
+def test_at_the_head_the_chain_must_be_the_same(tmp_path: Path) -> None:
+    write_snapshot(tmp_path, fold(ListSource(EVENTS)), chain="0" * 64)
+
+    assert latest_snapshot(tmp_path, ListSource(EVENTS)) is None
+
+
+def test_a_snapshot_renamed_to_another_place_is_passed_over(tmp_path: Path) -> None:
+    marks = closes(EVENTS)
+    path = keep(tmp_path, EVENTS, marks[1])
+    path.rename(path.with_name(f"{marks[2]:020d}{path.name[20:]}"))
+
+    assert latest_snapshot(tmp_path, ListSource(EVENTS)) is None
+
+
+def test_a_state_in_the_middle_of_an_iteration_is_not_taken_up(tmp_path: Path) -> None:
+    keep(tmp_path, EVENTS, closes(EVENTS)[1] + 2)
+
+    assert latest_snapshot(tmp_path, ListSource(EVENTS)) is None

@@ -1,6 +1,7 @@
 """What is seen while a run works: phase, questions, accuracy so far, calls, time left.
 
-On a terminal one live line; elsewhere a plain line when a phase ends, and every `EVERY` seconds in a long one.
+On a terminal one live line; elsewhere a plain line when questions were asked, and every `EVERY` seconds in a long
+phase.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 EVERY = 15.0
 """Seconds between plain lines within one phase."""
+
+_ASKING = frozenset(("explore", "evaluate", "snapshot", "exam"))
+"""Phases in which the learner is asked questions; the end of one is worth a line."""
 
 _BEFORE_QUESTIONS = frozenset(("open", "plan", "explore"))
 
@@ -42,8 +46,11 @@ class Estimate:
 
 def _fraction(note: Note) -> float:
     """Return how much of the run is done; the questions are taken as the whole work of an iteration."""
+    share = note.done / note.total if note.total else 1.0
+    if note.phase == "exam":
+        return share
     if note.phase == "evaluate":
-        within = note.done / note.total if note.total else 1.0
+        within = share
     else:
         within = 0.0 if note.phase in _BEFORE_QUESTIONS else 1.0
     return min(1.0, (max(note.iteration, 0) + within) / max(note.iterations, 1))
@@ -86,8 +93,8 @@ class Progress:
     def _speak(self, note: Note, left: float | None, *, now: float) -> None:
         (phase, at) = self._spoken
         current = (note.phase, note.iteration)
-        ended = note.done >= note.total and phase != current
-        if not (ended or note.message or now - at >= EVERY):
+        ended = note.phase in _ASKING and note.done >= note.total and phase != current
+        if not (ended or now - at >= EVERY):
             return
         self._spoken = (current if note.done >= note.total else phase, now)
         print(describe(note, left), file=sys.stderr, flush=True)
@@ -95,8 +102,8 @@ class Progress:
 
 def describe(note: Note, left: float | None) -> str:
     """Return a note as one line."""
-    where = f"iteration {note.iteration} of {note.iterations}" if note.iteration >= 0 else "start"
-    parts = [f"{where}: {note.phase} {note.done}/{note.total}"]
+    where = f"iter-{note.iteration} of {note.iterations}: " if note.iteration >= 0 else ""
+    parts = [f"{where}{note.phase} {note.done}/{note.total}"]
     if note.accuracy is not None:
         parts.append(f"accuracy {100 * note.accuracy:.1f} %")
     parts.append(f"calls {note.execution_calls}+{note.guidance_calls}")

@@ -31,7 +31,7 @@ def replaced(**changes: object) -> Note:
 
 def test_a_note_is_one_line_with_phase_accuracy_calls_and_time_left() -> None:
     line = describe(NOTE, 65.0)
-    assert line == "iteration 3 of 10: evaluate 50/100, accuracy 54.5 %, calls 412+9, 1 min 5 s left"
+    assert line == "iter-3 of 10: evaluate 50/100, accuracy 54.5 %, calls 412+9, 1 min 5 s left"
 
 
 def test_a_message_is_cleaned() -> None:
@@ -44,6 +44,14 @@ def test_the_time_left_is_in_proportion_to_what_this_process_did() -> None:
     assert estimate.seconds_left(resumed, now=100.0) is None
     assert estimate.seconds_left(replaced(iteration=6, done=100), now=120.0) == pytest.approx(30.0)
     assert estimate.seconds_left(replaced(iteration=9, phase="snapshot"), now=200.0) == pytest.approx(0.0)
+
+
+def test_an_exam_is_the_whole_of_its_own_work() -> None:
+    estimate = Estimate()
+    exam = replaced(iteration=-1, phase="exam", done=0)
+    assert estimate.seconds_left(exam, now=0.0) is None
+    assert estimate.seconds_left(replaced(iteration=-1, phase="exam", done=25), now=5.0) == pytest.approx(15.0)
+    assert describe(exam, None).startswith("exam 0/100")
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(0.4, "0 s"), (59.6, "1 min 0 s"), (7500, "2 h 5 min")])
@@ -68,8 +76,8 @@ def test_without_a_terminal_there_is_a_line_for_each_phase_and_one_now_and_then(
     written = capsys.readouterr()
     assert written.out == ""
     assert [line.split(",")[0] for line in written.err.splitlines()] == [
-        "iteration 3 of 10: evaluate 99/100",
-        "iteration 3 of 10: evaluate 100/100",
+        "iter-3 of 10: evaluate 99/100",
+        "iter-3 of 10: evaluate 100/100",
     ]
     assert progress.run_id == "r1"
 

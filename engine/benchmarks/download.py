@@ -1,0 +1,181 @@
+"""One file over HTTP: resumed where an earlier attempt stopped, and put in its place only when it is whole.
+
+Rules
+    - The final name appears by an atomic rename of a complete file whose checksum has been verified; a file
+      that is there is therefore never half a file.
+    - A part is continued only if the server confirms (by ETag) that the file is still the same one.
+
+Why not a download library: none is among the dependencies, and what is needed beyond `urllib` is the rules above.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from http.client import HTTPException, HTTPResponse
+from pathlib import Path
+from typing import NamedTuple
+
+from mage_es.events.errors import PrerequisiteError, UsageError
+
+ATTEMPTS = 3
+_CHUNK = 1 << 16
+_TIMEOUT = 30.0
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
+
+
+class Downloaded(NamedTuple):
+    """A file that arrived: SHA-256, size in bytes, and how many of them the last request did not have to bring."""
+
+    sha256: str
+    size: int
+    resumed: int
+
+
+class _BrokeOff(Exception):
+    """The connection ended early; what arrived is in the part file."""
+
+
+def download(url: str, target: Path, *, sha256: str = "", announce: Callable[[str], None]) -> Downloaded:
+    """Download a file, going on from `<target>.part` if there is one.
+
+    Args:
+        url: Where it is, http or https.
+        target: Where it goes; replaced atomically.
+        sha256: Expected checksum of the whole file, "" if none is known.
+        announce: Told of resumption and of retries, one line each.
+
+    Raises:
+        UsageError: The address is neither http nor https.
+        PrerequisiteError: It cannot be had; a part that can be continued is kept, and the message says so.
+    """
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(f"{url} is not an address of a web server: give one that begins with https:// or http://")
+    part = target.with_name(target.name + ".part")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        resumed = _complete(url, part, announce=announce)
+        return _put_in_place(part, target, url=url, sha256=sha256, resumed=resumed)
+    except OSError as error:
+        what = "the disk is full" if error.errno == errno.ENOSPC else str(error)
+        raise PrerequisiteError(
+            f"{target} cannot be written: {what}. Make room or choose another --data-dir, then run the command again."
+        ) from error
+
+
+def _complete(url: str, part: Path, *, announce: Callable[[str], None]) -> int:
+    """Bring the part file to its full size; return where the last request began."""
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return _receive(url, part, announce=announce)
+        except _BrokeOff as broken:
+            have = part.stat().st_size if part.exists() else 0
+            if attempt == ATTEMPTS:
+                raise PrerequisiteError(
+                    f"{url} broke off after {have} bytes, {ATTEMPTS} times ({broken}). What arrived is kept: "
+                    "run the same command again and it goes on from there."
+                ) from broken
+            announce(f"{url} broke off after {have} bytes ({broken}); trying again")
+    raise AssertionError("the loop returns or raises in its last round")
+
+
+def _receive(url: str, part: Path, *, announce: Callable[[str], None]) -> int:
+    """Make one request and write what it brings; return the byte it began at. Raises `_BrokeOff` or `PrerequisiteError`."""
+    request = urllib.request.Request(url, headers={"Accept-Encoding": "identity", "User-Agent": "mage-es"})
+    have, tag_file = 0, _tag_file(part)
+    if part.exists() and tag_file.exists():
+        have = part.stat().st_size
+        request.add_header("Range", f"bytes={have}-")
+        request.add_header("If-Range", tag_file.read_text())
+    with _opened(request, part) as response:
+        start, total = _extent(response, have)
+        if start:
+            announce(f"{url}: going on after {start} bytes")
+        tag = response.headers.get("ETag", "")
+        if tag and not tag.startswith("W/"):
+            tag_file.write_text(tag)
+        else:
+            tag_file.unlink(missing_ok=True)
+        with part.open("r+b" if start else "wb") as file:
+            file.seek(start)
+            file.truncate()
+            for block in _blocks(response):
+                file.write(block)
+            have = file.tell()
+            os.fsync(file.fileno())
+    if total is not None and have != total:
+        raise _BrokeOff(f"{total} bytes were promised")
+    return start
+
+
+def _opened(request: urllib.request.Request, part: Path) -> HTTPResponse:
+    url = request.full_url
+    try:
+        response = urllib.request.urlopen(request, timeout=_TIMEOUT)
+    except urllib.error.HTTPError as error:
+        with error:
+            if error.code == 416:  # the part is longer than the file: it is of another version
+                part.unlink(missing_ok=True)
+                raise _BrokeOff("the server has nothing after that") from error
+            raise PrerequisiteError(
+                f"{url} answered {error.code} {error.reason}. Look whether the address still holds, "
+                f"or put the file at {part.with_suffix('')} by hand."
+            ) from error
+    except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError) as error:
+        reason = getattr(error, "reason", error)
+        raise PrerequisiteError(
+            f"{url} cannot be reached: {reason}. Check the network and run the same command again, "
+            f"or put the file at {part.with_suffix('')} by hand."
+        ) from error
+    assert isinstance(response, HTTPResponse)
+    return response
+
+
+def _extent(response: HTTPResponse, asked: int) -> tuple[int, int | None]:
+    """Return where the body belongs in the file, and the size of the whole file if it is told."""
+    if response.status == 206:
+        found = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
+        if not found or int(found[1]) != asked:
+            raise PrerequisiteError(
+                f"{response.url} sent the range {response.headers.get('Content-Range')!r} where bytes from {asked} "
+                "were asked for. Delete the .part file and run the same command again."
+            )
+        return asked, int(found[2])
+    length = response.headers.get("Content-Length")
+    return 0, int(length) if length and length.isdigit() else None
+
+
+def _blocks(response: HTTPResponse) -> Iterator[bytes]:
+    while True:
+        try:
+            block = response.read(_CHUNK)
+        except (HTTPException, TimeoutError, ConnectionError) as error:
+            raise _BrokeOff(str(error) or type(error).__name__) from error
+        if not block:
+            return
+        yield block
+
+
+def _put_in_place(part: Path, target: Path, *, url: str, sha256: str, resumed: int) -> Downloaded:
+    with part.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if sha256 and found != sha256:
+        part.unlink()
+        _tag_file(part).unlink(missing_ok=True)
+        raise PrerequisiteError(
+            f"{url} has the SHA-256 {found}, expected {sha256}: the file was changed or damaged on its way. "
+            "It was deleted; run the same command again, or look whether upstream has a new version."
+        )
+    size = part.stat().st_size
+    part.replace(target)
+    _tag_file(part).unlink(missing_ok=True)
+    return Downloaded(found, size, resumed)
+
+
+def _tag_file(part: Path) -> Path:
+    return part.with_name(part.name + ".etag")

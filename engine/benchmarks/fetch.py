@@ -1,0 +1,139 @@
+"""Fetching the data sets that benchmarks are read from.
+
+What is fetched is recorded beside it in `SOURCE.json`: address, licence, and each file's SHA-256 and size.
+A checksum is pinned only where the whole upstream file was at hand when it was written down.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from mage_es.engine.benchmarks.download import download
+from mage_es.engine.benchmarks.registry import names, open_benchmark
+from mage_es.events.errors import PrerequisiteError, UsageError, nearest
+
+
+class Source(NamedTuple):
+    """Where a data set is: its public address, its licence, and its files with their SHA-256 ("" if not pinned)."""
+
+    base_url: str
+    licence: str
+    files: Mapping[str, str]
+
+
+SOURCES: dict[str, Source] = {
+    "gsm8k": Source(
+        base_url="https://raw.githubusercontent.com/openai/grade-school-math/master/grade_school_math/data",
+        licence="MIT, (c) 2021 OpenAI (github.com/openai/grade-school-math)",
+        files={
+            "train.jsonl": "6043ef64147b59871f4fd3adf669c306fe0a4c27e5a5c4bfb761f3f084895a13",
+            "test.jsonl": "",
+        },
+    ),
+}
+
+
+class FetchedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of a data set: `size` and `resumed` in bytes; `is_new` is False if it was there already."""
+
+    name: str
+    path: str
+    url: str
+    sha256: str
+    size: int
+    resumed: int = 0
+    is_new: bool = True
+    is_pinned: bool = False
+
+
+class _Record(msgspec.Struct, frozen=True, kw_only=True):
+    """What `SOURCE.json` holds."""
+
+    benchmark: str
+    licence: str
+    files: tuple[FetchedFile, ...]
+
+
+def fetch(
+    name: str, data_dir: Path, *, base_url: str | None = None, announce: Callable[[str], None]
+) -> tuple[FetchedFile, ...]:
+    """Download a benchmark's files into `data_dir/<name>` and check that they can be read.
+
+    Args:
+        name: The benchmark.
+        data_dir: Folder of all data sets; made if it is not there.
+        base_url: Address to use in place of the public one, such as a mirror's.
+        announce: Told of the licence and of what is going on, one line each.
+
+    Raises:
+        UsageError: No benchmark has that name, or it is generated and needs no data.
+        PrerequisiteError: No network, no such file, no room, a wrong checksum, or unreadable content.
+    """
+    if name not in names():
+        raise UsageError(f"There is no benchmark {name!r}.{nearest(name, names())}")
+    if name not in SOURCES:
+        raise UsageError(f"{name} is generated and needs no data: run mage-es evolve {name}")
+    source = SOURCES[name]
+    if base_url is not None:
+        source = source._replace(base_url=base_url.rstrip("/"))
+    files = fetch_source(name, source, data_dir / name, announce=announce)
+    benchmark = open_benchmark(name, seed=0, data_dir=data_dir)
+    counts = ", ".join(f"{len(benchmark.questions(split))} {split}" for split in ("evolution", "test"))
+    announce(f"{name}: {counts} questions in {data_dir / name}")
+    return files
+
+
+def fetch_source(
+    name: str, source: Source, folder: Path, *, announce: Callable[[str], None]
+) -> tuple[FetchedFile, ...]:
+    """Download the files of a source into a folder and record them in its `SOURCE.json`."""
+    announce(f"{name}: licence {source.licence}")
+    known = {file.name: file for file in _recorded(folder)}
+    files: list[FetchedFile] = []
+    for file, pin in source.files.items():
+        url, target = f"{source.base_url}/{file}", folder / file
+        there = known.get(file)
+        if there and there.url == url and pin in ("", there.sha256) and _sha256(target) == there.sha256:
+            announce(f"{target} is there already")
+            files.append(msgspec.structs.replace(there, path=str(target), resumed=0, is_new=False))
+            continue
+        announce(f"{url} -> {target}")
+        got = download(url, target, sha256=pin, announce=announce)
+        announce(f"{target}: {got.size} bytes, SHA-256 {got.sha256}{' as expected' if pin else ''}")
+        files.append(
+            FetchedFile(
+                name=file, path=str(target), url=url, sha256=got.sha256, size=got.size, resumed=got.resumed,
+                is_pinned=bool(pin),
+            )
+        )  # fmt: skip
+        _record(folder, _Record(benchmark=name, licence=source.licence, files=tuple(files)))
+    return tuple(files)
+
+
+def _sha256(path: Path) -> str:
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _recorded(folder: Path) -> tuple[FetchedFile, ...]:
+    """Return what `SOURCE.json` holds; nothing if it is missing or not ours, and then all is fetched anew."""
+    try:
+        return msgspec.json.decode((folder / "SOURCE.json").read_bytes(), type=_Record).files
+    except (OSError, msgspec.MsgspecError):
+        return ()
+
+
+def _record(folder: Path, record: _Record) -> None:
+    draft = folder / "SOURCE.json.part"
+    try:
+        draft.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
+        draft.replace(folder / "SOURCE.json")
+    except OSError as error:
+        raise PrerequisiteError(f"{draft} cannot be written: {error}. Make room and run the command again.") from error

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from mage_es.events.digests import sha256_text
 from mage_es.events.documents import Head
+from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import (
     MICRO,
     AnswerJudged,
@@ -377,3 +378,15 @@ def folded(events: Sequence[Event]) -> State:
     for event in events:
         state.apply(event)
     return state
+
+
+def drafts_of(stages: Sequence[Stage]) -> list[list[Draft]]:
+    """Return what a live run hands to its log: one batch for each stage, digests of closed iterations included."""
+    events = iter(with_digests(flat(stages)))
+    return [
+        [
+            Draft(event=next(events), iteration=stage.iteration, phase=stage.phase, ordinal=ordinal)
+            for ordinal in range(len(stage.events))
+        ]
+        for stage in stages
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -9,9 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mage_es.events.errors import UsageError
-from mage_es.events.vocabulary import IterationClosed, RunResumed
+from mage_es.events.log import Log
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import Digest, IterationClosed, RunResumed
 from mage_es.projections.fold import State, fold
-from tests.projections.histories import ListSource, Stage, flat, folded, histories, history, only, round_trip, shuffled
+from tests.projections.histories import (
+    ListSource,
+    Stage,
+    drafts_of,
+    flat,
+    folded,
+    histories,
+    history,
+    only,
+    round_trip,
+    shuffled,
+)
 
 
 @given(histories(), st.randoms(use_true_random=False))
@@ -118,3 +132,25 @@ def test_the_sizes_of_a_state_are_counted_by_subgraph_and_kind() -> None:
     assert counts["nodes/task"] == 4
     assert counts["nodes/experience"] == counts["memories"] == 2 * (4 + 3)
     assert counts["edges/about"] == counts["edges/derived_from"] == counts["memories"]
+
+
+def test_a_real_log_folds_to_the_live_state_at_every_marker_in_flight_and_sealed(tmp_path: Path) -> None:
+    stages = history(seed=17, iterations=3, questions=4)
+    live, closed = State(), dict[int, tuple[Digest, ...]]()
+    with Log.create(tmp_path / "log", run="r", clock=lambda: 0) as log:
+        for batch in drafts_of(stages):
+            for record in log.append(batch):
+                live.apply(record.event)
+                if isinstance(record.event, IterationClosed):
+                    closed[record.event.iteration] = live.digests()
+        in_flight = fold(LogReader(tmp_path / "log"))
+    sealed = LogReader(tmp_path / "log")
+
+    assert in_flight.digests() == fold(sealed).digests() == live.digests()
+    for k, digests in closed.items():
+        marker = f"iter-{k}" if k >= 0 else "start"
+        assert fold(sealed, until=sealed.resolve(marker)).digests() == digests
+    middle = sealed.resolve("iter-1/update")
+    half = fold(sealed, until=middle)
+    assert round_trip(half.progress.dump()) == round_trip(fold(ListSource(flat(stages)), until=middle).progress.dump())
+    assert fold(sealed, state=half).digests() == live.digests()

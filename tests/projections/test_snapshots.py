@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mage_es.events.log import Log
+from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import Event, IterationClosed
 from mage_es.projections import snapshots
-from mage_es.projections.fold import fold
+from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot, write_snapshot
-from tests.projections.histories import ListSource, Stage, chain_at, flat, histories, history, with_digests
+from tests.projections.histories import ListSource, Stage, chain_at, drafts_of, flat, histories, history, with_digests
 
 EVENTS = with_digests(flat(history(seed=9, iterations=5, questions=3)))
 
@@ -118,3 +120,23 @@ def test_a_state_in_the_middle_of_an_iteration_is_not_taken_up(tmp_path: Path) -
     keep(tmp_path, EVENTS, closes(EVENTS)[1] + 2)
 
     assert latest_snapshot(tmp_path, ListSource(EVENTS)) is None
+
+
+def test_a_snapshot_of_a_live_run_is_found_again_in_its_real_log(tmp_path: Path) -> None:
+    live, kept = State(), []
+    with Log.create(tmp_path / "log", run="r", clock=lambda: 0) as log:
+        for batch in drafts_of(history(seed=19, iterations=3, questions=4)):
+            for record in log.append(batch):
+                live.apply(record.event)
+                live.seq = record.seq
+            if isinstance(record.event, IterationClosed):
+                write_snapshot(tmp_path / "snapshots", live, chain=log.head.chain)
+                kept.append(live.seq)
+                in_flight = latest_snapshot(tmp_path / "snapshots", LogReader(tmp_path / "log"))
+                assert in_flight is not None and in_flight.seq == live.seq
+    reader = LogReader(tmp_path / "log")
+
+    for seq in kept:
+        found = latest_snapshot(tmp_path / "snapshots", reader, until=seq)
+        assert found is not None
+        assert fold(reader, state=found).digests() == live.digests()

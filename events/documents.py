@@ -1,7 +1,7 @@
 """Small self-checking JSON documents: FORMAT and HEAD beside the log, and the description inside each segment.
 
 Rules
-    - The last member, `crc32c`, covers every byte before it, so a flipped bit is noticed although the text still parses.
+    - The last member, `crc32c`, covers every byte before it: a flipped bit is noticed although the text still parses.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Format(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Head(NamedTuple):
-    """How far a log reaches: its last sequence number, and the chain value (64 hexadecimal digits) that vouches for all."""
+    """How far a log reaches: its last sequence number, and the chain value, 64 hexadecimal digits, vouching for it."""
 
     seq: int
     chain: str

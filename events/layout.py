@@ -70,21 +70,25 @@ class Layout:
         """Return the file that holds the vectors of a sealed range, if it has any."""
         return self.segments / f"{span.first:020d}-{span.last:020d}.vec.parquet"
 
-    def listing(self, fs: FileSystem) -> Listing:
-        """Return the files there are now. Raises `LogDamaged` if sealed events are missing or doubled.
+    def found(self, fs: FileSystem) -> Listing:
+        """Return the files there are now, whether they make a whole log or not.
 
         Write-ahead files are listed first: one that is sealed in between then shows up twice, never not at all.
         """
         wals = [int(match[1]) for name in fs.names(self.wals) if (match := _WAL.fullmatch(name))]
-        found = [match for name in fs.names(self.segments) if (match := _SEGMENT.fullmatch(name))]
-        segments = [Range(int(match[1]), int(match[2])) for match in found]
-        self._require_contiguous(segments)
-        return Listing(segments, wals)
+        segments = [match for name in fs.names(self.segments) if (match := _SEGMENT.fullmatch(name))]
+        return Listing([Range(int(match[1]), int(match[2])) for match in segments], wals)
+
+    def listing(self, fs: FileSystem) -> Listing:
+        """Return the files there are now. Raises `LogDamaged` if sealed events are missing or doubled."""
+        listing = self.found(fs)
+        self._require_contiguous(listing.segments)
+        return listing
 
     def _require_contiguous(self, segments: list[Range]) -> None:
         expected = 1
         for span in segments:
             if span.first != expected:
-                missing = f"events {expected} to {span.first - 1} are missing" if span.first > expected else "it overlaps"
-                raise LogDamaged(f"{self.segment(span)} does not follow event {expected - 1}: {missing}. {RESTORE}")
+                gap = f"events {expected} to {span.first - 1} are missing" if span.first > expected else "it overlaps"
+                raise LogDamaged(f"{self.segment(span)} does not follow event {expected - 1}: {gap}. {RESTORE}")
             expected = span.last + 1

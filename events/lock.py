@@ -2,8 +2,8 @@
 
 Rules
     - The lock is the kernel's (flock), not the file's text: it ends with the process, whatever the text says.
-    - The watermark counts only during the start of the machine that wrote it. A process that is killed leaves a true one
-      behind; after a loss of power the boot id differs and HEAD is what counts.
+    - The watermark counts only until the machine starts again. A process that is killed leaves a true one behind; after
+      a loss of power the boot id differs, and HEAD is what counts.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 Rules
     - A commit is one frame: written, then synced, then acknowledged. A crash leaves it whole or leaves nothing.
     - An event's identity is its idempotency key: appending a recorded fact again returns the record there is.
-    - After any failed write or sync what is on the disk is unknown, so the writer refuses to go on until it is reopened.
-      Nothing is ever retried on the same file.
-    - At rest every domain event is in Parquet: closing seals, and the write-ahead file keeps at most the record of that.
+    - After any failed write or sync nobody knows what is on the disk, so the writer refuses to go on until it is
+      reopened. Nothing is ever retried on the same file.
+    - At rest every domain event is in Parquet: closing seals, and the write-ahead file keeps at most the record of it.
 """
 
 from __future__ import annotations
@@ -13,32 +13,25 @@ from __future__ import annotations
 import errno
 import hashlib
 import threading
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
 
 from mage_es.events import wal
+from mage_es.events.active import ActiveWal
 from mage_es.events.documents import RESTORE, Format, Head, HeadNote, genesis, pack
 from mage_es.events.envelope import Draft, Record
 from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict, UsageError, WriterPoisoned
-from mage_es.events.filesystem import File, FileSystem, LocalFileSystem, write_all, write_new
+from mage_es.events.filesystem import FileSystem, LocalFileSystem, write_all, write_new
 from mage_es.events.layout import Layout, Range
 from mage_es.events.lock import WriterLock
 from mage_es.events.recovery import Recovered, read_format, recover
 from mage_es.events.rows import RowReader, decode, encode, ids_of, record_of
-from mage_es.events.sealed import SealedEvents
+from mage_es.events.sealed import SealedEvents, seals_in
 from mage_es.events.sealing import is_sealed_as, seal
 from mage_es.events.upcasting import PRESENT
-from mage_es.events.vocabulary import Event, IterationClosed, SegmentSealed, tag_of
-
-ROLL_EVENTS = 32_768
-"""Events after which a write-ahead file is sealed, before the next append."""
-
-ROLL_BYTES = 16 << 20
-"""Bytes after which it is."""
+from mage_es.events.vocabulary import Event, IterationClosed
 
 Clock = Callable[[], int]
 """Returns microseconds since 1970 (UTC)."""
@@ -46,42 +39,12 @@ Clock = Callable[[], int]
 __all__ = ["Clock", "Head", "Log"]
 
 
-class _Place(NamedTuple):
-    """Where a frame stands in the write-ahead file."""
-
-    first: int
-    offset: int
-    size: int
-
-
-class _Active:
-    """The write-ahead file that is appended to."""
-
-    def __init__(self, first: int, file: File) -> None:
-        self.first = first
-        self.file = file
-        self.places: list[_Place] = []
-        self.size = 0
-        self.events = 0
-        self.has_facts = False
-
-    @property
-    def is_full(self) -> bool:
-        """Whether it is time to seal."""
-        return self.events >= ROLL_EVENTS or self.size >= ROLL_BYTES
-
-    def add(self, first: int, count: int, size: int, *, facts: bool) -> None:
-        """Note a frame that is durable; `facts` if it holds more than the log's own records."""
-        self.places.append(_Place(first, self.size, size))
-        self.size += size
-        self.events += count
-        self.has_facts = self.has_facts or facts
-
-
 class Log:
     """The one writer of a log. Use `create` or `open`, and `close` or a `with` block at the end."""
 
-    def __init__(self, layout: Layout, about: Format, *, start: Head, clock: Clock, fs: FileSystem, lock: WriterLock) -> None:
+    def __init__(
+        self, layout: Layout, about: Format, *, start: Head, clock: Clock, fs: FileSystem, lock: WriterLock
+    ) -> None:
         self.run = about.run
         self.head = start
         self._layout = layout
@@ -89,7 +52,7 @@ class Log:
         self._clock = clock
         self._fs = fs
         self._lock = lock
-        self._active: _Active | None = None
+        self._active: ActiveWal | None = None
         self._trouble: str | None = None
         self._mutex = threading.Lock()
         self._sealed = SealedEvents(fs, layout, PRESENT)
@@ -125,8 +88,8 @@ class Log:
     def open(cls, path: Path, *, clock: Clock, fs: FileSystem | None = None) -> Log:
         """Open a log for appending, after whatever ended its last writer.
 
-        Raises `UsageError` (not a log), `RunLocked`, `LogDamaged` (nothing was changed), `UnknownEvent` (the unsealed tail
-        was written by a newer release), and `PrerequisiteError` if the disk refuses.
+        Raises `UsageError` (not a log), `RunLocked`, `LogDamaged` (nothing was changed), `UnknownEvent` (the unsealed
+        tail was written by a newer release), and `PrerequisiteError` if the disk refuses.
         """
         fs, layout = fs or LocalFileSystem(), Layout(path)
         with _refusals(f"open the log in {path}"):
@@ -155,7 +118,9 @@ class Log:
     def __enter__(self) -> Log:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def free_space(self) -> int:
@@ -228,10 +193,11 @@ class Log:
         active = self._require_active()
         if seq < active.first:
             return next(self._sealed.records(Range(seq, seq)))
-        place = active.places[bisect_right(active.places, seq, key=lambda place: place.first) - 1]
-        frame = wal.decode(self._fs.read(self._layout.wal(active.first), place.offset, place.size))
+        place = active.place_of(seq)
+        path = self._layout.wal(active.first)
+        frame = wal.decode(self._fs.read(path, place.offset, place.size))
         if isinstance(frame, wal.Broken):
-            raise LogDamaged(f"{self._layout.wal(active.first)} is damaged at byte {place.offset}: {frame.problem}. {RESTORE}")
+            raise LogDamaged(f"{path} is damaged at byte {place.offset}: {frame.problem}. {RESTORE}")
         return next(record for record in RowReader(PRESENT).records(frame, self.run) if record.seq == seq)
 
     # ------------------------------------------------------------ files
@@ -248,17 +214,14 @@ class Log:
     def _settle(self, found: Recovered) -> None:
         """Take over what recovery found, and finish whatever a crash interrupted."""
         *full, last = found.tails
-        self._active = _Active(last, self._fs.append(self._layout.wal(last)))
-        reader = RowReader(PRESENT)
-        recorded: dict[int, SegmentSealed] = {}
+        active = self._active = ActiveWal(last, self._fs.append(self._layout.wal(last)))
         for first, frames in found.tails.items():
             for frame in frames:
                 rows = decode(frame)
                 self._ids.update((row.event_id, seq) for seq, row in enumerate(rows, frame.first))
-                seals = [event for row in rows if row.type == tag_of(SegmentSealed) and isinstance(event := reader.event(row), SegmentSealed)]
-                recorded.update((event.first, event) for event in seals)
                 if first == last:
-                    self._active.add(frame.first, frame.events, frame.size, facts=len(seals) < frame.events)
+                    active.add(frame.first, frame.events, frame.size, facts=any(row.phase != "log" for row in rows))
+        recorded = seals_in(frame for frames in found.tails.values() for frame in frames)
         with self._effect("finish what the last writer of the log began"):
             self._sealed.show(found.listing.segments, recorded)
             for first in found.leftover:
@@ -282,11 +245,11 @@ class Log:
             self._seal(full.first)
             self._drop_wal(full.first)
 
-    def _new_wal(self, first: int) -> _Active:
+    def _new_wal(self, first: int) -> ActiveWal:
         file = self._fs.create(self._layout.wal(first))
         file.sync()
         self._fs.sync_folder(self._layout.wals)
-        return _Active(first, file)
+        return ActiveWal(first, file)
 
     def _seal(self, first: int) -> None:
         event = seal(self._fs, self._layout, first, self._about)
@@ -303,7 +266,7 @@ class Log:
 
     # ------------------------------------------------------------ soundness
 
-    def _require_active(self) -> _Active:
+    def _require_active(self) -> ActiveWal:
         if self._active is None:
             raise UsageError(f"the log of {self.run} is closed: open it again.")
         return self._active
@@ -315,7 +278,7 @@ class Log:
 
     @contextmanager
     def _effect(self, what: str) -> Iterator[None]:
-        """Poison the writer unless the block ends well: also when it is interrupted, for then nobody knows how far it came."""
+        """Poison the writer unless the block ends well; an interruption too leaves nobody knowing how far it came."""
         before, self._trouble = self._trouble, f"an attempt to {what} was interrupted"
         try:
             yield
@@ -336,7 +299,7 @@ def _refusals(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise PrerequisiteError(f"cannot {what}: {error}. Check the path, its permissions and the free space.") from error
+        raise PrerequisiteError(f"cannot {what}: {error}. Check path, permissions and free space.") from error
     except WriterPoisoned as error:
         raise PrerequisiteError(str(error)) from error
 

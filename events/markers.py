@@ -22,7 +22,10 @@ _ITERATION = re.compile(r"iter-(\d{1,9})(?:/([a-z]+))?")
 _SEQ = re.compile(r"seq:(\d{1,18})")
 _START = -1
 
-READS: Mapping[type[Event], tuple[str, ...]] = {IterationClosed: ("iteration",), PhaseCompleted: ("iteration", "phase")}
+READS: Mapping[type[Event], tuple[str, ...]] = {
+    IterationClosed: ("iteration",),
+    PhaseCompleted: ("iteration", "phase"),
+}
 """The events that markers stand for."""
 
 
@@ -54,7 +57,7 @@ def parse(text: str) -> Marker:
             return Marker("iteration", int(match[1]))
         if match[2] in get_args(Phase):
             return Marker("phase", int(match[1]), match[2])
-        raise UsageError(f"there is no phase {match[2]!r} in marker {text!r}.{nearest(match[2], list(get_args(Phase)))}")
+        raise UsageError(f"marker {text!r} names no phase.{nearest(match[2], list(get_args(Phase)))}")
     raise UsageError(f"{text!r} is not a marker. Write start, iter-9, iter-9/evaluate, seq:1234 or latest.")
 
 
@@ -72,6 +75,6 @@ def missing(marker: Marker, present: Mapping[Marker, int], last: int) -> UsageEr
     if marker.kind == "seq":
         return UsageError(f"there is no event {marker.number}: this log has events 1 to {last}.")
     closed = [other for other in present if other.kind == "iteration"]
-    reach = f"Closed so far: {closed[0]} to {closed[-1]}." if closed else "No iteration is closed yet; use seq:N or latest."
+    reach = f"Closed so far: {closed[0]} to {closed[-1]}." if closed else "Nothing is closed yet; use seq:N or latest."
     near = nearest(str(marker), [str(other) for other in present if other.kind == marker.kind]) if present else ""
     return UsageError(f"this log has no marker {marker}. {reach}{near}")

@@ -27,7 +27,7 @@ from mage_es.events.vocabulary import Event, tag_of
 
 
 class LogReader:
-    """A view of the log in a folder. Raises `UsageError` (not a log), `LogDamaged`, `PrerequisiteError` (unreadable)."""
+    """A view of the log in a folder. Raises `UsageError` (not a log), `LogDamaged`, `PrerequisiteError` (no access)."""
 
     def __init__(self, path: Path, fs: FileSystem | None = None, *, registry: Registry = PRESENT) -> None:
         fs, layout = fs or LocalFileSystem(), Layout(path)

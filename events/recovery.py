@@ -1,7 +1,7 @@
 """Recovery: from whatever a crash left behind to a log that is whole up to a head, before anybody sees an event of it.
 
 Rules
-    - Sync first: what is visible becomes durable before it is acted on, folders at the start, the last file before return.
+    - Sync first: what is visible becomes durable before it is acted on, folders at the start, the last file at the end.
     - An unfinished write can only be the end of the last write-ahead file. Such a torn tail was never acknowledged; its
       bytes are moved to quarantine/. Anything else that does not fit is damage: refuse, and change nothing.
     - HEAD is a lower bound. Events that it names have been acknowledged; a log that ends before it is damaged.
@@ -38,11 +38,11 @@ class Recovered(NamedTuple):
 def read_format(fs: FileSystem, layout: Layout) -> tuple[Format, bytes]:
     """Return what FORMAT says and the chain value before the first event. Raises `UsageError`, `LogDamaged`."""
     if not fs.exists(layout.format):
-        raise UsageError(f"{layout.path} is not a log: it has no file FORMAT. Give the folder of a run that was started.")
+        raise UsageError(f"{layout.path} is not a log: it has no file FORMAT. Give the folder of a run.")
     data = fs.read(layout.format)
     about = unpack(data, Format, name=str(layout.format))
     if about.format != 1 or about.hash != "sha256":
-        raise UsageError(f"{layout.path} has log format {about.format} ({about.hash}), this release has 1 (sha256): use a newer.")
+        raise UsageError(f"{layout.path} has log format {about.format}, this release reads 1: use a newer release.")
     return about, genesis(data)
 
 

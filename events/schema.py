@@ -2,8 +2,8 @@
 
 Rules
     - Names and types of the header columns never change within a format; outsiders query them without this package.
-    - The column of `answer.judged` is `answer_judged`, of its second version `answer_judged_v2`: segments of any age can
-      be read together as one table.
+    - The column of `answer.judged` is `answer_judged`, of its second version `answer_judged_v2`: segments of any age
+      can be read together as one table.
     - Vectors stand in a file of their own, one row each, because they do not compress and are rarely wanted.
 """
 
@@ -52,7 +52,7 @@ def column_of(tag: str, version: int) -> str:
 
 
 def struct_of(cls: type[Event]) -> pa.DataType:
-    """Return the struct type of an event's payload, without its vectors. Raises `TypeError` if nothing else is in it."""
+    """Return the struct type of an event's payload, vectors left out. Raises `TypeError` if nothing else is in it."""
     fields = [pa.field(name, arrow_type(shape)) for name, shape in shapes_of(cls).items() if shape.kind != "vector"]
     if not fields:
         raise TypeError(f"{cls.__name__} has no field but vectors, which Parquet cannot store; give it one.")

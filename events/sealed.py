@@ -9,19 +9,29 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from mage_es.events import wal
 from mage_es.events.documents import RESTORE
 from mage_es.events.envelope import Record
 from mage_es.events.errors import LogDamaged
 from mage_es.events.filesystem import FileSystem
 from mage_es.events.layout import Layout, Range
+from mage_es.events.rows import RowReader
 from mage_es.events.segment_reader import Reads, Segment
-from mage_es.events.upcasting import Registry
-from mage_es.events.vocabulary import Event, SegmentSealed
+from mage_es.events.upcasting import PRESENT, Registry
+from mage_es.events.vocabulary import Event, SegmentSealed, tag_of
 
 _ALL: Reads = {SegmentSealed: SegmentSealed.__struct_fields__}
+
+
+def seals_in(frames: Iterable[wal.Frame]) -> dict[int, SegmentSealed]:
+    """Return what unsealed frames record of sealed segments, by first sequence number; the newest record counts."""
+    reader = RowReader(PRESENT)
+    own = (frame for frame in frames if frame.events == 1)  # the log commits its own records one by one
+    events = (event for frame in own for _, event in reader.events(frame, {tag_of(SegmentSealed)}))
+    return {event.first: event for event in events if isinstance(event, SegmentSealed)}
 
 
 class SealedEvents:
@@ -95,7 +105,7 @@ class SealedEvents:
         data = self._read(path)
         if hashlib.sha256(data).hexdigest() != self.seal_of(span).vectors_sha256:
             raise LogDamaged(
-                f"{path} is not the file that was sealed; the vectors of events {span.first} to {span.last} are affected. "
+                f"{path} is not the file that was sealed; vectors of events {span.first} to {span.last} are affected. "
                 f"{RESTORE}"
             )
         return data

@@ -29,7 +29,7 @@ from mage_es.events.vocabulary import SegmentSealed
 
 
 def seal(fs: FileSystem, layout: Layout, first: int, about: Format) -> SegmentSealed:
-    """Do steps 1 to 3 for the write-ahead file that begins with event `first`; return what step 4 has to record.
+    """Do steps 1 to 3 for the write-ahead file that begins with event `first`; return what step 4 records.
 
     Raises `LogDamaged` if the file is not whole, or if what comes back from the disk is not what it says.
     """
@@ -44,8 +44,8 @@ def seal(fs: FileSystem, layout: Layout, first: int, about: Format) -> SegmentSe
     ).records(span)
     if _bits(stored) != _bits(records):
         raise LogDamaged(
-            f"{segment} does not hold the events {span.first} to {span.last} as {layout.wal(first).name} does, although "
-            "it was just written. The write-ahead file is kept; check the disk and the memory of this machine."
+            f"{segment} was just written, and its events {span.first} to {span.last} are not those of "
+            f"{layout.wal(first).name}. That file is kept; check the disk and the memory of this machine."
         )
     if vectors:
         fs.rename(vectors, layout.vectors(span))

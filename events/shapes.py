@@ -2,7 +2,7 @@
 
     str int float bool bytes | vector | list of shapes | part (named shapes)
 
-`Literal` counts as str. Everything else is a `TypeError` at the first use of the type, long before anything is recorded.
+`Literal` counts as str. Everything else is a `TypeError` when the type is first used, before anything is recorded.
 """
 
 from __future__ import annotations
@@ -66,4 +66,4 @@ def _shape(annotation: Any, where: str) -> Shape:
         members = shapes_of(annotation)
         if not any(shape.kind == "vector" for shape in members.values()):
             return Shape("part", part=annotation, members=tuple(members.items()))
-    raise TypeError(f"{where}: an event field cannot be {annotation!r}; use str, int, float, bool, bytes, Part or tuples.")
+    raise TypeError(f"{where} cannot be {annotation!r}: use str, int, float, bool, bytes, a Part, or tuples of these.")

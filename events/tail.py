@@ -15,9 +15,8 @@ from mage_es.events.filesystem import FileSystem
 from mage_es.events.layout import Layout, Listing
 from mage_es.events.lock import watermark
 from mage_es.events.recovery import read_head, require_bound, require_tail, require_torn, sealed_chain
-from mage_es.events.rows import RowReader, decode
-from mage_es.events.upcasting import PRESENT
-from mage_es.events.vocabulary import SegmentSealed, tag_of
+from mage_es.events.sealed import seals_in
+from mage_es.events.vocabulary import SegmentSealed
 
 _ATTEMPTS = 100
 """How often a listing may be overtaken by the writer's sealing before something else must be wrong."""
@@ -77,14 +76,8 @@ class Tail:
         return known + [frame._replace(offset=frame.offset + done) for frame in frames]
 
     def _take(self, listing: Listing, files: dict[int, list[wal.Frame]], head: Head, synced: int) -> None:
-        reader = RowReader(PRESENT)
         frames = [frame for first in listing.tail for frame in files[first]]
-        for frame in frames:
-            if frame.last <= self.head.seq:
-                continue
-            for row in decode(frame) if frame.events == 1 else ():  # the log commits its own records one by one
-                if row.type == tag_of(SegmentSealed) and isinstance(event := reader.event(row), SegmentSealed):
-                    self.recorded[event.first] = event
+        self.recorded.update(seals_in(frame for frame in frames if frame.last > self.head.seq))
         self._files, self.listing = files, listing
         if frames and frames[-1].last > synced:
             last = frames.pop()

@@ -1,0 +1,239 @@
+"""Verification: every byte of a log held against what was recorded when it was written; nothing is changed.
+
+Rules
+    - The hash of a segment stands in the events that follow it, so the head vouches for the whole log: whoever kept an
+      earlier head can tell whether history was replaced. Who can replace that head as well is out of reach.
+    - Damage in one file does not hide damage in another: checking goes on wherever it still makes sense.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from mage_es.events import wal
+from mage_es.events.documents import Format, Head, HeadNote
+from mage_es.events.envelope import Record, event_id
+from mage_es.events.errors import LogError, UsageError
+from mage_es.events.filesystem import FileSystem, LocalFileSystem
+from mage_es.events.layout import Layout, Listing, Range
+from mage_es.events.recovery import read_format, read_head
+from mage_es.events.rows import RowReader
+from mage_es.events.segment_reader import Reads, Segment
+from mage_es.events.upcasting import PRESENT
+from mage_es.events.vocabulary import SegmentSealed, tag_of
+
+_ATTEMPTS = 100
+_NOTHING = Range(0, 0)
+
+
+class Finding(NamedTuple):
+    """Something that is not as it was written: the file, the events affected, and what it is.
+
+    `last` is 0 where everything from `first` on is affected; both are 0 where no event is.
+    """
+
+    file: Path
+    first: int
+    last: int
+    problem: str
+
+
+class LogVerdict(NamedTuple):
+    """What verification came to: how far the log reaches, how many files were checked, what is wrong with them."""
+
+    head: Head
+    files: int
+    findings: list[Finding]
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing at all is wrong."""
+        return not self.findings
+
+
+def verify_log(path: Path, fs: FileSystem | None = None) -> LogVerdict:
+    """Check all hashes, checksums, identities and the chain of a log. Raises `UsageError` if there is none."""
+    return _Verification(fs or LocalFileSystem(), Layout(path)).run()
+
+
+class _Verification:
+    def __init__(self, fs: FileSystem, layout: Layout) -> None:
+        self._fs = fs
+        self._layout = layout
+        self._files = 0
+        self._findings: list[Finding] = []
+        self._sealed: dict[int, SegmentSealed] = {}
+        self._run: str | None = None
+
+    def run(self) -> LogVerdict:
+        if not self._fs.exists(self._layout.format):
+            raise UsageError(f"{self._layout.path} is not a log: it has no file FORMAT.")
+        about, start = self._format()
+        bound = self._bound()
+        listing, contents = self._list()
+        segments = {span: segment for span in listing.segments if (segment := self._open(span)) is not None}
+        frames = {first: self._frames(first, data) for first, data in contents.items()}
+        for record in self._seals(segments, frames):
+            self._sealed[record.first] = record
+        head = Head(0, start.hex() if start else "")
+        for span in listing.segments:
+            head = self._check_segment(span, segments.get(span), head, about)
+        for first in listing.tail:
+            head = self._check_wal(first, frames[first], head)
+        if not listing.tail:
+            self._add(self._layout.wal(head.seq + 1), "missing, and with it every later event", Range(head.seq + 1, 0))
+        self._check_bound(bound, head, frames)
+        return LogVerdict(head, self._files, self._findings)
+
+    # ------------------------------------------------------------ what there is
+
+    def _format(self) -> tuple[Format | None, bytes | None]:
+        self._files += 1
+        with self._finding(self._layout.format):
+            about, start = read_format(self._fs, self._layout)
+            self._run = about.run
+            return about, start
+        return None, None
+
+    def _bound(self) -> HeadNote | None:
+        if not self._fs.exists(self._layout.head):
+            self._add(self._layout.head, "missing, so nothing says how far the log reached")
+            return None
+        self._files += 1
+        with self._finding(self._layout.head):
+            return read_head(self._fs, self._layout)
+        return None
+
+    def _list(self) -> tuple[Listing, dict[int, bytes]]:
+        """Return the listing and the contents of its write-ahead files, which a writer may remove at any time."""
+        for _ in range(_ATTEMPTS):
+            listing = self._layout.found(self._fs)
+            try:
+                contents = {first: self._fs.read(self._layout.wal(first)) for first in listing.wals}
+            except FileNotFoundError:
+                continue
+            self._files += len(contents)
+            return listing, contents
+        raise LogError(f"the files in {self._layout.wals} change faster than they can be read: verify again later.")
+
+    def _frames(self, first: int, data: bytes) -> list[wal.Frame]:
+        """Return the frames of a write-ahead file up to the first that is not whole, which is a finding."""
+        start = wal.decode(data)
+        frames, broken = wal.scan(data, first=first, previous=start.previous if isinstance(start, wal.Frame) else b"")
+        if broken is not None:
+            after = wal.frame_after(data, broken.offset)
+            reached = frames[-1].last if frames else first - 1
+            what = "damage" if after or broken.kind == "alien" else "damage, or an append that was never acknowledged"
+            problem = f"{what} at byte {broken.offset} of {len(data)}: {broken.problem}"
+            self._add(self._layout.wal(first), problem, Range(reached + 1, after.first - 1 if after else 0))
+        return frames
+
+    def _open(self, span: Range) -> Segment | None:
+        path = self._layout.segment(span)
+        self._files += 1
+        with self._finding(path, span):
+            data = self._fs.read(path)
+            return Segment(data, lambda: self._fs.read(self._layout.vectors(span)), name=str(path), registry=PRESENT)
+        return None
+
+    def _seals(self, segments: dict[Range, Segment], frames: dict[int, list[wal.Frame]]) -> Iterator[SegmentSealed]:
+        """Yield every record of a sealing, the newer ones last."""
+        reads: Reads = {SegmentSealed: SegmentSealed.__struct_fields__}
+        for span, segment in segments.items():
+            with self._finding(self._layout.segment(span), span):
+                yield from (event for _, event in segment.events(reads, span) if isinstance(event, SegmentSealed))
+        reader = RowReader(PRESENT)
+        for first, scanned in frames.items():
+            with self._finding(self._layout.wal(first)):
+                events = (event for frame in scanned for _, event in reader.events(frame, {tag_of(SegmentSealed)}))
+                yield from (event for event in events if isinstance(event, SegmentSealed))
+
+    # ------------------------------------------------------------ checks
+
+    def _check_segment(self, span: Range, segment: Segment | None, head: Head, about: Format | None) -> Head:
+        """Check one segment against the log before it and the record of its sealing; return the head after it."""
+        path, sealed = self._layout.segment(span), self._sealed.get(span.first)
+        if span.first != head.seq + 1:
+            self._add(path, f"does not follow event {head.seq}", Range(head.seq + 1, span.first - 1))
+        if sealed is None:
+            if not self._fs.exists(self._layout.wal(span.first)):  # else it is being sealed at this moment
+                self._add(path, "its hash is recorded nowhere", span)
+        else:
+            self._check_hash(path, sealed.sha256, span)
+            if sealed.vectors_sha256:
+                self._files += 1
+                self._check_hash(self._layout.vectors(span), sealed.vectors_sha256, span)
+        if segment is None:
+            return Head(span.last, sealed.chain if sealed else "")
+        told = segment.about
+        if (told.first, told.last) != span or (about and (told.log_id, told.run) != (about.log_id, about.run)):
+            self._add(path, f"describes itself as events {told.first} to {told.last} of {told.run} {told.log_id}", span)
+        if head.chain and told.previous != head.chain:
+            self._add(path, f"does not continue the chain at event {head.seq}", span)
+        if sealed and told.chain != sealed.chain:
+            self._add(path, "ends with another chain value than was recorded", span)
+        with self._finding(path, span):
+            self._check_records(path, span, segment.records(span))
+        return Head(span.last, told.chain)
+
+    def _check_hash(self, path: Path, recorded: str, span: Range) -> None:
+        with self._finding(path, span):
+            sha256 = hashlib.sha256(self._fs.read(path)).hexdigest()
+            if sha256 != recorded:
+                self._add(path, f"SHA-256 is {sha256[:16]}..., recorded was {recorded[:16]}...", span)
+
+    def _check_wal(self, first: int, frames: list[wal.Frame], head: Head) -> Head:
+        """Check one write-ahead file against the log before it; return the head after it."""
+        path = self._layout.wal(first)
+        if first != head.seq + 1:
+            self._add(path, f"does not follow event {head.seq}", Range(head.seq + 1, first - 1))
+        if not frames:
+            return head
+        span = Range(first, frames[-1].last)
+        if head.chain and frames[0].previous != bytes.fromhex(head.chain):
+            self._add(path, f"does not continue the chain at event {head.seq}", span)
+        reader = RowReader(PRESENT)
+        with self._finding(path, span):
+            run = self._run or ""
+            self._check_records(path, span, (record for frame in frames for record in reader.records(frame, run)))
+        return Head(span.last, frames[-1].chain.hex())
+
+    def _check_records(self, path: Path, span: Range, records: Iterable[Record]) -> None:
+        """Check that records follow one another and have the identities that their contents give them."""
+        expected = span.first
+        for record in records:
+            if record.seq != expected:
+                self._add(path, f"event {expected} is missing", Range(expected, record.seq - 1))
+            if self._run is not None and record.event_id != event_id(self._run, record.fact_id):
+                self._add(path, "the identity does not belong to the event", Range(record.seq, record.seq))
+            expected = record.seq + 1
+        if expected != span.last + 1:
+            self._add(path, f"ends before event {expected}", Range(expected, span.last))
+
+    def _check_bound(self, bound: HeadNote | None, head: Head, frames: dict[int, list[wal.Frame]]) -> None:
+        """Check that the log reaches what HEAD says was durable, with the same chain."""
+        if bound is None:
+            return
+        if head.seq < bound.seq:
+            self._add(self._layout.head, f"event {bound.seq} was acknowledged", Range(head.seq + 1, bound.seq))
+        ends = {frame.last: frame.chain.hex() for scanned in frames.values() for frame in scanned}
+        ends |= {sealed.last: sealed.chain for sealed in self._sealed.values()} | {head.seq: head.chain}
+        if ends.get(bound.seq, bound.chain) != bound.chain:
+            self._add(self._layout.head, f"names another chain at event {bound.seq}")
+
+    # ------------------------------------------------------------ findings
+
+    def _add(self, file: Path, problem: str, span: Range = _NOTHING) -> None:
+        self._findings.append(Finding(file, span.first, span.last, problem))
+
+    @contextmanager
+    def _finding(self, file: Path, span: Range = _NOTHING) -> Iterator[None]:
+        """Make a finding of whatever keeps the block from ending."""
+        try:
+            yield
+        except (LogError, UsageError, OSError) as error:
+            self._add(file, str(error), span)

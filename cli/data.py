@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -13,7 +15,12 @@ from mage_es.cli.settings import Settings
 from mage_es.events.errors import PrerequisiteError
 
 LIST_EXAMPLES = examples("mage-es data list", "mage-es data list --data-dir data --json")
-FETCH_EXAMPLES = examples("mage-es data fetch gsm8k --data-dir data")
+FETCH_EXAMPLES = examples(
+    "mage-es data fetch gsm8k --data-dir data", "mage-es data fetch gsm8k --from http://mirror/gsm8k"
+)
+
+
+DEFAULT_FOLDER = Path("data")
 
 
 class DataRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,8 +79,21 @@ def fetch_one(
     name: Annotated[str, typer.Argument(help="Name of the benchmark, such as gsm8k.")],
     *,
     settings: Settings,
+    mirror: Annotated[
+        str | None, typer.Option("--from", metavar="URL", help="Address of a mirror. [default: the public address]")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Download a benchmark's files from their public address.
 
-    Goes on where an earlier download stopped."""
+    Goes on where an earlier download stopped, shows the licence and records a checksum of each
+    file. Without --data-dir the files go to the folder `data`.
+    """
+    from mage_es.engine.benchmarks.fetch import fetch
+
+    out = Output(as_json=as_json)
+    folder = settings.data_dir or DEFAULT_FOLDER
+    files = fetch(name, folder, base_url=mirror, announce=out.say)
+    rows = [(file.name, str(file.size), file.sha256, file.path) for file in files]
+    out.report(files, Table("", ("file", "bytes", "sha256", "path"), rows))
+    out.next(shlex.join(["mage-es", "evolve", name, "--data-dir", str(folder)]))

@@ -70,9 +70,8 @@ def demonstrate(config: Config, settings: Settings, out: Output) -> DemoReport:
     with session(out, settings) as at_work:
         summary = _evolve(config, settings, at_work)
     run = find_run(settings.runs_dir, summary.run_id)
-    with Progress() as progress:
-        before = _examine(run, settings, progress, at="start")
-        after = _examine(run, settings, progress, at="latest")
+    before = _examine(run, settings, at="start")
+    after = _examine(run, settings, at="latest")
     rebuilt = replay(run, until=f"iter-{config.iterations - 1}", into=None)
     return DemoReport(run=summary, before=before, after=after, replay=rebuilt, seconds=time.monotonic() - began)
 
@@ -91,18 +90,19 @@ def _evolve(config: Config, settings: Settings, at_work: Session) -> RunSummary:
     )
 
 
-def _examine(run: Run, settings: Settings, progress: Progress, *, at: str) -> ExamReport:
+def _examine(run: Run, settings: Settings, *, at: str) -> ExamReport:
     from mage_es.engine.exam import examine
 
-    return examine(
-        run,
-        at=at,
-        questions=None,
-        control="none",
-        data_dir=None,
-        workers=settings.workers,
-        observer=progress.observe,
-    )
+    with Progress() as progress:
+        return examine(
+            run,
+            at=at,
+            questions=None,
+            control="none",
+            data_dir=None,
+            workers=settings.workers,
+            observer=progress.observe,
+        )
 
 
 def exams(report: DemoReport) -> Table:

@@ -29,12 +29,12 @@ def evolve(
     """Start a run: a frozen learner gathers experience on a benchmark.
 
     Every step is recorded; the run can be stopped, resumed, replayed, audited."""
-    from mage_es.engine import evolution
+    from mage_es.engine.evolution import evolve as start
 
     out = Output(as_json=as_json)
     config = settings.config()
     with session(out, settings) as at_work:
-        summary = evolution.evolve(
+        summary = start(
             config,
             runs_dir=settings.runs_dir,
             data_dir=settings.data_dir,

@@ -26,13 +26,13 @@ def resume(run: RunArgument = None, *, settings: Settings, as_json: Json = False
     No recorded model call is made again. The configuration is the recorded one; options that
     would set something else are refused, with the difference.
     """
-    from mage_es.engine import evolution
+    from mage_es.engine.evolution import resume as go_on
     from mage_es.engine.runs import find_run
 
     out = Output(as_json=as_json)
     found = find_run(settings.runs_dir, run)
     with session(out, settings) as at_work:
-        summary = evolution.resume(
+        summary = go_on(
             found,
             config=_asked_for(found, settings.flags()),
             data_dir=settings.data_dir,

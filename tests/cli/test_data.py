@@ -1,0 +1,74 @@
+"""`mage-es data` from the outside; downloads come from a server in this process."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import json
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., Any]
+REAL = Path(os.environ.get("MAGE_ES_DATA") or Path(__file__).parents[3] / "shared" / "data").absolute() / "gsm8k"
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *words: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    """Return the address of a server of the real files, as far as they are there."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    for name in ("train.jsonl", "test.jsonl"):
+        if (REAL / name).exists():
+            shutil.copy(REAL / name, folder)
+        elif (REAL / f"{name}.gz").exists():
+            (folder / name).write_bytes(gzip.decompress((REAL / f"{name}.gz").read_bytes()))
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_the_list_says_what_is_there_and_how_to_get_the_rest(mage: Command) -> None:
+    outcome = mage("data", "list")
+    assert outcome.code == 0
+    rows = {line.split()[0]: line.split()[1] for line in outcome.out.splitlines()[1:]}
+    assert (rows["wordmath"], rows["gsm8k"]) == ("present", "missing")
+    assert "mage-es data fetch gsm8k" in outcome.err
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the GSM8K files are not there: set MAGE_ES_DATA")
+def test_what_was_fetched_is_listed_with_size_and_licence(mage: Command, address: str) -> None:
+    fetched = mage("data", "fetch", "gsm8k", "--from", address)
+    assert fetched.code == 0
+    assert "licence MIT" in fetched.err and "train.jsonl" in fetched.out
+    assert "Next: mage-es evolve gsm8k --data-dir data" in fetched.err
+    listed = json.loads(mage("data", "list", "--data-dir", "data", "--json").out)
+    row = next(row for row in listed if row["name"] == "gsm8k")
+    assert (row["present"], row["evolution"], row["test"] > 1000) == (True, 7473, True)
+    assert "MIT" in row["licence"]
+
+
+def test_a_server_without_the_file_gives_exit_code_four(mage: Command, address: str) -> None:
+    outcome = mage("data", "fetch", "gsm8k", "--from", f"{address}/nowhere")
+    assert (outcome.code, outcome.out) == (4, "")
+    assert "404" in outcome.err
+
+
+@pytest.mark.parametrize(("name", "part"), [("gsm8", "Did you mean gsm8k?"), ("wordmath", "generated")])
+def test_what_cannot_be_fetched_is_a_usage_error(mage: Command, name: str, part: str) -> None:
+    outcome = mage("data", "fetch", name)
+    assert (outcome.code, part in outcome.err) == (2, True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
 from mage_es import __version__
 from mage_es.engine.config import Config, difference, parse
+from mage_es.engine.loop import run_iterations
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.opening import first_event, open_world, reopen_world
 from mage_es.engine.reports import Observer, RunSummary
@@ -31,17 +33,19 @@ def evolve(
     observer: Observer,
     stop: Callable[[], bool],
     run_id: str | None = None,
+    models: Models | None = None,
 ) -> RunSummary:
     """Start a run and evolve it to the end of its configuration.
 
-    Everything that can be refused (benchmark, data, models) is opened before the run's folder is made.
+    Everything that can be refused (benchmark, data, models) is opened before the run's folder is made. `models`
+    takes the place of those that the configuration names: any two objects with the seam's one method.
 
     Raises:
         UsageError: Something in the configuration is unknown.
         PrerequisiteError: A data set or a model is missing, or the disk is nearly full.
         Interrupted: `stop` turned true; the run can be resumed.
     """
-    models = Models(open_model(config.execution, "execution"), open_model(config.guidance, "guidance"))
+    models = models or _open_models(config)
     world = open_world(config, data_dir=data_dir)
     run = create_run(runs_dir, benchmark=config.benchmark, seed=config.seed, run_id=run_id)
     with Log.create(run.log_path, run=run.id, clock=clock) as log:
@@ -55,7 +59,7 @@ def evolve(
             observer=observer,
             stop=stop,
         )
-        _run(session)
+        asyncio.run(run_iterations(session))
     return summarise(run)
 
 
@@ -67,6 +71,7 @@ def resume(
     workers: int,
     observer: Observer,
     stop: Callable[[], bool],
+    models: Models | None = None,
 ) -> RunSummary:
     """Go on with a run. Recorded calls are not made again; a finished run is returned as it is.
 
@@ -79,24 +84,19 @@ def resume(
         begun = first_event(reader)
         _require_same(parse(begun.config), config)
         world = reopen_world(reader, data_dir=data_dir)
-        own = world.setting.config
-        models = Models(open_model(own.execution, "execution"), open_model(own.guidance, "guidance"))
+        models = models or _open_models(world.setting.config)
         state = fold(reader, state=latest_snapshot(run.snapshots_path, reader))
         session = Session(
             run=run, world=world, log=log, state=state, models=models, workers=workers, observer=observer, stop=stop
         )
         if not state.progress.finished:
             _note_resumption(session, reader)
-            _run(session)
+            asyncio.run(run_iterations(session))
     return summarise(run)
 
 
-def _run(session: Session) -> None:
-    import asyncio
-
-    from mage_es.engine.loop import run_iterations
-
-    asyncio.run(run_iterations(session))
+def _open_models(config: Config) -> Models:
+    return Models(open_model(config.execution, "execution"), open_model(config.guidance, "guidance"))
 
 
 def _note_resumption(session: Session, reader: LogReader) -> None:

@@ -1,0 +1,44 @@
+"""Small runs for the engine's tests: real log, real projections, real benchmark; models at the seam."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mage_es.engine.config import Config
+from mage_es.engine.evolution import evolve
+from mage_es.engine.reports import Note
+from mage_es.engine.runs import Run, find_run
+
+SMALL = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12)
+
+
+def silent(note: Note) -> None:
+    """Observe nothing."""
+
+
+def never() -> bool:
+    """Never stop."""
+    return False
+
+
+@pytest.fixture(scope="session")
+def small_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A finished run of the small configuration. Shared: do not change its log."""
+    return begin(tmp_path_factory.mktemp("small") / "runs")
+
+
+@pytest.fixture
+def start() -> Callable[..., Run]:
+    """A function that evolves a run in a folder and returns it."""
+    return begin
+
+
+def begin(runs_dir: Path, config: Config = SMALL, *, workers: int = 4, run_id: str = "small") -> Run:
+    """Evolve a run to its end."""
+    evolve(
+        config, runs_dir=runs_dir, data_dir=None, workers=workers, observer=silent, stop=never, run_id=run_id
+    )
+    return find_run(runs_dir, run_id)

@@ -1,0 +1,56 @@
+"""A process for killing: begins the small run, or resumes it, with a model that keeps calls in flight."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from mage_es.engine.config import Config
+from mage_es.engine.evolution import evolve, resume
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.models.seam import Completion, Request
+from mage_es.engine.runs import Run
+from mage_es.engine.session import Models
+from mage_es.events.errors import MageError
+from mage_es.events.reader import LogReader
+
+
+class Slow:
+    """The analogist, a little later."""
+
+    def __init__(self) -> None:
+        self._model = open_model("builtin/analogist", "execution")
+        self.name = self._model.name
+
+    async def complete(self, request: Request) -> Completion:
+        """Return the analogist's reply after a while."""
+        await asyncio.sleep(0.02)
+        return await self._model.complete(request)
+
+
+def has_events(run: Run) -> bool:
+    """Return whether an earlier life of this process got as far as an event."""
+    try:
+        return LogReader(run.log_path).head.seq > 0
+    except MageError:
+        return False
+
+
+runs = Path(sys.argv[1])
+run = Run("r", runs / "r")
+how: dict[str, Any] = {
+    "data_dir": None,
+    "workers": 8,
+    "observer": lambda note: None,
+    "stop": lambda: False,
+    "models": Models(Slow(), open_model("builtin/reference", "guidance")),
+}
+if has_events(run):
+    resume(run, config=None, **how)
+else:
+    shutil.rmtree(run.path, ignore_errors=True)
+    config = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12)
+    evolve(config, runs_dir=runs, run_id="r", **how)

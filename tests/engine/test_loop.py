@@ -1,0 +1,218 @@
+"""The loop: same facts for any number of workers, for any crash and resume, and for a replay."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from mage_es.engine.config import Config
+from mage_es.engine.evolution import evolve, resume
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.models.seam import Completion, Model, Request
+from mage_es.engine.runs import Run
+from mage_es.engine.session import Models
+from mage_es.events.errors import Interrupted
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import (
+    ActionTaken,
+    AnswerJudged,
+    IterationClosed,
+    IterationPlanned,
+    MemoryAppended,
+    ModelCalled,
+    PhaseCompleted,
+    QuestionPlanned,
+    RunStarted,
+    SplitCommitted,
+)
+
+CONFIG = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12)
+
+
+class Shuffling:
+    """The analogist behind a line that returns replies in a different order each time."""
+
+    def __init__(self, model: Model, seed: int) -> None:
+        self.name, self._model, self._random = model.name, model, random.Random(seed)
+
+    async def complete(self, request: Request) -> Completion:
+        for _ in range(self._random.randrange(20)):
+            await asyncio.sleep(0)
+        return await self._model.complete(request)
+
+
+class Garbling:
+    """A guidance model that never replies what it was asked for."""
+
+    name = "scripted/garbling"
+
+    async def complete(self, request: Request) -> Completion:
+        return Completion(text='{"memories": 7', input_tokens=1, output_tokens=1)
+
+
+def run_with(
+    folder: Path,
+    *,
+    workers: int,
+    execution: Model,
+    guidance: Model | None = None,
+    config: Config = CONFIG,
+    stop: Callable[[], bool] = lambda: False,
+) -> Run:
+    evolve(
+        config,
+        runs_dir=folder,
+        data_dir=None,
+        workers=workers,
+        observer=lambda note: None,
+        stop=stop,
+        run_id="r",
+        models=Models(execution, guidance or open_model("builtin/reference", "guidance")),
+    )
+    return Run("r", folder / "r")
+
+
+def final_digests(run: Run) -> dict[str, str]:
+    closed = [r.event for r in LogReader(run.log_path).records({IterationClosed})][-1]
+    return {digest.projection: digest.value for digest in closed.digests}
+
+
+def analogist() -> Model:
+    return open_model("builtin/analogist", "execution")
+
+
+def test_one_eight_and_sixty_four_workers_give_the_same_digests(tmp_path: Path) -> None:
+    runs = [
+        run_with(tmp_path / str(workers), workers=workers, execution=Shuffling(analogist(), seed=workers))
+        for workers in (1, 8, 64)
+    ]
+    orders = [
+        [r.event.question_id for r in LogReader(run.log_path).records({AnswerJudged})] for run in runs
+    ]
+    assert orders[0] != orders[1] != orders[2]
+    assert final_digests(runs[0]) == final_digests(runs[1]) == final_digests(runs[2])
+
+
+def test_the_first_events_commit_to_configuration_and_three_disjoint_splits(small_run: Run) -> None:
+    events = [record.event for record in LogReader(small_run.log_path).records(until=4)]
+    assert isinstance(events[0], RunStarted)
+    splits = [event for event in events[1:] if isinstance(event, SplitCommitted)]
+    assert {split.split: split.size for split in splits}.keys() == {"evolution", "anchors", "held_out"}
+    hashes = [value for split in splits for value in split.question_hashes]
+    assert len(hashes) == len(set(hashes))
+
+
+def test_an_iteration_has_its_phases_in_the_order_of_algorithm_1(small_run: Run) -> None:
+    phases = [r.event.phase for r in LogReader(small_run.log_path).records({PhaseCompleted}) if r.iteration == 1]
+    assert phases == ["plan", "evaluate", "update", "evolve", "snapshot"]
+
+
+def test_earlier_failures_are_asked_again_and_take_at_most_half_of_the_pool(small_run: Run) -> None:
+    reader = LogReader(small_run.log_path)
+    first, second = (record.event for record in reader.records({IterationPlanned}))
+    wrong = {
+        r.event.question_id
+        for r in reader.records({AnswerJudged})
+        if r.iteration == 0 and r.event.purpose == "fresh" and not r.event.correct
+    }
+    assert first.revisits == ()
+    assert set(second.revisits) <= wrong
+    assert len(second.revisits) == min(12, len(wrong))
+    assert len(second.fresh) + len(second.revisits) == 24
+
+
+def test_nothing_is_ever_harvested_from_an_anchor(small_run: Run) -> None:
+    reader = LogReader(small_run.log_path)
+    anchors = {r.event.question_id for r in reader.records({QuestionPlanned}) if r.event.purpose == "anchor"}
+    learned = {r.event.question_id for r in reader.records({MemoryAppended})}
+    assert anchors and learned
+    assert not anchors & learned
+
+
+def test_no_call_is_made_twice_and_each_answer_follows_its_plan(small_run: Run) -> None:
+    calls = Counter(
+        (r.iteration, r.phase, r.event.tier, r.event.about, r.event.purpose)
+        for r in LogReader(small_run.log_path).records({ModelCalled})
+    )
+    assert set(calls.values()) == {1}
+    plans = {}
+    for record in LogReader(small_run.log_path).records({QuestionPlanned, AnswerJudged}):
+        if isinstance(record.event, QuestionPlanned):
+            plans[record.seq] = record.event.question_id
+        else:
+            assert plans[record.causation] == record.event.question_id
+
+
+def test_a_guidance_reply_that_cannot_be_read_is_recorded_and_ends_nothing(tmp_path: Path) -> None:
+    run = run_with(tmp_path, workers=4, execution=analogist(), guidance=Garbling())
+    outcomes = {r.event.outcome for r in LogReader(run.log_path).records({ActionTaken}) if r.iteration == 0}
+    assert outcomes == {"the reply could not be read"}
+    assert len(list(LogReader(run.log_path).records({IterationClosed}))) == 3
+
+
+@pytest.mark.parametrize("after", [0, 1, 13, 40])
+def test_a_run_stopped_after_any_number_of_answers_resumes_to_the_same_digests(
+    tmp_path: Path, small_run: Run, after: int
+) -> None:
+    asked = 0
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > after
+
+    with pytest.raises(Interrupted, match="resume r"):
+        run_with(tmp_path, workers=4, execution=analogist(), stop=stop)
+    run = Run("r", tmp_path / "r")
+    resume(
+        run, config=None, data_dir=None, workers=8, observer=lambda note: None, stop=lambda: False
+    )
+    assert final_digests(run) == final_digests(small_run)
+
+
+def test_switches_turn_off_exactly_what_they_name(tmp_path: Path) -> None:
+    def outcomes(**switches: bool) -> set[str]:
+        config = msgspec.structs.replace(CONFIG, iterations=1, **switches)
+        run = run_with(tmp_path / "-".join(switches), workers=4, execution=analogist(), config=config)
+        return {record.event.outcome for record in LogReader(run.log_path).records({MemoryAppended})}
+
+    everything = {"success_memory", "failure_memory", "principle"}
+    assert outcomes(success_memories=False) == everything - {"success_memory"}
+    assert outcomes(failure_memories=False) == everything - {"failure_memory"}
+    assert outcomes(principles=False) == everything - {"principle"}
+
+
+def test_killed_at_random_moments_a_run_still_ends_with_the_same_digests(tmp_path: Path, small_run: Run) -> None:
+    """A real process, a real kill -9, many times; no call that was recorded is made again."""
+    command = [sys.executable, str(Path(__file__).with_name("slow_run.py")), str(tmp_path)]
+    moments, kills, deadline = random.Random(5), 0, time.monotonic() + 120
+    while time.monotonic() < deadline:
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        try:
+            _, errors = child.communicate(timeout=moments.uniform(1.0, 2.6) if kills < 8 else 60)
+        except subprocess.TimeoutExpired:
+            os.kill(child.pid, signal.SIGKILL)
+            child.communicate()
+            kills += 1
+            continue
+        assert child.returncode == 0, errors.decode()
+        break
+    run = Run("r", tmp_path / "r")
+    assert kills >= 3
+    assert final_digests(run) == final_digests(small_run)
+    calls = Counter(
+        (r.iteration, r.phase, r.event.tier, r.event.about, r.event.purpose)
+        for r in LogReader(run.log_path).records({ModelCalled})
+    )
+    assert set(calls.values()) == {1}

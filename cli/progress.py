@@ -1,7 +1,7 @@
 """What is seen while a run works: phase, questions, accuracy so far, calls, time left.
 
-On a terminal one live line; elsewhere a plain line when questions were asked, and every `EVERY` seconds in a long
-phase.
+A plain line when a round of questions has ended; below it a live one on a terminal, and elsewhere another plain line
+every `EVERY` seconds.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ EVERY = 15.0
 
 _ASKING = frozenset(("explore", "evaluate", "snapshot", "exam"))
 """Phases in which the learner is asked questions; the end of one is worth a line."""
-
-_BEFORE_QUESTIONS = frozenset(("open", "plan", "explore"))
 
 
 class Estimate:
@@ -49,10 +47,7 @@ def _fraction(note: Note) -> float:
     share = note.done / note.total if note.total else 1.0
     if note.phase == "exam":
         return share
-    if note.phase == "evaluate":
-        within = share
-    else:
-        within = 0.0 if note.phase in _BEFORE_QUESTIONS else 1.0
+    within = {"open": 0.0, "plan": 0.0, "explore": 0.0, "evaluate": share}.get(note.phase, 1.0)
     return min(1.0, (max(note.iteration, 0) + within) / max(note.iterations, 1))
 
 
@@ -84,29 +79,37 @@ class Progress:
         self.run_id = note.run_id
         now = self._clock()
         left = self._estimate.seconds_left(note, now=now)
-        if self._bar is None:
-            self._speak(note, left, now=now)
-            return
-        for task in self._bar.task_ids:
-            self._bar.update(task, completed=note.done, total=note.total or 1, description=describe(note, left))
+        if self._is_worth_a_line(note, now=now):
+            self._print(describe(note, left))
+        if self._bar is not None:
+            for task in self._bar.task_ids:
+                self._bar.update(task, completed=note.done, total=note.total or 1, description=describe(note, left))
 
-    def _speak(self, note: Note, left: float | None, *, now: float) -> None:
-        (phase, at) = self._spoken
-        current = (note.phase, note.iteration)
-        ended = note.phase in _ASKING and note.done >= note.total and phase != current
-        if not (ended or now - at >= EVERY):
-            return
-        self._spoken = (current if note.done >= note.total else phase, now)
-        print(describe(note, left), file=sys.stderr, flush=True)
+    def _is_worth_a_line(self, note: Note, *, now: float) -> bool:
+        """Return whether a round of questions has just ended, or (without a live line) it has long been silent."""
+        (phase, at), current = self._spoken, (note.phase, note.iteration)
+        is_complete = note.done >= note.total
+        is_end = note.phase in _ASKING and is_complete and phase != current
+        if not is_end and (self._bar is not None or now - at < EVERY):
+            return False
+        self._spoken = (current if is_complete else phase, now)
+        return True
+
+    def _print(self, line: str) -> None:
+        if self._bar is None:
+            print(line, file=sys.stderr, flush=True)
+        else:
+            self._bar.console.print(line, markup=False, highlight=False)
 
 
 def describe(note: Note, left: float | None) -> str:
     """Return a note as one line."""
-    where = f"iter-{note.iteration} of {note.iterations}: " if note.iteration >= 0 else ""
+    start = "" if note.phase == "exam" else "start: "
+    where = f"iter-{note.iteration} of {note.iterations}: " if note.iteration >= 0 else start
     parts = [f"{where}{note.phase} {note.done}/{note.total}"]
     if note.accuracy is not None:
         parts.append(f"accuracy {100 * note.accuracy:.1f} %")
-    parts.append(f"calls {note.execution_calls}+{note.guidance_calls}")
+    parts.append(f"calls {note.execution_calls} and {note.guidance_calls} for guidance")
     if left is not None:
         parts.append(f"{duration(left)} left")
     if note.message:

@@ -58,7 +58,7 @@ def _share(part: int, whole: int) -> str:
 
 def runs(summaries: list[RunSummary]) -> Table:
     """Return one line for each run, the newest first."""
-    columns = ("run", "benchmark", "seed", "iterations", "accuracy", "events", "state")
+    columns = ("run", "benchmark", "seed", "iterations", "last accuracy", "events", "state")
     return Table("", columns, [_run(summary) for summary in summaries])
 
 
@@ -102,12 +102,9 @@ def checks(title: str, found: tuple[Check, ...]) -> Table:
 
 
 def bundle(members: tuple[BundleMember, ...]) -> Table:
-    """Return the memories that stood in a prompt and where they came from."""
-    rows = [
-        (member.memory_id, member.outcome, f"{member.similarity:.3f}", member.origin, member.question)
-        for member in members
-    ]
-    return Table(f"Bundle: {len(rows)} memories", ("memory", "kind", "similarity", "from", "question"), rows)
+    """Return the memories that stood in a prompt and where they came from; their texts are in the prompt."""
+    rows = [(member.memory_id, member.outcome, f"{member.similarity:.3f}", member.origin) for member in members]
+    return Table(f"Bundle: {len(rows)} of the run's memories", ("memory", "kind", "similarity", "from"), rows)
 
 
 def replayed(report: ReplayReport) -> str:

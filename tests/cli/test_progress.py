@@ -31,7 +31,7 @@ def replaced(**changes: object) -> Note:
 
 def test_a_note_is_one_line_with_phase_accuracy_calls_and_time_left() -> None:
     line = describe(NOTE, 65.0)
-    assert line == "iter-3 of 10: evaluate 50/100, accuracy 54.5 %, calls 412+9, 1 min 5 s left"
+    assert line == "iter-3 of 10: evaluate 50/100, accuracy 54.5 %, calls 412 and 9 for guidance, 1 min 5 s left"
 
 
 def test_a_message_is_cleaned() -> None:
@@ -83,7 +83,7 @@ def test_without_a_terminal_there_is_a_line_for_each_phase_and_one_now_and_then(
 
 
 @pytest.mark.parametrize("coloured", [True, False])
-def test_on_a_terminal_there_is_one_live_line_and_no_color_is_honoured(
+def test_on_a_terminal_there_is_a_live_line_below_those_that_stay_and_no_color_is_honoured(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, coloured: bool
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
@@ -94,7 +94,9 @@ def test_on_a_terminal_there_is_one_live_line_and_no_color_is_honoured(
     else:
         monkeypatch.setenv("NO_COLOR", "1")
     with Progress() as progress:
+        progress.observe(replaced(done=100))
         progress.observe(NOTE)
     shown = capsys.readouterr().err
     assert "evaluate 50/100, accuracy 54.5 %" in shown
+    assert "evaluate 100/100, accuracy 54.5 %, calls 412 and 9 for guidance" in shown.splitlines()[0]
     assert bool(re.search(r"\x1b\[(3\d|38;)", shown)) == coloured

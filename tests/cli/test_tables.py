@@ -167,4 +167,4 @@ def test_a_question_shows_its_bundle_arms_and_verdict() -> None:
     assert facts["verdict"] == "wrong"
     assert facts["answer"] == "none found, expected 4"
     assert facts["search arm"] == "near, chosen with probability 0.500"
-    assert tables.bundle(report.bundle).rows == [("m1", "success_memory", "0.988", "iter-2", "How?")]
+    assert tables.bundle(report.bundle).rows == [("m1", "success_memory", "0.988", "iter-2")]

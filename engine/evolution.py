@@ -105,8 +105,8 @@ def _note_resumption(session: Session, reader: LogReader) -> None:
         if isinstance(record.event, QuestionPlanned) and record.event.iteration > session.state.progress.closed:
             session.plan_seq[record.phase, record.event.question_id] = record.seq
     attempt = 1 + sum(1 for _ in reader.records({RunResumed}))
-    resumed = RunResumed(package_version=__version__, attempt=attempt)
-    session.commit([Draft(event=resumed, iteration=session.state.progress.closed, phase="log", ordinal=attempt)])
+    resumed, at = RunResumed(package_version=__version__, attempt=attempt), max(-1, session.state.progress.closed)
+    session.commit([Draft(event=resumed, iteration=at, phase="log", ordinal=attempt)])
 
 
 def _require_same(old: Config, new: Config | None) -> None:

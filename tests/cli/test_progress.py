@@ -98,5 +98,5 @@ def test_on_a_terminal_there_is_a_live_line_below_those_that_stay_and_no_color_i
         progress.observe(NOTE)
     shown = capsys.readouterr().err
     assert "evaluate 50/100, accuracy 54.5 %" in shown
-    assert "evaluate 100/100, accuracy 54.5 %, calls 412 and 9 for guidance" in shown.splitlines()[0]
+    assert "evaluate 100/100, accuracy 54.5 %, calls 412 and 9 for guidance" in shown.split("\n")[0]
     assert bool(re.search(r"\x1b\[(3\d|38;)", shown)) == coloured

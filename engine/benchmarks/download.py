@@ -103,11 +103,13 @@ def _receive(url: str, part: Path, *, announce: Callable[[str], None]) -> int:
             tag_file.unlink(missing_ok=True)
         with part.open("r+b" if start else "wb") as file:
             file.seek(start)
-            file.truncate()
+            if start:
+                file.truncate()
             for block in _blocks(response):
                 file.write(block)
-            have = file.tell()
+            file.flush()
             os.fsync(file.fileno())
+            have = file.tell()
     if total is not None and have != total:
         raise _BrokeOff(f"{total} bytes were promised")
     return start

@@ -1,0 +1,123 @@
+"""Downloads go on where they stopped, and only whole files get their name."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from pathlib import Path
+
+import pytest
+
+from mage_es.engine.benchmarks.download import download
+from mage_es.events.errors import PrerequisiteError, UsageError
+
+BODY = bytes(range(256)) * 1000
+SHA = hashlib.sha256(BODY).hexdigest()
+
+
+class Said(list[str]):
+    def __call__(self, line: str) -> None:
+        self.append(line)
+
+
+def test_a_file_arrives_with_its_hash_and_size(server, tmp_path: Path) -> None:
+    server.content["/f"] = BODY
+    got = download(f"{server.url}/f", tmp_path / "new" / "f", sha256=SHA, announce=Said())
+    assert got == (SHA, len(BODY), 0)
+    assert (tmp_path / "new" / "f").read_bytes() == BODY
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["f"]
+
+
+def test_a_broken_connection_is_tried_again_from_where_it_stopped(server, tmp_path: Path) -> None:
+    server.content["/f"], server.cuts = BODY, [100_000]
+    said = Said()
+    got = download(f"{server.url}/f", tmp_path / "f", sha256=SHA, announce=said)
+    assert got == (SHA, len(BODY), 100_000)
+    assert [wanted for _, wanted in server.requests] == ["", "bytes=100000-"]
+    assert any("broke off after 100000 bytes" in line for line in said)
+
+
+def test_after_three_attempts_the_part_stays_for_the_next_command(server, tmp_path: Path) -> None:
+    server.content["/f"], server.cuts = BODY, [1000, 2000, 3000]
+    with pytest.raises(PrerequisiteError, match=r"after 6000 bytes, 3 times .* goes on from there"):
+        download(f"{server.url}/f", tmp_path / "f", sha256=SHA, announce=Said())
+    assert not (tmp_path / "f").exists()
+    assert download(f"{server.url}/f", tmp_path / "f", sha256=SHA, announce=Said()).resumed == 6000
+    assert (tmp_path / "f").read_bytes() == BODY
+
+
+def test_a_file_that_changed_upstream_is_not_pieced_together(server, tmp_path: Path) -> None:
+    server.content["/f"], server.cuts = BODY, [1000, 0, 0]
+    with pytest.raises(PrerequisiteError):
+        download(f"{server.url}/f", tmp_path / "f", announce=Said())
+    server.content["/f"], server.tag = BODY[::-1], '"v2"'
+    assert download(f"{server.url}/f", tmp_path / "f", announce=Said()).resumed == 0
+    assert (tmp_path / "f").read_bytes() == BODY[::-1]
+
+
+@pytest.mark.parametrize("tag", ["", 'W/"weak"'])
+def test_without_a_strong_tag_a_part_is_never_continued(server, tmp_path: Path, tag: str) -> None:
+    server.content["/f"], server.cuts, server.tag = BODY, [1000], tag
+    assert download(f"{server.url}/f", tmp_path / "f", sha256=SHA, announce=Said()).resumed == 0
+    assert [wanted for _, wanted in server.requests] == ["", ""]
+
+
+def test_a_server_without_ranges_sends_everything_again(server, tmp_path: Path) -> None:
+    server.content["/f"], server.cuts, server.has_ranges = BODY, [1000], False
+    assert download(f"{server.url}/f", tmp_path / "f", sha256=SHA, announce=Said()).resumed == 0
+
+
+def test_a_part_that_is_longer_than_the_file_starts_over(server, tmp_path: Path) -> None:
+    server.content["/f"] = BODY
+    (tmp_path / "f.part").write_bytes(BODY + b"more")
+    (tmp_path / "f.part.etag").write_text(server.tag)
+    assert download(f"{server.url}/f", tmp_path / "f", sha256=SHA, announce=Said()) == (SHA, len(BODY), 0)
+
+
+def test_a_wrong_checksum_is_refused_and_nothing_is_left(server, tmp_path: Path) -> None:
+    server.content["/f"] = BODY + b"x"
+    with pytest.raises(PrerequisiteError, match=f"expected {SHA}: the file was changed or damaged"):
+        download(f"{server.url}/f", tmp_path / "f", sha256=SHA, announce=Said())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_download_leaves_the_old_file_alone(server, tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("old")
+    server.content["/f"] = BODY + b"x"
+    with pytest.raises(PrerequisiteError):
+        download(f"{server.url}/f", tmp_path / "f", sha256=SHA, announce=Said())
+    assert (tmp_path / "f").read_text() == "old"
+
+
+def test_a_missing_file_says_404_and_what_to_do(server, tmp_path: Path) -> None:
+    with pytest.raises(PrerequisiteError, match=r"/f answered 404 Not Found\. .* put the file at .*/f by hand"):
+        download(f"{server.url}/f", tmp_path / "f", announce=Said())
+
+
+def test_no_network_is_a_prerequisite(tmp_path: Path) -> None:
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        port = reserved.getsockname()[1]
+        with pytest.raises(PrerequisiteError, match="cannot be reached: .* Check the network"):
+            download(f"http://127.0.0.1:{port}/f", tmp_path / "f", announce=Said())
+
+
+def test_an_address_that_is_no_web_address_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="file:///etc/hosts is not an address of a web server"):
+        download("file:///etc/hosts", tmp_path / "f", announce=Said())
+
+
+def test_a_folder_that_cannot_be_made_is_a_prerequisite(server, tmp_path: Path) -> None:
+    server.content["/f"] = BODY
+    (tmp_path / "file").write_text("")
+    with pytest.raises(PrerequisiteError, match="cannot be written"):
+        download(f"{server.url}/f", tmp_path / "file" / "f", announce=Said())
+
+
+def test_a_full_disk_is_told_apart(server, tmp_path: Path) -> None:
+    server.content["/f"] = BODY
+    (tmp_path / "f.part").symlink_to("/dev/full")
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    with pytest.raises(PrerequisiteError, match=r"the disk is full\. Make room"):
+        download(f"{server.url}/f", tmp_path / "f", announce=Said())

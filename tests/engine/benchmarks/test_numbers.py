@@ -1,0 +1,119 @@
+"""Scoring replies that end with a number: the official rule to the letter, and the numeric one beside it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mage_es.engine.benchmarks.numbers import INVALID, official_answer, read_number, score_number
+
+
+@pytest.mark.parametrize(
+    ("reply", "extracted"),
+    [
+        ("#### 18", "18"),
+        ("Therefore:\n#### 18\n", "18"),
+        ("#### 18.0", "18.0"),
+        ("#### 18.", "18."),
+        ("#### 018", "018"),
+        ("#### 70,000", "70000"),
+        ("#### -5", "-5"),
+        ("#### $18", INVALID),
+        ("####18", INVALID),
+        ("####  18", INVALID),
+        ("#### - 5", INVALID),
+        ("#### +5", INVALID),
+        ("#### .", "."),
+        ("#### 18 dollars", "18"),
+        ("#### 18%", "18"),
+        ("##### 18", "18"),
+        ("#### 18\n#### 20", "18"),
+        ("#### \u22125", INVALID),
+        ("####\u00a018", INVALID),
+        ("#### \uff11\uff18", INVALID),
+        ("#### ,", ""),
+        ("", INVALID),
+        ("18", INVALID),
+    ],
+)
+def test_the_official_extraction_is_reproduced(reply: str, extracted: str) -> None:
+    assert official_answer(reply) == extracted
+
+
+@pytest.mark.parametrize(
+    ("reply", "gold", "strict", "correct"),
+    [
+        ("#### 18", "18", True, True),
+        ("#### 18.0", "18", False, True),
+        ("#### 18.", "18", False, True),
+        ("#### 018", "18", False, True),
+        ("#### 70,000", "70000", True, True),
+        ("#### $18", "18", False, True),
+        ("####18", "18", False, True),
+        ("####  18", "18", False, True),
+        ("#### - 5", "-5", False, True),
+        ("#### +5", "5", False, True),
+        ("#### \u22125", "-5", False, True),
+        ("#### .", "5", False, False),
+        ("#### ,", "5", False, False),
+        ("#### 18 dollars", "18", True, True),
+        ("#### 18%", "18", True, True),
+        ("##### 18", "18", True, True),
+        ("#### 18\n#### 20", "20", False, False),
+        ("#### 18\n#### 20", "18", True, True),
+        ("Answer: 18 apples.", "18", False, True),
+        ("**Final answer:** $1,200.00", "1200", False, True),
+        (r"so it is \boxed{42}", "42", False, True),
+        (r"thus \boxed{$42$}", "42", False, True),
+        ("4 * 6 = 24\n24", "24", False, True),
+        ("It is 24 because 4 * 6 = 24", "24", False, False),
+        ("<think>#### 7</think>\n#### 8", "8", False, True),
+        ("<think>it may be 18", "18", False, False),
+        ("", "18", False, False),
+        ("#### 18.0000001", "18", False, True),
+        ("#### 18.0001", "18", False, False),
+        ("#### 1000000.5", "1000000", False, True),
+        ("#### 5-6", "5", True, True),
+    ],
+)
+def test_a_reply_is_right_when_strictly_right_or_numerically_equal(
+    reply: str, gold: str, strict: bool, correct: bool
+) -> None:
+    verdict = score_number(gold, reply)
+    assert (verdict.strict, verdict.correct) == (strict, correct)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("18", "18"), ("$18", "18"), ("-$18", "-18"), ("$-18", "-18"), ("18 €", "18"), ("18%", "18"),
+        ("1,234,567.5 km", "1234567.5"), (".5", "0.5"), ("$12.50$", "12.50"), ("18 eggs per day", "18"),
+        ("#### 18", "18"), ("\u22123", "-3"),
+    ],
+)  # fmt: skip
+def test_a_number_is_read_through_currency_commas_and_units(text: str, number: str) -> None:
+    assert read_number(text) == Decimal(number)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "eighteen", "x = 18", "18 or 19", "3/4", "--5", "-$-5", "1e5", "18 = 18", ".", ",", "1.2.3", "9" * 100,
+     "\uff11\uff18"],
+)  # fmt: skip
+def test_anything_but_one_number_is_no_number(text: str) -> None:
+    assert read_number(text) is None
+
+
+@given(st.text())
+def test_scoring_never_raises(reply: str) -> None:
+    assert score_number("18", reply).score in (0.0, 1.0)
+    assert score_number("18", f"#### {reply}").score in (0.0, 1.0)
+
+
+@given(st.integers(-(10**12), 10**12))
+def test_a_number_written_with_commas_is_read_back(number: int) -> None:
+    assert read_number(f"{number:,}") == number
+    assert score_number(str(number), f"#### {number:,}").strict

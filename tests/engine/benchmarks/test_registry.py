@@ -1,0 +1,34 @@
+"""Benchmarks are opened by name, and nothing is read or generated before that."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from mage_es.engine.benchmarks.registry import names, open_benchmark
+from mage_es.events.errors import PrerequisiteError, UsageError
+
+
+def test_an_unknown_benchmark_is_refused_with_the_near_matches() -> None:
+    with pytest.raises(UsageError, match=r"no benchmark 'gsm9k'\. Did you mean gsm8k\?"):
+        open_benchmark("gsm9k", seed=1)
+
+
+def test_names_are_sorted_and_each_opens_or_says_how_to_get_it() -> None:
+    assert names() == sorted(names())
+    for name in names():
+        try:
+            assert open_benchmark(name, seed=1).name == name
+        except PrerequisiteError as error:
+            assert str(error).endswith(f"mage-es data fetch {name} --data-dir data")
+
+
+def test_importing_the_registry_imports_no_benchmark_and_nothing_heavy() -> None:
+    code = (
+        "import sys, mage_es.engine.benchmarks.registry as r; r.names(); "
+        "print([m for m in sys.modules if m in ('numpy', 'pyarrow') or 'gsm8k' in m or 'wordmath' in m])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

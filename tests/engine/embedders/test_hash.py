@@ -1,0 +1,69 @@
+"""The hash embedder: unit vectors, the same everywhere, near for texts that share words."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mage_es.engine.embedders.hash import HashEmbedder, tokens
+
+EMBEDDER = HashEmbedder()
+
+
+def cosine(left: str, right: str) -> float:
+    first, second = EMBEDDER.encode([left, right])
+    return float(first @ second)
+
+
+def test_vectors_are_unit_length_and_float32() -> None:
+    vectors = EMBEDDER.encode(["Ana has 4 apples.", "x"])
+    assert vectors.shape == (2, 256)
+    assert vectors.dtype == np.float32
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+
+
+def test_a_text_without_words_gives_zeros() -> None:
+    assert not EMBEDDER.encode(["", " ?! --"]).any()
+    assert EMBEDDER.encode([]).shape == (0, 256)
+
+
+@given(st.lists(st.text(max_size=60), max_size=6))
+def test_a_vector_depends_on_its_own_text_only(texts: list[str]) -> None:
+    alone = [HashEmbedder().encode([text])[0] for text in texts]
+    assert all((vector == row).all() for vector, row in zip(alone, EMBEDDER.encode(texts), strict=True))
+
+
+def test_the_bytes_are_pinned_for_every_machine() -> None:
+    vector = EMBEDDER.encode(["Ana packs 4 boxes with 6 jars each; how many jars does she pack? Ana's jars, naïve."])
+    assert hashlib.sha256(vector.astype("<f4").tobytes()).hexdigest()[:16] == "9790fe7f2a001d1c"
+
+
+def test_numbers_carry_no_topic() -> None:
+    first, second = EMBEDDER.encode(["Ana has 4 apples and $1,200.50", "Ana has 77 apples and $3"])
+    assert (first == second).all()
+    assert tokens("Room 12a, 3.5 km at 10:30") == ["room", "0", "a", "0", "km", "at", "0"]
+
+
+def test_a_paraphrase_is_nearer_than_another_topic() -> None:
+    question = "How many apples does Ana have left after selling some at the market?"
+    assert cosine(question, "After Ana sold some apples at the market, how many are left?") > 0.5
+    assert cosine(question, "A train runs at constant speed towards the harbour.") < 0.25
+
+
+def test_inflected_words_stay_near() -> None:
+    assert cosine("sharpener", "sharpeners") > 0.25
+    assert abs(cosine("sharpener", "violin")) < 0.1
+
+
+def test_repeating_a_word_counts_with_its_logarithm() -> None:
+    assert cosine("apple pear", "apple apple pear") > cosine("apple pear", "apple apple apple apple apple pear") > 0.6
+
+
+def test_a_full_cache_of_words_changes_nothing() -> None:
+    small = HashEmbedder()
+    before = small.encode(["one two three"])
+    small.encode([" ".join(f"word{''.join(chr(97 + int(c)) for c in str(n))}" for n in range(70_000))])
+    assert (small.encode(["one two three"]) == before).all()

@@ -1,0 +1,38 @@
+"""When two questions count as the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from mage_es.engine.rules.normalise import normalise, question_hash, shingles
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["How many are left?", "how many are left", "  How\tmany \n are   LEFT ?? ", "«How many are left?»", "How many are left …"],
+)
+def test_case_space_and_outer_punctuation_do_not_matter(text: str) -> None:
+    assert normalise(text) == "how many are left"
+
+
+def test_punctuation_inside_and_numbers_do_matter() -> None:
+    assert normalise("It costs $1,200.50 today.") == "it costs $1,200.50 today"
+    assert normalise("She has 4.") != normalise("She has 5.")
+
+
+def test_case_folding_reaches_beyond_ascii() -> None:
+    assert normalise("Straße") == normalise("STRASSE")
+
+
+def test_normalising_twice_changes_nothing() -> None:
+    text = normalise(" ?! A  strange\u00a0one (really) ")
+    assert normalise(text) == text
+
+
+def test_a_question_hash_has_sixteen_hexadecimal_digits() -> None:
+    assert question_hash("how many are left") == "4f44bae87988d2fc"
+
+
+def test_shingles_are_runs_of_five_words_and_a_short_text_is_its_own() -> None:
+    assert shingles("a b c d e f") == {"a b c d e", "b c d e f"}
+    assert shingles("a b") == {"a b"}

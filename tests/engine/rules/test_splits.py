@@ -1,0 +1,106 @@
+"""The three splits are disjoint by text, seeded, and committed to."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal
+
+from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.rules.normalise import normalise, question_hash
+from mage_es.engine.rules.splits import Splits, make_splits
+
+
+def ask(name: str, text: str, split: Literal["evolution", "test"] = "evolution") -> Question:
+    return Question(id=name, benchmark="b", split=split, task_type="t", question=text, gold="1")
+
+
+def pool(count: int, split: Literal["evolution", "test"]) -> list[Question]:
+    return [ask(f"{split}-{n}", f"{split} question number {n} asks about item {n * 7}?", split) for n in range(count)]
+
+
+EVOLUTION, TEST = pool(200, "evolution"), pool(80, "test")
+
+
+def split(
+    evolution: list[Question] = EVOLUTION, test: list[Question] = TEST, *, seed: int = 42, anchors: int = 20
+) -> Splits:
+    return make_splits(evolution, test, seed=seed, anchors=anchors, held_out=30)
+
+
+def test_the_splits_share_no_question_and_have_the_wanted_sizes() -> None:
+    found = split()
+    assert (len(found.evolution), len(found.anchors), len(found.held_out)) == (180, 20, 30)
+    assert not set(found.evolution) & set(found.anchors)
+    assert all(name.startswith("test") for name in found.held_out)
+
+
+def test_the_same_seed_gives_the_same_order_and_another_seed_another() -> None:
+    assert split() == split()
+    assert split().held_out != split(seed=43).held_out
+    assert split().evolution != split(seed=43).evolution
+
+
+def test_evolution_comes_in_shuffled_order() -> None:
+    found = split()
+    assert list(found.evolution) != sorted(found.evolution, key=lambda name: int(name.split("-")[1]))
+
+
+def test_the_anchor_set_is_at_most_fifteen_percent() -> None:
+    assert len(split(anchors=1000).anchors) == 30
+    assert len(split(pool(10, "evolution"), anchors=100).anchors) == 1
+
+
+def test_a_small_test_split_gives_a_small_exam() -> None:
+    assert len(split(test=TEST[:5]).held_out) == 5
+
+
+def test_a_duplicate_of_a_held_out_question_is_dropped_from_evolution_and_counted() -> None:
+    copies = [ask(f"copy-{n}", f"  {q.question.upper()} !", "evolution") for n, q in enumerate(TEST)]
+    found = split([*EVOLUTION, *copies], anchors=0)
+    held = {normalise(q.question) for q in TEST if q.id in found.held_out}
+    kept = {q.id for q in copies if normalise(q.question) not in held}
+    assert found.duplicates == 30
+    assert {name for name in found.evolution if name.startswith("copy")} == kept
+
+
+def test_a_duplicate_of_an_anchor_is_dropped_from_evolution() -> None:
+    twins = [ask(f"twin-{q.id}", q.question) for q in EVOLUTION]
+    found = split([*EVOLUTION, *twins])
+    texts = {q.id: q.question for q in [*EVOLUTION, *twins]}
+    assert not {texts[name] for name in found.anchors} & {texts[name] for name in found.evolution}
+    assert found.duplicates == len(found.anchors) == 20
+
+
+def test_a_near_duplicate_of_a_held_out_question_is_dropped() -> None:
+    long = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    held = [ask("test-0", f"{long} eighteen nineteen twenty", "test")]
+    near = ask("near", f"{long} eighteen nineteen TWENTY-ONE")
+    far = ask("far", f"{long[:60]} and then something altogether different happens to her")
+    found = make_splits([near, far], held, seed=1, anchors=0, held_out=1)
+    assert found.evolution == ("far",)
+    assert (found.duplicates, found.near_duplicates) == (0, 1)
+
+
+def test_the_exam_asks_no_text_twice() -> None:
+    found = make_splits(EVOLUTION, [*TEST[:3], *(ask(f"x{q.id}", q.question, "test") for q in TEST[:3])],
+                        seed=1, anchors=0, held_out=6)  # fmt: skip
+    assert len(found.held_out) == 3
+
+
+def test_the_events_commit_to_sorted_ids_and_normalised_questions() -> None:
+    found = split()
+    event = next(event for event in found.events if event.split == "held_out")
+    names = sorted(found.held_out)
+    texts = [normalise(next(q.question for q in TEST if q.id == name)) for name in names]
+    assert [event.split for event in found.events] == ["evolution", "anchors", "held_out"]
+    assert event.size == 30
+    assert event.ids_sha256 == hashlib.sha256("\n".join(names).encode()).hexdigest()
+    assert event.questions_sha256 == hashlib.sha256("\n".join(texts).encode()).hexdigest()
+    assert event.question_hashes == tuple(question_hash(text) for text in texts)
+
+
+def test_the_commitment_does_not_depend_on_the_seeded_order() -> None:
+    whole = make_splits(EVOLUTION, TEST, seed=1, anchors=0, held_out=80)
+    other = make_splits(EVOLUTION, TEST, seed=2, anchors=0, held_out=80)
+    assert whole.held_out != other.held_out
+    assert whole.events == other.events

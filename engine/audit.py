@@ -95,12 +95,23 @@ def _exam(name: str, exam: LogReader, reader: LogReader) -> Check:
         return Check(name=label, ok=False, detail="its log ends before its first event")
     if guidance:
         return Check(name=label, ok=False, detail=f"{guidance} guidance calls at inference")
+    learned = _evolving(reader)
+    asked = sorted(event.question_id for event in events if isinstance(event, QuestionPlanned))
+    if seen := next((question for question in asked if question in learned), None):
+        return Check(name=label, ok=False, detail=f"{seen} was asked in evolution too")
     folded = {digest.projection: digest.value for digest in fold(reader, until=started.head_seq).digests()}
     wrong = [digest.projection for digest in started.digests if folded.get(digest.projection) != digest.value]
     if wrong:
         detail = f"{', '.join(wrong)} not as the log has it at event {started.head_seq}"
         return Check(name=label, ok=False, detail=detail)
-    return Check(name=label, ok=True, detail=f"frozen at event {started.head_seq}, 0 guidance calls")
+    detail = f"{len(asked)} unseen questions, frozen at event {started.head_seq}, 0 guidance calls"
+    return Check(name=label, ok=True, detail=detail)
+
+
+def _evolving(reader: LogReader) -> set[str]:
+    """Return the questions that the run itself asked, in any iteration and for any purpose."""
+    events = [record.event for record in reader.records({QuestionPlanned})]
+    return {event.question_id for event in events if isinstance(event, QuestionPlanned)}
 
 
 def _committed(reader: LogReader) -> dict[str, set[str]]:

@@ -1,0 +1,114 @@
+"""An exam reads a frozen state, writes nothing into the run, and calls no guidance model."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.commands import Asked
+from mage_es.engine.exam import donors, examine
+from mage_es.engine.reports import ExamReport, Note
+from mage_es.engine.runs import Run
+from mage_es.events.errors import UsageError
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, SplitCommitted
+
+
+def exam(run: Run, at: str = "latest", questions: int | None = None, control: str = "none") -> ExamReport:
+    return examine(
+        run, at=at, questions=questions, control=control, data_dir=None, workers=4, observer=lambda note: None
+    )
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_an_exam_leaves_the_log_byte_for_byte_as_it_was(small_run: Run) -> None:
+    before = contents(small_run.log_path)
+    exam(small_run)
+    assert contents(small_run.log_path) == before
+
+
+def test_an_exam_calls_the_execution_model_once_a_question_and_guidance_never(small_run: Run) -> None:
+    report = exam(small_run)
+    log = LogReader(small_run.exams_path / report.exam_id / "log")
+    assert [record.event.tier for record in log.records({ModelCalled})] == ["execution"] * 20
+    assert (report.execution_calls, report.guidance_calls, report.total) == (20, 0, 20)
+
+
+def test_an_exam_asks_exactly_the_committed_held_out_questions(small_run: Run) -> None:
+    report = exam(small_run, questions=20)
+    committed = [record.event for record in LogReader(small_run.log_path).records({SplitCommitted})]
+    held_out = next(split for split in committed if split.split == "held_out")
+    asked = "\n".join(name for name, _ in report.answers)
+    assert hashlib.sha256(asked.encode()).hexdigest() == held_out.ids_sha256
+
+
+def test_the_exam_before_uses_no_memory_and_the_same_questions_as_the_exam_after(small_run: Run) -> None:
+    before, after = exam(small_run, at="start"), exam(small_run)
+    plans = LogReader(small_run.exams_path / before.exam_id / "log").records({QuestionPlanned})
+    assert all(record.event.memories == () for record in plans)
+    assert [name for name, _ in before.answers] == [name for name, _ in after.answers]
+
+
+def test_frozen_arms_are_chosen_with_certainty(small_run: Run) -> None:
+    report = exam(small_run)
+    plans = LogReader(small_run.exams_path / report.exam_id / "log").records({QuestionPlanned})
+    assert {record.event.search_probability for record in plans} == {1.0}
+
+
+def test_the_same_exam_twice_gives_the_same_answers(small_run: Run) -> None:
+    assert exam(small_run).answers == exam(small_run).answers
+
+
+def test_unseen_phrasings_are_reported_apart(small_run: Run) -> None:
+    report = exam(small_run)
+    assert report.familiar and report.unfamiliar
+    assert report.familiar.total + report.unfamiliar.total == report.total
+    assert report.familiar.correct + report.unfamiliar.correct == report.correct
+
+
+def test_the_shuffled_control_hands_every_question_memories_of_another_type(small_run: Run) -> None:
+    from mage_es.projections.fold import fold
+
+    report = exam(small_run, control="shuffled")
+    memory = fold(LogReader(small_run.log_path)).memory
+    plans = [r.event for r in LogReader(small_run.exams_path / report.exam_id / "log").records({QuestionPlanned})]
+    handed = [(plan.task_type, memory.row(hit.memory_id).task_type) for plan in plans for hit in plan.memories]
+    assert handed
+    assert all(own != other for own, other in handed)
+
+
+def test_a_donor_is_always_of_another_type_where_there_is_one() -> None:
+    def asked(name: str, task_type: str) -> Asked:
+        question = Question(id=name, benchmark="b", split="test", task_type=task_type, question=name, gold="1")
+        return Asked(question, task_type, None, "exam")  # type: ignore[arg-type]
+
+    several = [asked(f"q{i}", "ab"[i % 2]) for i in range(9)]
+    chosen = donors(several, 1)
+    assert all(chosen[a.question.id].task_type != a.task_type for a in several)
+    assert donors([asked("q1", "a"), asked("q2", "a")], 1) == {}
+
+
+def test_more_questions_than_are_held_out_are_refused(small_run: Run) -> None:
+    with pytest.raises(UsageError, match="holds out 20 questions, so an exam of 21"):
+        exam(small_run, questions=21)
+
+
+def test_an_unknown_control_lists_the_near_match(small_run: Run) -> None:
+    with pytest.raises(UsageError, match="'shufled'. Did you mean shuffled"):
+        exam(small_run, control="shufled")
+
+
+def test_progress_is_told_to_the_observer(small_run: Run) -> None:
+    notes: list[Note] = []
+    examine(small_run, at="start", questions=5, control="none", data_dir=None, workers=2, observer=notes.append)
+    assert (notes[-1].done, notes[-1].total, notes[-1].phase) == (5, 5, "exam")

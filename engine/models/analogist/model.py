@@ -12,17 +12,19 @@ from fractions import Fraction
 
 from mage_es.engine.models.analogist.heuristics import guess
 from mage_es.engine.models.analogist.prompt_reading import Example, ReadPrompt, read_prompt
-from mage_es.engine.models.arithmetic.alignment import Analogy, transfer
+from mage_es.engine.models.arithmetic.analogies import Analogy, follow, transfer
 from mage_es.engine.models.arithmetic.chains import bind
 from mage_es.engine.models.arithmetic.equations import Equation, find_equations, print_expression, to_text
-from mage_es.engine.models.arithmetic.numerals import find_numerals
+from mage_es.engine.models.arithmetic.numerals import read_number
 from mage_es.engine.models.arithmetic.quantities import Problem, read_problem
-from mage_es.engine.models.arithmetic.words import count_tokens, tokenize
+from mage_es.engine.models.arithmetic.strategies import parse
+from mage_es.engine.models.arithmetic.words import count_tokens
 from mage_es.engine.models.seam import Completion, Request
 
-POWER = 24
-LEAST_SCORE = 0.22
+LEAST_SCORE = 0.15
 """An analogy that fits less than this is not used."""
+POWER = 24
+"""Votes are scores raised to this power, so that one close analogy outweighs several loose ones."""
 
 
 class Analogist:
@@ -54,18 +56,24 @@ def _line(equation: Equation) -> str:
 
 
 def _by_analogy(problem: Problem, read: ReadPrompt) -> list[Equation]:
-    """Return the equations of the answer that the fitting examples speak for most; empty where none fits."""
+    """Return the equations of the answer that examples and strategies speak for most; empty where none fits."""
     analogies = [found for example in read.examples for found in _analogies(problem, example)]
+    for advice in read.advice:
+        strategy = parse(advice.how)
+        followed = follow(strategy, to=problem) if strategy is not None else None
+        analogies += [followed] if followed is not None else []
     return _elect([analogy for analogy in analogies if analogy.score >= LEAST_SCORE])
 
 
 def _analogies(problem: Problem, example: Example) -> list[Analogy]:
+    """Return what an example says about a problem; an example without reasoning counts if a guess explains it."""
     known = read_problem(example.question)
-    right = find_numerals(tokenize(example.answer))
-    if not right:
+    right = read_number(example.answer)
+    if right is None:
         return []
-    sign = -1 if example.answer.lstrip().startswith("-") else 1
-    chain = bind(find_equations(example.reasoning), known.quantities, sign * right[0].value)
+    chain = bind(find_equations(example.reasoning), known.quantities, right)
+    if chain is None and not example.reasoning:
+        chain = bind(guess(known), known.quantities, right)
     return transfer(known, chain, to=problem) if chain is not None else []
 
 
@@ -73,7 +81,7 @@ def _elect(analogies: Sequence[Analogy]) -> list[Equation]:
     """Return the equations of the best analogy for the answer with the largest sum of powers of scores."""
     votes: dict[Fraction, float] = {}
     for analogy in analogies:
-        votes[analogy.answer] = votes.get(analogy.answer, 0.0) + analogy.score**POWER
+        votes[analogy.answer] = votes.get(analogy.answer, 0.0) + max(0.0, analogy.score) ** POWER
     if not votes:
         return []
     best = max(analogies, key=lambda analogy: (votes[analogy.answer], analogy.score))

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from mage_es.engine.models.arithmetic.equations import Equation, Item, evaluate, is_close
 from mage_es.engine.models.arithmetic.quantities import Quantity
+from mage_es.engine.models.arithmetic.units import ratio
 
 _Form = Callable[[Fraction], Fraction]
 
@@ -31,12 +32,14 @@ _FORMS: dict[str, _Form] = {
     "on top of one": lambda value: 1 + value,
     "numerator": lambda value: Fraction(value.numerator),
     "denominator": lambda value: Fraction(value.denominator),
+    "in thousands": lambda value: value / 1000,
+    "in millions": lambda value: value / 1000000,
 }
 _FORMS_OF_KIND = {
     "percent": ("hundredths", "rest of hundredths", "on top of hundredths", "rest of hundred", "on top of hundred"),
     "fraction": ("inverse", "rest of one", "numerator", "denominator", "on top of one"),
-    "money": ("hundredths",),
-    "count": ("hundredths", "on top of one"),
+    "money": ("in millions", "in thousands", "hundredths"),
+    "count": ("in millions", "in thousands", "hundredths", "on top of one"),
     "factor": ("on top of one",),
 }
 _CONSTANTS = frozenset(map(Fraction, (1, 2, 3, 4, 7, 10, 12, 24, 30, 36, 52, 60, 100, 365, 1000, 3600)))
@@ -44,12 +47,16 @@ _CONSTANTS = frozenset(map(Fraction, (1, 2, 3, 4, 7, 10, 12, 24, 30, 36, 52, 60,
 
 
 class Operand(NamedTuple):
-    """`source` is `quantity`, `result` or `constant`; `at` into quantities or steps; `form` of a quantity."""
+    """`source` is `quantity`, `result`, `constant`, or `ratio` of the units of two quantities.
+
+    `at` points into quantities or steps, `to` at the second quantity of a ratio; `form` is a quantity's.
+    """
 
     source: str
     at: int
     form: str
     value: Fraction
+    to: int = 0
 
 
 Step = tuple[Operand | str, ...]
@@ -58,7 +65,7 @@ Step = tuple[Operand | str, ...]
 
 class Chain(NamedTuple):
     """Steps in order; the last one gives the answer. `needed`: quantity indices; `odd`: unexplained constants;
-    `doubtful`: operands that could have been a quantity as well as a result.
+    `doubtful`: operands that could have been another quantity as well.
     """
 
     steps: tuple[Step, ...]
@@ -86,7 +93,7 @@ def bind(equations: Sequence[Equation], quantities: Sequence[Quantity], answer: 
                 step.append(item)
                 continue
             operand = _bind_operand(item, quantities=quantities, results=results, used=used)
-            doubtful += operand.source == "result" and any(q.value == item for q in quantities)
+            doubtful += _is_doubtful(operand, quantities)
             used.add((operand.source, operand.at))
             step.append(operand)
         steps.append(tuple(step))
@@ -108,10 +115,24 @@ def _bind_operand(
         for operand in candidates:
             if (operand.source, operand.at) not in used:
                 return operand
-    for candidates in (strong, of_results, _changed(value, quantities), exact):
+    for candidates in (_ratios(value, quantities), strong, of_results, _changed(value, quantities), exact):
         if candidates:
             return candidates[0]
     return Operand("constant", 0, "as said", value)
+
+
+def _ratios(value: Fraction, quantities: Sequence[Quantity]) -> list[Operand]:
+    """Return the pairs of quantities of whose units that many of the second make one of the first."""
+    return [
+        Operand("ratio", at, "as said", value, to=other)
+        for at, quantity in enumerate(quantities)
+        for other, second in enumerate(quantities)
+        if value > 1 and ratio(quantity.noun, second.noun) == value
+    ]
+
+
+def _is_doubtful(operand: Operand, quantities: Sequence[Quantity]) -> bool:
+    return operand.source == "result" and any(quantity.value == operand.value for quantity in quantities)
 
 
 def _changed(value: Fraction, quantities: Sequence[Quantity]) -> list[Operand]:
@@ -155,8 +176,35 @@ def parts(chain: Chain) -> list[Chain]:
     return [_trim(chain.steps[: end + 1], values[: end + 1], doubtful=chain.doubtful) for end in reversed(range(len(chain.steps)))]
 
 
-def execute(chain: Chain, given: Mapping[int, Fraction]) -> list[Equation] | None:
-    """Carry a chain out on other values (quantity index -> value); None where a step has no value."""
+def without(chain: Chain, index: int) -> Chain | None:
+    """Return the chain without one quantity: what it was added to, taken from, or multiplied by stays as it is.
+
+    None where the quantity cannot be left out so, as the first operand of a difference or a quotient.
+    """
+    steps: list[Step] = []
+    for step in chain.steps:
+        items = list(step)
+        places = [
+            at
+            for at, item in enumerate(items)
+            if isinstance(item, Operand) and item.source == "quantity" and item.at == index
+        ]
+        if "(" in items or len(places) > 1:
+            return None
+        if places and places[0]:
+            del items[places[0] - 1 : places[0] + 1]
+        elif places and len(items) > 1 and items[1] in ("+", "*"):
+            del items[:2]
+        elif places:
+            return None
+        steps.append(tuple(items))
+    if not any(len(step) > 1 for step in steps):
+        return None
+    return chain._replace(steps=tuple(steps), needed=tuple(at for at in chain.needed if at != index))
+
+
+def execute(chain: Chain, given: Mapping[int, Quantity]) -> list[Equation] | None:
+    """Carry a chain out with other quantities in the places of its own; None where a step has no value."""
     done: list[Equation] = []
     for step in chain.steps:
         expression: list[Item] = []
@@ -167,8 +215,11 @@ def execute(chain: Chain, given: Mapping[int, Fraction]) -> list[Equation] | Non
                 expression.append(done[item.at].value)
             elif item.source == "constant":
                 expression.append(item.value)
+            elif item.source == "ratio":
+                units = (given[at].noun if at in given else "" for at in (item.at, item.to))
+                expression.append(ratio(*units) or item.value)
             else:
-                expression.append(_FORMS[item.form](given[item.at]))
+                expression.append(_FORMS[item.form](given[item.at].value))
         value = evaluate(expression)
         if value is None:
             return None

@@ -12,9 +12,10 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from mage_es.engine.models.arithmetic.cues import FUNCTION_WORDS
-from mage_es.engine.models.arithmetic.words import Token
+from mage_es.engine.models.arithmetic.words import Token, tokenize
 
 MOST_NUMBERS = 20
+_LONGEST_ANSWER = 200
 
 _UP_TO_NINETEEN = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
@@ -54,6 +55,14 @@ def find_numerals(tokens: Sequence[Token]) -> list[Numeral]:
             found.append(numeral)
             at = numeral.end
     return found
+
+
+def read_number(text: str) -> Fraction | None:
+    """Return the first number of a short text such as an answer, with its sign; None if there is none."""
+    found = find_numerals(tokenize(text[:_LONGEST_ANSWER]))
+    if not found:
+        return None
+    return -found[0].value if text.lstrip().lstrip("$").startswith(("-", "−")) else found[0].value
 
 
 def _text(tokens: Sequence[Token], at: int) -> str:

@@ -13,6 +13,7 @@ import msgspec
 
 from mage_es.engine.models.arithmetic.cues import CLASSES, FUNCTION_WORDS
 from mage_es.engine.models.arithmetic.numerals import Numeral, find_numerals
+from mage_es.engine.models.arithmetic.units import ratio
 from mage_es.engine.models.arithmetic.words import Token, tokenize
 
 _UNIT_WORDS_AFTER = 4
@@ -52,6 +53,8 @@ class Problem(msgspec.Struct, kw_only=True):
     asked: frozenset[str]
     target: str
     question: dict[str, float]
+    ties: frozenset[tuple[int, int]]
+    """Pairs of quantities (in order) in whose clauses a word stands that is beside no third quantity."""
 
 
 def read_problem(text: str) -> Problem:
@@ -69,7 +72,12 @@ def read_problem(text: str) -> Problem:
         quantity.nature = _nature(quantities, order=order, asked=asked, target=target, asked_in=asked_in)
         quantity.context = _context(tokens, quantities, order=order)
     return Problem(
-        tokens=tokens, quantities=quantities, asked=asked, target=target, question=_question_features(asking)
+        tokens=tokens,
+        quantities=quantities,
+        asked=asked,
+        target=target,
+        question=_question_features(asking),
+        ties=_ties(tokens, quantities),
     )
 
 
@@ -181,6 +189,17 @@ def _find_unsaid_rates(tokens: Sequence[Token], quantities: Sequence[Quantity], 
                     break
 
 
+def _ties(tokens: Sequence[Token], quantities: Sequence[Quantity]) -> frozenset[tuple[int, int]]:
+    clauses: dict[int, list[int]] = {}
+    for at, quantity in enumerate(quantities):
+        clauses.setdefault(quantity.clause, []).append(at)
+    beside: dict[str, set[int]] = {}
+    for token in tokens:
+        if token.clause in clauses and (_is_content(token) or token.is_name):
+            beside.setdefault(token.stem, set()).update(clauses[token.clause])
+    return frozenset((min(pair), max(pair)) for pair in beside.values() if len(pair) == 2)
+
+
 def _nature(
     quantities: Sequence[Quantity], *, order: int, asked: frozenset[str], target: str, asked_in: int
 ) -> dict[str, float]:
@@ -205,6 +224,12 @@ def _nature(
         features["per counted"] = 1.5
     if own.sentence == asked_in:
         features["in question"] = 1.5
+    for other in others:
+        units = ratio(own.noun, other.noun)
+        if units is not None:
+            features["coarse unit" if units > 1 else "fine unit"] = 2.5
+    if own.value <= _TINY:
+        features["tiny"] = 1.0
     features["whole" if own.value.denominator == 1 else "broken"] = 1.0
     return features
 
@@ -271,14 +296,15 @@ def polarity(quantity: Quantity) -> float:
 
 
 _KINDS_ALIKE = {
-    frozenset({"count", "one"}): 0.5,
-    frozenset({"count", "money"}): 0.5,
+    frozenset({"count", "one"}): 0.25,
+    frozenset({"count", "money"}): 0.7,
     frozenset({"count", "factor"}): 0.4,
     frozenset({"fraction", "factor"}): 0.4,
     frozenset({"fraction", "percent"}): 0.4,
 }
 _OTHER_KIND = 0.15
-_APART = 0.6
+_APART = 0.85
+_TINY = 4
 
 
 def likeness(one: Quantity, other: Quantity) -> float:

@@ -37,6 +37,8 @@ _FORMS = {
     "on top of one": "on top of one",
     "numerator": "its upper part",
     "denominator": "its lower part",
+    "in thousands": "in thousands",
+    "in millions": "in millions",
 }
 _PHRASES = {
     "rate": "a rate",
@@ -173,7 +175,7 @@ def _name(item: Operand | str) -> str:
     assert isinstance(item, Operand)
     if item.source == "result":
         return f"result {item.at + 1}"
-    if item.source == "constant":
+    if item.source in ("constant", "ratio"):
         return to_text(item.value)
     letter = ascii_uppercase[item.at]
     return f"{letter} ({_FORMS[item.form]})" if item.form in _FORMS else letter

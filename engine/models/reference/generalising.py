@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mage_es.engine.models.arithmetic.alignment import transfer
+from mage_es.engine.models.arithmetic.analogies import transfer
 from mage_es.engine.models.arithmetic.chains import Operand
 from mage_es.engine.models.arithmetic.strategies import MOST_ROLES, Strategy, is_sayable, split_steps
 from mage_es.engine.models.reference.solutions import Worked

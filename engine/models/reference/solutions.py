@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from mage_es.engine.models.arithmetic.chains import Chain, bind
 from mage_es.engine.models.arithmetic.equations import Equation, find_equations, print_expression, to_text
-from mage_es.engine.models.arithmetic.numerals import find_numerals
+from mage_es.engine.models.arithmetic.numerals import read_number
 from mage_es.engine.models.arithmetic.quantities import Problem, read_problem
-from mage_es.engine.models.arithmetic.words import tokenize
 
 _ANNOTATION = re.compile(r"<<([^<>]*)>>")
 _FINAL = re.compile(r"^####.*$", re.MULTILINE)
@@ -38,10 +37,9 @@ def to_plain(solution: str) -> str:
 
 def work_out(question: str, solution: str, answer: str) -> Worked | None:
     """Return a question with the chain of its solution; None where the solution cannot be read as equations."""
-    right = find_numerals(tokenize(answer))
-    if not right:
+    value = read_number(answer)
+    if value is None:
         return None
-    value = -right[0].value if answer.lstrip().startswith("-") else right[0].value
     problem = read_problem(question)
     equations = find_equations(to_plain(solution))
     chain = bind(equations, problem.quantities, value)

@@ -85,7 +85,10 @@ def _complete(url: str, part: Path, *, announce: Callable[[str], None]) -> int:
 
 
 def _receive(url: str, part: Path, *, announce: Callable[[str], None]) -> int:
-    """Make one request and write what it brings; return the byte it began at. Raises `_BrokeOff` or `PrerequisiteError`."""
+    """Make one request and write what it brings; return the byte it began at.
+
+    Raises `_BrokeOff`, or `PrerequisiteError` where trying again is no use.
+    """
     request = urllib.request.Request(url, headers={"Accept-Encoding": "identity", "User-Agent": "mage-es"})
     have, tag_file = 0, _tag_file(part)
     if part.exists() and tag_file.exists():

@@ -128,8 +128,7 @@ def _question(split: Split, row: int, line: bytes) -> Question:
 def _find(name: str, data_dir: Path | None) -> Path:
     if data_dir is None:
         raise PrerequisiteError(
-            "gsm8k is read from files and no data directory was given. "
-            "Run: mage-es data fetch gsm8k --data-dir data"
+            "gsm8k is read from files and no data directory was given. Run: mage-es data fetch gsm8k --data-dir data"
         )
     for candidate in (data_dir / "gsm8k" / name, data_dir / "gsm8k" / f"{name}.gz"):
         if candidate.is_file():

@@ -64,7 +64,9 @@ class Typer:
         predicted: list[str] = []
         for start in range(0, len(texts), _ROWS):
             stop = start + _ROWS
-            unlike = sum((left[start:stop, None] - right) ** 2 for left, right in zip(shapes, self._shapes, strict=True))
+            unlike = sum(
+                (left[start:stop, None] - right) ** 2 for left, right in zip(shapes, self._shapes, strict=True)
+            )
             similar = cosines(vectors[start:stop], self._vectors) - unlike // SHAPE_WEIGHT
             predicted += self._vote(similar, skipped[start:stop])
         return predicted

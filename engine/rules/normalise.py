@@ -26,6 +26,4 @@ def question_hash(normalised: str) -> str:
 def shingles(normalised: str) -> frozenset[str]:
     """Return all runs of five words of a normalised question; a shorter one is its own only shingle."""
     words = normalised.split(" ")
-    return frozenset(
-        " ".join(words[at : at + _SHINGLE]) for at in range(max(1, len(words) - _SHINGLE + 1))
-    )
+    return frozenset(" ".join(words[at : at + _SHINGLE]) for at in range(max(1, len(words) - _SHINGLE + 1)))

@@ -100,8 +100,7 @@ class _Taken:
     def _is_near(self, pieces: frozenset[str]) -> bool:
         shared = Counter(holder for piece in pieces for holder in self._holders.get(piece, ()))
         return any(
-            common >= NEAR_DUPLICATE * (len(pieces) + self._sizes[holder] - common)
-            for holder, common in shared.items()
+            common >= NEAR_DUPLICATE * (len(pieces) + self._sizes[holder] - common) for holder, common in shared.items()
         )
 
 

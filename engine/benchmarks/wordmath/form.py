@@ -14,6 +14,7 @@ The tables in `sheets/` are written in a small notation:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 Values = Mapping[str, int]
@@ -50,7 +51,7 @@ class Family(NamedTuple):
     asks: Mapping[str, tuple[str, ...]]
     x: str = ""
     y: str = ""
-    numbers: Rules = {}
+    numbers: Rules = MappingProxyType({})
     held_out: bool = False
     ask_first: bool = False
 

@@ -111,7 +111,8 @@ def _ordered(sentences: list[str], dice: Dice) -> list[str]:
     """Return the sentences with each run of marked ones in random order, without their marks."""
     ordered: list[str] = []
     for is_free, run in groupby(sentences, key=lambda sentence: sentence.startswith("* ")):
-        ordered += dice.shuffled([sentence[2:] for sentence in run]) if is_free else run
+        together = list(run)
+        ordered += dice.shuffled([sentence[2:] for sentence in together]) if is_free else together
     return ordered
 
 

@@ -18,9 +18,9 @@ from mage_es.engine.benchmarks.wordmath.words import MEN, NOUNS, TOWNS, WOMEN
 
 _SLOT = re.compile(r"\{([^{}]+)\}|\[([^\[\]]+)\]")
 _ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen twenty"
-).split()
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+)  # fmt: skip
 _PARTS = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth"}
 _PRONOUNS = {"who": ("she", "he"), "whose": ("her", "his"), "whom": ("her", "him")}
 _AS_WORD = 20

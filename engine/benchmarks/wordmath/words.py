@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 WOMEN = (
-    "Ada Aisha Amara Anita Astrid Beatriz Camila Chiara Dana Elif Emma Esther Fatima Freya Gabriela Greta Hana Ingrid "
-    "Irina Ivy Jasmine Joanna Kavya Keiko Laila Leila Lena Lucia Maeve Malia Mei Mina Nadia Ngozi Nora Olga Paloma "
-    "Priya Rosa Ruth Sana Selma Sofia Tamar Thandi Uma Vera Wanda Yara Zoe"
-).split()
+    "Ada", "Aisha", "Amara", "Anita", "Astrid", "Beatriz", "Camila", "Chiara", "Dana", "Elif", "Emma", "Esther",
+    "Fatima", "Freya", "Gabriela", "Greta", "Hana", "Ingrid", "Irina", "Ivy", "Jasmine", "Joanna", "Kavya", "Keiko",
+    "Laila", "Leila", "Lena", "Lucia", "Maeve", "Malia", "Mei", "Mina", "Nadia", "Ngozi", "Nora", "Olga", "Paloma",
+    "Priya", "Rosa", "Ruth", "Sana", "Selma", "Sofia", "Tamar", "Thandi", "Uma", "Vera", "Wanda", "Yara", "Zoe",
+)  # fmt: skip
 MEN = (
-    "Abel Ahmed Akira Anton Arjun Bruno Carlos Cedric Dario David Diego Emil Farid Felix Gianni Goran Hassan Hugo "
-    "Igor Ivan Jamal Jonas Jorge Kofi Kwame Lars Leo Luca Marek Mateo Milan Nils Noah Omar Oscar Pablo Pavel Rafael "
-    "Ravi Samir Sven Tariq Theo Tomas Umar Victor Wei Xavier Yusuf Zoltan"
-).split()
+    "Abel", "Ahmed", "Akira", "Anton", "Arjun", "Bruno", "Carlos", "Cedric", "Dario", "David", "Diego", "Emil",
+    "Farid", "Felix", "Gianni", "Goran", "Hassan", "Hugo", "Igor", "Ivan", "Jamal", "Jonas", "Jorge", "Kofi", "Kwame",
+    "Lars", "Leo", "Luca", "Marek", "Mateo", "Milan", "Nils", "Noah", "Omar", "Oscar", "Pablo", "Pavel", "Rafael",
+    "Ravi", "Samir", "Sven", "Tariq", "Theo", "Tomas", "Umar", "Victor", "Wei", "Xavier", "Yusuf", "Zoltan",
+)  # fmt: skip
 TOWNS = (
-    "Ashford Birchdale Clearwater Dunmore Eastvale Fairhaven Glenbrook Harrowgate Ironbridge Kestrel Lakemont Marlow "
-    "Northfield Oakridge Pinehurst Redcliff Silverton Thornbury Westmere Yarrow"
-).split()
+    "Ashford", "Birchdale", "Clearwater", "Dunmore", "Eastvale", "Fairhaven", "Glenbrook", "Harrowgate", "Ironbridge",
+    "Kestrel", "Lakemont", "Marlow", "Northfield", "Oakridge", "Pinehurst", "Redcliff", "Silverton", "Thornbury",
+    "Westmere", "Yarrow",
+)  # fmt: skip
 
 NOUNS: dict[str, tuple[tuple[str, str], ...]] = {
     "fruit": (

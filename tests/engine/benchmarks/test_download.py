@@ -98,7 +98,7 @@ def test_no_network_is_a_prerequisite(tmp_path: Path) -> None:
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
         port = reserved.getsockname()[1]
-        with pytest.raises(PrerequisiteError, match="cannot be reached: .* Check the network"):
+        with pytest.raises(PrerequisiteError, match=r"cannot be reached: .* Check the network"):
             download(f"http://127.0.0.1:{port}/f", tmp_path / "f", announce=Said())
 
 

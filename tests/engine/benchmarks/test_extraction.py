@@ -53,10 +53,18 @@ def test_the_native_marker_comes_before_everything_but_the_reasoning_block() -> 
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        ('"Paris"', "Paris"), ("“Paris”.", "Paris"), ("'Paris", "'Paris"), ("**Paris**.", "Paris"), ("Paris..", "Paris.."),
-        ("18.", "18"), ('"**Paris.**"', "Paris"), ("U.S.", "U.S"), ("**", "**"), (".", ""),
+        ('"Paris"', "Paris"),
+        ("“Paris”.", "Paris"),
+        ("'Paris", "'Paris"),
+        ("**Paris**.", "Paris"),
+        ("Paris..", "Paris.."),
+        ("18.", "18"),
+        ('"**Paris.**"', "Paris"),
+        ("U.S.", "U.S"),
+        ("**", "**"),
+        (".", ""),
     ],
-)  # fmt: skip
+)
 def test_trimming_takes_off_quotes_emphasis_and_one_full_stop(text: str, kept: str) -> None:
     assert trimmed(text) == kept
 

@@ -36,7 +36,8 @@ def test_files_are_recorded_with_address_licence_hash_and_size(server, tmp_path:
     assert [(f.name, f.size, f.is_pinned, f.is_new) for f in files] == [("a", 5, True, True), ("b", 4, False, True)]
     assert record["licence"] == "Public Domain"
     assert [(f["url"], f["sha256"], f["size"]) for f in record["files"]] == [
-        (f"{server.url}/{name}", hashlib.sha256(body).hexdigest(), len(body)) for name, body in (("a", b"alpha"), ("b", b"beta"))
+        (f"{server.url}/{name}", hashlib.sha256(body).hexdigest(), len(body))
+        for name, body in (("a", b"alpha"), ("b", b"beta"))
     ]
 
 

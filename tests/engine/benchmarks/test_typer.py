@@ -17,10 +17,15 @@ def known(name: str, text: str, task_type: str) -> Question:
 
 
 def test_a_question_gets_the_type_of_the_questions_like_it() -> None:
-    fruit = [known(f"f{n}", f"How many apples and pears does person {n} buy at the market?", "fruit") for n in range(60)]
+    fruit = [
+        known(f"f{n}", f"How many apples and pears does person {n} buy at the market?", "fruit") for n in range(60)
+    ]
     trains = [known(f"t{n}", f"A train leaves the station and rides {n} miles to town.", "train") for n in range(60)]
     typer = Typer([*fruit, *trains], EMBEDDER)
-    assert typer.predict(["How many pears does Ana buy?", "The train rides 9 miles to the station."]) == ["fruit", "train"]
+    assert typer.predict(["How many pears does Ana buy?", "The train rides 9 miles to the station."]) == [
+        "fruit",
+        "train",
+    ]
 
 
 def test_an_excluded_question_does_not_vote() -> None:
@@ -36,7 +41,9 @@ def test_a_tied_vote_goes_to_the_type_of_the_nearer_question() -> None:
 
 
 def test_equally_near_questions_are_taken_in_order_of_id_however_they_are_given() -> None:
-    twins = [known(f"q{n:03}", "red apples", "early" if n < NEIGHBOURS // 2 + 1 else "late") for n in range(3 * NEIGHBOURS)]
+    twins = [
+        known(f"q{n:03}", "red apples", "early" if n < NEIGHBOURS // 2 + 1 else "late") for n in range(3 * NEIGHBOURS)
+    ]
     assert Typer(twins, EMBEDDER).predict(["red apples"]) == ["early"]
     assert Typer(twins[::-1], EMBEDDER).predict(["red apples"]) == ["early"]
 
@@ -52,9 +59,14 @@ def test_the_answer_does_not_depend_on_what_else_is_asked() -> None:
 
 def test_shape_decides_between_texts_of_the_same_topic() -> None:
     short = [known(f"s{n}", "Ana has 3 apples. How many?", "short") for n in range(80)]
-    long = [known(f"l{n}", "Ana has 3 apples, 4 pears, 5 plums. She eats 2. Ben has 6. How many?", "long") for n in range(80)]
+    long = [
+        known(f"l{n}", "Ana has 3 apples, 4 pears, 5 plums. She eats 2. Ben has 6. How many?", "long")
+        for n in range(80)
+    ]
     typer = Typer([*short, *long], EMBEDDER)
-    assert typer.predict(["Cy owns 9 kites. How many?", "Cy owns 9 kites, 8 cars, 7 dolls. He sells 1. Di has 5. How many?"]) == [
+    assert typer.predict(
+        ["Cy owns 9 kites. How many?", "Cy owns 9 kites, 8 cars, 7 dolls. He sells 1. Di has 5. How many?"]
+    ) == [
         "short",
         "long",
     ]

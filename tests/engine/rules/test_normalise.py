@@ -9,7 +9,13 @@ from mage_es.engine.rules.normalise import normalise, question_hash, shingles
 
 @pytest.mark.parametrize(
     "text",
-    ["How many are left?", "how many are left", "  How\tmany \n are   LEFT ?? ", "«How many are left?»", "How many are left …"],
+    [
+        "How many are left?",
+        "how many are left",
+        "  How\tmany \n are   LEFT ?? ",
+        "«How many are left?»",
+        "How many are left …",
+    ],
 )
 def test_case_space_and_outer_punctuation_do_not_matter(text: str) -> None:
     assert normalise(text) == "how many are left"

@@ -58,7 +58,8 @@ COMPARISON = TaskType(
                   "To what height in metres do these two reach?"],
             fewer=["The tower of the town hall falls short of the church tower by {gap} metres.",
                    "To what height in metres do these two reach?"],
-            three=["The tower of the town hall exceeds the church tower by {gap} metres, and the television tower is {times:times} "
+            three=["The tower of the town hall exceeds the church tower by {gap} metres, and the television tower is "
+                   "{times:times} "
                    "as high as the one of the town hall.", "To what height in metres do these three reach?"],
         ),
         family(
@@ -74,7 +75,8 @@ COMPARISON = TaskType(
             "savings",
             ["{first:money} is what {who} has saved."],
             more="{other} has put aside {gap:money} more than {whom}. What would they have if they pooled their money?",
-            fewer="{other} has put aside {gap:money} less than {whom}. What would they have if they pooled their money?",
+            fewer="{other} has put aside {gap:money} less than {whom}. What would they have if they pooled their "
+                  "money?",
             three="{other} has put aside {gap:money} more than {whom}, and {third} {times:times} as much as {other}. "
                   "What would the three have if they pooled their money?",
             held_out=True,
@@ -112,11 +114,13 @@ AVERAGE = TaskType(
             "tests",
             ["In three tests {who} scored {one}, {two} and {three} points."],
             mean="What is {whose} average score?",
-            missing="How many points does {who} need in the fourth test to have an average of {mean} points over all four?",
+            missing="How many points does {who} need in the fourth test to have an average of {mean} points over all "
+                    "four?",
         ),
         family(
             "visitors",
-            ["The museum in {town} counts its visitors.", "* On Monday there were {one}.", "* On Tuesday there were {two}.",
+            ["The museum in {town} counts its visitors.", "* On Monday there were {one}.", "* On Tuesday there were "
+                                                                                           "{two}.",
              "* On Wednesday there were {three}."],
             mean="How many visitors came per day on average over the three days?",
             missing="How many must come on Thursday so that the four days average {mean} visitors?",
@@ -206,7 +210,8 @@ AGE = TaskType(
         ),
         family(
             "houses",
-            ["A mill was built {gap} years earlier than the bridge beside it, and the bridge has stood for {young} years."],
+            ["A mill was built {gap} years earlier than the bridge beside it, and the bridge has stood for {young} "
+             "years."],
             sum="{years} years from today, what will the ages of mill and bridge amount to?",
             elder="For how many years will the mill have stood {years} years from today?",
         ),
@@ -215,7 +220,8 @@ AGE = TaskType(
             ["{who} turned {young} this week; {whose} cousin {other} is ahead of {whom} by {gap} years."],
             sum="The two will celebrate together {years} years later. How many candles do they need, one for each year "
                 "of both?",
-            elder="{other} will have a party {years} years later. How many candles, one for each year, will be on the cake?",
+            elder="{other} will have a party {years} years later. How many candles, one for each year, will be on "
+                  "the cake?",
         ),
         family(
             "tortoise",
@@ -227,7 +233,8 @@ AGE = TaskType(
         ),
         family(
             "companies",
-            ["A brewery had existed for {gap} years when a dairy opened across the road, and that was {young} years ago."],
+            ["A brewery had existed for {gap} years when a dairy opened across the road, and that was {young} years "
+             "ago."],
             sum="How many years of history will the two businesses have between them after {years} more years?",
             elder="How many years of history will the brewery have after {years} more years?",
             held_out=True,

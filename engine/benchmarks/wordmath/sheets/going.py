@@ -55,7 +55,8 @@ PROGRESS = TaskType(
         ),
         family(
             "vocabulary",
-            ["Having learned {rate} words in each of {days} weeks, {who} looks at the list of {goal} words for the exam."],
+            ["Having learned {rate} words in each of {days} weeks, {who} looks at the list of {goal} words for the "
+             "exam."],
             left="How many words on the list are new to {whom}?",
             time="With {pace} words in each coming week, how many weeks does {who} need for the others?",
         ),
@@ -64,7 +65,8 @@ PROGRESS = TaskType(
             ["In an orchard near {town} {goal} trees have to be harvested.",
              "A team harvested {rate} trees on each of the past {days} days."],
             left="Determine the number of trees that have not been harvested.",
-            time="From tomorrow the team will do {pace} trees daily. Determine the number of days that it has to go on.",
+            time="From tomorrow the team will do {pace} trees daily. Determine the number of days that it has to go "
+                 "on.",
             held_out=True,
         ),
         family(
@@ -112,7 +114,7 @@ LEGS = TaskType(
         ),
         family(
             "lorry",
-            ["A lorry on its way to {town} drives for {hours} hours at {speed} kilometres per hour.",
+            ["A lorry on its way to {town} keeps up {speed} kilometres per hour for {hours} hours.",
              "Snow sets in, and for the next {later} hours it only makes {slow} kilometres per hour."],
             total="How many kilometres does the lorry drive in this time?",
             rest="How many kilometres lie ahead of it if the way to {town} is {whole} kilometres long?",

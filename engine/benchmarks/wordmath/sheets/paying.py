@@ -26,7 +26,8 @@ DISCOUNT = TaskType(
     families=(
         family(
             "sale",
-            ["* {a x} [normally costs|is usually priced at] {price:money}.", "* In the sale it is {rate:percent} cheaper."],
+            ["* {a x} [normally costs|is usually priced at] {price:money}.", "* In the sale it is {rate:percent} "
+                                                                             "cheaper."],
             change="{who} buys {a x} in the sale and hands over {note:money}; how much change does {who} get?",
             several="{who} buys {count} {xs} in the sale; how much does {who} pay?",
             x="clothes",

@@ -91,7 +91,8 @@ SHARE = TaskType(
         family(
             "children",
             ["{who} picks {start} {xs} in the garden."],
-            loss=["{change} of them turn out to be rotten.", "{who} divides the good ones equally among {groups} children.",
+            loss=["{change} of them turn out to be rotten.", "{who} divides the good ones equally among {groups} "
+                                                             "children.",
                   "How many {xs} does each child get?"],
             gain=["{other} gives {whom} {change} more.", "All of them are divided equally among {groups} children.",
                   "How many {xs} does each child get?"],
@@ -259,7 +260,8 @@ FRACTION = TaskType(
         ),
         family(
             "bus",
-            ["A coach leaves {town} with {start} passengers on board.", "At the first stop {part:part} of the passengers get off."],
+            ["A coach leaves {town} with {start} passengers on board.", "At the first stop {part:part} of the "
+                                                                        "passengers get off."],
             down="At the second stop {change} get off and nobody gets on; how many ride on?",
             up="At the second stop {change} get on and nobody gets off; how many ride on?",
             numbers={"unit": range(8, 25)},

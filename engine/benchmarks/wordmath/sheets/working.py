@@ -101,7 +101,8 @@ SUPPLY = TaskType(
             "expedition",
             ["* An expedition takes along {bags} barrels of water.", "* A barrel holds {per} litres."],
             daily="With {use} litres used up every day, after how many days is the water gone?",
-            group="With {eaters} people who drink {portion} litres each every day, after how many days is the water gone?",
+            group="With {eaters} people who drink {portion} litres each every day, after how many days is the water "
+                  "gone?",
         ),
         family(
             "paper",
@@ -120,14 +121,16 @@ SUPPLY = TaskType(
             "stove",
             ["{who} stacks firewood in {bags} piles of {per} logs before the winter."],
             daily="A cold day uses up {use} logs, so for how many cold days has {who} got wood?",
-            group="On a cold day each of the {eaters} stoves in the house burns {portion} logs, so for how many cold days "
+            group="On a cold day each of the {eaters} stoves in the house burns {portion} logs, so for how many cold "
+                  "days "
                   "has {who} got wood?",
         ),
         family(
             "bandage",
             ["A clinic keeps {bags} cartons of gloves, each carton with {per} pairs."],
             daily="Every shift needs {use} pairs. How many shifts can be worked before a new delivery?",
-            group="In every shift there are {eaters} nurses who need {portion} pairs each. How many shifts can be worked "
+            group="In every shift there are {eaters} nurses who need {portion} pairs each. How many shifts can be "
+                  "worked "
                   "before a new delivery?",
         ),
         family(
@@ -169,7 +172,8 @@ SAVING = TaskType(
             "wish",
             ["* {who} would like to buy {a x} for {goal:money}.", "* {who} has {have:money} so far."],
             plain="{who} saves {save:money} a week; how many weeks does it take until {who} can buy the {x}?",
-            net="{who} earns {earn:money} a week and spends {spend:money} of it; how many weeks does it take until {who} "
+            net="{who} earns {earn:money} a week and spends {spend:money} of it; how many weeks does it take until "
+                "{who} "
                 "can buy the {x}?",
             x="wish",
         ),
@@ -183,7 +187,8 @@ SAVING = TaskType(
         family(
             "roof",
             ["To mend its roof, a club in {town} needs {goal:money}."],
-            plain="The club owns {have:money} and takes in {save:money} at every party. How many parties does it have to give?",
+            plain="The club owns {have:money} and takes in {save:money} at every party. How many parties does it "
+                  "have to give?",
             net="The club owns {have:money}; a party brings in {earn:money} but costs {spend:money}. "
                 "How many parties does it have to give?",
         ),
@@ -205,16 +210,20 @@ SAVING = TaskType(
             "piggy",
             ["Since {whose} birthday there has been {have:money} in the money box, and the dream is {a x} "
              "at {goal:money}."],
-            plain=["Pocket money allows {whom} to add {save:money} each week.", "For how many weeks does {who} have to be patient?"],
-            net=["Pocket money is {earn:money} each week, of which {spend:money} goes on sweets and the rest into the box.",
+            plain=["Pocket money allows {whom} to add {save:money} each week.", "For how many weeks does {who} have "
+                                                                                "to be patient?"],
+            net=["Pocket money is {earn:money} each week, of which {spend:money} goes on sweets and the rest into "
+                 "the box.",
                  "For how many weeks does {who} have to be patient?"],
             x="wish",
         ),
         family(
             "membership",
             ["A choir of {have} singers wants to grow to {goal}."],
-            plain="Suppose that {save} singers join every year and nobody leaves. In how many years will the choir be so large?",
-            net="Suppose that {earn} singers join and {spend} leave every year. In how many years will the choir be so large?",
+            plain="Suppose that {save} singers join every year and nobody leaves. In how many years will the choir "
+                  "be so large?",
+            net="Suppose that {earn} singers join and {spend} leave every year. In how many years will the choir be "
+                "so large?",
             held_out=True,
         ),
         family(

@@ -1,0 +1,34 @@
+"""`ask` answers a question of the user's own with a frozen state, and records nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from mage_es.engine.asking import ask
+from mage_es.engine.runs import Run
+from mage_es.events.errors import UsageError
+from mage_es.events.reader import LogReader
+
+QUESTION = "Rosa fills 6 baskets with 9 figs each and gives 10 figs away. How many figs has she left?"
+
+
+def test_the_task_type_is_told_from_the_text_and_the_bundle_is_of_that_type(small_run: Run) -> None:
+    report = ask(small_run, QUESTION, at="latest", data_dir=None)
+    assert report.task_type.startswith("wordmath_")
+    assert QUESTION in report.prompt
+    assert all(member.question in report.prompt for member in report.bundle)
+
+
+def test_at_the_start_there_is_nothing_to_be_reminded_of(small_run: Run) -> None:
+    assert ask(small_run, QUESTION, at="start", data_dir=None).bundle == ()
+
+
+def test_asking_records_nothing(small_run: Run) -> None:
+    before = LogReader(small_run.log_path).head
+    ask(small_run, QUESTION, at="latest", data_dir=None)
+    assert LogReader(small_run.log_path).head == before
+
+
+def test_an_empty_question_is_refused(small_run: Run) -> None:
+    with pytest.raises(UsageError, match="question is empty"):
+        ask(small_run, "  \n", at="latest", data_dir=None)

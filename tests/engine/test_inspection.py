@@ -1,0 +1,59 @@
+"""`show` renders a question exactly as it was asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from mage_es.engine.exam import examine
+from mage_es.engine.inspection import show
+from mage_es.engine.runs import Run
+from mage_es.events.errors import UsageError
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionPlanned
+
+
+def test_questions_of_a_run_render_to_the_prompts_whose_hashes_were_recorded(small_run: Run) -> None:
+    plans = [r for r in LogReader(small_run.log_path).records({QuestionPlanned}) if r.event.purpose != "anchor"]
+    for record in plans[::8]:
+        report = show(small_run, record.event.question_id, iteration=record.event.iteration, data_dir=None)
+        assert report.prompt_verified, record.event.question_id
+        assert len(report.bundle) == len(record.event.memories)
+
+
+def test_reply_and_verdict_are_those_of_the_log(small_run: Run) -> None:
+    reader = LogReader(small_run.log_path)
+    verdict = [r.event for r in reader.records({AnswerJudged}) if r.event.purpose == "fresh"][-1]
+    call = next(
+        r.event
+        for r in reader.records({ModelCalled})
+        if r.event.about == verdict.question_id and r.event.iteration == verdict.iteration
+    )
+    report = show(small_run, verdict.question_id, iteration=verdict.iteration, data_dir=None)
+    assert (report.reply, report.answer, report.correct) == (call.text, verdict.answer, verdict.correct)
+
+
+def test_a_memory_in_a_bundle_says_where_it_came_from(small_run: Run) -> None:
+    plans = [r.event for r in LogReader(small_run.log_path).records({QuestionPlanned}) if r.event.memories]
+    report = show(small_run, plans[-1].question_id, iteration=plans[-1].iteration, data_dir=None)
+    assert report.bundle[0].origin.startswith("iter-")
+    assert report.bundle[0].question in report.prompt
+
+
+def test_a_question_of_an_exam_is_shown_too(small_run: Run) -> None:
+    exam = examine(
+        small_run, at="iter-0", questions=3, control="none", data_dir=None, workers=1, observer=lambda note: None
+    )
+    report = show(small_run, exam.answers[0][0], iteration=None, data_dir=None)
+    assert report.prompt_verified
+    assert report.purpose == "exam"
+
+
+def test_a_question_that_was_never_asked_lists_one_that_was(small_run: Run) -> None:
+    with pytest.raises(UsageError, match=r"'nonsense' was not asked in small\..*wordmath-"):
+        show(small_run, "nonsense", iteration=None, data_dir=None)
+
+
+def test_a_question_not_asked_in_that_iteration_says_so(small_run: Run) -> None:
+    asked = next(LogReader(small_run.log_path).records({QuestionPlanned})).event.question_id
+    with pytest.raises(UsageError, match="was not asked in iteration 77"):
+        show(small_run, asked, iteration=77, data_dir=None)

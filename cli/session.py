@@ -41,7 +41,7 @@ def session(out: Output, settings: Settings) -> Iterator[Session]:
         from mage_es.engine.runs import find_run
         from mage_es.engine.summary import summarise
 
-        out.say(str(stopped))
+        out.say("Stopped; everything recorded is kept.")
         conclude(out, summarise(find_run(settings.runs_dir, progress.run_id)), settings)
         raise typer.Exit(stopped.exit_code) from stopped
     except BaseException:

@@ -101,8 +101,10 @@ def checks(title: str, found: tuple[Check, ...]) -> Table:
     return Table(title, ("check", "result", "detail"), rows)
 
 
-def bundle(members: tuple[BundleMember, ...]) -> Table:
+def bundle(members: tuple[BundleMember, ...]) -> Table | str:
     """Return the memories that stood in a prompt and where they came from; their texts are in the prompt."""
+    if not members:
+        return "Bundle: none of the run's memories"
     rows = [(member.memory_id, member.outcome, f"{member.similarity:.3f}", member.origin) for member in members]
     return Table(f"Bundle: {len(rows)} of the run's memories", ("memory", "kind", "similarity", "from"), rows)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mage_es.cli import tables
+from mage_es.cli.output import Table
 from mage_es.engine.reports import (
     BundleMember,
     Check,
@@ -167,4 +168,7 @@ def test_a_question_shows_its_bundle_arms_and_verdict() -> None:
     assert facts["verdict"] == "wrong"
     assert facts["answer"] == "none found, expected 4"
     assert facts["search arm"] == "near, chosen with probability 0.500"
-    assert tables.bundle(report.bundle).rows == [("m1", "success_memory", "0.988", "iter-2")]
+    shown = tables.bundle(report.bundle)
+    assert isinstance(shown, Table)
+    assert shown.rows == [("m1", "success_memory", "0.988", "iter-2")]
+    assert tables.bundle(()) == "Bundle: none of the run's memories"

@@ -2,7 +2,8 @@
 
 Rules
     - The hash of a segment is recorded in the events that follow it: in the next segment, or for the newest one in the
-      write-ahead file. A reader therefore looks one segment ahead, and so every segment vouches for the one before.
+      write-ahead file. So every segment vouches for the one before, and a reader goes back from the newest.
+    - No byte of a segment is parsed before its hash is compared.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 
 from mage_es.events import wal
@@ -22,6 +24,9 @@ from mage_es.events.rows import RowReader
 from mage_es.events.segment_reader import Reads, Segment
 from mage_es.events.upcasting import PRESENT, Registry
 from mage_es.events.vocabulary import Event, SegmentSealed, tag_of
+
+_KEPT = 2
+"""How many segments stay in memory."""
 
 _ALL: Reads = {SegmentSealed: SegmentSealed.__struct_fields__}
 
@@ -43,7 +48,7 @@ class SealedEvents:
         self._registry = registry
         self.spans: list[Range] = []
         self._recorded: dict[int, SegmentSealed] = {}
-        self._ahead: dict[Range, tuple[str, Segment]] = {}
+        self._opened: dict[Range, Segment] = {}
 
     def show(self, spans: list[Range], recorded: Mapping[int, SegmentSealed]) -> None:
         """Say which segments there are, and what the unsealed tail records of them, by first sequence number."""
@@ -66,39 +71,40 @@ class SealedEvents:
             yield from self.open(span).ids()
 
     def open(self, span: Range) -> Segment:
-        """Return a segment whose bytes are those that were sealed. Raises `LogDamaged`."""
-        sha256, segment = self._load(span)
-        sealed = self.seal_of(span)
+        """Return a segment, parsed only once its bytes are known to be those that were sealed. Raises `LogDamaged`."""
+        if span in self._opened:
+            return self._opened[span]
+        path, sealed = self._layout.segment(span), self.seal_of(span)
+        data = self._read(path)
+        sha256 = hashlib.sha256(data).hexdigest()
         if sha256 != sealed.sha256:
             raise LogDamaged(
-                f"{self._layout.segment(span)} is not the file that was sealed (SHA-256 {sha256[:16]}..., recorded "
-                f"{sealed.sha256[:16]}...); events {span.first} to {span.last} are affected. {RESTORE}"
+                f"{path} is not the file that was sealed (SHA-256 {sha256[:16]}..., recorded {sealed.sha256[:16]}...); "
+                f"events {span.first} to {span.last} are affected. {RESTORE}"
             )
+        segment = Segment(data, functools.partial(self._vectors, span), name=str(path), registry=self._registry)
+        self._opened = {**dict(list(self._opened.items())[1 - _KEPT :]), span: segment}
         return segment
 
+    def is_recorded(self, span: Range) -> bool:
+        """Return whether the unsealed tail, or what has been read so far, records the hash of a segment."""
+        return span.first in self._recorded
+
     def seal_of(self, span: Range) -> SegmentSealed:
-        """Return what the log recorded when it sealed a segment. Raises `LogDamaged` if there is no such record."""
-        if span.first not in self._recorded:
-            later = [other for other in self.spans if other.first == span.last + 1]
-            for other in later:
-                for _, event in self._load(other)[1].events(_ALL, other):
-                    if isinstance(event, SegmentSealed):
-                        self._recorded.setdefault(event.first, event)  # the tail's own record is the newer one
+        """Return what the log recorded when it sealed a segment. Raises `LogDamaged` if nothing sound records it."""
+        for before, later in reversed(list(pairwise(self.spans))):
+            if before < span or span.first in self._recorded:
+                break
+            if before.first not in self._recorded:
+                seals = (event for _, event in self.open(later).events(_ALL, later))
+                found = {event.first: event for event in seals if isinstance(event, SegmentSealed)}
+                self._recorded = found | self._recorded  # what a later part of the log says counts
         if span.first not in self._recorded:
             raise LogDamaged(f"nothing in the log records the hash of {self._layout.segment(span)}. {RESTORE}")
         return self._recorded[span.first]
 
     def _overlapping(self, window: Range) -> list[Range]:
         return [span for span in self.spans if span.first <= window.last and span.last >= window.first]
-
-    def _load(self, span: Range) -> tuple[str, Segment]:
-        if span not in self._ahead:
-            path = self._layout.segment(span)
-            data = self._read(path)
-            segment = Segment(data, functools.partial(self._vectors, span), name=str(path), registry=self._registry)
-            kept = list(self._ahead.items())[-1:]
-            self._ahead = {**dict(kept), span: (hashlib.sha256(data).hexdigest(), segment)}
-        return self._ahead[span]
 
     def _vectors(self, span: Range) -> bytes:
         path = self._layout.vectors(span)

@@ -19,8 +19,8 @@ from mage_es.events.vocabulary import Event, tag_of
 _OWN_GROUP = 1024
 """Rows from which on a type has a row group to itself."""
 
-_UNLIKE = ("seq", "event_id", "ordinal", "causation_seq", "ts", "commit")
-"""Header columns whose values seldom repeat: no dictionary."""
+_UNLIKE = ("seq", "event_id", "ordinal", "causation_seq", "ts", "commit", "vector")
+"""Columns whose values seldom repeat: no dictionary."""
 
 
 class _Group:

@@ -8,9 +8,9 @@ Rules
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,9 +22,9 @@ from mage_es.events.filesystem import FileSystem, LocalFileSystem
 from mage_es.events.layout import Layout, Listing, Range
 from mage_es.events.recovery import read_format, read_head
 from mage_es.events.rows import RowReader
-from mage_es.events.segment_reader import Reads, Segment
+from mage_es.events.sealed import SealedEvents, seals_in
+from mage_es.events.segments import Description
 from mage_es.events.upcasting import PRESENT
-from mage_es.events.vocabulary import SegmentSealed, tag_of
 
 _ATTEMPTS = 100
 _NOTHING = Range(0, 0)
@@ -64,24 +64,22 @@ class _Verification:
     def __init__(self, fs: FileSystem, layout: Layout) -> None:
         self._fs = fs
         self._layout = layout
+        self._sealed = SealedEvents(fs, layout, PRESENT)
         self._files = 0
         self._findings: list[Finding] = []
-        self._sealed: dict[int, SegmentSealed] = {}
-        self._run: str | None = None
+        self._about: Format | None = None
 
     def run(self) -> LogVerdict:
         if not self._fs.exists(self._layout.format):
             raise UsageError(f"{self._layout.path} is not a log: it has no file FORMAT.")
-        about, start = self._format()
+        head = self._format()
         bound = self._bound()
         listing, contents = self._list()
-        segments = {span: segment for span in listing.segments if (segment := self._open(span)) is not None}
         frames = {first: self._frames(first, data) for first, data in contents.items()}
-        for record in self._seals(segments, frames):
-            self._sealed[record.first] = record
-        head = Head(0, start.hex() if start else "")
+        with self._finding(self._layout.wals):
+            self._sealed.show(listing.segments, seals_in(chain.from_iterable(frames.values())))
         for span in listing.segments:
-            head = self._check_segment(span, segments.get(span), head, about)
+            head = self._check_segment(span, head, is_sealing=span.first in listing.wals)
         for first in listing.tail:
             head = self._check_wal(first, frames[first], head)
         if not listing.tail:
@@ -91,13 +89,12 @@ class _Verification:
 
     # ------------------------------------------------------------ what there is
 
-    def _format(self) -> tuple[Format | None, bytes | None]:
+    def _format(self) -> Head:
         self._files += 1
         with self._finding(self._layout.format):
-            about, start = read_format(self._fs, self._layout)
-            self._run = about.run
-            return about, start
-        return None, None
+            self._about, start = read_format(self._fs, self._layout)
+            return Head(0, start.hex())
+        return Head(0, "")
 
     def _bound(self) -> HeadNote | None:
         if not self._fs.exists(self._layout.head):
@@ -132,59 +129,32 @@ class _Verification:
             self._add(self._layout.wal(first), problem, Range(reached + 1, after.first - 1 if after else 0))
         return frames
 
-    def _open(self, span: Range) -> Segment | None:
-        path = self._layout.segment(span)
-        self._files += 1
-        with self._finding(path, span):
-            data = self._fs.read(path)
-            return Segment(data, lambda: self._fs.read(self._layout.vectors(span)), name=str(path), registry=PRESENT)
-        return None
-
-    def _seals(self, segments: dict[Range, Segment], frames: dict[int, list[wal.Frame]]) -> Iterator[SegmentSealed]:
-        """Yield every record of a sealing, the newer ones last."""
-        reads: Reads = {SegmentSealed: SegmentSealed.__struct_fields__}
-        for span, segment in segments.items():
-            with self._finding(self._layout.segment(span), span):
-                yield from (event for _, event in segment.events(reads, span) if isinstance(event, SegmentSealed))
-        reader = RowReader(PRESENT)
-        for first, scanned in frames.items():
-            with self._finding(self._layout.wal(first)):
-                events = (event for frame in scanned for _, event in reader.events(frame, {tag_of(SegmentSealed)}))
-                yield from (event for event in events if isinstance(event, SegmentSealed))
-
     # ------------------------------------------------------------ checks
 
-    def _check_segment(self, span: Range, segment: Segment | None, head: Head, about: Format | None) -> Head:
+    def _check_segment(self, span: Range, head: Head, *, is_sealing: bool) -> Head:
         """Check one segment against the log before it and the record of its sealing; return the head after it."""
-        path, sealed = self._layout.segment(span), self._sealed.get(span.first)
+        path = self._layout.segment(span)
         if span.first != head.seq + 1:
             self._add(path, f"does not follow event {head.seq}", Range(head.seq + 1, span.first - 1))
-        if sealed is None:
-            if not self._fs.exists(self._layout.wal(span.first)):  # else it is being sealed at this moment
-                self._add(path, "its hash is recorded nowhere", span)
-        else:
-            self._check_hash(path, sealed.sha256, span)
-            if sealed.vectors_sha256:
-                self._files += 1
-                self._check_hash(self._layout.vectors(span), sealed.vectors_sha256, span)
-        if segment is None:
-            return Head(span.last, sealed.chain if sealed else "")
-        told = segment.about
-        if (told.first, told.last) != span or (about and (told.log_id, told.run) != (about.log_id, about.run)):
+        self._files += 1
+        head_after = Head(span.last, "")
+        if is_sealing and not self._sealed.is_recorded(span):
+            return head_after  # its write-ahead file still counts, and has been checked
+        with self._finding(path, span):
+            sealed = self._sealed.seal_of(span)
+            head_after = Head(span.last, sealed.chain)
+            self._files += bool(sealed.vectors_sha256)
+            segment = self._sealed.open(span)
+            self._check_description(path, span, segment.about, head, head_after)
+            self._check_records(path, span, segment.records(span))
+        return head_after
+
+    def _check_description(self, path: Path, span: Range, told: Description, head: Head, after: Head) -> None:
+        log = (self._about.log_id, self._about.run) if self._about else (told.log_id, told.run)
+        if (told.first, told.last) != span or (told.log_id, told.run) != log or told.chain != after.chain:
             self._add(path, f"describes itself as events {told.first} to {told.last} of {told.run} {told.log_id}", span)
         if head.chain and told.previous != head.chain:
             self._add(path, f"does not continue the chain at event {head.seq}", span)
-        if sealed and told.chain != sealed.chain:
-            self._add(path, "ends with another chain value than was recorded", span)
-        with self._finding(path, span):
-            self._check_records(path, span, segment.records(span))
-        return Head(span.last, told.chain)
-
-    def _check_hash(self, path: Path, recorded: str, span: Range) -> None:
-        with self._finding(path, span):
-            sha256 = hashlib.sha256(self._fs.read(path)).hexdigest()
-            if sha256 != recorded:
-                self._add(path, f"SHA-256 is {sha256[:16]}..., recorded was {recorded[:16]}...", span)
 
     def _check_wal(self, first: int, frames: list[wal.Frame], head: Head) -> Head:
         """Check one write-ahead file against the log before it; return the head after it."""
@@ -196,9 +166,8 @@ class _Verification:
         span = Range(first, frames[-1].last)
         if head.chain and frames[0].previous != bytes.fromhex(head.chain):
             self._add(path, f"does not continue the chain at event {head.seq}", span)
-        reader = RowReader(PRESENT)
+        reader, run = RowReader(PRESENT), self._about.run if self._about else ""
         with self._finding(path, span):
-            run = self._run or ""
             self._check_records(path, span, (record for frame in frames for record in reader.records(frame, run)))
         return Head(span.last, frames[-1].chain.hex())
 
@@ -208,7 +177,7 @@ class _Verification:
         for record in records:
             if record.seq != expected:
                 self._add(path, f"event {expected} is missing", Range(expected, record.seq - 1))
-            if self._run is not None and record.event_id != event_id(self._run, record.fact_id):
+            if self._about is not None and record.event_id != event_id(self._about.run, record.fact_id):
                 self._add(path, "the identity does not belong to the event", Range(record.seq, record.seq))
             expected = record.seq + 1
         if expected != span.last + 1:
@@ -221,8 +190,7 @@ class _Verification:
         if head.seq < bound.seq:
             self._add(self._layout.head, f"event {bound.seq} was acknowledged", Range(head.seq + 1, bound.seq))
         ends = {frame.last: frame.chain.hex() for scanned in frames.values() for frame in scanned}
-        ends |= {sealed.last: sealed.chain for sealed in self._sealed.values()} | {head.seq: head.chain}
-        if ends.get(bound.seq, bound.chain) != bound.chain:
+        if (ends | {head.seq: head.chain or bound.chain}).get(bound.seq, bound.chain) != bound.chain:
             self._add(self._layout.head, f"names another chain at event {bound.seq}")
 
     # ------------------------------------------------------------ findings

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+import threading
 from typing import Literal, NamedTuple
 
 import google_crc32c
@@ -62,7 +63,7 @@ def encode(body: bytes, *, first: int, count: int, previous: bytes) -> tuple[byt
     """Return a frame's bytes and its chain value. `body` has at most `MAX_BODY` bytes."""
     flags, stored = 0, body
     if len(body) > _COMPRESS_ABOVE:
-        flags, stored = _ZSTD, _compressor.compress(body)
+        flags, stored = _ZSTD, _zstd.compressor.compress(body)
     covered = _HEADER.pack(MAGIC, _MSGPACK, flags, len(stored), first, count, previous) + stored
     return covered + _CRC.pack(google_crc32c.value(covered)), chain_of(previous, first, count, body)
 
@@ -124,10 +125,17 @@ def frame_after(data: bytes, offset: int) -> Frame | None:
 def _decompress(stored: bytes) -> bytes | None:
     try:
         size = zstandard.get_frame_parameters(stored).content_size
-        return _decompressor.decompress(stored) if size <= MAX_BODY else None
+        return _zstd.decompressor.decompress(stored) if size <= MAX_BODY else None
     except zstandard.ZstdError:
         return None
 
 
-_compressor = zstandard.ZstdCompressor(level=1)
-_decompressor = zstandard.ZstdDecompressor()
+class _Zstd(threading.local):
+    """Contexts are dear to make and not safe to share."""
+
+    def __init__(self) -> None:
+        self.compressor = zstandard.ZstdCompressor(level=1)
+        self.decompressor = zstandard.ZstdDecompressor()
+
+
+_zstd = _Zstd()

@@ -1,0 +1,63 @@
+"""Field values as Arrow arrays and back."""
+
+from __future__ import annotations
+
+import struct
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mage_es.events import columns
+from mage_es.events.errors import LogDamaged
+from mage_es.events.shapes import Shape, shapes_of
+from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionPlanned, Target, TargetsSelected
+from tests.events.samples import FACTS, bits, events
+
+
+@given(st.sampled_from(FACTS).flatmap(lambda cls: st.lists(events(cls), max_size=4)))
+def test_every_field_of_every_type_comes_back_bit_for_bit(values: list[object]) -> None:
+    for name, shape in shapes_of(type(values[0])).items() if values else ():
+        column = [getattr(value, name) for value in values]
+        if shape.kind == "vector":
+            back = columns.vectors_to_python(columns.vectors_to_arrow(column))
+        else:
+            back = columns.to_python(columns.to_arrow(column, shape), shape)
+        assert bits(back) == bits(column)
+        assert [type(value) for value in back] == [type(value) for value in column]
+
+
+@given(st.lists(st.lists(st.lists(st.integers(0, 9), max_size=3).map(tuple), max_size=3).map(tuple), min_size=3))
+def test_a_slice_of_nested_lists_is_the_slice_of_the_values(values: list[tuple[tuple[int, ...], ...]]) -> None:
+    shape = Shape("list", item=Shape("list", item=Shape("int")))
+    assert columns.to_python(columns.to_arrow(values, shape)[1:-1], shape) == values[1:-1]
+
+
+def test_a_slice_of_parts_is_the_slice_of_the_values() -> None:
+    shape = shapes_of(TargetsSelected)["targets"]
+    values = [
+        tuple(Target(task_type=f"t{n}", failures=n, attempts=2, last_selected=0) for n in range(k)) for k in (2, 0, 3, 1)
+    ]
+    assert columns.to_python(columns.to_arrow(values, shape).slice(1, 2), shape) == values[1:3]
+
+
+def test_a_missing_value_is_damage() -> None:
+    with pytest.raises(LogDamaged, match="1 of 2 stored values"):
+        columns.to_python(pa.array(["a", None]), Shape("str"))
+
+
+def test_vectors_are_numbers_to_others() -> None:
+    array = columns.vectors_to_arrow([struct.pack("<2f", 1.5, -2.0), b""])
+    assert array.to_pylist() == [[1.5, -2.0], []]
+
+
+def test_a_maker_fills_in_none_for_what_was_not_read() -> None:
+    event = columns.event_maker(AnswerJudged, ("correct", "skill"))(True, "algebra")
+    assert (event.correct, event.skill, event.answer) == (True, "algebra", None)
+
+
+def test_a_maker_leaves_fields_that_did_not_exist_yet_at_their_defaults() -> None:
+    event = columns.event_maker(ModelCalled, ("text",), ("cached_tokens",))("hello")
+    assert (event.text, event.cached_tokens, event.model) == ("hello", 0, None)
+    assert isinstance(columns.event_maker(QuestionPlanned, ())(), QuestionPlanned)

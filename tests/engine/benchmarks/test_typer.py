@@ -57,19 +57,12 @@ def test_the_answer_does_not_depend_on_what_else_is_asked() -> None:
     assert together[:40] == [typer.predict([t], exclude=[n])[0] for t, n in zip(texts[:40], names[:40], strict=True)]
 
 
-def test_shape_decides_between_texts_of_the_same_topic() -> None:
-    short = [known(f"s{n}", "Ana has 3 apples. How many?", "short") for n in range(80)]
-    long = [
-        known(f"l{n}", "Ana has 3 apples, 4 pears, 5 plums. She eats 2. Ben has 6. How many?", "long")
-        for n in range(80)
-    ]
+def test_shape_decides_where_the_words_say_nothing() -> None:
+    short = [known(f"s{n}", "Red kites fly 3 miles.", "short") for n in range(80)]
+    long = [known(f"l{n}", " ".join(["Red kites fly 3 miles."] * 4), "long") for n in range(80)]
     typer = Typer([*short, *long], EMBEDDER)
-    assert typer.predict(
-        ["Cy owns 9 kites. How many?", "Cy owns 9 kites, 8 cars, 7 dolls. He sells 1. Di has 5. How many?"]
-    ) == [
-        "short",
-        "long",
-    ]
+    other = "Blue boats sink 5 times."
+    assert typer.predict([other, " ".join([other] * 4)]) == ["short", "long"]
 
 
 def test_ids_must_match_the_texts() -> None:

@@ -23,6 +23,8 @@ from mage_es.engine.models.seam import Completion, Request
 
 LEAST_SCORE = 0.15
 """An analogy that fits less than this is not used."""
+LEAST_ALONE = 0.3
+"""An analogy that fits less than this is used only where another example gives the same answer."""
 POWER = 24
 """Votes are scores raised to this power, so that one close analogy outweighs several loose ones."""
 
@@ -34,11 +36,11 @@ class Analogist:
 
     async def complete(self, request: Request) -> Completion:
         """Return equations and the final line that the prompt asks for. Never raises on any prompt."""
-        text = answer(request.prompt)
+        text = reply(request.prompt)
         return Completion(text=text, input_tokens=count_tokens(request.prompt), output_tokens=count_tokens(text))
 
 
-def answer(prompt: str) -> str:
+def reply(prompt: str) -> str:
     """Return the reply to a prompt."""
     read = read_prompt(prompt)
     problem = read_problem(read.question)
@@ -57,12 +59,12 @@ def _line(equation: Equation) -> str:
 
 def _by_analogy(problem: Problem, read: ReadPrompt) -> list[Equation]:
     """Return the equations of the answer that examples and strategies speak for most; empty where none fits."""
-    analogies = [found for example in read.examples for found in _analogies(problem, example)]
+    opinions = [_analogies(problem, example) for example in read.examples]
     for advice in read.advice:
         strategy = parse(advice.how)
         followed = follow(strategy, to=problem) if strategy is not None else None
-        analogies += [followed] if followed is not None else []
-    return _elect([analogy for analogy in analogies if analogy.score >= LEAST_SCORE])
+        opinions.append([followed] if followed is not None else [])
+    return _elect([[analogy for analogy in opinion if analogy.score >= LEAST_SCORE] for opinion in opinions])
 
 
 def _analogies(problem: Problem, example: Example) -> list[Analogy]:
@@ -77,12 +79,20 @@ def _analogies(problem: Problem, example: Example) -> list[Analogy]:
     return transfer(known, chain, to=problem) if chain is not None else []
 
 
-def _elect(analogies: Sequence[Analogy]) -> list[Equation]:
-    """Return the equations of the best analogy for the answer with the largest sum of powers of scores."""
+def _elect(opinions: Sequence[Sequence[Analogy]]) -> list[Equation]:
+    """Return the equations of the best analogy for the answer with the most votes; one list for each example."""
     votes: dict[Fraction, float] = {}
-    for analogy in analogies:
-        votes[analogy.answer] = votes.get(analogy.answer, 0.0) + max(0.0, analogy.score) ** POWER
-    if not votes:
-        return []
-    best = max(analogies, key=lambda analogy: (votes[analogy.answer], analogy.score))
-    return best.equations
+    heard: dict[Fraction, int] = {}
+    for opinion in opinions:
+        for answer in {analogy.answer for analogy in opinion}:
+            heard[answer] = heard.get(answer, 0) + 1
+        for analogy in opinion:
+            votes[analogy.answer] = votes.get(analogy.answer, 0.0) + max(0.0, analogy.score) ** POWER
+    trusted = [
+        analogy
+        for opinion in opinions
+        for analogy in opinion
+        if analogy.score >= LEAST_ALONE or heard[analogy.answer] > 1
+    ]
+    best = max(trusted, key=lambda analogy: (votes[analogy.answer], analogy.score), default=None)
+    return best.equations if best is not None else []

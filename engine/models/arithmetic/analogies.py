@@ -20,6 +20,8 @@ from mage_es.engine.models.arithmetic.strategies import Strategy
 
 FIT = 0.6
 """Weight of the likeness of the quantities."""
+FOLLOWED = 0.3
+"""Weight of how well the numbers answer a strategy's descriptions, which say less than an example."""
 ASKED = 0.3
 """Weight of the likeness of what is asked."""
 UNUSED = 0.12
@@ -36,6 +38,9 @@ AGAINST = 0.05
 """Cost of each number added though it is said to go out, or taken though it is said to come in."""
 ODD = 0.1
 """Cost of each constant that nobody mentioned."""
+
+
+_MOST_CUTS = 6
 
 
 class Analogy(NamedTuple):
@@ -89,13 +94,13 @@ def follow(strategy: Strategy, *, to: Problem) -> Analogy | None:
     if cast is None:
         return None
     unused = len(_relevant(to) - set(cast.mapping.values()))
-    return Analogy(FIT * cast.fit - UNUSED * unused, cast.equations, cast.mapping, True)
+    return Analogy(FOLLOWED * cast.fit - UNUSED * unused, cast.equations, cast.mapping, True)
 
 
 def _chains(chain: Chain, *, is_short: bool) -> Iterator[tuple[Chain, float]]:
     """Yield a chain and the lesser chains made of it, each with its cost; `is_short`: too few numbers are there."""
     yield chain, 0.0
-    for part in parts(chain)[1:]:
+    for part in parts(chain)[1 : 1 + _MOST_CUTS]:
         yield part, CUT
     for index in chain.needed if is_short else ():
         less = without(chain, index)

@@ -21,7 +21,7 @@ _UNNEEDED_WEIGHT = 0.6
 """How much the likeness of a number that the chain does not need counts in the assignment."""
 _IMPLAUSIBLE = 0.12
 _UNTIED = 0.06
-_MOST_EXCHANGES = 60
+_MOST_EXCHANGES = 30
 
 Pairs = frozenset[tuple[int, int]]
 

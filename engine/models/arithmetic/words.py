@@ -8,6 +8,7 @@ Rules
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 LONGEST_TEXT = 6000
@@ -49,6 +50,7 @@ class Token(NamedTuple):
     is_name: bool
 
 
+@lru_cache(maxsize=16384)
 def stem(word: str) -> str:
     """Return a crude stem, the same for the common forms of one English word; `word` is in lower case."""
     word = word.removesuffix("'s").removesuffix("’s")

@@ -72,6 +72,7 @@ class _Writing:
         self.ordinal = 0
 
     def events(self) -> Iterable[Event]:
+        """Return the memories and outcomes, target by target."""
         for authored in self.command.authored:
             task_type = authored.target.task_type
             usable = [item for item in authored.failures or () if self._is_usable(item)]

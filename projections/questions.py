@@ -29,9 +29,6 @@ class History(NamedTuple):
     iteration: int
 
 
-_NEVER_JUDGED = History(attempts=0, correct=True, iteration=0)
-
-
 class Questions:
     """All evolution questions that were planned or answered."""
 
@@ -94,7 +91,7 @@ class Questions:
         self._open = {question_id for question_id, history in self._histories.items() if not history.correct}
 
     def _judge(self, question_id: str, *, iteration: int, correct: bool) -> None:
-        attempts, last_correct, last = self._histories.get(question_id, _NEVER_JUDGED._replace(iteration=iteration))
+        attempts, last_correct, last = self._histories.get(question_id) or (0, True, iteration)
         if iteration > last:
             last, last_correct = iteration, correct
         elif iteration == last:

@@ -71,3 +71,20 @@ def test_accepted_snapshots_are_those_that_the_guard_accepted() -> None:
 
     assert scores.accepted() == [-1, 0]
     assert (scores.verdict(1), scores.verdict(9)) == ("soft_rollback", "")
+
+
+def test_counts_anchors_and_verdicts_are_all_in_the_digest() -> None:
+    digests = set()
+    for event in (
+        judged(0, "fresh", "q", correct=1),
+        judged(0, "fresh", "q", correct=0),
+        judged(1, "fresh", "q", correct=1),
+        judged(0, "anchor", "x", correct=1),
+        judged(0, "anchor", "y", correct=1),
+        decided(0, "accepted"),
+        decided(0, "off"),
+    ):
+        scores = Scores()
+        scores.apply(event)
+        digests.add(scores.digest())
+    assert len(digests) == 7

@@ -6,13 +6,14 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import Event, IterationClosed
+from mage_es.events.vocabulary import BanditUpdated, Event, IterationClosed
 from mage_es.projections import snapshots
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot, write_snapshot
@@ -100,6 +101,16 @@ def test_a_snapshot_of_another_log_is_passed_over(tmp_path: Path) -> None:
 
     for events in (other, shorter, longer_before):
         assert latest_snapshot(tmp_path, ListSource(events)) is None
+
+
+def test_a_log_that_differs_in_one_number_before_the_snapshot_is_another_log(tmp_path: Path) -> None:
+    keep(tmp_path, EVENTS, closes(EVENTS)[-2])
+    place = max(i for i, event in enumerate(EVENTS[: closes(EVENTS)[-2]]) if isinstance(event, BanditUpdated))
+    changed = msgspec.structs.replace(EVENTS[place], pulls_after=99)
+    doctored = with_digests([*EVENTS[:place], changed, *EVENTS[place + 1 :]])
+
+    assert latest_snapshot(tmp_path, ListSource(EVENTS)) is not None
+    assert latest_snapshot(tmp_path, ListSource(doctored)) is None
 
 
 def test_at_the_head_the_chain_must_be_the_same(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import AnswerJudged, ExamClosed, ExamStarted, ModelCalled, Purpose
 from mage_es.projections.fold import fold
+from mage_es.projections.ledger import Ledger
 from mage_es.projections.snapshots import latest_snapshot
 
 CONTROLS = ("none", "shuffled")
@@ -66,8 +67,9 @@ def examine(
         config=canonical(world.setting.config),
         digests=state.digests(),
     )
-    # From here on the state takes in the exam's own records, which count from one.
+    # From here on the state takes in the exam's own records and calls, which both count from the beginning.
     state.seq = 0
+    state.ledger.load(Ledger().dump())
     exam = _new_exam(run, at, control)
     with Log.create(exam.log_path, run=exam.id, clock=clock) as log:
         session = Session(

@@ -112,3 +112,4 @@ def test_progress_is_told_to_the_observer(small_run: Run) -> None:
     notes: list[Note] = []
     examine(small_run, at="start", questions=5, control="none", data_dir=None, workers=2, observer=notes.append)
     assert (notes[-1].done, notes[-1].total, notes[-1].phase) == (5, 5, "exam")
+    assert (notes[-1].execution_calls, notes[-1].guidance_calls) == (5, 0)

@@ -51,7 +51,7 @@ def test_slices_hold_exactly_the_active_success_and_failure_memories_of_their_ty
 
     for index in ("success", "failure"):
         for task_type in TASK_TYPES:
-            view = memory.slice(index, task_type)  # type: ignore[arg-type]
+            view = memory.slice(index, task_type)
             wanted = sorted(
                 (row.birth, row.memory_id)
                 for row in memory.rows()

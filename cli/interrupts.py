@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 from types import FrameType, TracebackType
@@ -31,6 +32,8 @@ class Interrupts:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._asked:
+            # Of the tasks that are cut off asyncio would say that nobody fetched their exception.
+            logging.getLogger("asyncio").setLevel(logging.CRITICAL)
             raise KeyboardInterrupt
         self._asked = True
         os.write(2, _ASKED)  # not print: a signal may arrive in the middle of another print

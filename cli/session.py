@@ -38,24 +38,30 @@ def session(out: Output, settings: Settings) -> Iterator[Session]:
     except Interrupted as stopped:
         if not progress.run_id:
             raise
-        from mage_es.engine.runs import find_run
-        from mage_es.engine.summary import summarise
-
-        out.say("Stopped; everything recorded is kept.")
-        conclude(out, summarise(find_run(settings.runs_dir, progress.run_id)), settings)
+        out.say(f"Stopped; everything recorded is kept. {_way_back(settings, progress)}")
+        _show_stopped(out, settings, progress.run_id)
         raise typer.Exit(stopped.exit_code) from stopped
     except BaseException:
         if progress.run_id:
-            out.say(f"Resume it with: {settings.again('resume', progress.run_id)}")
+            out.say(_way_back(settings, progress))
         raise
+
+
+def _way_back(settings: Settings, progress: Progress) -> str:
+    return f"Resume it with: {settings.again('resume', progress.run_id)}"
+
+
+def _show_stopped(out: Output, settings: Settings, run_id: str) -> None:
+    from mage_es.engine.runs import find_run
+    from mage_es.engine.summary import summarise
+
+    summary = summarise(find_run(settings.runs_dir, run_id))
+    out.report(summary, overview(summary), iterations(summary))
 
 
 def conclude(out: Output, summary: RunSummary, settings: Settings) -> None:
     """Show what a run came to and what comes next."""
     out.report(summary, overview(summary), iterations(summary))
-    if summary.state != "finished":
-        out.next(settings.again("resume", summary.run_id))
-        return
     out.next(
         settings.again("exam", summary.run_id),
         settings.again("replay", summary.run_id, "--until", "latest", names=("runs_dir",)),

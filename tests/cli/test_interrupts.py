@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import signal
+from collections.abc import Iterator
 
 import pytest
 
 from mage_es.cli.interrupts import Interrupts
+
+
+@pytest.fixture(autouse=True)
+def asyncio_as_it_was() -> Iterator[None]:
+    """Let asyncio speak again afterwards."""
+    level = logging.getLogger("asyncio").level
+    yield
+    logging.getLogger("asyncio").setLevel(level)
 
 
 def test_the_first_ctrl_c_asks_for_a_stop_and_the_second_one_stops(capfd: pytest.CaptureFixture[str]) -> None:

@@ -10,13 +10,14 @@ import msgspec
 import pytest
 
 from mage_es.engine import disk
+from mage_es.engine.audit import verify
 from mage_es.engine.config import Config
 from mage_es.engine.evolution import evolve, resume
 from mage_es.engine.runs import Run, clock
 from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import RunFinished, RunResumed
+from mage_es.events.vocabulary import IterationClosed, RunFinished, RunResumed
 
 SMALL = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12)
 QUIET: dict[str, Any] = {"data_dir": None, "workers": 2, "observer": lambda note: None, "stop": lambda: False}
@@ -96,6 +97,27 @@ def test_an_iteration_is_not_begun_on_a_disk_that_is_nearly_full(tmp_path: Path)
     with pytest.raises(PrerequisiteError, match="MiB are free .* Nothing is lost"):
         disk.require_free_space(tmp_path, floor_mib=10**9)
     disk.require_free_space(tmp_path, floor_mib=0)
+
+
+def test_a_run_refused_for_want_of_space_is_whole_and_goes_on_when_there_is_some(
+    tmp_path: Path, small_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage, asked = shutil.disk_usage(tmp_path), []
+
+    def full_before_the_second_iteration(path: Path) -> object:
+        asked.append(path)
+        return usage._replace(free=10 * 2**20) if len(asked) == 2 else usage
+
+    monkeypatch.setattr(shutil, "disk_usage", full_before_the_second_iteration)
+    with pytest.raises(PrerequisiteError, match="Only 10 MiB are free"):
+        evolve(SMALL, runs_dir=tmp_path, run_id="r", **QUIET)
+    run = Run("r", tmp_path / "r")
+    assert verify(run).ok
+    closed = [record.event.iteration for record in LogReader(run.log_path).records({IterationClosed})]
+    assert closed == [-1, 0]
+    resume(run, config=None, **QUIET)
+    last = [list(LogReader(r.log_path).records({IterationClosed}))[-1].event for r in (run, small_run)]
+    assert last[0] == last[1]
 
 
 def test_a_config_says_what_differs_and_survives_its_canonical_form() -> None:

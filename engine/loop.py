@@ -30,7 +30,6 @@ from mage_es.engine.rules.curriculum import Candidate
 from mage_es.engine.rules.rotation import EXTRACT_PRINCIPLES, action_of
 from mage_es.engine.session import Session
 from mage_es.events.vocabulary import Purpose
-from mage_es.projections.lance import MemoryTables
 from mage_es.projections.snapshots import write_snapshot
 
 START = -1
@@ -129,7 +128,7 @@ async def snapshot(session: Session, k: int) -> None:
 
 def keep(session: Session) -> None:
     """Bring what can be rebuilt at any time up to date: the LanceDB tables and the cached fold."""
-    MemoryTables(session.run.memory_path).write(session.state.memory)
+    session.tables.write(session.state.memory)
     write_snapshot(session.run.snapshots_path, session.state, chain=session.log.head.chain)
 
 

@@ -30,6 +30,7 @@ from mage_es.events.errors import Interrupted, LogError
 from mage_es.events.log import Log
 from mage_es.events.vocabulary import ModelCalled, Phase, Purpose, QuestionPlanned
 from mage_es.projections.fold import State
+from mage_es.projections.lance import MemoryTables
 from mage_es.projections.progress import CallKey
 
 Reply = TypeVar("Reply")
@@ -64,6 +65,7 @@ class Session:
         self.run, self.world, self.log, self.state, self.models = run, world, log, state, models
         self.workers, self.observer, self.stop = workers, observer, stop
         self.plan_seq: dict[tuple[Phase, str], int] = {}
+        self.tables = MemoryTables(run.memory_path)
 
     # ------------------------------------------------------------ deciding and recording
 

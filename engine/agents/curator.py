@@ -57,7 +57,6 @@ def _mastery(
             by_skill[verdict.skill].append(verdict.correct)
     for skill, outcomes in sorted(by_skill.items()):
         before, evidence = state.slots.mastery(skill), sum(outcomes) / len(outcomes)
-        total = state.evidence.counts(skill)
         after = ratchet(
             before, evidence, increase=setting.config.mastery_increase, decay=setting.config.mastery_decay
         )
@@ -67,8 +66,8 @@ def _mastery(
             before=before,
             after=after,
             evidence=evidence,
-            successes=total.successes + sum(outcomes),
-            failures=total.failures + len(outcomes) - sum(outcomes),
+            successes=sum(outcomes),
+            failures=len(outcomes) - sum(outcomes),
         )
 
 

@@ -111,8 +111,10 @@ class _Writing:
             derived_from=origin.hex(),
             source=source_of(item, question),
         )
-        yield self._append(memory)
-        if older is not None and older.memory_id != memory.memory_id:
+        event = self._append(memory)
+        yield event
+        # Only a new memory takes an older one's place: one that is met again may itself be superseded by now.
+        if older is not None and isinstance(event, MemoryAppended):
             yield MemorySuperseded(memory_id=older.memory_id, by=memory.memory_id)
 
     def _principle(self, task_type: str, text: str, call: str) -> Event:

@@ -26,8 +26,8 @@ def induce_ontology(setting: Setting, state: State, command: InduceOntology) -> 
     """Return the skills, task types and edges of the ontology; edges that would close a cycle are refused."""
     known = set(command.task_types)
     skills = {skill.name: skill for skill in (command.reply.skills if command.reply else ())}
-    skills.setdefault(GENERAL, AuthoredSkill(name=GENERAL, description="", prerequisites=(), resolves=()))
-    kept = [skills[name] for name in sorted(skills)][:SKILL_CAP]
+    general = skills.pop(GENERAL, AuthoredSkill(name=GENERAL, description="", prerequisites=(), resolves=()))
+    kept = [general, *(skills[name] for name in sorted(skills)[: SKILL_CAP - 1])]
     events: list[Event] = [
         SkillCreated(skill=skill.name, mastery=0.0, prompt_template="", strategy="") for skill in kept
     ]

@@ -64,7 +64,7 @@ class MemorySuperseded(Event, frozen=True, kw_only=True, tag="memory.superseded"
 
 
 class MasteryUpdated(Event, frozen=True, kw_only=True, tag="mastery.updated"):
-    """One step of the asymmetric ratchet (Eq. 4) and the unbiased counts kept beside it."""
+    """One step of the asymmetric ratchet (Eq. 4); `evidence` is successes / (successes + failures) of this step."""
 
     iteration: int
     skill: str

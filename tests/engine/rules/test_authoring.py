@@ -1,0 +1,163 @@
+"""What the guidance tier wrote becomes memories; a newer one takes an older one's place, an old one returns to none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mage_es.engine.agents.briefs import AuthoredFailure
+from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.commands import Authored, Evolve
+from mage_es.engine.config import Config
+from mage_es.engine.rules.authoring import evolve, sources_of
+from mage_es.engine.rules.curriculum import Candidate
+from mage_es.engine.setting import Setting
+from mage_es.events.vocabulary import (
+    ActionTaken,
+    AnswerJudged,
+    Event,
+    IterationClosed,
+    MemoryAppended,
+    MemoryReinforced,
+    MemorySuperseded,
+    PhaseCompleted,
+    SkillCreated,
+    TargetsSelected,
+)
+from mage_es.projections.fold import State
+
+SETTING = Setting(Config(benchmark="b"), 0.3, ("q1", "q2"), (), (), ("t",), "")
+QUESTIONS = {
+    name: Question(id=name, benchmark="b", split="evolution", task_type="t", question=f"What of {name}?", gold="4")
+    for name in ("q1", "q2", "q3", "q4")
+}
+
+
+def judged(question_id: str, *, iteration: int = 0, correct: bool = False) -> AnswerJudged:
+    return AnswerJudged(
+        iteration=iteration,
+        purpose="fresh",
+        question_id=question_id,
+        task_type="t",
+        skill="general",
+        answer="9",
+        expected="4",
+        score_micro=0,
+        correct=correct,
+        strict=False,
+        judge="rule",
+    )
+
+
+@pytest.fixture
+def state() -> State:
+    fresh = State()
+    fresh.apply(SkillCreated(skill="general", mastery=0.0, prompt_template="", strategy=""))
+    for name in QUESTIONS:
+        fresh.apply(judged(name))
+    return fresh
+
+
+def written(
+    state: State,
+    *failures: AuthoredFailure,
+    iteration: int = 0,
+    action: str = "principle_extraction",
+    unreadable: bool = False,
+    principles: tuple[str, ...] | None = (),
+) -> list[Event]:
+    authored = Authored(Candidate("t", 1, 2, -1), None if unreadable else failures, principles, "call")
+    vectors = {text: np.ones(4, dtype=np.float32) for text in sources_of(authored, QUESTIONS)}
+    drafts = evolve(SETTING, state, Evolve(iteration, action, [authored], QUESTIONS, vectors))
+    return [draft.event for draft in drafts]
+
+
+def strategy(reasoning: str, question_id: str = "q1") -> AuthoredFailure:
+    return AuthoredFailure(
+        question_id=question_id, kind="type_strategy", recognise="so", reasoning=reasoning, answer="4"
+    )
+
+
+def specific(reasoning: str, question_id: str = "q1") -> AuthoredFailure:
+    return AuthoredFailure(question_id=question_id, kind="specific", recognise="", reasoning=reasoning, answer="")
+
+
+def kinds(events: list[Event], *types: type[Event]) -> list[Event]:
+    return [event for event in events if isinstance(event, types)]
+
+
+def next_iteration(state: State, events: list[Event], iteration: int) -> None:
+    for event in events:
+        state.apply(event)
+    state.apply(IterationClosed(iteration=iteration, digests=()))
+    for name in QUESTIONS:
+        state.apply(judged(name, iteration=iteration + 1))
+
+
+def test_a_failure_memory_holds_question_wrong_answer_correction_and_the_benchmarks_answer(state: State) -> None:
+    memory = kinds(written(state, specific("2 + 2 = 4")), MemoryAppended)[0]
+    assert (memory.question, memory.wrong_answer, memory.reasoning, memory.answer) == (
+        "What of q1?",
+        "9",
+        "2 + 2 = 4",
+        "4",
+    )
+    assert (memory.outcome, memory.phase, memory.skill) == ("failure_memory", "evolve", "general")
+
+
+def test_a_newer_memory_about_the_same_question_supersedes_the_older(state: State) -> None:
+    first = written(state, specific("first"))
+    next_iteration(state, first, 0)
+    second = written(state, specific("second"), iteration=1)
+    assert kinds(second, MemorySuperseded) == [
+        MemorySuperseded(
+            memory_id=kinds(first, MemoryAppended)[0].memory_id, by=kinds(second, MemoryAppended)[0].memory_id
+        )
+    ]
+
+
+def test_an_old_strategy_met_again_is_reinforced_and_leaves_its_successor_in_place(state: State) -> None:
+    for iteration, text in enumerate(("first", "second", "first")):
+        events = written(state, strategy(text), iteration=iteration)
+        next_iteration(state, events, iteration)
+    assert [type(event) for event in kinds(events, MemoryReinforced, MemorySuperseded)] == [MemoryReinforced]
+    latest = state.memory.latest_strategy("t")
+    assert latest is not None
+    assert (latest.reasoning, latest.status) == ("second", "active")
+
+
+def test_what_is_about_no_question_of_the_iteration_or_of_no_known_kind_is_left_out(state: State) -> None:
+    odd = AuthoredFailure(question_id="q1", kind="poem", recognise="", reasoning="x", answer="")
+    assert kinds(written(state, specific("x", "q99"), odd), MemoryAppended) == []
+
+
+def test_at_most_three_failure_memories_are_written_for_a_target(state: State) -> None:
+    events = written(state, *(specific(f"for {name}", name) for name in QUESTIONS))
+    assert len(kinds(events, MemoryAppended)) == 3
+
+
+def test_a_principle_is_kept_once_and_names_the_call_it_came_from(state: State) -> None:
+    memories = kinds(written(state, principles=("Add first.", "Add first.")), MemoryAppended, MemoryReinforced)
+    assert [type(event) for event in memories] == [MemoryAppended, MemoryReinforced]
+    assert memories[0].derived_from == "call"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "outcomes"),
+    [
+        ({}, ["nothing to author", "nothing to author"]),
+        ({"unreadable": True, "principles": None}, ["the reply could not be read"] * 2),
+        ({"principles": ("Add.",)}, ["nothing to author", "authored"]),
+        ({"action": "skill_splitting"}, ["nothing to author", "not available in this version"]),
+    ],
+)
+def test_every_outcome_is_recorded(state: State, arguments: dict[str, object], outcomes: list[str]) -> None:
+    events = written(state, **arguments)  # type: ignore[arg-type]
+    assert [event.outcome for event in kinds(events, ActionTaken)] == outcomes
+
+
+def test_the_targets_come_first_and_the_phase_mark_last(state: State) -> None:
+    events = written(state)
+    assert isinstance(events[0], TargetsSelected)
+    assert events[0].newly_observed == ("t",)
+    assert events[-1] == PhaseCompleted(iteration=0, phase="evolve")

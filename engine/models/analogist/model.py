@@ -21,10 +21,12 @@ from mage_es.engine.models.arithmetic.strategies import parse
 from mage_es.engine.models.arithmetic.words import count_tokens
 from mage_es.engine.models.seam import Completion, Request
 
-LEAST_SCORE = 0.15
+LEAST_SCORE = 0.12
 """An analogy that fits less than this is not used."""
-LEAST_ALONE = 0.3
+LEAST_ALONE = 0.22
 """An analogy that fits less than this is used only where another example gives the same answer."""
+BACKING = 0.08
+"""What an analogy gains by giving the answer that hints alone give."""
 POWER = 24
 """Votes are scores raised to this power, so that one close analogy outweighs several loose ones."""
 
@@ -44,7 +46,8 @@ def reply(prompt: str) -> str:
     """Return the reply to a prompt."""
     read = read_prompt(prompt)
     problem = read_problem(read.question)
-    equations = _by_analogy(problem, read) or guess(problem)
+    guessed = guess(problem)
+    equations = _by_analogy(problem, read, guessed=guessed) or guessed
     result = to_text(equations[-1].value) if equations else "0"
     final = f"{read.before}{result}{read.after}"
     if read.is_direct:
@@ -57,14 +60,15 @@ def _line(equation: Equation) -> str:
     return f"{print_expression(equation.expression)} = {to_text(equation.value)}"
 
 
-def _by_analogy(problem: Problem, read: ReadPrompt) -> list[Equation]:
+def _by_analogy(problem: Problem, read: ReadPrompt, *, guessed: Sequence[Equation]) -> list[Equation]:
     """Return the equations of the answer that examples and strategies speak for most; empty where none fits."""
     opinions = [_analogies(problem, example) for example in read.examples]
     for advice in read.advice:
         strategy = parse(advice.how)
         followed = follow(strategy, to=problem) if strategy is not None else None
         opinions.append([followed] if followed is not None else [])
-    return _elect([[analogy for analogy in opinion if analogy.score >= LEAST_SCORE] for opinion in opinions])
+    fitting = [[analogy for analogy in opinion if analogy.score >= LEAST_SCORE] for opinion in opinions]
+    return _elect(fitting, backed=guessed[-1].value if guessed else None)
 
 
 def _analogies(problem: Problem, example: Example) -> list[Analogy]:
@@ -79,15 +83,19 @@ def _analogies(problem: Problem, example: Example) -> list[Analogy]:
     return transfer(known, chain, to=problem) if chain is not None else []
 
 
-def _elect(opinions: Sequence[Sequence[Analogy]]) -> list[Equation]:
-    """Return the equations of the best analogy for the answer with the most votes; one list for each example."""
+def _elect(opinions: Sequence[Sequence[Analogy]], *, backed: Fraction | None) -> list[Equation]:
+    """Return the equations of the best analogy for the answer with the most votes.
+
+    There is one list of analogies for each example. `backed`: an answer that does without examples and so counts
+    as one more opinion.
+    """
     votes: dict[Fraction, float] = {}
-    heard: dict[Fraction, int] = {}
+    heard: dict[Fraction, int] = {backed: 1} if backed is not None else {}
     for opinion in opinions:
         for answer in {analogy.answer for analogy in opinion}:
             heard[answer] = heard.get(answer, 0) + 1
         for analogy in opinion:
-            votes[analogy.answer] = votes.get(analogy.answer, 0.0) + max(0.0, analogy.score) ** POWER
+            votes[analogy.answer] = votes.get(analogy.answer, 0.0) + (analogy.score + BACKING * (analogy.answer == backed)) ** POWER
     trusted = [
         analogy
         for opinion in opinions

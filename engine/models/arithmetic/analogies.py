@@ -94,7 +94,8 @@ def follow(strategy: Strategy, *, to: Problem) -> Analogy | None:
     if cast is None:
         return None
     unused = len(_relevant(to) - set(cast.mapping.values()))
-    return Analogy(FOLLOWED * cast.fit - UNUSED * unused, cast.equations, cast.mapping, True)
+    asked = sum(name in to.question for name in strategy.asks) / max(1, len(strategy.asks))
+    return Analogy(FOLLOWED * (cast.fit + asked) / 2 - UNUSED * unused, cast.equations, cast.mapping, True)
 
 
 def _chains(chain: Chain, *, is_short: bool) -> Iterator[tuple[Chain, float]]:

@@ -24,23 +24,23 @@ _FORMS: dict[str, _Form] = {
     "as said": lambda value: value,
     "hundredths": lambda value: value / 100,
     "rest of hundred": lambda value: 100 - value,
-    "on top of hundred": lambda value: 100 + value,
+    "added to hundred": lambda value: 100 + value,
     "rest of hundredths": lambda value: 1 - value / 100,
-    "on top of hundredths": lambda value: 1 + value / 100,
+    "hundredths added to one": lambda value: 1 + value / 100,
     "inverse": lambda value: 1 / value if value else value,
     "rest of one": lambda value: 1 - value,
-    "on top of one": lambda value: 1 + value,
+    "added to one": lambda value: 1 + value,
     "numerator": lambda value: Fraction(value.numerator),
     "denominator": lambda value: Fraction(value.denominator),
     "in thousands": lambda value: value / 1000,
     "in millions": lambda value: value / 1000000,
 }
 _FORMS_OF_KIND = {
-    "percent": ("hundredths", "rest of hundredths", "on top of hundredths", "rest of hundred", "on top of hundred"),
-    "fraction": ("inverse", "rest of one", "numerator", "denominator", "on top of one"),
+    "percent": ("hundredths", "rest of hundredths", "hundredths added to one", "rest of hundred", "added to hundred"),
+    "fraction": ("inverse", "rest of one", "numerator", "denominator", "added to one"),
     "money": ("in millions", "in thousands", "hundredths"),
-    "count": ("in millions", "in thousands", "hundredths", "on top of one"),
-    "factor": ("on top of one",),
+    "count": ("in millions", "in thousands", "hundredths", "added to one"),
+    "factor": ("added to one",),
 }
 _CONSTANTS = frozenset(map(Fraction, (1, 2, 3, 4, 7, 10, 12, 24, 30, 36, 52, 60, 100, 365, 1000, 3600)))
 """Numbers that reasoning may use without the question saying them: halves, calendars, hundredths, units."""
@@ -142,7 +142,7 @@ def _changed(value: Fraction, quantities: Sequence[Quantity]) -> list[Operand]:
         for at, quantity in enumerate(quantities)
         for form in _FORMS_OF_KIND.get(quantity.kind, ())
         if _FORMS[form](quantity.value) == value
-        and (form != "on top of one" or quantity.kind == "fraction" or value not in _CONSTANTS)
+        and (form != "added to one" or quantity.kind == "fraction" or value not in _CONSTANTS)
     ]
 
 

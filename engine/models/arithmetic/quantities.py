@@ -127,6 +127,8 @@ def _head_noun(tokens: Sequence[Token], at: int, *, singular: str = "") -> str:
         if not _is_content(token) or (noun and (_is_verb_like(token) or (singular and token.text[-1] == "s"))):
             break
         noun = token.stem
+        if token.text.endswith("s") and not token.text.endswith("ss"):
+            break
         at, taken = at + 1, taken + 1
     return noun
 

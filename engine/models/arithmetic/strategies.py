@@ -1,7 +1,8 @@
 """Strategies in plain words: which number is called what by what is said around it, then numbered steps.
 
-    A is the number that is: a rate; near a word of packing.
-    B is the number that is: not a rate; said first.
+    It asks: how many; with a word of rest.
+    A stands for a number: a rate; near a word of pack.
+    B stands for a number: not a rate; said first.
     Step 1: multiply A by B.
     Step 2: subtract C from result 1.
 
@@ -29,12 +30,12 @@ MOST_STEPS = 24
 _FORMS = {
     "hundredths": "in hundredths",
     "rest of hundred": "taken from a hundred",
-    "on top of hundred": "on top of a hundred",
+    "added to hundred": "added to a hundred",
     "rest of hundredths": "in hundredths, taken from one",
-    "on top of hundredths": "in hundredths, on top of one",
+    "hundredths added to one": "in hundredths, added to one",
     "inverse": "as one over it",
     "rest of one": "taken from one",
-    "on top of one": "on top of one",
+    "added to one": "added to one",
     "numerator": "its upper part",
     "denominator": "its lower part",
     "in thousands": "in thousands",
@@ -46,7 +47,7 @@ _PHRASES = {
     "per time": "a rate in time",
     "per counted": "a rate whose unit is counted elsewhere",
     "is counted per": "a count of what a rate is for",
-    "in question": "part of the question",
+    "in question": "said while asking",
     "first": "said first",
     "last": "said last",
     "noun asked": "of a kind that is asked about",
@@ -58,8 +59,11 @@ _PREFIXES = {
     "near before ": "just after a word of ",
     "near after ": "just before a word of ",
     "around ": "near a word of ",
+    "asks ": "with a word of ",
+    "how ": "how ",
 }
-_ROLE = re.compile(r"^([A-L]) is the number that is: (.*)\.$")
+_ASKS = re.compile(r"^It asks: (.*)\.$")
+_ROLE = re.compile(r"^([A-L]) stands for a number: (.*)\.$")
 _STEP = re.compile(r"^Step [0-9]+: (add|subtract|multiply|divide) (.+?) (to|from|by) (.+)\.$")
 _VERBS = {"+": ("add", "to"), "-": ("subtract", "from"), "*": ("multiply", "by"), "/": ("divide", "by")}
 _SIGNS = {verb: sign for sign, (verb, _) in _VERBS.items()}
@@ -76,6 +80,8 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True):
 
     roles: tuple[frozenset[str], ...]
     steps: tuple[Step, ...]
+    asks: frozenset[str] = frozenset()
+    """What all the questions have in what they ask (a set of features)."""
 
     def to_chain(self) -> Chain:
         """Return the steps as a chain over the roles; results are wanted whole."""
@@ -89,8 +95,9 @@ def is_sayable(feature: str) -> bool:
 
 def print_strategy(strategy: Strategy) -> str:
     """Return a strategy as text, one line per role and step."""
-    lines = [
-        f"{ascii_uppercase[at]} is the number that is: {'; '.join(sorted(map(_say, role)))}."
+    lines = [f"It asks: {'; '.join(sorted(map(_say, strategy.asks)))}."] if strategy.asks else []
+    lines += [
+        f"{ascii_uppercase[at]} stands for a number: {'; '.join(sorted(map(_say, role)))}."
         for at, role in enumerate(strategy.roles)
     ]
     for number, (left, sign, right) in enumerate(strategy.steps, 1):
@@ -104,8 +111,11 @@ def parse(text: str) -> Strategy | None:
     """Read a strategy back; None if the text is not one."""
     roles: list[frozenset[str]] = []
     steps: list[Step] = []
+    asks: frozenset[str] = frozenset()
     for line in text.splitlines()[: MOST_ROLES + MOST_STEPS]:
-        if (role := _ROLE.match(line.strip())) and role.group(1) == ascii_uppercase[len(roles)]:
+        if asked := _ASKS.match(line.strip()):
+            asks = frozenset(filter(None, map(_unsay, asked.group(1).split("; "))))
+        elif (role := _ROLE.match(line.strip())) and role.group(1) == ascii_uppercase[len(roles)]:
             roles.append(frozenset(filter(None, map(_unsay, role.group(2).split("; ")))))
         elif match := _STEP.match(line.strip()):
             verb, one, _, other = match.groups()
@@ -114,7 +124,7 @@ def parse(text: str) -> Strategy | None:
                 return None
             first, second = reversed(operands) if verb == "subtract" else operands
             steps.append((first, _SIGNS[verb], second))  # type: ignore[arg-type]
-    return Strategy(roles=tuple(roles), steps=tuple(steps)) if roles and steps else None
+    return Strategy(roles=tuple(roles), steps=tuple(steps), asks=asks) if roles and steps else None
 
 
 def split_steps(chain: Chain) -> tuple[Step, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from mage_es.engine.models.arithmetic.analogies import transfer
 from mage_es.engine.models.arithmetic.chains import Operand
+from mage_es.engine.models.arithmetic.cues import FUNCTION_WORDS
 from mage_es.engine.models.arithmetic.strategies import MOST_ROLES, Strategy, is_sayable, split_steps
 from mage_es.engine.models.reference.solutions import Worked
 
@@ -47,7 +48,9 @@ def _describe(works: Sequence[Worked], members: tuple[int, ...], cast: dict[int,
         )
         for step in split_steps(base.chain)
     )
-    return Strategy(roles=tuple(roles), steps=steps)
+    asked = [works[at].problem.question for at in members]
+    asks = frozenset(name for name in asked[0] if is_sayable(name) and all(name in other for other in asked))
+    return Strategy(roles=tuple(roles), steps=steps, asks=asks)
 
 
 def _most_telling(features: dict[str, float], roles: Sequence[dict[str, float]]) -> frozenset[str]:
@@ -60,8 +63,8 @@ def _most_telling(features: dict[str, float], roles: Sequence[dict[str, float]])
 
 
 def common_words(works: Sequence[Worked]) -> tuple[str, ...]:
-    """Return words that all the questions share, commonest in their own texts first, in alphabetical order."""
+    """Return words that all the questions share, in alphabetical order; those with a content of their own if any."""
     texts = [{token.text for token in worked.problem.tokens if token.kind == "word"} for worked in works]
     shared = set.intersection(*texts) if texts else set()
-    longest = sorted(shared, key=lambda word: (-len(word), word))[:_MOST_WORDS]
-    return tuple(sorted(longest))
+    telling = {word for word in shared if word not in FUNCTION_WORDS} or shared
+    return tuple(sorted(sorted(telling, key=lambda word: (-len(word), word))[:_MOST_WORDS]))

@@ -1,0 +1,89 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mage_es.engine.models.analogist.prompt_reading import read_prompt
+
+PROMPT = """You answer questions by careful reasoning.
+
+## Solved earlier
+
+> Question: Ana packs 4 boxes.
+> Each holds 6 jars.
+> Reasoning: 4 * 6 = 24
+> 24 - 5 = 19
+> Answer: 19
+
+> Question: Two?
+> Reasoning: 1 + 1 = 2
+> Answer: 2
+
+## Corrected earlier
+
+> Question: Three?
+> Wrong answer: 12
+> Correction: 1 + 2 = 3
+> Right answer: 3
+
+## Strategy
+
+> When: boxes
+> How: Step 1: multiply A by B.
+> Step 2: subtract C from result 1.
+
+## Principles
+
+> - Read twice.
+
+## Question
+
+Some context.
+
+How many are left?
+
+Reason step by step. Finish with a line "#### <number>".
+"""
+
+
+def test_every_part_is_found_where_it_stands() -> None:
+    read = read_prompt(PROMPT)
+    assert read.question == "Some context.\n\nHow many are left?"
+    assert [example.answer for example in read.examples] == ["19", "2", "3"]
+    assert read.examples[0].question == "Ana packs 4 boxes.\nEach holds 6 jars."
+    assert read.examples[0].reasoning == "4 * 6 = 24\n24 - 5 = 19"
+    assert read.examples[2].reasoning == "1 + 2 = 3"
+    assert read.advice[0].how.splitlines() == ["Step 1: multiply A by B.", "Step 2: subtract C from result 1."]
+    assert (read.before, read.after, read.is_direct) == ("#### ", "", False)
+
+
+def test_the_direct_instruction_is_recognised() -> None:
+    prompt = "## Question\n\nHow many?\n\nGive only the answer, without reasoning. Finish with a line \"#### <number>\"."
+    assert read_prompt(prompt).is_direct
+
+
+def test_the_ending_that_the_prompt_asks_for_is_kept() -> None:
+    read = read_prompt('## Question\n\nHow many?\n\nReason. Finish with a line "Answer: <number> pieces".')
+    assert (read.before, read.after) == ("Answer: ", " pieces")
+
+
+def test_a_heading_inside_quoted_text_is_data() -> None:
+    prompt = "## Solved earlier\n\n> Question: A\n> ## Question\n> B\n> Answer: 1\n\n## Question\n\nReal?\n\nReason."
+    read = read_prompt(prompt)
+    assert read.question == "Real?"
+    assert "## Question" in read.examples[0].question
+
+
+def test_a_heading_inside_the_question_belongs_to_the_question() -> None:
+    prompt = "## Question\n\nWhat?\n\n## Solved earlier\n\n> Question: X\n> Answer: 7\n\nReason."
+    read = read_prompt(prompt)
+    assert read.examples == ()
+    assert read.question.startswith("What?")
+
+
+def test_a_bare_text_is_the_question() -> None:
+    assert read_prompt("What is 2 and 2?").question == "What is 2 and 2?"
+
+
+@given(st.text(max_size=400))
+def test_any_text_can_be_read(text: str) -> None:
+    read_prompt(text)
+    read_prompt(f"## Solved earlier\n\n> {text}\n\n## Question\n\n{text}\n\n{text}")

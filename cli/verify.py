@@ -25,6 +25,7 @@ def verify(run: RunArgument = None, *, settings: Settings, as_json: Json = False
     report = verify_run(find_run(settings.runs_dir, run))
     out.report(report, checks(f"Run {report.run_id}", report.checks), f"head {report.head}")
     if not report.ok:
-        out.next(settings.again("replay", report.run_id, "--until", "latest"))
+        out.say("Restore what is named above from a copy of the run, then verify it again.")
+        out.next(settings.again("verify", report.run_id))
         raise typer.Exit(MageError.exit_code)
     out.next(settings.again("runs", "show", report.run_id))

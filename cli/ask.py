@@ -30,7 +30,8 @@ def ask(
 ) -> None:
     """Answer a question of your own with what a run learned.
 
-    The state is frozen; nothing is learned from the question."""
+    The state is frozen; nothing is learned from the question.
+    """
     from mage_es.engine.asking import ask as ask_run
     from mage_es.engine.runs import find_run
 

@@ -22,7 +22,8 @@ def config_show(
 ) -> None:
     """Show every setting and where its value comes from.
 
-    With the same words `evolve` would use these values: flag, environment, file, default."""
+    With the same words `evolve` would use these values: flag, environment, file, default.
+    """
     out = Output(as_json=as_json)
     entries = list(settings.entries.values())
     rows = [(entry.name, "none" if entry.value is None else str(entry.value), entry.origin) for entry in entries]

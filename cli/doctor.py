@@ -19,7 +19,8 @@ def doctor(*, settings: Settings, as_json: Json = False) -> None:
     """Check what a run needs from this machine.
 
     Python, packages, data, models, embedder, disk and clock, each with how to mend it.
-    Exits with 4 if a run could not work."""
+    Exits with 4 if a run could not work.
+    """
     from mage_es.engine.doctor import diagnose
     from mage_es.engine.runs import clock
 

@@ -28,7 +28,8 @@ def evolve(
 ) -> None:
     """Start a run: a frozen learner gathers experience on a benchmark.
 
-    Every step is recorded; the run can be stopped, resumed, replayed, audited."""
+    Every step is recorded; the run can be stopped, resumed, replayed, audited.
+    """
     from mage_es.engine.evolution import evolve as start
 
     out = Output(as_json=as_json)

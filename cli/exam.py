@@ -33,7 +33,8 @@ def exam(
 ) -> None:
     """Examine a run on questions that it never saw.
 
-    No learning, no guidance call, the run's log untouched."""
+    No learning, no guidance call, the run's log untouched.
+    """
     from mage_es.engine.exam import examine
     from mage_es.engine.runs import find_run
 

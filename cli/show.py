@@ -27,7 +27,8 @@ def show(
 ) -> None:
     """Show a question as it was asked.
 
-    The retrieved memories, the exact prompt, the reply and the verdict."""
+    The retrieved memories, the exact prompt, the reply and the verdict.
+    """
     from mage_es.engine.inspection import show as show_question
     from mage_es.engine.runs import find_run
 

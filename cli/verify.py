@@ -17,7 +17,8 @@ EXAMPLES = examples("mage-es verify", "mage-es verify RUN --json")
 def verify(run: RunArgument = None, *, settings: Settings, as_json: Json = False) -> None:
     """Verify every byte of a run and what it claims.
 
-    Exits with 1 if a check fails."""
+    Exits with 1 if a check fails.
+    """
     from mage_es.engine.audit import verify as verify_run
     from mage_es.engine.runs import find_run
 

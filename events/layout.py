@@ -76,7 +76,8 @@ class Layout:
         Write-ahead files are listed first: one that is sealed in between then shows up twice, never not at all.
         """
         wals = [int(match[1]) for name in fs.names(self.wals) if (match := _WAL.fullmatch(name))]
-        segments = [match for name in fs.names(self.segments) if (match := _SEGMENT.fullmatch(name))]
+        names = fs.names(self.segments) if fs.exists(self.segments) else []  # copying may drop an empty folder
+        segments = [match for name in names if (match := _SEGMENT.fullmatch(name))]
         return Listing([Range(int(match[1]), int(match[2])) for match in segments], wals)
 
     def listing(self, fs: FileSystem) -> Listing:

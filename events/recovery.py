@@ -58,6 +58,8 @@ def recover(fs: FileSystem, layout: Layout, start: bytes) -> Recovered:
 
     `start` is the chain value before the first event. Raises `LogDamaged`; then no file has been changed.
     """
+    for folder in (layout.segments, layout.quarantine):
+        fs.make_folder(folder)  # copying may drop an empty one
     for folder in (layout.path, layout.wals, layout.segments):
         fs.sync_folder(folder)
     bound = read_head(fs, layout)

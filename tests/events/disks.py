@@ -45,7 +45,7 @@ class _WatchedFile:
 
 
 class RefusingDisk(LocalFileSystem):
-    """The real disk, until `refuse` names an effect; with `short_writes` each write takes only half of what it is given."""
+    """The real disk, until `refuse` names an effect; with `short_writes` a write takes half of what it is given."""
 
     def __init__(self, *, short_writes: bool = False) -> None:
         self.short_writes = short_writes
@@ -93,7 +93,10 @@ def apply(names: dict[str, _Inode], changes: tuple[Change, ...] | list[Change]) 
 
 
 class ForgetfulDisk:
-    """A file system in memory. `fuse` counts down with every effect; at zero the process crashes in the middle of it."""
+    """A file system in memory. `fuse` counts down with every effect; at zero the process crashes in the middle of it.
+
+    `ignores_sync` makes it one that only pretends to sync: files by suffix, folders by name.
+    """
 
     def __init__(self, random: Random) -> None:
         self._random = random

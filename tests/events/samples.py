@@ -98,6 +98,11 @@ def write_log(path: Path, *commits: list[Draft]) -> list[Record]:
         return [record for commit in commits for record in log.append(commit)]
 
 
+def abandon(log: Log) -> None:
+    """Leave a log as a killed process does: nothing is closed, and the kernel gives up its lock."""
+    log._lock.release()
+
+
 def facts(records: Iterable[Record]) -> list[Record]:
     """Return the records that are not the log's own."""
     return [record for record in records if record.phase != "log"]

@@ -185,7 +185,7 @@ def test_short_writes_are_written_on(path: Path) -> None:
 
 
 @pytest.mark.parametrize("effect", ["write", "sync"])
-def test_after_a_failed_write_or_sync_the_writer_takes_nothing_more_until_it_is_reopened(path: Path, effect: str) -> None:
+def test_after_a_failed_write_or_sync_the_writer_takes_nothing_more_until_reopened(path: Path, effect: str) -> None:
     disk = RefusingDisk()
     log = Log.create(path, run="r1", clock=clock(), fs=disk)
     log.append([judged(1)])

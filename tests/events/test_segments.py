@@ -51,7 +51,7 @@ def test_pruned_events_have_the_wanted_fields_and_none_else(given_drafts: list[D
     reads = {cls: tuple(data.draw(st.sets(st.sampled_from(cls.__struct_fields__)))) for cls in kinds}
     window = Range(data.draw(st.integers(1, len(records))), data.draw(st.integers(1, len(records))))
     expected = [
-        (r.seq, [getattr(r.event, name) if name in reads[type(r.event)] else None for name in r.event.__struct_fields__])
+        (r.seq, [getattr(r.event, n) if n in reads[type(r.event)] else None for n in r.event.__struct_fields__])
         for r in records
         if type(r.event) in reads and window.first <= r.seq <= window.last
     ]

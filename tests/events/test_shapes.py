@@ -25,7 +25,8 @@ def test_shapes_name_parts_lists_and_vectors() -> None:
 
 
 @pytest.mark.parametrize(
-    "annotation", [str | None, dict[str, int], list[int], tuple[int, str], object, Any, Annotated[dict[str, str], "note"]]
+    "annotation",
+    [str | None, dict[str, int], list[int], tuple[int, str], object, Any, Annotated[dict[str, str], "note"]],
 )
 def test_a_field_that_no_column_holds_is_refused_with_its_name(annotation: Any) -> None:
     odd = msgspec.defstruct("Odd", [("thing", annotation)], bases=(Event,), tag="odd", frozen=True, kw_only=True)

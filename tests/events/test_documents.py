@@ -1,0 +1,45 @@
+"""FORMAT and HEAD as self-checking JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mage_es.events.documents import Format, HeadNote, genesis, pack, unpack
+from mage_es.events.errors import LogDamaged
+
+ABOUT = Format(format=1, log_id="1f", run="r1", hash="sha256", created=5)
+
+
+def test_a_document_is_plain_json_for_everybody_else() -> None:
+    shown = json.loads(pack(ABOUT))
+    assert len(shown.pop("crc32c")) == 8
+    assert shown == {"format": 1, "log_id": "1f", "run": "r1", "hash": "sha256", "created": 5}
+
+
+@given(st.integers(), st.text())
+def test_a_document_comes_back_whatever_it_says(seq: int, chain: str) -> None:
+    note = HeadNote(seq=seq % (1 << 60), chain=chain)
+    assert unpack(pack(note), HeadNote, name="HEAD") == note
+
+
+def test_a_flip_of_any_bit_is_noticed() -> None:
+    data = pack(ABOUT)
+    for position in range(8 * len(data)):
+        flipped = bytearray(data)
+        flipped[position // 8] ^= 1 << position % 8
+        with pytest.raises(LogDamaged, match="FORMAT is damaged"):
+            unpack(bytes(flipped), Format, name="FORMAT")
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_whatever_are_taken_for_a_document(data: bytes) -> None:
+    with pytest.raises(LogDamaged):
+        unpack(data, Format, name="FORMAT")
+
+
+def test_every_log_starts_its_chain_elsewhere() -> None:
+    assert genesis(pack(ABOUT)) != genesis(pack(Format(format=1, log_id="2f", run="r1", hash="sha256", created=5)))

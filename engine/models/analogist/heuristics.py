@@ -83,7 +83,9 @@ class _Sheet:
         elif "asks mean" in self.asks and len(terms) > 1:
             self._work(total, "/", Fraction(len(terms)))
 
-    def _combine(self, total: Fraction, quantity: Quantity, value: Fraction, *, first: Quantity, is_rest: bool) -> Fraction:
+    def _combine(
+        self, total: Fraction, quantity: Quantity, value: Fraction, *, first: Quantity, is_rest: bool
+    ) -> Fraction:
         """Subtract what is taken; multiply money by a mere number; add everything else."""
         if (quantity.kind == "money") != (first.kind == "money") and not self.equations:
             return self._work(total, "*", value)

@@ -95,7 +95,9 @@ def _elect(opinions: Sequence[Sequence[Analogy]], *, backed: Fraction | None) ->
         for answer in {analogy.answer for analogy in opinion}:
             heard[answer] = heard.get(answer, 0) + 1
         for analogy in opinion:
-            votes[analogy.answer] = votes.get(analogy.answer, 0.0) + (analogy.score + BACKING * (analogy.answer == backed)) ** POWER
+            votes[analogy.answer] = (
+                votes.get(analogy.answer, 0.0) + (analogy.score + BACKING * (analogy.answer == backed)) ** POWER
+            )
     trusted = [
         analogy
         for opinion in opinions

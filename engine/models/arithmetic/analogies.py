@@ -8,8 +8,8 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from fractions import Fraction
+from itertools import pairwise
 from typing import NamedTuple
 
 from mage_es.engine.models.arithmetic.casting import Casting
@@ -95,7 +95,7 @@ def follow(strategy: Strategy, *, to: Problem) -> Analogy | None:
         return None
     unused = len(_relevant(to) - set(cast.mapping.values()))
     asked = sum(name in to.question for name in strategy.asks) / max(1, len(strategy.asks))
-    return Analogy(FOLLOWED * (cast.fit + asked) / 2 - UNUSED * unused, cast.equations, cast.mapping, True)
+    return Analogy(FOLLOWED * (cast.fit + asked) / 2 - UNUSED * unused, cast.equations, cast.mapping, is_whole=True)
 
 
 def _chains(chain: Chain, *, is_short: bool) -> Iterator[tuple[Chain, float]]:

@@ -8,6 +8,7 @@ or two numbers combined that nothing ties together although a word ties the exam
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from mage_es.engine.models.arithmetic.quantities import Problem
 _UNNEEDED_WEIGHT = 0.6
 """How much the likeness of a number that the chain does not need counts in the assignment."""
 _IMPLAUSIBLE = 0.12
-_UNTIED = 0.06
+_UNTIED = 0.12
 _MOST_EXCHANGES = 30
 
 Pairs = frozenset[tuple[int, int]]
@@ -106,4 +107,4 @@ def _combined(chain: Chain) -> Iterator[tuple[int, int]]:
     """Yield the pairs of quantities that a step combines directly."""
     for step in chain.steps:
         parts = [item.at for item in step if isinstance(item, Operand) and item.source == "quantity"]
-        yield from zip(parts, parts[1:], strict=False)
+        yield from pairwise(parts)

@@ -173,7 +173,10 @@ def _trim(steps: Sequence[Step], values: Sequence[Fraction], *, doubtful: int) -
 def parts(chain: Chain) -> list[Chain]:
     """Return the chain itself, then the chains that end at an earlier step, from the last step to the first."""
     values = [Fraction(1) if whole else Fraction(1, 2) for whole in chain.whole]
-    return [_trim(chain.steps[: end + 1], values[: end + 1], doubtful=chain.doubtful) for end in reversed(range(len(chain.steps)))]
+    return [
+        _trim(chain.steps[: end + 1], values[: end + 1], doubtful=chain.doubtful)
+        for end in reversed(range(len(chain.steps)))
+    ]
 
 
 def without(chain: Chain, index: int) -> Chain | None:

@@ -8,19 +8,30 @@ from __future__ import annotations
 from mage_es.engine.models.arithmetic.words import stem
 
 _LEXICON = {
-    "loss": "give lose sell spend eat use donate remove break throw discard drop ship lend burn spill pay drink"
-    " consume return melt die subtract deduct withdraw hand cancel waste rotten rot spoil wilt leak escape wither"
-    " steal borrow damage tear crack destroy leave quit exit depart peel unload sink fall without missing lack draw"
-    " bruise squash faulty defective bad empty sort trade swap post mail evaporate cut away off out reject retire",
-    "gain": "buy get receive find add earn collect gain gather win join arrive bring deliver restock purchase"
-    " harvest deposit acquire inherit come catch grow plus save bake make pick supply contribute enter discover"
-    " besides refill hire adopt board produce load fetch obtain fresh new further extra",
-    "rest": "left remain remaining still rest leftover unsold unused unread unpaid keep missing yet ahead spare change balance",
-    "more": "more additional extra another longer older taller heavier increase raise further exceed farther above beat ahead"
-    " higher elder over top besides rise"
-    " faster bigger larger surcharge tip tax bonus",
-    "less": "less fewer shorter younger cheaper discount off decrease reduce below lower minus short rebate coupon behind beneath under fall"
-    " lighter smaller slower",
+    "loss": (
+        "give lose sell spend eat use donate remove break throw discard drop ship lend burn spill pay drink "
+        "consume return melt die subtract deduct withdraw hand cancel waste rotten rot spoil wilt leak escape "
+        "wither steal borrow damage tear crack destroy leave quit exit depart peel unload sink fall without "
+        "missing lack draw bruise squash faulty defective bad empty sort trade swap post mail evaporate cut "
+        "away off out reject retire"
+    ),
+    "gain": (
+        "buy get receive find add earn collect gain gather win join arrive bring deliver restock purchase "
+        "harvest deposit acquire inherit come catch grow plus save bake make pick supply contribute enter "
+        "discover besides refill hire adopt board produce load fetch obtain fresh new further extra"
+    ),
+    "rest": (
+        "left remain remaining still rest leftover unsold unused unread unpaid keep missing yet ahead spare "
+        "change balance"
+    ),
+    "more": (
+        "more additional extra another longer older taller heavier increase raise further exceed farther "
+        "above beat ahead higher elder over top besides rise faster bigger larger surcharge tip tax bonus"
+    ),
+    "less": (
+        "less fewer shorter younger cheaper discount off decrease reduce below lower minus short rebate "
+        "coupon behind beneath under fall lighter smaller slower"
+    ),
     "times": "times twice double triple thrice quadruple",
     "each": "each every per apiece individual",
     "share": "split share divide equally evenly distribute among group",
@@ -39,10 +50,12 @@ _LEXICON = {
     "age": "age old born birthday",
     "work": "work job shift task overtime",
     "row": "row column shelf page floor side layer table line",
-    "need": "need require want must goal order plan require target",
+    "need": "need require want must goal order plan target",
     "same": "same equal identical",
     "two legs": "bird chicken hen rooster goose duck turkey swan ostrich pigeon parrot penguin person man woman child",
-    "four legs": "dog cat cow goat sheep horse pig donkey pony ox llama alpaca rabbit chair lion tiger zebra camel deer",
+    "four legs": (
+        "dog cat cow goat sheep horse pig donkey pony ox llama alpaca rabbit chair lion tiger zebra camel deer"
+    ),
     "two wheels": "bicycle bike motorcycle scooter",
     "three wheels": "tricycle",
     "four wheels": "car truck van wagon",

@@ -25,7 +25,9 @@ _ONES = {word: value for value, word in enumerate(_UP_TO_NINETEEN.split())}
 _TENS = {
     "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
 }  # fmt: skip
-_CURRENCIES = frozenset("dollar dollars cent cents euro euros buck bucks yen rupees pesos pence".split(" "))
+_CURRENCIES = frozenset(
+    {"dollar", "dollars", "cent", "cents", "euro", "euros", "buck", "bucks", "yen", "rupees", "pesos", "pence"}
+)
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 1000000}
 _PARTS = {
     "half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8,

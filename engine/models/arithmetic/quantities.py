@@ -121,7 +121,10 @@ def _head_noun(tokens: Sequence[Token], at: int, *, singular: str = "") -> str:
     taken = 0
     while at < len(tokens) and taken < _UNIT_WORDS_AFTER:
         token = tokens[at]
-        if token.text in ("more", "less", "fewer", "of", "the", "her", "his", "their", "-", "other", "further") and not noun:
+        if (
+            token.text in ("more", "less", "fewer", "of", "the", "her", "his", "their", "-", "other", "further")
+            and not noun
+        ):
             at, taken = at + 1, taken + 1
             continue
         if not _is_content(token) or (noun and (_is_verb_like(token) or (singular and token.text[-1] == "s"))):

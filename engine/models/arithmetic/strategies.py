@@ -85,7 +85,9 @@ class Strategy(msgspec.Struct, frozen=True, kw_only=True):
 
     def to_chain(self) -> Chain:
         """Return the steps as a chain over the roles; results are wanted whole."""
-        return Chain(steps=self.steps, needed=tuple(range(len(self.roles))), odd=0, doubtful=0, whole=(True,) * len(self.steps))
+        return Chain(
+            steps=self.steps, needed=tuple(range(len(self.roles))), odd=0, doubtful=0, whole=(True,) * len(self.steps)
+        )
 
 
 def is_sayable(feature: str) -> bool:

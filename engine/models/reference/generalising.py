@@ -6,12 +6,15 @@ from collections.abc import Sequence
 
 from mage_es.engine.models.arithmetic.analogies import transfer
 from mage_es.engine.models.arithmetic.chains import Operand
-from mage_es.engine.models.arithmetic.cues import FUNCTION_WORDS
+from mage_es.engine.models.arithmetic.cues import CLASSES, FUNCTION_WORDS
 from mage_es.engine.models.arithmetic.strategies import MOST_ROLES, Strategy, is_sayable, split_steps
+from mage_es.engine.models.arithmetic.words import stem
 from mage_es.engine.models.reference.solutions import Worked
 
 _LEAST_CASES = 2
 _MOST_WORDS = 6
+_TELLING = frozenset({"rest", "total", "each", "more", "less", "times", "share", "than"})
+"""Classes of function words that tell a kind of question from others."""
 _FEATURES_PER_ROLE = 6
 
 
@@ -62,9 +65,13 @@ def _most_telling(features: dict[str, float], roles: Sequence[dict[str, float]])
     return frozenset(sorted(features, key=rank)[:_FEATURES_PER_ROLE])
 
 
+def _is_telling(word: str) -> bool:
+    return word not in FUNCTION_WORDS or not _TELLING.isdisjoint(CLASSES.get(stem(word), ()))
+
+
 def common_words(works: Sequence[Worked]) -> tuple[str, ...]:
     """Return words that all the questions share, in alphabetical order; those with a content of their own if any."""
     texts = [{token.text for token in worked.problem.tokens if token.kind == "word"} for worked in works]
     shared = set.intersection(*texts) if texts else set()
-    telling = {word for word in shared if word not in FUNCTION_WORDS} or shared
+    telling = {word for word in shared if _is_telling(word)} or shared
     return tuple(sorted(sorted(telling, key=lambda word: (-len(word), word))[:_MOST_WORDS]))

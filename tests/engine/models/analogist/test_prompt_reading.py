@@ -56,7 +56,7 @@ def test_every_part_is_found_where_it_stands() -> None:
 
 
 def test_the_direct_instruction_is_recognised() -> None:
-    prompt = "## Question\n\nHow many?\n\nGive only the answer, without reasoning. Finish with a line \"#### <number>\"."
+    prompt = '## Question\n\nHow many?\n\nGive only the answer, without reasoning. Finish with a line "#### <number>".'
     assert read_prompt(prompt).is_direct
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from mage_es.events.digests import sha256_text
+from mage_es.events.errors import UsageError
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Amount = Annotated[int, msgspec.Meta(ge=0)]
@@ -119,6 +120,14 @@ def fingerprint(config: Config) -> str:
 def parse(text: str) -> Config:
     """Return the configuration that `canonical` wrote. Raises `msgspec.ValidationError`."""
     return msgspec.json.decode(text, type=Config)
+
+
+def checked(config: Config) -> Config:
+    """Return the configuration if every value is within its bounds, else raise `UsageError` naming the first."""
+    try:
+        return parse(canonical(config))
+    except msgspec.ValidationError as error:
+        raise UsageError(f"The configuration cannot be used: {error}.") from error
 
 
 def difference(old: Config, new: Config) -> list[tuple[str, object, object]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mage_es import __version__
-from mage_es.engine.config import Config, difference, parse
+from mage_es.engine.config import Config, checked, difference, parse
 from mage_es.engine.loop import run_iterations
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.opening import first_event, open_world, reopen_world
@@ -41,10 +41,11 @@ def evolve(
     takes the place of those that the configuration names: any two objects with the seam's one method.
 
     Raises:
-        UsageError: Something in the configuration is unknown.
+        UsageError: Something in the configuration is unknown or out of bounds.
         PrerequisiteError: A data set or a model is missing, or the disk is nearly full.
         Interrupted: `stop` turned true; the run can be resumed.
     """
+    config = checked(config)
     models = models or _open_models(config)
     world = open_world(config, data_dir=data_dir)
     run = create_run(runs_dir, benchmark=config.benchmark, seed=config.seed, run_id=run_id)

@@ -40,6 +40,12 @@ def test_an_unknown_name_is_refused_before_a_folder_is_made(
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_value_out_of_bounds_is_named_before_a_folder_is_made(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"cannot be used: Expected `int` >= 1 - at `\$.pool`"):
+        evolve(msgspec.structs.replace(SMALL, pool=0), runs_dir=tmp_path / "runs", **QUIET)
+    assert not (tmp_path / "runs").exists()
+
+
 def test_a_missing_data_set_ends_with_the_command_that_fetches_it(tmp_path: Path) -> None:
     config = msgspec.structs.replace(SMALL, benchmark="gsm8k")
     with pytest.raises(PrerequisiteError, match="mage-es data fetch gsm8k"):

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from mage_es.engine.models.arithmetic.equations import Equation, Item, evaluate
-from mage_es.engine.models.arithmetic.quantities import Problem, Quantity, polarity
+from mage_es.engine.models.arithmetic.likeness import polarity
+from mage_es.engine.models.arithmetic.quantities import Problem, Quantity
 
 
 def guess(problem: Problem) -> list[Equation]:

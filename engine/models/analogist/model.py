@@ -16,7 +16,8 @@ from mage_es.engine.models.arithmetic.analogies import Analogy, follow, transfer
 from mage_es.engine.models.arithmetic.chains import bind
 from mage_es.engine.models.arithmetic.equations import Equation, find_equations, print_expression, to_text
 from mage_es.engine.models.arithmetic.numerals import read_number
-from mage_es.engine.models.arithmetic.quantities import Problem, read_problem
+from mage_es.engine.models.arithmetic.problems import read_problem
+from mage_es.engine.models.arithmetic.quantities import Problem
 from mage_es.engine.models.arithmetic.strategies import parse
 from mage_es.engine.models.arithmetic.words import count_tokens
 from mage_es.engine.models.seam import Completion, Request

@@ -15,7 +15,8 @@ from typing import NamedTuple
 from mage_es.engine.models.arithmetic.casting import Casting
 from mage_es.engine.models.arithmetic.chains import Chain, parts, without
 from mage_es.engine.models.arithmetic.equations import Equation
-from mage_es.engine.models.arithmetic.quantities import Problem, likeness, polarity, similarity
+from mage_es.engine.models.arithmetic.likeness import likeness, polarity, similarity
+from mage_es.engine.models.arithmetic.quantities import Problem
 from mage_es.engine.models.arithmetic.strategies import Strategy
 
 FIT = 0.6

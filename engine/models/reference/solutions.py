@@ -8,7 +8,8 @@ from typing import NamedTuple
 from mage_es.engine.models.arithmetic.chains import Chain, bind
 from mage_es.engine.models.arithmetic.equations import Equation, find_equations, print_expression, to_text
 from mage_es.engine.models.arithmetic.numerals import read_number
-from mage_es.engine.models.arithmetic.quantities import Problem, read_problem
+from mage_es.engine.models.arithmetic.problems import read_problem
+from mage_es.engine.models.arithmetic.quantities import Problem
 
 _ANNOTATION = re.compile(r"<<([^<>]*)>>")
 _FINAL = re.compile(r"^####.*$", re.MULTILINE)

@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 
 from mage_es.engine.models.analogist.heuristics import guess
-from mage_es.engine.models.arithmetic.quantities import read_problem
+from mage_es.engine.models.arithmetic.problems import read_problem
 
 
 def guessed(text: str) -> Fraction | None:

@@ -88,4 +88,4 @@ def test_the_reply_is_the_same_bytes_in_another_process_with_another_hash_seed()
         ).stdout
         for seed in ("0", "1", "77")
     }
-    assert replies == {"12 * 3 = 36\n36 - 9 = 27\n#### 27\n"}
+    assert replies == {"3 * 12 = 36\n36 - 9 = 27\n#### 27\n"}

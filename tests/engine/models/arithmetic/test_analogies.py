@@ -3,7 +3,7 @@ from fractions import Fraction
 from mage_es.engine.models.arithmetic.analogies import Analogy, follow, transfer
 from mage_es.engine.models.arithmetic.chains import bind
 from mage_es.engine.models.arithmetic.equations import find_equations
-from mage_es.engine.models.arithmetic.quantities import read_problem
+from mage_es.engine.models.arithmetic.problems import read_problem
 from mage_es.engine.models.arithmetic.strategies import parse
 
 JARS = "Ana packs 4 boxes with 6 jars each. She gives 5 jars to a friend. How many jars are left?"

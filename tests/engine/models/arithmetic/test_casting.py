@@ -3,7 +3,7 @@ from fractions import Fraction
 from mage_es.engine.models.arithmetic.casting import Casting
 from mage_es.engine.models.arithmetic.chains import Chain, bind
 from mage_es.engine.models.arithmetic.equations import find_equations
-from mage_es.engine.models.arithmetic.quantities import read_problem
+from mage_es.engine.models.arithmetic.problems import read_problem
 
 TO = read_problem("He counts 5 hens and 8 dogs and 3 cats.")
 

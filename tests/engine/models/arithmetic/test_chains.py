@@ -2,7 +2,8 @@ from fractions import Fraction
 
 from mage_es.engine.models.arithmetic.chains import Chain, bind, execute, parts, without
 from mage_es.engine.models.arithmetic.equations import find_equations
-from mage_es.engine.models.arithmetic.quantities import Quantity, read_problem
+from mage_es.engine.models.arithmetic.problems import read_problem
+from mage_es.engine.models.arithmetic.quantities import Quantity
 
 
 def chain_of(question: str, reasoning: str, answer: int) -> Chain | None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mage_es.engine.models.arithmetic.chains import Chain, Operand, bind
 from mage_es.engine.models.arithmetic.equations import find_equations
-from mage_es.engine.models.arithmetic.quantities import read_problem
+from mage_es.engine.models.arithmetic.problems import read_problem
 from mage_es.engine.models.arithmetic.strategies import Strategy, parse, print_strategy, split_steps
 
 QUESTION = "Ana packs 4 boxes with 6 jars each and gives 5 jars away. How many jars are left?"

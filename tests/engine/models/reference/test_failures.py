@@ -1,6 +1,6 @@
 from mage_es.engine.agents.briefs import FailureBrief, FailureCase
 from mage_es.engine.models.arithmetic.analogies import follow
-from mage_es.engine.models.arithmetic.quantities import read_problem
+from mage_es.engine.models.arithmetic.problems import read_problem
 from mage_es.engine.models.arithmetic.strategies import parse
 from mage_es.engine.models.reference.failures import author_failures
 

@@ -109,9 +109,13 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
 def _outcome(asking: Asking) -> tuple[ModelCalled | None, AnswerJudged | None]:
     reply, verdict = None, None
     for record in asking.reader.records({ModelCalled, AnswerJudged}, since=asking.record.seq):
-        event, is_same_phase = record.event, (record.iteration, record.phase) == (
-            asking.record.iteration,
-            asking.record.phase,
+        event, is_same_phase = (
+            record.event,
+            (record.iteration, record.phase)
+            == (
+                asking.record.iteration,
+                asking.record.phase,
+            ),
         )
         if not is_same_phase:
             continue

@@ -91,16 +91,10 @@ class Session:
 
     # ------------------------------------------------------------ asking the execution tier
 
-    async def ask(
-        self, iteration: int, phase: Phase, purposes: Mapping[str, Purpose], *, frozen: bool
-    ) -> None:
+    async def ask(self, iteration: int, phase: Phase, purposes: Mapping[str, Purpose], *, frozen: bool) -> None:
         """Plan and answer questions (id -> purpose), leaving out what an earlier attempt recorded."""
         if not self.state.progress.plans(phase) and purposes:
-            self.do(
-                PlanAnswers(
-                    iteration=iteration, phase=phase, asked=self.asked(purposes), frozen=frozen, donors={}
-                )
-            )
+            self.do(PlanAnswers(iteration=iteration, phase=phase, asked=self.asked(purposes), frozen=frozen, donors={}))
         await self.answer(iteration, phase)
 
     def asked(self, purposes: Mapping[str, Purpose]) -> list[Asked]:
@@ -130,9 +124,7 @@ class Session:
             self.note(iteration, phase, done, total)
 
         self.note(iteration, phase, done, total)
-        await answer_all(
-            pending, model=self.models.execution, workers=self.workers, record=record, stop=self.stop
-        )
+        await answer_all(pending, model=self.models.execution, workers=self.workers, record=record, stop=self.stop)
         self.check_stop()
 
     def _pending(self, phase: Phase, planned: QuestionPlanned) -> Pending:
@@ -143,9 +135,7 @@ class Session:
                 f"The prompt of {planned.question_id} renders differently from when it was planned: the "
                 "templates or this program changed within the run. Continue with the version that began it."
             )
-        request = Request(
-            prompt=prompt.text, temperature=config.answer_temperature, max_tokens=config.max_tokens
-        )
+        request = Request(prompt=prompt.text, temperature=config.answer_temperature, max_tokens=config.max_tokens)
         return Pending(planned, question, request, self.plan_seq.get((phase, planned.question_id), 0))
 
     def _recorded(self, phase: Phase, answered: Answered) -> list[Draft]:

@@ -9,7 +9,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("events", "projections", "engine", "cli")
-PURE = [*(ROOT / "projections").rglob("*.py"), *(ROOT / "engine" / "rules").rglob("*.py"), ROOT / "engine" / "decide.py"]
+PURE = [
+    *(ROOT / "projections").rglob("*.py"),
+    *(ROOT / "engine" / "rules").rglob("*.py"),
+    ROOT / "engine" / "decide.py",
+]
 IMPURE_MODULES = {"time", "random", "uuid", "os", "socket", "subprocess", "asyncio", "datetime", "secrets"}
 FILES_ALLOWED = {"lance.py", "snapshots.py"}
 """Projections whose business is to write what can be rebuilt."""

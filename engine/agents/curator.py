@@ -57,9 +57,7 @@ def _mastery(
             by_skill[verdict.skill].append(verdict.correct)
     for skill, outcomes in sorted(by_skill.items()):
         before, evidence = state.slots.mastery(skill), sum(outcomes) / len(outcomes)
-        after = ratchet(
-            before, evidence, increase=setting.config.mastery_increase, decay=setting.config.mastery_decay
-        )
+        after = ratchet(before, evidence, increase=setting.config.mastery_increase, decay=setting.config.mastery_decay)
         yield MasteryUpdated(
             iteration=iteration,
             skill=skill,

@@ -30,7 +30,6 @@ from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import QuestionPlanned, Retrieved
 from mage_es.projections.fold import State
 
-
 Pull = tuple[str, str, str]
 """(bandit, key, arm): a pull planned in this phase."""
 
@@ -51,9 +50,7 @@ def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[D
         arms = _choose_arms(setting, state, command, asked, skill, planned)
         event = _plan(setting, state, command, asked, skill, arms)
         drafts.append(
-            Draft(
-                event=event, iteration=command.iteration, phase=command.phase, correlation=asked.question.id
-            )
+            Draft(event=event, iteration=command.iteration, phase=command.phase, correlation=asked.question.id)
         )
     return drafts
 

@@ -84,9 +84,7 @@ def failure_brief(
     )
 
 
-def principles_brief(
-    state: State, target: Candidate, questions: Mapping[str, Question]
-) -> PrinciplesBrief | None:
+def principles_brief(state: State, target: Candidate, questions: Mapping[str, Question]) -> PrinciplesBrief | None:
     """Return what is asked when principles are extracted for a target; None if it has no failure to learn from."""
     cases = failure_cases(state, target, questions)
     skill = state.graph.skill_for_task(target.task_type)

@@ -59,7 +59,7 @@ def choose(
     if is_warming_up(posteriors, warmup=warmup, planned=planned):
         return Choice(uniform, 1 / len(arms))
     explores = draw.random() < exploration
-    best = max(arms, key=lambda arm: (draw.beta(posteriors[arm].alpha / MICRO, posteriors[arm].beta / MICRO)))
+    best = max(arms, key=lambda arm: draw.beta(posteriors[arm].alpha / MICRO, posteriors[arm].beta / MICRO))
     arm = uniform if explores else best
     shares = probabilities_of_best(tuple((p.alpha, p.beta) for p in posteriors.values()))
     return Choice(arm, (1 - exploration) * shares[arms.index(arm)] + exploration / len(arms))

@@ -43,9 +43,7 @@ def template(name: str) -> str:
     return files("mage_es.engine.prompts").joinpath(f"{name}.md").read_text(encoding="utf-8").rstrip("\n")
 
 
-def render_answer(
-    name: str, ingredients: Ingredients, *, question: str, context: str, answer_format: str
-) -> Prompt:
+def render_answer(name: str, ingredients: Ingredients, *, question: str, context: str, answer_format: str) -> Prompt:
     """Return the prompt of an answer: successes, corrections, strategies, principles, skill, question."""
     corrections = [row for row in ingredients.failure if row.kind != "type_strategy"]
     strategies = [row for row in ingredients.failure if row.kind == "type_strategy"]

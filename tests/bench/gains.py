@@ -106,9 +106,15 @@ def print_seeds(cells: dict[tuple[str, int], Cell], seeds: list[int]) -> None:
         seen = share(cell.after.familiar) - share(cell.before.familiar)
         unseen = share(cell.after.unfamiliar) - share(cell.before.unfamiliar)
         rows.append((before, after, after - before, seen, unseen, rate(cell.shuffled) - before))
-        print(f"| {seed} | " + " | ".join(f"{value:+.1f}" if i > 1 else f"{value:.1f}" for i, value in enumerate(rows[-1])) + " |")
+        print(
+            f"| {seed} | "
+            + " | ".join(f"{value:+.1f}" if i > 1 else f"{value:.1f}" for i, value in enumerate(rows[-1]))
+            + " |"
+        )
     means = [statistics.mean(column) for column in zip(*rows, strict=True)]
-    print("| mean | " + " | ".join(f"{value:+.1f}" if i > 1 else f"{value:.1f}" for i, value in enumerate(means)) + " |")
+    print(
+        "| mean | " + " | ".join(f"{value:+.1f}" if i > 1 else f"{value:.1f}" for i, value in enumerate(means)) + " |"
+    )
 
 
 def print_systems(cells: dict[tuple[str, int], Cell], seeds: list[int]) -> None:
@@ -121,7 +127,10 @@ def print_systems(cells: dict[tuple[str, int], Cell], seeds: list[int]) -> None:
         deviation = statistics.stdev(own) if len(own) > 1 else 0.0
         row = f"| {system} | {statistics.mean(own):.1f} ({deviation:.1f}) | {len(own)} "
         differences = [a - b for a, b in zip(full, own, strict=True)]
-        print(row + (f"| {statistics.mean(differences):+.1f} | {interval(differences)} |" if system != "full" else "| | |"))
+        print(
+            row
+            + (f"| {statistics.mean(differences):+.1f} | {interval(differences)} |" if system != "full" else "| | |")
+        )
 
 
 def rate(report: ExamReport) -> float:

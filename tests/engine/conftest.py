@@ -38,7 +38,5 @@ def start() -> Callable[..., Run]:
 
 def begin(runs_dir: Path, config: Config = SMALL, *, workers: int = 4, run_id: str = "small") -> Run:
     """Evolve a run to its end."""
-    evolve(
-        config, runs_dir=runs_dir, data_dir=None, workers=workers, observer=silent, stop=never, run_id=run_id
-    )
+    evolve(config, runs_dir=runs_dir, data_dir=None, workers=workers, observer=silent, stop=never, run_id=run_id)
     return find_run(runs_dir, run_id)

@@ -93,14 +93,12 @@ def forge_data_hash(source: Run, folder: Path) -> Run:
             if isinstance(event, RunStarted):
                 event = msgspec.structs.replace(event, data_sha256="0" * 64)
             if not isinstance(event, SegmentSealed | RunFinished):
-                log.append(
-                    [Draft(event=event, iteration=record.iteration, phase=record.phase, ordinal=record.ordinal)]
-                )
+                log.append([Draft(event=event, iteration=record.iteration, phase=record.phase, ordinal=record.ordinal)])
     return run
 
 
 def test_an_iteration_is_not_begun_on_a_disk_that_is_nearly_full(tmp_path: Path) -> None:
-    with pytest.raises(PrerequisiteError, match="MiB are free .* Nothing is lost"):
+    with pytest.raises(PrerequisiteError, match=r"MiB are free .* Nothing is lost"):
         disk.require_free_space(tmp_path, floor_mib=10**9)
     disk.require_free_space(tmp_path, floor_mib=0)
 

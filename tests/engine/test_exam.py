@@ -104,7 +104,7 @@ def test_more_questions_than_are_held_out_are_refused(small_run: Run) -> None:
 
 
 def test_an_unknown_control_lists_the_near_match(small_run: Run) -> None:
-    with pytest.raises(UsageError, match="'shufled'. Did you mean shuffled"):
+    with pytest.raises(UsageError, match=r"'shufled'\. Did you mean shuffled"):
         exam(small_run, control="shufled")
 
 

@@ -97,9 +97,7 @@ def test_one_eight_and_sixty_four_workers_give_the_same_digests(tmp_path: Path) 
         run_with(tmp_path / str(workers), workers=workers, execution=Shuffling(analogist(), seed=workers))
         for workers in (1, 8, 64)
     ]
-    orders = [
-        [r.event.question_id for r in LogReader(run.log_path).records({AnswerJudged})] for run in runs
-    ]
+    orders = [[r.event.question_id for r in LogReader(run.log_path).records({AnswerJudged})] for run in runs]
     assert orders[0] != orders[1] != orders[2]
     assert final_digests(runs[0]) == final_digests(runs[1]) == final_digests(runs[2])
 
@@ -175,9 +173,7 @@ def test_a_run_stopped_after_any_number_of_answers_resumes_to_the_same_digests(
     with pytest.raises(Interrupted, match="resume r"):
         run_with(tmp_path, workers=4, execution=analogist(), stop=stop)
     run = Run("r", tmp_path / "r")
-    resume(
-        run, config=None, data_dir=None, workers=8, observer=lambda note: None, stop=lambda: False
-    )
+    resume(run, config=None, data_dir=None, workers=8, observer=lambda note: None, stop=lambda: False)
     assert final_digests(run) == final_digests(small_run)
 
 

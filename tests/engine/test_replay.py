@@ -26,7 +26,9 @@ def test_the_memory_is_read_back_from_the_rebuilt_tables(small_run: Run, tmp_pat
     assert report.success_memories + report.failure_memories + report.principles > 0
 
 
-def test_a_moment_between_iterations_has_digests_but_nothing_to_hold_them_against(small_run: Run, tmp_path: Path) -> None:
+def test_a_moment_between_iterations_has_digests_but_nothing_to_hold_them_against(
+    small_run: Run, tmp_path: Path
+) -> None:
     report = replay(small_run, until="iter-1/evaluate", into=tmp_path / "there")
     assert {check.equal for check in report.checks} == {None}
 
@@ -54,5 +56,5 @@ def test_a_folder_with_something_in_it_is_not_written_to(small_run: Run, tmp_pat
 
 
 def test_an_iteration_that_does_not_exist_is_named_with_those_that_do(small_run: Run) -> None:
-    with pytest.raises(UsageError, match="iter-9.*iter-1"):
+    with pytest.raises(UsageError, match=r"iter-9.*iter-1"):
         replay(small_run, until="iter-9")

@@ -12,7 +12,11 @@ LAMBDA = Fraction(3, 10)
 
 def chosen(candidates: list[Candidate], iteration: int, count: int = 3, signal: str = "rate") -> list[str]:
     targets = select_targets(
-        candidates, iteration=iteration, recency_weight=LAMBDA, count=count, signal="rate" if signal == "rate" else "window"
+        candidates,
+        iteration=iteration,
+        recency_weight=LAMBDA,
+        count=count,
+        signal="rate" if signal == "rate" else "window",
     )
     return [target.task_type for target in targets]
 

@@ -26,7 +26,9 @@ def induced(reply: OntologyReply | None) -> tuple[State, list[EdgeRefused]]:
 
 
 def test_skills_task_types_and_edges_stand_as_authored() -> None:
-    state, refused = induced(OntologyReply(skills=(skill("add", resolves=("t",)), skill("sum", "add", resolves=("u",)))))
+    state, refused = induced(
+        OntologyReply(skills=(skill("add", resolves=("t",)), skill("sum", "add", resolves=("u",))))
+    )
     assert state.graph.skills() == ["add", "general", "sum"]
     assert state.graph.prerequisites("sum") == ["add"]
     assert [state.graph.skill_for_task(name) for name in ("t", "u")] == ["add", "sum"]

@@ -62,7 +62,9 @@ def test_short_context_takes_two_successes_and_long_context_two_failures() -> No
 
 def test_the_most_similar_come_first_and_an_empty_index_is_not_filled_from_the_other() -> None:
     memory = memory_of(
-        remembered("far", FAR, ordinal=0), remembered("near", NEAR, ordinal=1), remembered("opposite", OPPOSITE, ordinal=2)
+        remembered("far", FAR, ordinal=0),
+        remembered("near", NEAR, ordinal=1),
+        remembered("opposite", OPPOSITE, ordinal=2),
     )
     bundle = retrieve("balanced", query(ASKED), memory, TERMS)
     assert [hit.memory_id for hit in bundle.success] == ["near", "far"]

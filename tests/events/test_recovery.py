@@ -14,6 +14,7 @@ from mage_es.events.errors import LogDamaged
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import AnswerJudged
+from tests.events.disks import Crash, ForgetfulDisk
 from tests.events.samples import abandon, bits, clock, closed, facts, judged, remembered, write_log
 
 
@@ -60,6 +61,22 @@ def test_a_tail_of_zeros_or_garbage_is_moved_to_quarantine(tmp_path: Path) -> No
         file.write_bytes(file.read_bytes() + rubbish)
         assert recovered(path) == expected(3)
         assert [kept.read_bytes() for kept in (path / "quarantine").iterdir()] == [rubbish]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_recovery_shows_survives_a_loss_of_power_right_after_it(seed: int) -> None:
+    disk, path = ForgetfulDisk(Random(seed)), Path("/log")
+    disk.make_folder(path.parent)
+    log = Log.create(path, run="r1", clock=clock(), fs=disk)
+    disk.fuse = 1  # the frame is written, and the process killed before it is synced
+    with pytest.raises(Crash):
+        log.append([judged(1)])
+    disk.crash(power=False)
+    Log.open(path, clock=clock(), fs=disk)
+    assert LogReader(path, disk).head.seq == 1
+    disk.crash(power=True)
+    Log.open(path, clock=clock(), fs=disk)
+    assert LogReader(path, disk).head.seq == 1
 
 
 def test_two_torn_tails_at_one_place_are_both_kept(tmp_path: Path) -> None:

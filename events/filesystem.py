@@ -48,7 +48,7 @@ class FileSystem(Protocol):
     """What the log asks of a disk. Every method raises `OSError` where the system refuses."""
 
     def make_folder(self, path: Path) -> None:
-        """Create a folder, and its parents; an existing one is left as it is."""
+        """Create a folder and its parents, durably; an existing one is left as it is."""
         ...
 
     def names(self, folder: Path) -> list[str]:
@@ -128,7 +128,10 @@ class LocalFileSystem:
     """The disk of this machine, through system calls without any buffer in between."""
 
     def make_folder(self, path: Path) -> None:
-        path.mkdir(parents=True, exist_ok=True)
+        if not path.is_dir():
+            self.make_folder(path.parent)
+            path.mkdir(exist_ok=True)
+            self.sync_folder(path.parent)
 
     def names(self, folder: Path) -> list[str]:
         return sorted(os.listdir(folder))  # noqa: PTH208 (names, not paths: half the cost of iterdir)

@@ -24,7 +24,6 @@ class WriterLock:
     """The exclusive right to write a log. Raises `RunLocked` at construction while somebody else has it."""
 
     def __init__(self, fs: FileSystem, path: Path) -> None:
-        before = watermark(fs, path)
         try:
             self._lock: Lock = fs.lock(path)
         except BlockingIOError as error:
@@ -34,7 +33,7 @@ class WriterLock:
                 "its lock ends with it."
             ) from error
         holder = f"pid {os.getpid()}, boot {fs.boot_id()}\n".encode()
-        self._lock.publish(_mark(before) + holder.rjust(_SIZE - _MARK))
+        self._lock.publish(_mark(watermark(fs, path)) + holder.rjust(_SIZE - _MARK))
 
     def publish(self, seq: int) -> None:
         """Tell readers that everything up to `seq` is on stable storage."""

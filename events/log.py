@@ -31,7 +31,7 @@ from mage_es.events.rows import RowReader, decode, encode, ids_of, record_of
 from mage_es.events.sealed import SealedEvents, seals_in
 from mage_es.events.sealing import is_sealed_as, seal
 from mage_es.events.upcasting import PRESENT
-from mage_es.events.vocabulary import Event, IterationClosed
+from mage_es.events.vocabulary import Event, IterationClosed, SegmentSealed
 
 Clock = Callable[[], int]
 """Returns microseconds since 1970 (UTC)."""
@@ -58,6 +58,7 @@ class Log:
         self._sealed = SealedEvents(fs, layout, PRESENT)
         self._ids: dict[bytes, int] = {}
         self._knows_sealed_ids = False
+        self._reread: dict[int, Record] = {}
 
     # ------------------------------------------------------------ life
 
@@ -69,13 +70,10 @@ class Log:
         """
         fs, layout = fs or LocalFileSystem(), Layout(path)
         with _refusals(f"create a log in {path}"):
-            if fs.exists(layout.format):
-                raise UsageError(f"there is a log in {path} already. Resume it, or choose another folder.")
-            for folder in (path, layout.wals, layout.segments, layout.quarantine):
+            for folder in (layout.wals, layout.segments, layout.quarantine):
                 fs.make_folder(folder)
-            if fs.names(layout.segments) or any(fs.read(layout.wals / name) for name in fs.names(layout.wals)):
-                raise UsageError(f"{path} holds events but no FORMAT: restore that file, or choose another folder.")
             with _locked(fs, layout) as lock:
+                _require_vacant(fs, layout)
                 created = clock()
                 log_id = hashlib.sha256(f"{run}\0{created}".encode()).hexdigest()[:32]
                 about = Format(format=1, log_id=log_id, run=run, hash="sha256", created=created)
@@ -107,9 +105,10 @@ class Log:
                 return
             try:
                 if self._trouble is None:
-                    if self._active.has_facts:
-                        self._roll()
-                    self._write_head()
+                    with self._effect("close the log"):
+                        if self._active.has_facts:
+                            self._roll()
+                        self._write_head()
             finally:
                 self._active.file.close()
                 self._active = None
@@ -159,7 +158,7 @@ class Log:
             return [self._record_at(known[id_]) if id_ in known else next(fresh) for id_ in ids]
 
     def _commit(self, drafts: Sequence[Draft], ids: Sequence[bytes]) -> list[Record]:
-        active = self._require_active()
+        active, self._reread = self._require_active(), {}
         first, now = self.head.seq + 1, self._clock()
         batch = encode(drafts, ids, now)
         frame, chain = wal.encode(batch.body, first=first, count=len(drafts), previous=bytes.fromhex(self.head.chain))
@@ -167,7 +166,7 @@ class Log:
             write_all(active.file, frame)
             active.file.sync()
             self.head = Head(first + len(drafts) - 1, chain.hex())
-            active.add(first, len(drafts), len(frame), facts=any(draft.phase != "log" for draft in drafts))
+            active.add(first, len(drafts), len(frame), facts=not isinstance(batch.events[0], SegmentSealed))
             self._ids.update(zip(ids, range(first, first + len(ids)), strict=True))
             self._lock.publish(self.head.seq)
             if any(isinstance(event, IterationClosed) for event in batch.events):
@@ -192,7 +191,10 @@ class Log:
     def _record_at(self, seq: int) -> Record:
         active = self._require_active()
         if seq < active.first:
-            return next(self._sealed.records(Range(seq, seq)))
+            if seq not in self._reread:  # retries come in runs: keep the segment that they are in
+                span = next(span for span in self._sealed.spans if span.first <= seq <= span.last)
+                self._reread = {record.seq: record for record in self._sealed.records(span)}
+            return self._reread[seq]
         place = active.place_of(seq)
         path = self._layout.wal(active.first)
         frame = wal.decode(self._fs.read(path, place.offset, place.size))
@@ -208,7 +210,6 @@ class Log:
             self._fs.unlink(self._layout.wals / name)
         self._active = self._new_wal(1)
         self._write_head()
-        self._fs.sync_folder(self._layout.path.parent)
         write_new(self._fs, self._layout.format, pack(self._about))
 
     def _settle(self, found: Recovered) -> None:
@@ -219,8 +220,9 @@ class Log:
             for frame in frames:
                 rows = decode(frame)
                 self._ids.update((row.event_id, seq) for seq, row in enumerate(rows, frame.first))
+                kinds = {PRESENT.require(row.type, row.version) for row in rows}  # or it could never be sealed
                 if first == last:
-                    active.add(frame.first, frame.events, frame.size, facts=any(row.phase != "log" for row in rows))
+                    active.add(frame.first, frame.events, frame.size, facts=kinds != {SegmentSealed})
         recorded = seals_in(frame for frames in found.tails.values() for frame in frames)
         with self._effect("finish what the last writer of the log began"):
             self._sealed.show(found.listing.segments, recorded)
@@ -291,6 +293,13 @@ class Log:
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _REOPEN = "Nothing that was acknowledged is lost; resume the run, which recovers the log."
+
+
+def _require_vacant(fs: FileSystem, layout: Layout) -> None:
+    if fs.exists(layout.format):
+        raise UsageError(f"there is a log in {layout.path} already. Resume it, or choose another folder.")
+    if fs.names(layout.segments) or any(fs.read(layout.wals / name) for name in fs.names(layout.wals)):
+        raise UsageError(f"{layout.path} holds events but no FORMAT: restore that file, or choose another folder.")
 
 
 @contextmanager

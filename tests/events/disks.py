@@ -154,7 +154,8 @@ class ForgetfulDisk:
     # ------------------------------------------------------------ FileSystem
 
     def make_folder(self, path: Path) -> None:
-        self._folders.setdefault(path, _Folder())
+        for folder in (path, *path.parents):
+            self._folders.setdefault(folder, _Folder())
 
     def names(self, folder: Path) -> list[str]:
         return sorted(self._folders[folder].current)

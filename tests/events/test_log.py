@@ -19,14 +19,17 @@ from mage_es.events.errors import (
     PrerequisiteError,
     RunLocked,
     SequenceConflict,
+    UnknownEvent,
     UsageError,
     WriterPoisoned,
 )
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
+from mage_es.events.upcasting import PRESENT, Registry
 from mage_es.events.verify import verify_log
+from mage_es.events.vocabulary import AnswerJudged
 from tests.events.disks import ForgetfulDisk, RefusingDisk
-from tests.events.samples import bits, clock, closed, drafts, facts, judged, remembered, write_log
+from tests.events.samples import abandon, bits, clock, closed, drafts, facts, judged, remembered, write_log
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -286,3 +289,15 @@ def test_a_damaged_tail_is_noticed_when_a_retry_asks_for_it(path: Path) -> None:
 def test_free_space_is_that_of_the_logs_disk(path: Path) -> None:
     with Log.create(path, run="r1", clock=clock()) as log:
         assert log.free_space() > 0
+
+
+def test_the_unsealed_tail_of_a_newer_release_is_not_written_on(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log.create(path, run="r1", clock=clock())
+    log.append([judged(1)])
+    abandon(log)
+    older = Registry({tag: cls for tag, cls in PRESENT.types.items() if cls is not AnswerJudged}, {})
+    monkeypatch.setattr("mage_es.events.log.PRESENT", older)
+    with pytest.raises(UnknownEvent, match=r"'answer\.judged', which this release does not know"):
+        Log.open(path, clock=clock())
+    monkeypatch.undo()
+    Log.open(path, clock=clock()).close()

@@ -1,0 +1,79 @@
+"""Segments are believed from the newest to the oldest, each vouched for by what follows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mage_es.events.errors import LogDamaged
+from mage_es.events.filesystem import LocalFileSystem
+from mage_es.events.layout import Layout, Range
+from mage_es.events.log import Log
+from mage_es.events.reader import LogReader
+from mage_es.events.sealed import SealedEvents
+from mage_es.events.upcasting import PRESENT
+from mage_es.events.vocabulary import AnswerJudged, SegmentSealed
+from tests.events.samples import clock, judged
+
+
+class Counting(LocalFileSystem):
+    """Remembers which files were read."""
+
+    def __init__(self) -> None:
+        self.files: list[str] = []
+
+    def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
+        self.files.append(path.name)
+        return super().read(path, offset, length)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A log of five segments of two facts, each but the first beginning with the hash of the one before."""
+    for part in range(5):
+        with Log.open(tmp_path, clock=clock()) if part else Log.create(tmp_path, run="r1", clock=clock()) as log:
+            log.append([judged(2 * part), judged(2 * part + 1)])
+    return tmp_path
+
+
+def opened(path: Path, disk: Counting) -> tuple[SealedEvents, list[Range]]:
+    layout = Layout(path)
+    spans = layout.listing(disk).segments
+    events = [event for _, event in LogReader(path).events({SegmentSealed: SegmentSealed.__struct_fields__})]
+    sealed = SealedEvents(disk, layout, PRESENT)
+    sealed.show(spans, {event.first: event for event in events[-1:] if isinstance(event, SegmentSealed)})
+    return sealed, spans
+
+
+def test_reading_the_newest_segment_touches_no_other(path: Path) -> None:
+    disk = Counting()
+    sealed, spans = opened(path, disk)
+    assert len(list(sealed.events({AnswerJudged: ("answer",)}, spans[-1]))) == 2
+    assert len(disk.files) == 1
+
+
+def test_reading_everything_reads_no_file_more_than_twice(path: Path) -> None:
+    disk = Counting()
+    sealed, _ = opened(path, disk)
+    assert len(list(sealed.events({AnswerJudged: ("answer",)}, Range(1, 1 << 40)))) == 10
+    assert max(map(disk.files.count, disk.files)) <= 2
+
+
+def test_a_segment_behind_a_damaged_one_is_not_believed(path: Path) -> None:
+    disk = Counting()
+    sealed, spans = opened(path, disk)
+    damaged = Layout(path).segment(spans[2])
+    damaged.write_bytes(damaged.read_bytes().replace(b"PAR1", b"PAR2"))
+    assert len(list(sealed.events({AnswerJudged: ("answer",)}, spans[3]))) == 2
+    for span in spans[:3]:
+        with pytest.raises(LogDamaged, match=damaged.name):
+            sealed.open(span)
+
+
+def test_without_a_record_of_its_hash_a_segment_is_not_believed(path: Path) -> None:
+    layout, disk = Layout(path), Counting()
+    sealed = SealedEvents(disk, layout, PRESENT)
+    sealed.show(layout.listing(disk).segments, {})
+    with pytest.raises(LogDamaged, match="nothing in the log records the hash"):
+        sealed.open(sealed.spans[-1])

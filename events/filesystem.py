@@ -101,15 +101,19 @@ class _LocalFile:
         self._fd = fd
 
     def write(self, data: bytes | memoryview) -> int:
+        """Append through one system call."""
         return os.write(self._fd, data)
 
     def sync(self) -> None:
+        """Wait for the drive; a size that changed is part of it, times are not."""
         _sync(self._fd)
 
     def truncate(self, size: int) -> None:
+        """Cut the file."""
         os.ftruncate(self._fd, size)
 
     def close(self) -> None:
+        """Close the descriptor."""
         os.close(self._fd)
 
 
@@ -118,9 +122,11 @@ class _LocalLock:
         self._fd = fd
 
     def publish(self, text: bytes) -> None:
+        """Overwrite in place."""
         os.pwrite(self._fd, text, 0)
 
     def release(self) -> None:
+        """Close the descriptor, which is what the kernel's lock belongs to."""
         os.close(self._fd)
 
 
@@ -128,18 +134,22 @@ class LocalFileSystem:
     """The disk of this machine, through system calls without any buffer in between."""
 
     def make_folder(self, path: Path) -> None:
+        """Create one folder after the other, each synced into its parent."""
         if not path.is_dir():
             self.make_folder(path.parent)
             path.mkdir(exist_ok=True)
             self.sync_folder(path.parent)
 
     def names(self, folder: Path) -> list[str]:
+        """Return the sorted names in a folder."""
         return sorted(os.listdir(folder))  # noqa: PTH208 (names, not paths: half the cost of iterdir)
 
     def exists(self, path: Path) -> bool:
+        """Return whether the name is taken."""
         return path.exists()
 
     def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
+        """Return part of a file, or all of it."""
         with path.open("rb", buffering=0) as file:
             file.seek(offset)
             if length is None:
@@ -151,18 +161,23 @@ class LocalFileSystem:
             return b"".join(parts)
 
     def create(self, path: Path) -> File:
+        """Create a file, unless there is one."""
         return _LocalFile(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
 
     def append(self, path: Path) -> File:
+        """Open a file that exists."""
         return _LocalFile(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC))
 
     def rename(self, source: Path, target: Path) -> None:
+        """Rename within one disk."""
         source.replace(target)
 
     def unlink(self, path: Path) -> None:
+        """Remove a file."""
         path.unlink()
 
     def sync_folder(self, path: Path) -> None:
+        """Wait until the drive has the names."""
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(fd)
@@ -170,6 +185,7 @@ class LocalFileSystem:
             os.close(fd)
 
     def lock(self, path: Path) -> Lock:
+        """Take the kernel's advisory lock (flock)."""
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -179,9 +195,11 @@ class LocalFileSystem:
         return _LocalLock(fd)
 
     def free_space(self, path: Path) -> int:
+        """Return what the disk says is free."""
         return shutil.disk_usage(path).free
 
     def boot_id(self) -> str:
+        """Return the kernel's id of this start (Linux), or nothing."""
         source = Path("/proc/sys/kernel/random/boot_id")
         return source.read_text().strip() if source.exists() else ""
 

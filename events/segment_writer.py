@@ -31,6 +31,7 @@ class _Group:
         self.rows = 0
 
     def add(self, cls: type[Event], records: list[Record]) -> None:
+        """Put a type's records behind those that are there."""
         self.types.append((cls, records))
         self.rows += len(records)
 

@@ -70,6 +70,7 @@ class _Verification:
         self._about: Format | None = None
 
     def run(self) -> LogVerdict:
+        """Check everything once, from FORMAT to HEAD."""
         if not self._fs.exists(self._layout.format):
             raise UsageError(f"{self._layout.path} is not a log: it has no file FORMAT.")
         head = self._format()

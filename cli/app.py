@@ -15,6 +15,7 @@ from mage_es.cli import (
     doctor,
     evolve,
     exam,
+    export,
     replay,
     resume,
     runs,
@@ -59,6 +60,7 @@ app.command(epilog=exam.EXAMPLES)(exam.exam)
 app.command(epilog=ask.EXAMPLES)(ask.ask)
 app.command(epilog=show.EXAMPLES)(show.show)
 app.command(epilog=verify.EXAMPLES)(verify.verify)
+app.command(epilog=export.EXAMPLES)(export.export)
 
 _runs = typer.Typer(help="List the runs, or show one.", no_args_is_help=True)
 _runs.command("list", epilog=runs.LIST_EXAMPLES)(runs.list_all)

@@ -1,0 +1,171 @@
+"""The columns of an export: their names, their types, and a description of each for people and for programs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+import pyarrow as pa
+
+from mage_es.events import glossary, plain, schema
+from mage_es.events.columns import VECTOR, arrow_type
+from mage_es.events.shapes import Shape, shapes_of
+from mage_es.events.vocabulary import Event, Part, tag_of
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column, or a member of a nested one: `type` as the file stores it."""
+
+    name: str
+    type: str
+    meaning: str
+
+
+class PartTable(msgspec.Struct, frozen=True):
+    """A value that stands inside columns: its members."""
+
+    name: str
+    meaning: str
+    members: list[Column]
+
+
+class TypeTable(msgspec.Struct, frozen=True):
+    """An event type, the file it is in, and its columns besides those of the header."""
+
+    type: str
+    version: int
+    file: str
+    meaning: str
+    columns: list[Column]
+
+
+class Document(msgspec.Struct, frozen=True):
+    """What schema.json says: which events were exported, and every column of every file."""
+
+    run: str
+    until: int
+    format: str
+    rows: Mapping[str, int]
+    header: list[Column]
+    types: list[TypeTable]
+    parts: list[PartTable]
+
+
+def file_of(cls: type[Event], format: str) -> str:
+    """Return the name of the file that holds the events of a type."""
+    return "events.jsonl" if format == "jsonl" else f"{tag_of(cls)}.{format}"
+
+
+def column_of(field: str) -> str:
+    """Return the column of an event's field in the file of its type."""
+    return f"event_{field}" if field in plain.HEADER else field
+
+
+def arrow_schema(cls: type[Event]) -> pa.Schema:
+    """Return the schema of a type's Parquet file."""
+    fields = [pa.field(column_of(name), _arrow(shape), nullable=False) for name, shape in shapes_of(cls).items()]
+    return pa.schema([*schema.HEADER, *fields])
+
+
+def describe(
+    types: Sequence[type[Event]], *, format: str, run: str, until: int, rows: Mapping[str, int]
+) -> Document:
+    """Return the description of an export that holds these types."""
+    stored = {field.name: str(field.type) for field in schema.HEADER}
+    kinds = stored if format == "parquet" else {name: _HEADER_TEXT.get(name, "string") for name in stored}
+    ordered = sorted(types, key=tag_of)
+    return Document(
+        run=run,
+        until=until,
+        format=format,
+        rows=rows,
+        header=[Column(name, kinds[name], glossary.HEADER[name]) for name in plain.HEADER],
+        types=[_type_table(cls, format) for cls in ordered],
+        parts=[
+            PartTable(part.__name__, _doc(part), list(_columns(part, part.__name__, format)))
+            for part in _parts(shape for cls in ordered for shape in shapes_of(cls).values())
+        ],
+    )
+
+
+def as_markdown(document: Document) -> str:
+    """Return the description as a page for people."""
+    lines = [
+        f"# Events of {document.run}",
+        "",
+        f"Events 1 to {document.until} of the log, as {document.format}. {_NOTES[document.format]}",
+        "",
+        "## Columns of every event",
+        "",
+        *_table(document.header),
+    ]
+    for table in document.types:
+        lines += ["", f"## {table.type}", "", f"`{table.file}`, schema version {table.version}. {table.meaning}", ""]
+        lines += _table(table.columns)
+    for part in document.parts:
+        lines += ["", f"## {part.name} (inside other columns)", "", part.meaning, "", *_table(part.members)]
+    return "\n".join(lines) + "\n"
+
+
+_HEADER_TEXT = {
+    **dict.fromkeys(("seq", "sv", "iteration", "ordinal", "causation_seq", "commit"), "integer"),
+    "event_id": "string, 32 hexadecimal digits",
+    "ts": "string, ISO 8601, UTC",
+}
+
+_NOTES = {
+    "parquet": "Vectors are lists of float32.",
+    "csv": "Lists and parts are JSON text; bytes are base64, vectors base64 of little-endian float32.",
+    "jsonl": "One JSON object per line, in order; the columns of a type are members of its `event`. "
+    "Bytes are base64, vectors base64 of little-endian float32.",
+}
+
+_PLAIN = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "bytes": "string, base64"}
+
+
+def _type_table(cls: type[Event], format: str) -> TypeTable:
+    columns = list(_columns(cls, tag_of(cls), format))
+    if format != "jsonl":
+        columns = [Column(column_of(column.name), column.type, column.meaning) for column in columns]
+    return TypeTable(tag_of(cls), cls.version, file_of(cls, format), _doc(cls), columns)
+
+
+def _columns(cls: type[Event] | type[Part], owner: str, format: str) -> Iterator[Column]:
+    for name, shape in shapes_of(cls).items():
+        kind = str(_arrow(shape)) if format == "parquet" else _text(shape)
+        is_json = format == "csv" and issubclass(cls, Event) and shape.kind in ("list", "part")
+        yield Column(name, f"JSON text of {kind}" if is_json else kind, glossary.meaning(owner, name))
+
+
+def _arrow(shape: Shape) -> pa.DataType:
+    return VECTOR if shape.kind == "vector" else arrow_type(shape)
+
+
+def _text(shape: Shape) -> str:
+    if shape.item is not None:
+        return f"list of {_text(shape.item)}"
+    if shape.part is not None:
+        return shape.part.__name__
+    return "string, base64 of little-endian float32" if shape.kind == "vector" else _PLAIN[shape.kind]
+
+
+def _parts(shapes: Iterable[Shape]) -> list[type[Part]]:
+    """Return the parts that occur anywhere in these shapes, by name."""
+    found: dict[str, type[Part]] = {}
+    waiting = list(shapes)
+    while waiting:
+        shape = waiting.pop()
+        waiting += [member for _, member in shape.members] + ([shape.item] if shape.item else [])
+        if shape.part is not None:
+            found[shape.part.__name__] = shape.part
+    return [found[name] for name in sorted(found)]
+
+
+def _doc(cls: type[Event] | type[Part]) -> str:
+    return " ".join((inspect.getdoc(cls) or "").split())
+
+
+def _table(columns: Iterable[Column]) -> list[str]:
+    rows = [f"| `{column.name}` | {column.type} | {column.meaning} |" for column in columns]
+    return ["| column | type | meaning |", "| --- | --- | --- |", *rows]

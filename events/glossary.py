@@ -1,0 +1,179 @@
+"""What every column means: the header's, and each field of the vocabulary by its name.
+
+A name means the same wherever it occurs; where one type gives it a sense of its own, `type.name` says so. What a type
+as a whole stands for is said by its class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+HEADER: Mapping[str, str] = {
+    "seq": "place in the log, counted from 1 without gaps; the only order",
+    "event_id": "identity of the fact in this run: hash of run, iteration, phase, stream, type and ordinal",
+    "type": "type of the event",
+    "sv": "schema version of the event's fields",
+    "run": "the run, or run/exam, whose log this is",
+    "iteration": "iteration in which it was recorded; -1 is the opening",
+    "phase": "phase in which it was recorded",
+    "ordinal": "tells apart facts of one type about one subject in one phase",
+    "stream": "what the event is about, such as question/q17",
+    "causation_seq": "seq of the event that led to this one; 0 for none",
+    "correlation": "question or other matter that it belongs to; may be empty",
+    "ts": "when it was recorded, UTC, microseconds; information only",
+    "commit": "first seq of the atomic batch that it was committed in",
+}
+
+_FIELDS = """
+about               what the call was about, such as a question id
+action              the rotation's action
+after               value after the step
+against             iteration that the result was compared with; -1 is the start
+agent               agent that asked
+alpha_after         alpha of the arm's Beta posterior after the reward, in millionths
+alpha_before        alpha of the arm's Beta posterior before the reward, in millionths
+answer              the answer
+answer.judged.answer  the answer extracted from the reply
+arm                 the arm that was drawn
+attempt             number of the attempt
+run.resumed.attempt number of this resumption, from 1
+attempts            questions of the task type that were tried
+authored            how many memories were written
+bandit              which bandit: search (key: task type) or routing (key: skill)
+before              value before the step
+benchmark           name of the benchmark
+best                iteration with the best anchor result so far; -1 is the start
+best_drop           drop against the best iteration, as a fraction of the anchor set
+best_p_value        p value of the one-sided exact sign test against the best iteration
+beta_after          beta of the arm's Beta posterior after the reward, in millionths
+beta_before         beta of the arm's Beta posterior before the reward, in millionths
+brief               the Navigator's words about the plan
+by                  id of the memory that takes its place
+cached_tokens       input tokens that the provider had cached
+chain               chain value after the last event, 64 hexadecimal digits
+config              the configuration, canonical JSON
+config_sha256       SHA-256 of the configuration
+control             control condition of the exam; empty for none
+correct             whether the answer is right
+guard.decided.correct  anchor questions answered right
+exam.closed.correct    exam questions answered right
+count               how often the memory was met, this time included
+data_sha256         SHA-256 of the data set
+derived_from        id of the memory that this one was made from; empty for none
+description         description in words
+digests             digest of each projection
+drop                drop of the anchor result, as a fraction of the anchor set
+embedder            name of the embedder
+embedder_dimension  length of its vectors
+embedder_sha256     SHA-256 that identifies the embedder
+embedding           what retrieval compares: a vector of float32
+epoch               how many times the question pool was begun
+evidence            successes / (successes + failures) of this step
+execution_model     model that answers questions
+expected            the right answer
+failures            wrong answers counted
+familiar_correct    right answers among the questions whose phrasing family occurs in evolution too
+familiar_total      questions whose phrasing family occurs in evolution too
+first               first seq of the segment
+fresh               ids of the questions asked for the first time in this epoch
+frontier            the learnable frontier
+guidance_model      model that writes memories, principles and plans
+head_chain          chain value of the run's log that was examined
+head_seq            seq up to which the run's log was folded
+ids_sha256          SHA-256 of the question ids
+input_tokens        tokens of the request
+iteration           iteration that the event belongs to; -1 is the opening
+iterations          number of iterations
+judge               what decided whether the answer is right
+key                 the bandit's key: a task type or a skill
+kind                kind of the edge
+memory.appended.kind   specific or type_strategy for failure memories, else empty
+last                last seq of the segment
+last_selected       iteration in which the task type was last selected
+latency_us          time that the call took, in microseconds; information only
+length              number of characters
+licence             licence of the data set
+marker              marker of the state
+mastery             mastery of the skill at its creation
+memories            memories placed in the prompt, with the cosine that brought them there
+memory_id           id of the memory
+model               model that replied
+newly_observed      task types observed for the first time
+offset              first character
+ordinal             place of the memory within its phase: the last part of its birth
+outcome             index that the memory belongs to
+action.taken.outcome  authored, nothing to author, or a refusal
+output              the sub-answer
+output_tokens       tokens of the reply
+p_value             p value of the one-sided exact sign test on the questions that changed
+package_version     release of mage-es that recorded it
+parent              skill that this one refines; empty for none
+phase               the phase
+principles          ids of the principles placed in the prompt
+projection          name of the projection
+prompt_sha256       SHA-256 of the exact prompt
+prompt_template     template of the skill's prompt
+provider_id         the provider's id of the reply; may be empty
+pulls_after         rewards that the arm had, this one included
+purpose             why the question was asked
+model.called.purpose  why the model was called
+question            text of the question
+question_hashes     16-digit hash of each normalised question, in id order
+question_id         id of the question
+questions_sha256    SHA-256 of the normalised questions
+reason              why it was refused
+reasoning           worked reasoning
+recognise           how to recognise the questions that a type strategy is for; else empty
+repeats             fresh questions that an earlier epoch has asked already
+request_sha256      SHA-256 of the request
+revisits            ids of the questions asked again
+reward_micro        the reward, in millionths
+routing_arm         arm drawn by the routing bandit
+routing_probability probability with which the routing arm was drawn; 1.0 when frozen
+rows                number of events
+run_id              id of the run
+score_micro         the score, in millionths
+search_arm          arm drawn by the search bandit
+search_probability  probability with which the search arm was drawn; 1.0 when frozen
+seed                seed of the run's random choices
+sha256              SHA-256 of the segment's bytes
+similarity          cosine between the question and the memory
+size                number of questions
+skill               the skill
+smallest_drop       least drop that could have been noticed with the questions that changed
+source              node that the edge starts from
+Span.source         what the text is from, such as a memory's id
+spans               where the retrieved texts stand in the prompt
+split               name of the split
+steps               sub-answers of a multi-step answer
+stop_reason         why the model stopped
+strategy            strategy paragraph of the skill
+strategy_floor      least cosine at which a type strategy is retrieved
+strict              whether the answer stood in exactly the form that was asked for
+successes           right answers counted
+target              node that the edge leads to
+targets             the task types selected, with what their scores were made of
+task_type           the task type
+task_type_source    where task types come from
+template            template of the prompt
+text                the model's reply
+thinking_tokens     tokens of hidden thinking
+tier                execution, guidance or judge
+to_iteration        iteration whose snapshot is restored
+total               number of questions
+value               the digest, hexadecimal
+vectors_sha256      SHA-256 of the bytes of the segment's vectors; empty if it has none
+verdict             accepted, soft_rollback, hard_rollback or off
+weight              weight of the edge
+wrong_answer        the wrong answer that was given; else empty
+"""
+
+FIELDS: Mapping[str, str] = {
+    name: meaning for name, meaning in (line.split(maxsplit=1) for line in _FIELDS.strip().splitlines())
+}
+"""Meanings by field, or by `type.field`."""
+
+
+def meaning(owner: str, field: str) -> str:
+    """Return what a field means in an event type (by its tag) or a part (by its name)."""
+    return FIELDS.get(f"{owner}.{field}") or FIELDS[field]

@@ -1,4 +1,7 @@
-"""Write the golden log of the present release: two records of every event type, one sealed and one still unsealed.
+"""Write the golden logs of the present release.
+
+`log` has two records of every event type, one sealed and one still unsealed, with a value in every field; `run` is a
+small run that makes sense, with the digests of its state recorded at every closed iteration.
 
     python -m tests.histories.generate v1
 
@@ -20,6 +23,7 @@ from mage_es.events.envelope import Draft
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import EVENT_TYPES, Event, IterationClosed, Part, SegmentSealed, tag_of
+from tests.projections.histories import drafts_of, history
 
 HERE = Path(__file__).parent
 
@@ -50,7 +54,7 @@ def drafts(number: int) -> list[Draft]:
 
 
 def write(folder: Path) -> None:
-    """Write the golden log into a new folder."""
+    """Write the golden logs into a new folder."""
     Log.create(folder / "log", run="golden", clock=lambda: 1_700_000_000_000_000).close()
     with Log.open(folder / "log", clock=lambda: 1_700_000_000_000_001) as log:
         for draft in drafts(1):
@@ -58,6 +62,10 @@ def write(folder: Path) -> None:
     log = Log.open(folder / "log", clock=lambda: 1_700_000_000_000_002)
     log.append(drafts(40))
     (folder / "log" / "LOCK").unlink()  # left open, as by a writer that was killed
+    with Log.create(folder / "run", run="golden", clock=lambda: 1_700_000_000_000_000) as log:
+        for batch in drafts_of(history(seed=1, iterations=3, questions=2)):
+            log.append(batch)
+    (folder / "run" / "LOCK").unlink()
 
 
 def lines(folder: Path) -> list[bytes]:

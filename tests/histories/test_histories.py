@@ -10,7 +10,8 @@ import pytest
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.verify import verify_log
-from mage_es.events.vocabulary import EVENT_TYPES, tag_of
+from mage_es.events.vocabulary import EVENT_TYPES, IterationClosed, tag_of
+from mage_es.projections.fold import fold
 from tests.histories.generate import HERE, lines
 
 GOLDEN = sorted(folder for folder in HERE.iterdir() if (folder / "expected.jsonl").exists())
@@ -33,8 +34,18 @@ def test_a_golden_log_is_sound_and_pruned_reads_agree_with_full_ones(folder: Pat
     assert verify_log(folder / "log").findings == []
     reader = LogReader(folder / "log")
     for cls in EVENT_TYPES.values():
-        pruned = [(seq, event) for seq, event in reader.events({cls: cls.__struct_fields__})]
+        pruned = list(reader.events({cls: cls.__struct_fields__}))
         assert pruned == [(record.seq, record.event) for record in reader.records({cls})]
+
+
+@pytest.mark.parametrize("folder", GOLDEN, ids=lambda folder: folder.name)
+def test_a_golden_run_folds_to_the_digests_that_were_recorded_when_it_was_written(folder: Path) -> None:
+    reader = LogReader(folder / "run")
+    closed = list(reader.records({IterationClosed}))
+    assert len(closed) == 4
+    for record in closed:
+        assert isinstance(record.event, IterationClosed)
+        assert fold(reader, until=record.seq).digests() == record.event.digests
 
 
 @pytest.mark.parametrize("folder", GOLDEN, ids=lambda folder: folder.name)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from mage_es.engine.models.arithmetic.casting import Casting
 from mage_es.engine.models.arithmetic.chains import Chain, parts, without
 from mage_es.engine.models.arithmetic.equations import Equation
+from mage_es.engine.models.arithmetic.extending import extend
 from mage_es.engine.models.arithmetic.likeness import likeness, polarity, similarity
 from mage_es.engine.models.arithmetic.quantities import Problem
 from mage_es.engine.models.arithmetic.strategies import Strategy
@@ -33,6 +34,8 @@ CUT = 0.1
 """Cost of a chain that ends at an earlier step than the example's."""
 LESS = 0.12
 """Cost of a chain without one of the example's quantities."""
+FURTHER = 0.04
+"""Cost of a step that the example did not have."""
 DOUBT = 0.05
 """Cost of each operand that could have been another number of the example."""
 AGAINST = 0.05
@@ -76,12 +79,18 @@ def transfer(example: Problem, chain: Chain, *, to: Problem) -> list[Analogy]:
         turned = _turn(part, cast.mapping, example=example, to=to)
         cast = (casting.fit(turned, cast.mapping) if turned is not None else cast) or cast
         players = {cast.mapping[index] for index in part.needed}
-        unused = max(0, len(_relevant(to) - players) - passed)
+        left = _relevant(to) - players
+        unused = max(0, len(left) - passed)
         apart = len(players - _relevant(to))
         cost += AGAINST * _against(turned or part, cast.mapping, to=to)
-        cost += UNUSED * unused + APART * apart + ODD * part.odd + DOUBT * part.doubtful
+        cost += APART * apart + ODD * part.odd + DOUBT * part.doubtful
         score = FIT * cast.fit + ASKED * asked - cost
-        found.append(Analogy(score, cast.equations, cast.mapping, part is chain))
+        found.append(Analogy(score - UNUSED * unused, cast.equations, cast.mapping, is_whole=part is chain))
+        if unused == len(left) == 1:
+            used = [to.quantities[player] for player in players]
+            further = extend(cast.equations, to.quantities[left.pop()], used=used, to=to)
+            if further is not None:
+                found.append(Analogy(score - FURTHER, [*cast.equations, further], cast.mapping, is_whole=False))
     return sorted(found, key=lambda analogy: -analogy.score)
 
 

@@ -16,6 +16,7 @@ from mage_es.cli import (
     evolve,
     exam,
     export,
+    log,
     replay,
     resume,
     runs,
@@ -66,6 +67,11 @@ _runs = typer.Typer(help="List the runs, or show one.", no_args_is_help=True)
 _runs.command("list", epilog=runs.LIST_EXAMPLES)(runs.list_all)
 _runs.command("show", epilog=runs.SHOW_EXAMPLES)(runs.show_one)
 app.add_typer(_runs, name="runs")
+
+_log = typer.Typer(help="Read the recorded events themselves.", no_args_is_help=True)
+_log.command("show", epilog=log.SHOW_EXAMPLES)(log.show)
+_log.command("tail", epilog=log.TAIL_EXAMPLES)(log.tail)
+app.add_typer(_log, name="log")
 
 _data = typer.Typer(help="List the benchmarks' data, or fetch some.", no_args_is_help=True)
 _data.command("list", epilog=data.LIST_EXAMPLES)(data.list_all)

@@ -1,0 +1,121 @@
+"""`mage-es log`: read the events of a run as they are recorded, one by one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mage_es.cli.options import Json, RunArgument, RunOption, examples, takes
+from mage_es.cli.output import Output, clean
+from mage_es.cli.settings import Settings
+from mage_es.events.errors import Interrupted
+
+if TYPE_CHECKING:
+    from mage_es.events.envelope import Record
+
+SHOW_EXAMPLES = examples("mage-es log show seq:120", "mage-es log show iter-3 --run RUN --json")
+TAIL_EXAMPLES = examples("mage-es log tail", "mage-es log tail RUN --follow -n 5", "mage-es log tail RUN --json")
+
+POLL_SECONDS = 0.2
+LINE = 200
+"""Characters of a line of `log tail`; `log show` has the whole."""
+
+
+@takes("runs_dir")
+def show(
+    marker: Annotated[str, typer.Argument(help="The event: seq:120, or a marker such as iter-3 or latest.")],
+    *,
+    settings: Settings,
+    run: RunOption = None,
+    as_json: Json = False,
+) -> None:
+    """Show one record of the log with all its fields."""
+    from mage_es.engine.runs import find_run
+    from mage_es.events.plain import plain
+    from mage_es.events.reader import LogReader
+
+    out = Output(as_json=as_json)
+    found = find_run(settings.runs_dir, run)
+    reader = LogReader(found.log_path)
+    seq = reader.resolve(marker)
+    document = plain(next(reader.records(since=seq, until=seq)))
+    out.report(document, "\n".join(_fields(document)))
+    out.next(settings.again("log", "show", f"seq:{min(seq + 1, reader.head.seq)}", "--run", found.id))
+
+
+@takes("runs_dir")
+def tail(
+    run: RunArgument = None,
+    *,
+    settings: Settings,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on as events are recorded, until the run is over.")
+    ] = False,
+    last: Annotated[int, typer.Option("-n", min=0, help="Number of events to begin with.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document per line.")] = False,
+) -> None:
+    """Show the last records of a run's log, one line each.
+
+    What is shown is on stable storage."""
+    from mage_es.engine.runs import find_run
+    from mage_es.events.following import follow as follow_log
+    from mage_es.events.reader import LogReader
+
+    out = Output(as_json=as_json)
+    found = find_run(settings.runs_dir, run)
+    reader = LogReader(found.log_path)
+    since = max(1, reader.head.seq - last + 1)
+    again = settings.again("log", "show", "latest", "--run", found.id)
+    try:
+        records = follow_log(found.log_path, since=since, wait=_wait) if follow else reader.records(since=since)
+        _print(records, as_json=as_json)
+    except KeyboardInterrupt:
+        raise Interrupted(f"stopped following; the run is not touched by that. Read on with `{again}`.") from None
+    out.next(again)
+
+
+def _wait() -> None:
+    time.sleep(POLL_SECONDS)
+
+
+def _print(records: Iterable[Record], *, as_json: bool) -> None:
+    import msgspec
+
+    from mage_es.events.plain import plain
+
+    for record in records:
+        line = msgspec.json.encode(plain(record)).decode() if as_json else _line(plain(record))
+        print(line, flush=True)
+
+
+def _line(document: dict[str, object]) -> str:
+    moment = str(document["ts"])[11:23]
+    place = f"{'start' if document['iteration'] == -1 else 'iter-' + str(document['iteration'])}/{document['phase']}"
+    start = f"{document['seq']:>7}  {moment}  {place:<17}  {document['type']:<18}  {document['stream']}  "
+    event = document["event"]
+    assert isinstance(event, dict)
+    simple = ((name, value) for name, value in event.items() if isinstance(value, str | int | float) and value != "")
+    said = " ".join(f"{name}={value}" for name, value in simple)
+    line = clean((start + said)[: 4 * LINE]).replace("\n", " ")
+    return line if len(line) <= LINE else line[: LINE - 3] + "..."
+
+
+def _fields(document: dict[str, object], indent: str = "") -> Iterator[str]:
+    """Yield the fields of a record in lines; texts of several lines stand below their name."""
+    for name, value in document.items():
+        if isinstance(value, dict):
+            yield f"{indent}{name}"
+            yield from _fields(value, indent + "  ")
+        elif isinstance(value, list | tuple) and value:
+            yield f"{indent}{name}"
+            for item in value:
+                inner = " ".join(f"{key}={of}" for key, of in item.items()) if isinstance(item, dict) else str(item)
+                yield f"{indent}  - {inner}"
+        elif isinstance(value, str) and "\n" in value:
+            yield f"{indent}{name}"
+            yield from (f"{indent}  | {line}" for line in value.splitlines())
+        else:
+            yield f"{indent}{name:<16} {'-' if value in ('', ()) else value}"

@@ -11,7 +11,7 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     """The run's configuration and everything that fixes its behaviour; the first event of every run.
 
     `config` is canonical JSON. `strategy_floor` is the least cosine at which a type strategy is retrieved,
-    fixed here for the whole run (mage.md section 4, retrieval).
+    fixed here for the whole run.
     """
 
     run_id: str

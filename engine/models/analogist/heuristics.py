@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from mage_es.engine.models.arithmetic.equations import Equation, Item, evaluate
+from mage_es.engine.models.arithmetic.equations import Equation, evaluate
 from mage_es.engine.models.arithmetic.likeness import polarity
 from mage_es.engine.models.arithmetic.quantities import Problem, Quantity
+
+_Term = tuple[Quantity, Fraction]
+"""A quantity with the number that now stands for it."""
 
 
 def guess(problem: Problem) -> list[Equation]:
@@ -51,11 +54,11 @@ class _Sheet:
             self.terms = [term for term in self.terms if term[0] is not part]
             wanted = "money" if part.kind == "percent" else ""
             owner, whole = min(others, key=lambda term: (term[0].kind != wanted, abs(term[0].start - part.start)))
-            taken = self._work(whole, "*", value)
+            taken = self._work((whole, "*", value))
             if part.kind == "percent":
-                taken = self._work(taken, "/", Fraction(100))
+                taken = self._work((taken, "/", Fraction(100)))
             if part.kind != "factor" and polarity(part) <= 0:
-                taken = self._work(whole, "-", taken)
+                taken = self._work((whole, "-", taken))
             self._replace(owner, taken)
 
     def multiply_rates(self) -> None:
@@ -67,7 +70,7 @@ class _Sheet:
                 continue
             partner, count = min(others, key=lambda term: _distance(rate, term[0]))
             self.terms = [term for term in self.terms if term[0] is not rate]
-            self._replace(partner, self._work(value, "*", count))
+            self._replace(partner, self._work((value, "*", count)))
 
     def divide_or_add(self) -> None:
         """Add what is left with hinted signs; divide by what the question makes a divisor."""
@@ -77,22 +80,21 @@ class _Sheet:
         if is_rest:
             terms.sort(key=lambda term: -term[1])
         total = terms[0][1]
-        for quantity, value in terms[1:]:
-            total = self._combine(total, quantity, value, first=terms[0][0], is_rest=is_rest)
+        for term in terms[1:]:
+            total = self._combine(total, term, first=terms[0][0], is_rest=is_rest)
         if divisors:
-            self._work(total, "/", divisors[0][1])
+            self._work((total, "/", divisors[0][1]))
         elif "asks mean" in self.asks and len(terms) > 1:
-            self._work(total, "/", Fraction(len(terms)))
+            self._work((total, "/", Fraction(len(terms))))
 
-    def _combine(
-        self, total: Fraction, quantity: Quantity, value: Fraction, *, first: Quantity, is_rest: bool
-    ) -> Fraction:
+    def _combine(self, total: Fraction, term: _Term, *, first: Quantity, is_rest: bool) -> Fraction:
         """Subtract what is taken; multiply money by a mere number; add everything else."""
+        quantity, value = term
         if (quantity.kind == "money") != (first.kind == "money") and not self.equations:
-            return self._work(total, "*", value)
-        result = self._work(total, "-" if is_rest or polarity(quantity) < 0 else "+", value)
+            return self._work((total, "*", value))
+        result = self._work((total, "-" if is_rest or polarity(quantity) < 0 else "+", value))
         is_compared = any(quantity.has(f"clause {hint}") or quantity.has(f"around {hint}") for hint in ("than", "as"))
-        return self._work(total, "+", result) if is_compared and "asks total" in self.asks else result
+        return self._work((total, "+", result)) if is_compared and "asks total" in self.asks else result
 
     def _join_rates(self) -> None:
         """Make one rate of two rates of the same unit, if only one number is there for both."""
@@ -101,7 +103,7 @@ class _Sheet:
         if len(rates) == 2 and len(plain) == 1 and rates[0][0].per == rates[1][0].per:
             (first, one), (second, other) = rates
             self.terms = [term for term in self.terms if term[0] is not second]
-            self._replace(first, self._work(one, "-" if polarity(second) < 0 else "+", other))
+            self._replace(first, self._work((one, "-" if polarity(second) < 0 else "+", other)))
 
     def _divides(self, quantity: Quantity) -> bool:
         if quantity.per:
@@ -113,11 +115,11 @@ class _Sheet:
     def _replace(self, owner: Quantity, value: Fraction) -> None:
         self.terms = [(quantity, value if quantity is owner else old) for quantity, old in self.terms]
 
-    def _work(self, left: Fraction, sign: str, right: Fraction) -> Fraction:
-        expression: tuple[Item, ...] = (left, sign, right)
+    def _work(self, expression: tuple[Fraction, str, Fraction]) -> Fraction:
+        """Note an equation down and return its value; what cannot be computed leaves the first number as it is."""
         value = evaluate(expression)
         if value is None:
-            return left
+            return expression[0]
         self.equations.append(Equation(expression, value))
         return value
 

@@ -78,9 +78,9 @@ def _analogies(problem: Problem, example: Example) -> list[Analogy]:
     right = read_number(example.answer)
     if right is None:
         return []
-    chain = bind(find_equations(example.reasoning), known.quantities, right)
+    chain = bind(find_equations(example.reasoning), known.quantities, answer=right)
     if chain is None and not example.reasoning:
-        chain = bind(guess(known), known.quantities, right)
+        chain = bind(guess(known), known.quantities, answer=right)
     return transfer(known, chain, to=problem) if chain is not None else []
 
 

@@ -76,7 +76,7 @@ class Chain(NamedTuple):
     """Whether each step's result is an integer."""
 
 
-def bind(equations: Sequence[Equation], quantities: Sequence[Quantity], answer: Fraction) -> Chain | None:
+def bind(equations: Sequence[Equation], quantities: Sequence[Quantity], *, answer: Fraction) -> Chain | None:
     """Bind equations to a question's quantities, up to the one that gives `answer`; None where none does."""
     last = max((at for at, equation in enumerate(equations) if is_close(equation.value, answer)), default=None)
     if last is None:

@@ -69,20 +69,20 @@ def context(tokens: Sequence[Token], quantities: Sequence[Quantity], *, order: i
         side = "before" if at < own.start else "after"
         for hint in CLASSES.get(token.stem, ()):
             if between and distance <= _NEAR:
-                _raise(features, f"near {side} {hint}", 1.5)
+                _raise(features, f"near {side} {hint}", to=1.5)
             if between:
-                _raise(features, f"around {hint}", 1.5)
+                _raise(features, f"around {hint}", to=1.5)
             elif token.clause == own.clause:
-                _raise(features, f"clause {hint}", 0.6)
+                _raise(features, f"clause {hint}", to=0.6)
             else:
-                _raise(features, f"sentence {hint}", 0.3)
+                _raise(features, f"sentence {hint}", to=0.3)
         if between and distance <= _NEAR and is_content(token):
-            _raise(features, f"word {token.stem}", 0.7)
+            _raise(features, f"word {token.stem}", to=0.7)
     return features
 
 
-def _raise(features: dict[str, float], name: str, weight: float) -> None:
-    features[name] = max(weight, features.get(name, 0.0))
+def _raise(features: dict[str, float], name: str, *, to: float) -> None:
+    features[name] = max(to, features.get(name, 0.0))
 
 
 def question_features(asking: Sequence[Token]) -> dict[str, float]:
@@ -91,9 +91,9 @@ def question_features(asking: Sequence[Token]) -> dict[str, float]:
         if token.kind != "word":
             continue
         for hint in CLASSES.get(token.stem, ()):
-            _raise(features, f"asks {hint}", 1.0)
+            _raise(features, f"asks {hint}", to=1.0)
         if token.text in ("much", "many", "long", "far", "old", "often"):
-            _raise(features, f"how {token.text}", 1.0)
+            _raise(features, f"how {token.text}", to=1.0)
         if is_content(token):
-            _raise(features, f"word {token.stem}", 0.5)
+            _raise(features, f"word {token.stem}", to=0.5)
     return features

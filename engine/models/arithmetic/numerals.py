@@ -137,7 +137,7 @@ def _cardinal(tokens: Sequence[Token], at: int) -> tuple[int, int]:
         elif text in _SCALES and end > at:
             scaled = max(1, current) * _SCALES[text]
             total, current = (total, scaled) if text == "hundred" else (total + scaled, 0)
-        elif text in ("-", "and") and end > at and _continues(tokens, end, current):
+        elif text in ("-", "and") and end > at and _continues(tokens, end, current=current):
             pass
         else:
             break
@@ -145,7 +145,7 @@ def _cardinal(tokens: Sequence[Token], at: int) -> tuple[int, int]:
     return total + current, end
 
 
-def _continues(tokens: Sequence[Token], at: int, current: int) -> bool:
+def _continues(tokens: Sequence[Token], at: int, *, current: int) -> bool:
     following = _text(tokens, at + 1)
     if tokens[at].text == "-":
         return following in _ONES and current % 10 == 0 and current % 100 >= 20

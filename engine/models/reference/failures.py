@@ -29,7 +29,7 @@ def _strategies(brief: FailureBrief) -> list[AuthoredFailure]:
     """Return the strategy that the failures share, if at least two of them do."""
     pairs: list[tuple[FailureCase, Worked]] = []
     for case in brief.cases:
-        worked = work_out(f"{case.context}\n{case.question}".strip(), case.solution, case.answer)
+        worked = work_out(f"{case.context}\n{case.question}".strip(), case.solution, answer=case.answer)
         if worked is not None:
             pairs.append((case, worked))
     found = generalise([worked for _, worked in pairs])

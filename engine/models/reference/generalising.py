@@ -32,10 +32,10 @@ def generalise(works: Sequence[Worked]) -> tuple[Strategy, tuple[int, ...]] | No
             best, cast = (base, *(at for at in mappings if at != base)), mappings
     if len(best) < _LEAST_CASES or len(works[best[0]].chain.needed) > MOST_ROLES:
         return None
-    return _describe(works, best, cast), best
+    return _describe(works, best, cast=cast), best
 
 
-def _describe(works: Sequence[Worked], members: tuple[int, ...], cast: dict[int, dict[int, int]]) -> Strategy:
+def _describe(works: Sequence[Worked], members: tuple[int, ...], *, cast: dict[int, dict[int, int]]) -> Strategy:
     base = works[members[0]]
     common = []
     for index in base.chain.needed:

@@ -49,7 +49,7 @@ def author_ontology(brief: OntologyBrief) -> OntologyReply:
         prerequisites=(),
         resolves=tuple(sorted(unread)),
     )
-    return OntologyReply(skills=(general, *(_skill(demand, kept, resolves[demand]) for demand in kept)))
+    return OntologyReply(skills=(general, *(_skill(demand, kept, task_types=resolves[demand]) for demand in kept)))
 
 
 def _demand(sample: TaskTypeSample) -> Demand | None:
@@ -57,7 +57,7 @@ def _demand(sample: TaskTypeSample) -> Demand | None:
     chains = [
         worked.chain
         for solved in sample.samples
-        if (worked := work_out(solved.question, solved.solution, final_answer(solved.solution))) is not None
+        if (worked := work_out(solved.question, solved.solution, answer=final_answer(solved.solution))) is not None
     ]
     if not chains:
         return None
@@ -66,7 +66,7 @@ def _demand(sample: TaskTypeSample) -> Demand | None:
     return Demand(median_low(len(chain.steps) for chain in chains), tuple(names))
 
 
-def _skill(demand: Demand, kept: list[Demand], task_types: list[str]) -> AuthoredSkill:
+def _skill(demand: Demand, kept: list[Demand], *, task_types: list[str]) -> AuthoredSkill:
     parts = [other for other in kept if demand.contains(other)]
     direct = [part for part in parts if not any(between.contains(part) for between in parts)]
     return AuthoredSkill(

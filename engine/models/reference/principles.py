@@ -11,7 +11,7 @@ def author_principles(brief: PrinciplesBrief) -> PrinciplesReply:
     """Return at most `limit` principles that are not there yet, commonest order of operations first."""
     counts: dict[str, int] = {}
     for case in brief.cases:
-        worked = work_out(case.question, case.solution, case.answer)
+        worked = work_out(case.question, case.solution, answer=case.answer)
         for sentence in _principles(worked) if worked else ():
             counts[sentence] = counts.get(sentence, 0) + 1
     ranked = sorted(counts, key=lambda sentence: (-counts[sentence], sentence))

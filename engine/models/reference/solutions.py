@@ -36,14 +36,14 @@ def to_plain(solution: str) -> str:
     return "\n".join(lines)
 
 
-def work_out(question: str, solution: str, answer: str) -> Worked | None:
+def work_out(question: str, solution: str, *, answer: str) -> Worked | None:
     """Return a question with the chain of its solution; None where the solution cannot be read as equations."""
     value = read_number(answer)
     if value is None:
         return None
     problem = read_problem(question)
     equations = find_equations(to_plain(solution))
-    chain = bind(equations, problem.quantities, value)
+    chain = bind(equations, problem.quantities, answer=value)
     return Worked(problem, chain, tuple(equations)) if chain is not None else None
 
 

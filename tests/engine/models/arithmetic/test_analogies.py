@@ -12,7 +12,7 @@ STEPS = "4 * 6 = 24\n24 - 5 = 19"
 
 def analogies(question: str, *, example: str = JARS, reasoning: str = STEPS, answer: int = 19) -> list[Analogy]:
     known = read_problem(example)
-    chain = bind(find_equations(reasoning), known.quantities, Fraction(answer))
+    chain = bind(find_equations(reasoning), known.quantities, answer=Fraction(answer))
     assert chain is not None
     return transfer(known, chain, to=read_problem(question))
 

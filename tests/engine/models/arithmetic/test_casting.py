@@ -10,7 +10,7 @@ TO = read_problem("He counts 5 hens and 8 dogs and 3 cats.")
 
 def chain(reasoning: str, answer: int) -> Chain:
     known = read_problem("She has 9 pens and 4 cups.").quantities
-    found = bind(find_equations(reasoning), known, Fraction(answer))
+    found = bind(find_equations(reasoning), known, answer=Fraction(answer))
     assert found is not None
     return found
 

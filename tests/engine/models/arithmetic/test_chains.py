@@ -7,7 +7,7 @@ from mage_es.engine.models.arithmetic.quantities import Quantity
 
 
 def chain_of(question: str, reasoning: str, answer: int) -> Chain | None:
-    return bind(find_equations(reasoning), read_problem(question).quantities, Fraction(answer))
+    return bind(find_equations(reasoning), read_problem(question).quantities, answer=Fraction(answer))
 
 
 def given(*values: Fraction) -> dict[int, Quantity]:

@@ -13,7 +13,7 @@ QUESTION = "Ana packs 4 boxes with 6 jars each and gives 5 jars away. How many j
 
 
 def chain(reasoning: str, answer: int) -> Chain:
-    found = bind(find_equations(reasoning), read_problem(QUESTION).quantities, Fraction(answer))
+    found = bind(find_equations(reasoning), read_problem(QUESTION).quantities, answer=Fraction(answer))
     assert found is not None
     return found
 

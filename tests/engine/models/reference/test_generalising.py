@@ -5,12 +5,12 @@ from .cases import CASES
 
 
 def works() -> list[Worked]:
-    found = [work_out(case.question, case.solution, case.answer) for case in CASES]
+    found = [work_out(case.question, case.solution, answer=case.answer) for case in CASES]
     return [worked for worked in found if worked is not None]
 
 
 def test_the_recipe_that_most_questions_share_is_found_with_its_members() -> None:
-    odd = work_out("A coat costs $80 at 25% off.", "80 * (1 - 25%) = 60\n#### 60", "60")
+    odd = work_out("A coat costs $80 at 25% off.", "80 * (1 - 25%) = 60\n#### 60", answer="60")
     assert odd is not None
     found = generalise([odd, *works()])
     assert found is not None

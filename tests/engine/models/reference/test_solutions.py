@@ -17,11 +17,11 @@ def test_the_final_answer_follows_the_marks() -> None:
 
 
 def test_a_solution_is_worked_out_over_the_question() -> None:
-    worked = work_out("She sold 48 clips in April and half as many in May. How many?", SOLUTION, "72")
+    worked = work_out("She sold 48 clips in April and half as many in May. How many?", SOLUTION, answer="72")
     assert worked is not None
     assert len(worked.chain.steps) == 2 and worked.chain.odd == 0
 
 
 def test_prose_without_equations_cannot_be_worked_out() -> None:
-    assert work_out("She sold 48 clips.", "It is obvious.", "72") is None
-    assert work_out("She sold 48 clips.", SOLUTION, "many") is None
+    assert work_out("She sold 48 clips.", "It is obvious.", answer="72") is None
+    assert work_out("She sold 48 clips.", SOLUTION, answer="many") is None

@@ -9,6 +9,7 @@ import typer
 import mage_es
 from mage_es.cli import (
     ask,
+    backup,
     config_show,
     data,
     demo,
@@ -62,6 +63,8 @@ app.command(epilog=ask.EXAMPLES)(ask.ask)
 app.command(epilog=show.EXAMPLES)(show.show)
 app.command(epilog=verify.EXAMPLES)(verify.verify)
 app.command(epilog=export.EXAMPLES)(export.export)
+app.command(epilog=backup.BACKUP_EXAMPLES)(backup.backup)
+app.command(epilog=backup.RESTORE_EXAMPLES)(backup.restore)
 
 _runs = typer.Typer(help="List the runs, or show one.", no_args_is_help=True)
 _runs.command("list", epilog=runs.LIST_EXAMPLES)(runs.list_all)

@@ -51,8 +51,8 @@ class Run(NamedTuple):
 
 def create_run(runs_dir: Path, *, benchmark: str, seed: int, run_id: str | None = None) -> Run:
     """Return a new, empty run directory. Raises `UsageError` where that name is taken or cannot be a name."""
-    if run_id is not None and (run_id in ("", ".", "..") or "/" in run_id or "\\" in run_id):
-        raise UsageError(f"{run_id!r} cannot be a run's name: give a plain folder name, such as gsm8k-s42-001.")
+    if run_id is not None:
+        require_name(run_id)
     runs_dir.mkdir(parents=True, exist_ok=True)
     ordinal = 1
     while True:
@@ -68,6 +68,12 @@ def create_run(runs_dir: Path, *, benchmark: str, seed: int, run_id: str | None 
             ordinal += 1
         else:
             return Run(name, runs_dir / name)
+
+
+def require_name(name: str) -> None:
+    """Raise `UsageError` for what cannot be a run's name: it is a folder's."""
+    if name in ("", ".", "..") or "/" in name or "\\" in name:
+        raise UsageError(f"{name!r} cannot be a run's name: give a plain folder name, such as gsm8k-s42-001.")
 
 
 def list_runs(runs_dir: Path) -> list[Run]:

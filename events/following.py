@@ -18,9 +18,10 @@ from mage_es.events.filesystem import FileSystem, LocalFileSystem
 from mage_es.events.layout import Layout
 from mage_es.events.reader import LogReader
 from mage_es.events.recovery import read_head
+from mage_es.events.segment_reader import Reads
 from mage_es.events.vocabulary import ExamClosed, RunFinished, SegmentSealed
 
-_ENDS = {RunFinished: RunFinished.__struct_fields__, ExamClosed: ExamClosed.__struct_fields__}
+_ENDS: Reads = {RunFinished: RunFinished.__struct_fields__, ExamClosed: ExamClosed.__struct_fields__}
 _HOLDER = re.compile(rb"pid (\d{1,10}), boot (\S*)")
 _LOCK_SIZE = 256
 

@@ -1,0 +1,125 @@
+"""The verbs `backup` and `restore`: a run's logs (its own and those of its exams) in a folder or a bucket, and back.
+
+    log/...             the objects of the run's log, see `mage_es.events.backup`
+    exams/<n>/log/...   those of each exam's
+
+Everything else in a run directory follows from the logs and is not copied.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from mage_es.engine.runs import Run, require_name
+from mage_es.events.backup import FORMAT, back_up
+from mage_es.events.errors import UsageError
+from mage_es.events.filesystem import LocalFileSystem
+from mage_es.events.objects import FolderObjects, Objects
+from mage_es.events.reader import LogReader
+from mage_es.events.restore import restore as restore_log
+from mage_es.events.s3 import SCHEME, S3Objects
+
+_LOG = "log/"
+_EXAM = re.compile(r"exams/([^/\\]+)/log/")
+
+
+class BackupReport(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a backup reaches, and what it added: `objects` of `bytes` in all, nothing where nothing was new."""
+
+    run_id: str
+    place: str
+    head_seq: int
+    head_chain: str
+    exams: int
+    objects: int
+    bytes: int
+
+
+class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What was restored: a verified log up to `head_seq`, and the logs of the run's exams."""
+
+    run_id: str
+    place: str
+    path: str
+    head_seq: int
+    head_chain: str
+    exams: int
+
+
+def backup(run: Run, destination: str) -> BackupReport:
+    """Store what is new in a run's logs in a folder or under `s3://bucket/prefix`; the run may be going on.
+
+    Raises:
+        UsageError: The destination is neither.
+        SequenceConflict: It holds another run, or a later or other state of this one.
+        LogDamaged: A log is not what was written.
+        PrerequisiteError: The destination cannot be used, or the run has no event yet.
+    """
+    objects = _objects(destination)
+    stored = back_up(run.log_path, objects, at=_LOG, fs=LocalFileSystem())
+    exams = [
+        back_up(path, objects, at=f"exams/{path.parent.name}/{_LOG}", fs=LocalFileSystem())
+        for path in sorted(run.exams_path.glob("*/log"))
+        if (path / FORMAT).exists() and LogReader(path).head.seq
+    ]
+    return BackupReport(
+        run_id=run.id,
+        place=objects.place,
+        head_seq=stored.head.seq,
+        head_chain=stored.head.chain,
+        exams=len(exams),
+        objects=sum(each.objects for each in (stored, *exams)),
+        bytes=sum(each.bytes for each in (stored, *exams)),
+    )
+
+
+def restore(source: str, *, runs_dir: Path, name: str) -> RestoreReport:
+    """Build the run directory `name` from a backup and verify it. It appears under its name only once it is whole.
+
+    Raises:
+        UsageError: There is such a run, or that cannot be a name, or the source is not a folder or a bucket.
+        LogDamaged: An object is missing or damaged.
+        PrerequisiteError: The source has no complete backup, or cannot be reached.
+    """
+    require_name(name)
+    target = runs_dir / name
+    if target.exists():
+        raise UsageError(f"There is a {name!r} already in {runs_dir}: restore under another name.")
+    objects = _objects(source)
+    names = objects.names()
+    if not names:
+        raise UsageError(f"There is no backup in {source}. Give the place that was given to `mage-es backup`.")
+    exams = sorted({match[1] for each in names if (match := _EXAM.match(each)) and match[1] not in (".", "..")})
+    runs_dir.mkdir(parents=True, exist_ok=True)
+    # A level deeper than runs are looked for, so that nothing takes it for a run before it is one.
+    building = Path(tempfile.mkdtemp(prefix=".restoring-", dir=runs_dir))
+    try:
+        head = restore_log(objects, building / name / "log", at=_LOG, fs=LocalFileSystem())
+        for exam in exams:
+            path = building / name / "exams" / exam / "log"
+            restore_log(objects, path, at=f"exams/{exam}/{_LOG}", fs=LocalFileSystem())
+        (building / name).rename(target)
+        LocalFileSystem().sync_folder(runs_dir)
+    finally:
+        shutil.rmtree(building)
+    return RestoreReport(
+        run_id=name,
+        place=objects.place,
+        path=str(target),
+        head_seq=head.seq,
+        head_chain=head.chain,
+        exams=len(exams),
+    )
+
+
+def _objects(place: str) -> Objects:
+    if place.startswith(SCHEME):
+        return S3Objects(place)
+    if "://" in place:
+        raise UsageError(f"{place!r} is no place for backups: give a folder or s3://bucket/prefix.")
+    return FolderObjects(Path(place), LocalFileSystem())

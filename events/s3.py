@@ -1,0 +1,67 @@
+"""Objects in a bucket of S3 or of anything that speaks its protocol.
+
+Endpoint, region and credentials are the standard AWS_* environment variables, read by obstore; an endpoint without
+TLS needs AWS_ALLOW_HTTP=true. Why obstore: it creates with `If-None-Match: *`, which pyarrow's file system silently ignores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mage_es.events.errors import PrerequisiteError
+
+SCHEME = "s3://"
+
+
+class S3Objects:
+    """Objects under `s3://bucket/prefix`. Raises `PrerequisiteError` if obstore is not installed."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            from obstore.store import from_url
+        except ImportError as error:
+            raise PrerequisiteError(
+                f"{url} needs the package obstore: python -m pip install 'mage-es[s3]'"
+            ) from error
+        self.place = url
+        with self._refusals():
+            self._store = from_url(url)
+
+    def names(self) -> list[str]:
+        """Return the names of all objects under the prefix."""
+        import obstore
+
+        with self._refusals():
+            return sorted(entry["path"] for page in obstore.list(self._store) for entry in page)
+
+    def read(self, name: str) -> bytes:
+        """Return an object."""
+        import obstore
+
+        with self._refusals():
+            return bytes(obstore.get(self._store, name).bytes())
+
+    def create(self, name: str, data: bytes) -> None:
+        """Store a new object; the service itself refuses a second one of the same name."""
+        import obstore
+        from obstore.exceptions import AlreadyExistsError
+
+        with self._refusals():
+            try:
+                obstore.put(self._store, name, data, mode="create", use_multipart=False)
+            except AlreadyExistsError as error:
+                raise FileExistsError(f"{self.place}/{name} exists") from error
+
+    @contextmanager
+    def _refusals(self) -> Iterator[None]:
+        from obstore.exceptions import BaseError
+
+        try:
+            yield
+        except BaseError as error:
+            said = str(error).split("\n", maxsplit=1)[0]
+            raise PrerequisiteError(
+                f"{self.place} cannot be used: {said}. Check that the bucket exists, and AWS_ENDPOINT_URL, AWS_REGION, "
+                "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (an http:// endpoint needs AWS_ALLOW_HTTP=true)."
+            ) from error

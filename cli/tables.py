@@ -8,6 +8,7 @@ from mage_es.engine.reports import (
     Check,
     ExamReport,
     GroupScore,
+    IterationCheck,
     IterationRow,
     QuestionReport,
     ReplayReport,
@@ -93,6 +94,20 @@ def digests(report: ReplayReport) -> Table:
         for check in report.checks
     ]
     return Table(f"Digests at {report.marker}", ("projection", "recorded", "rebuilt", "equal"), rows)
+
+
+def rechecked(checks: list[IterationCheck]) -> Table:
+    """Return each closed iteration's comparison; the last row tells what differs, if anything does."""
+    rows = [
+        (
+            "start" if check.iteration < 0 else f"iter-{check.iteration}",
+            "yes" if check.equal else "NO",
+            "" if check.equal else f"{check.projection}: recorded {check.recorded}, rebuilt {check.rebuilt}",
+            check.field,
+        )
+        for check in checks
+    ]
+    return Table("Every iteration folded again", ("iteration", "equal", "first difference", "field"), rows)
 
 
 def checks(title: str, found: tuple[Check, ...]) -> Table:

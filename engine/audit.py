@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mage_es.engine.replay import recorded_digests
+from mage_es.engine.recheck import recheck
 from mage_es.engine.reports import Check, VerifyReport
 from mage_es.engine.rules.normalise import normalise, question_hash
 from mage_es.engine.runs import Run
@@ -12,13 +12,12 @@ from mage_es.events.reader import LogReader
 from mage_es.events.verify import verify_log
 from mage_es.events.vocabulary import (
     ExamStarted,
-    IterationClosed,
     MemoryAppended,
     ModelCalled,
     QuestionPlanned,
     SplitCommitted,
 )
-from mage_es.projections.fold import State, fold
+from mage_es.projections.fold import fold
 
 
 def verify(run: Run) -> VerifyReport:
@@ -31,23 +30,19 @@ def verify(run: Run) -> VerifyReport:
     checks = [Check(name="log", ok=not problems, detail=problems or f"{verdict.files} files, hashes and chain agree")]
     if not problems:
         reader = LogReader(run.log_path)
-        checks += [_digests(reader), _splits(reader), _leaks(reader), *_exams(run, reader)]
+        checks += [_digests(run, reader), _splits(reader), _leaks(reader), *_exams(run, reader)]
     return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks))
 
 
-def _digests(reader: LogReader) -> Check:
+def _digests(run: Run, reader: LogReader) -> Check:
     """Every iteration folded again has the digests that were recorded when it was closed."""
-    state, closed = State(), 0
-    for record in reader.records({IterationClosed}):
-        state = fold(reader, until=record.seq, state=state)
-        recorded = recorded_digests(reader, state)
-        for digest in state.digests():
-            if recorded.get(digest.projection) != digest.value:
-                found = f"recorded {recorded.get(digest.projection)}, folded {digest.value}"
-                detail = f"{digest.projection} differs at iter-{record.iteration}: {found}"
-                return Check(name="replay", ok=False, detail=detail)
-        closed += 1
-    return Check(name="replay", ok=True, detail=f"{closed} closed iterations fold to their recorded digests")
+    checks = recheck(reader, run.snapshots_path)
+    last = checks[-1] if checks else None
+    if last and not last.equal:
+        found = f"recorded {last.recorded}, folded {last.rebuilt}" + (f"; {last.field}" if last.field else "")
+        detail = f"{last.projection} differs at iter-{last.iteration}: {found}"
+        return Check(name="replay", ok=False, detail=detail)
+    return Check(name="replay", ok=True, detail=f"{len(checks)} closed iterations fold to their recorded digests")
 
 
 def _splits(reader: LogReader) -> Check:

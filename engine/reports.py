@@ -96,6 +96,18 @@ class ReplayReport(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[DigestCheck, ...]
 
 
+class IterationCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """A closed iteration folded again. Where it differs: the first projection, both digests, and the first
+    differing field if a cached fold of the live state can still be asked ("" if not)."""
+
+    iteration: int
+    equal: bool
+    projection: str = ""
+    recorded: str = ""
+    rebuilt: str = ""
+    field: str = ""
+
+
 class GroupScore(msgspec.Struct, frozen=True, kw_only=True):
     """Right answers among some questions."""
 

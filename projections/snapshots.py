@@ -16,6 +16,7 @@ import hashlib
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import zstandard
@@ -62,6 +63,20 @@ def latest_snapshot(folder: Path, source: Source, *, until: int | None = None) -
             state = _read(path, source)
             if state is not None:
                 return state
+    return None
+
+
+def kept_dump(folder: Path, seq: int, projection: str) -> Any:
+    """Return what one projection's state was at event `seq` when it was kept live, None if that is not there.
+
+    Unlike `latest_snapshot` this asks for no fingerprint and no agreement: it is a witness, not a state to go on
+    with, for finding out what a fold by other code makes differently.
+    """
+    for path in _found(folder):
+        if _seq_of(path) == seq:
+            content = _content(path.read_bytes())
+            if content is not None and projection in content.dumps:
+                return msgspec.msgpack.decode(content.dumps[projection])
     return None
 
 

@@ -56,3 +56,17 @@ def test_a_digest_that_differs_gives_exit_code_one(mage: Command, runs_dir: Path
     assert outcome.code == 1
     assert " NO" in outcome.out
     assert "mage-es verify" in outcome.err
+    checked = mage("replay", "--check")
+    assert checked.code == 1
+    assert "graph: recorded 000" in checked.out
+
+
+def test_check_compares_every_closed_iteration_and_builds_nothing(mage: Command, runs_dir: Path) -> None:
+    outcome = mage("replay", "--check", "--json")
+    assert outcome.code == 0
+    assert [(check["iteration"], check["equal"]) for check in json.loads(outcome.out)] == [
+        (-1, True),
+        (0, True),
+        (1, True),
+    ]
+    assert not (runs_dir / "first" / "replays").exists()

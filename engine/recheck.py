@@ -1,0 +1,74 @@
+"""Every closed iteration folded again and held against the digests that were recorded live.
+
+Digests alone tell which projection differs. Where a cached fold of that iteration is still there, it is the
+witness of what the live state was, and the first field that differs is named too.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from mage_es.engine.reports import IterationCheck
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import IterationClosed
+from mage_es.projections.fold import State, fold
+from mage_es.projections.snapshots import kept_dump
+
+
+class Mismatch(NamedTuple):
+    """The first field in which two dumps differ, as a path, with what each holds there (shortened)."""
+
+    path: str
+    recorded: str
+    rebuilt: str
+
+
+def recheck(reader: LogReader, snapshots: Path) -> list[IterationCheck]:
+    """Return one check for each closed iteration (-1 is the start), ending with the first that differs."""
+    state, checks = State(), []
+    for record in reader.records({IterationClosed}):
+        closed = record.event
+        assert isinstance(closed, IterationClosed)
+        state = fold(reader, until=record.seq, state=state)
+        checks.append(_check(closed, state, snapshots))
+        if not checks[-1].equal:
+            break
+    return checks
+
+
+def first_mismatch(recorded: Any, rebuilt: Any, path: str = "") -> Mismatch | None:
+    """Return where two values of builtins first differ, depth first, mappings by sorted key."""
+    if isinstance(recorded, dict) and isinstance(rebuilt, dict):
+        keys = sorted({*recorded, *rebuilt}, key=str)
+        parts = [(f"{path}[{key!r}]", recorded.get(key), rebuilt.get(key)) for key in keys]
+    elif isinstance(recorded, list) and isinstance(rebuilt, list) and len(recorded) == len(rebuilt):
+        parts = [(f"{path}[{i}]", one, other) for i, (one, other) in enumerate(zip(recorded, rebuilt, strict=True))]
+    else:
+        return None if recorded == rebuilt else Mismatch(path, _short(recorded), _short(rebuilt))
+    return next((found for part in parts if (found := first_mismatch(part[1], part[2], part[0]))), None)
+
+
+def _check(closed: IterationClosed, state: State, snapshots: Path) -> IterationCheck:
+    recorded = {digest.projection: digest.value for digest in closed.digests}
+    for view in state.digested():
+        if recorded.get(view.name) != view.digest():
+            witness = kept_dump(snapshots, state.seq, view.name)
+            rebuilt = msgspec.msgpack.decode(msgspec.msgpack.encode(view.dump()))
+            found = first_mismatch(witness, rebuilt) if witness is not None else None
+            return IterationCheck(
+                iteration=closed.iteration,
+                equal=False,
+                projection=view.name,
+                recorded=recorded.get(view.name, ""),
+                rebuilt=view.digest(),
+                field=f"{found.path}: recorded {found.recorded}, rebuilt {found.rebuilt}" if found else "",
+            )
+    return IterationCheck(iteration=closed.iteration, equal=True)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -185,7 +185,7 @@ class _Backup:
     # ------------------------------------------------------------ storing
 
     def _store_tail(self, found: Held, *, after: int) -> None:
-        """Store the frames after an event; an object never reaches beyond its write-ahead file, so no segment cuts it."""
+        """Store the frames after an event. An object ends with its write-ahead file, so that no segment cuts it."""
         group: list[wal.Frame] = []
         frames = [frame for frame in self._tail.frames if frame.first > after]
         chains = {frame.last: frame.chain for frame in frames}

@@ -8,7 +8,7 @@
 Rules
     - The same events give the same bytes, whether they are sealed or not (for Parquet: with the same pyarrow).
     - A field that is called like a header column becomes `event_<field>` in a file of its type.
-    - Numbers that are not finite are exact in Parquet and CSV (`nan`, `inf`), and `null` in JSON, which cannot name them.
+    - Numbers that are not finite are exact in Parquet and CSV (`nan`, `inf`); in JSON, which cannot name them, `null`.
 """
 
 from __future__ import annotations

@@ -133,7 +133,8 @@ def _type_table(cls: type[Event], format: str) -> TypeTable:
 
 def _columns(cls: type[Event] | type[Part], owner: str, format: str) -> Iterator[Column]:
     for name, shape in shapes_of(cls).items():
-        kind = str(_arrow(shape)) if format == "parquet" else _text(shape)
+        # Parquet's name for what a list holds is `element`.
+        kind = str(_arrow(shape)).replace("list<item:", "list<element:") if format == "parquet" else _text(shape)
         is_json = format == "csv" and issubclass(cls, Event) and shape.kind in ("list", "part")
         yield Column(name, f"JSON text of {kind}" if is_json else kind, glossary.meaning(owner, name))
 

@@ -61,7 +61,7 @@ class FolderObjects:
         try:
             lock = self._fs.lock(self._folder / _LOCK)
         except BlockingIOError as error:
-            raise PrerequisiteError(f"another backup is being written to {self.place}. Wait until it is done.") from error
+            raise PrerequisiteError(f"another backup is being written to {self.place}: wait until it ends.") from error
         try:
             if self._fs.exists(path):
                 raise FileExistsError(f"{path} exists")
@@ -87,7 +87,7 @@ def create_once(objects: Objects, name: str, data: bytes) -> bool:
     except FileExistsError:
         if _sha256(objects.read(name)) != _sha256(data):
             raise SequenceConflict(
-                f"{objects.place} has another {name} than this log: it is damaged, or it is of another run or of a copy "
+                f"{objects.place} has another {name} than this log: it is damaged, or of another run, or of a copy "
                 "that went on by itself. Back up to another place."
             ) from None
         return False

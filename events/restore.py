@@ -95,7 +95,7 @@ class _Restoration:
     def _checked(self, name: str, digits: str) -> bytes:
         data = self._read(name)
         if not hashlib.sha256(data).hexdigest().startswith(digits):
-            raise LogDamaged(f"{self._objects.place}/{self._at}{name} is damaged: its hash differs. Use another backup.")
+            raise LogDamaged(f"{self._objects.place}/{self._at}{name} is damaged (its hash differs). Use another one.")
         return data
 
     def _read(self, name: str) -> bytes:

@@ -1,7 +1,8 @@
 """Objects in a bucket of S3 or of anything that speaks its protocol.
 
 Endpoint, region and credentials are the standard AWS_* environment variables, read by obstore; an endpoint without
-TLS needs AWS_ALLOW_HTTP=true. Why obstore: it creates with `If-None-Match: *`, which pyarrow's file system silently ignores.
+TLS needs AWS_ALLOW_HTTP=true. Why obstore: it creates with `If-None-Match: *`,
+which pyarrow's file system silently ignores.
 """
 
 from __future__ import annotations

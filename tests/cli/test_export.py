@@ -1,0 +1,43 @@
+"""`mage-es export` from the outside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+Command = Callable[..., Any]
+
+
+def test_parquet_files_of_a_run_can_be_read_by_anything(mage: Command, runs_dir: Path) -> None:
+    outcome = mage("export", "--format", "parquet", "--to", "out")
+    assert outcome.code == 0
+    assert "answer.judged.parquet" in outcome.out
+    assert "SCHEMA.md explains every column" in outcome.err
+    judged = pl.read_parquet("out/answer.judged.parquet")
+    assert set(judged["run"]) == {"first"}
+    assert judged.filter(pl.col("purpose") == "fresh").height == 30
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+def test_until_a_marker_only(mage: Command, runs_dir: Path, format: str) -> None:
+    outcome = mage("export", "first", "--format", format, "--to", "out", "--until", "iter-0", "--json")
+    report = json.loads(outcome.out)
+    assert sum(report["files"].values()) == report["until"]
+    assert report["until"] == json.loads(mage("log", "show", "iter-0", "--json").out)["seq"]
+
+
+def test_what_is_refused(mage: Command, runs_dir: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "precious").write_text("mine")
+    full = mage("export", "--format", "csv", "--to", "out")
+    assert (full.code, "out is not an empty folder" in full.err) == (2, True)
+    unknown = mage("export", "--format", "xlsx", "--to", "new")
+    assert (unknown.code, "parquet" in unknown.err) == (2, True)
+    marker = mage("export", "--format", "csv", "--to", "new", "--until", "iter-9")
+    assert (marker.code, "iter-1" in marker.err) == (2, True)
+    assert not (tmp_path / "new").exists()

@@ -2,7 +2,7 @@
 
 The glob `runs/*/log/seg/*[0-9].parquet` takes the events and leaves out the vectors (`*.vec.parquet`). A segment has a
 column for each event type that occurs in it, so runs differ in their columns: Polars puts them together with
-`pl.concat(..., how="diagonal")`, DuckDB with `union_by_name`. The texts below are run as they stand.
+`pl.concat(..., how="diagonal_relaxed")`, DuckDB with `union_by_name`. The texts below are run as they stand.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import glob
 import polars as pl
 
 segments = sorted(glob.glob("runs/*/log/seg/*[0-9].parquet"))
-events = pl.concat([pl.scan_parquet(segment) for segment in segments], how="diagonal")
+events = pl.concat([pl.scan_parquet(segment) for segment in segments], how="diagonal_relaxed")
 accuracy = (
     events.filter(pl.col("type") == "answer.judged")
     .select("run", pl.col("answer_judged").struct.unnest())
@@ -49,7 +49,7 @@ import glob
 import polars as pl
 
 segments = sorted(glob.glob("runs/*/log/seg/*[0-9].parquet"))
-events = pl.concat([pl.scan_parquet(segment) for segment in segments], how="diagonal")
+events = pl.concat([pl.scan_parquet(segment) for segment in segments], how="diagonal_relaxed")
 arms = (
     events.filter(pl.col("type") == "bandit.updated")
     .select(pl.col("bandit_updated").struct.unnest())
@@ -156,9 +156,21 @@ def test_duckdb_has_arms_by_reward() -> None:
     assert duckdb.sql(ARMS_DUCKDB).fetchall() == ARMS
 
 
+def test_a_field_that_a_later_release_added_is_no_obstacle(tmp_path: Path) -> None:
+    segment = next(tmp_path.glob("runs/b/log/seg/*[0-9].parquet"))
+    later = pl.col("answer_judged").struct.with_fields(pl.lit("sure").alias("confidence"))
+    folder = tmp_path / "runs" / "d" / "log" / "seg"
+    folder.mkdir(parents=True)
+    pl.read_parquet(segment).with_columns(pl.lit("d").alias("run"), later).write_parquet(folder / segment.name)
+    expected = [*ACCURACY, ("d", 0, 0.5, 2)]
+    assert by_polars(ACCURACY_POLARS, "accuracy") == expected
+    assert duckdb.sql(ACCURACY_DUCKDB).fetchall() == expected
+
+
 def test_every_event_is_in_the_one_table_and_vectors_are_beside(tmp_path: Path) -> None:
     total = duckdb.sql("SELECT count(*) FROM read_parquet('runs/*/log/seg/*[0-9].parquet', union_by_name = true)")
-    in_polars = pl.concat([pl.scan_parquet(p) for p in tmp_path.glob("runs/*/log/seg/*[0-9].parquet")], how="diagonal")
+    segments = [pl.scan_parquet(path) for path in tmp_path.glob("runs/*/log/seg/*[0-9].parquet")]
+    in_polars = pl.concat(segments, how="diagonal_relaxed")
     # 14 facts, and the records of the sealing of two segments: those of the newest are in the write-ahead files.
     assert total.fetchall() == [(16,)]
     assert in_polars.select(pl.len()).collect().item() == 16

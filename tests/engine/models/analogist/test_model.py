@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mage_es.engine.models.analogist.model import Analogist, reply
+from mage_es.engine.models.analogist.prompt_reading import read_prompt
 from mage_es.engine.models.seam import Request
 
 INSTRUCTION = 'Reason step by step and write every step as an equation. Finish with a line "#### <number>".'
@@ -92,6 +93,14 @@ def test_the_reply_to_an_example_can_serve_as_an_example_again() -> None:
 def test_an_example_of_another_kind_is_not_followed() -> None:
     question = "Half of the 48 students walk to school, and a third of the rest take the bus. How many take the bus?"
     assert reply(prompt(question, solved=JARS)) == reply(prompt(question))
+
+
+def test_two_examples_that_fit_badly_are_not_followed_though_they_agree() -> None:
+    question = "Half of the 48 students walk to school, and a third of the rest take the bus. How many take the bus?"
+    again = "> " + JARS.replace("\n", "\n> ") + "\n\n## Question"
+    twice = prompt(question, solved=JARS).replace("## Question", again)
+    assert len(read_prompt(twice).examples) == 2
+    assert reply(twice) == reply(prompt(question))
 
 
 def test_only_the_answer_is_given_where_only_the_answer_is_wanted() -> None:

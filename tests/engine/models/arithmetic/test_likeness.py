@@ -23,6 +23,14 @@ def test_quantities_that_play_one_part_are_more_alike_than_others() -> None:
     assert likeness(count, other_count) > likeness(count, other_rate)
 
 
+def test_numbers_of_another_kind_are_less_alike_whatever_stands_around_them() -> None:
+    (percent,) = quantities("She gives 20% away.")
+    (count,) = quantities("She gives 20 away.")
+    other = quantities("She gives 30% away.")[0]
+    assert likeness(other, percent) > 0.9
+    assert likeness(other, count) < 0.2
+
+
 def test_similarity_is_the_weighted_share_of_common_features() -> None:
     assert similarity({"a": 1.0, "b": 2.0}, {"b": 2.0, "c": 1.0}) == 0.5
     assert similarity({}, {"a": 1.0}) == 0.0

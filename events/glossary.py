@@ -58,6 +58,8 @@ correct             whether the answer is right
 guard.decided.correct  anchor questions answered right
 exam.closed.correct    exam questions answered right
 count               how often the memory was met, this time included
+cut_first           first seq that was cut out or lost
+cut_last            last seq that was, as far as is known; 0 if nothing tells
 data_sha256         SHA-256 of the data set
 derived_from        id of the memory that this one was made from; empty for none
 description         description in words
@@ -117,11 +119,13 @@ provider_id         the provider's id of the reply; may be empty
 pulls_after         rewards that the arm had, this one included
 purpose             why the question was asked
 model.called.purpose  why the model was called
+quarantined         files in quarantine/ that hold what was cut out
 question            text of the question
 question_hashes     16-digit hash of each normalised question, in id order
 question_id         id of the question
 questions_sha256    SHA-256 of the normalised questions
 reason              why it was refused
+log.repaired.reason what was wrong with the log
 reasoning           worked reasoning
 recognise           how to recognise the questions that a type strategy is for; else empty
 repeats             fresh questions that an earlier epoch has asked already

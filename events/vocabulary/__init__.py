@@ -53,7 +53,7 @@ from mage_es.events.vocabulary.opening import (
     SplitCommitted,
     TaskTypeCreated,
 )
-from mage_es.events.vocabulary.records import SegmentSealed
+from mage_es.events.vocabulary.records import LogRepaired, SegmentSealed
 
 __all__ = [
     "EVENT_TYPES",
@@ -70,6 +70,7 @@ __all__ = [
     "GuardDecided",
     "IterationClosed",
     "IterationPlanned",
+    "LogRepaired",
     "MasteryUpdated",
     "MemoryAppended",
     "MemoryReinforced",

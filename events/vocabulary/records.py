@@ -14,3 +14,12 @@ class SegmentSealed(Event, frozen=True, kw_only=True, tag="log.segment_sealed"):
     sha256: str
     vectors_sha256: str
     chain: str
+
+
+class LogRepaired(Event, frozen=True, kw_only=True, tag="log.repaired"):
+    """The log was cut to its last whole prefix: what stood from `cut_first` on is in quarantine, or was lost."""
+
+    cut_first: int
+    cut_last: int
+    reason: str
+    quarantined: tuple[str, ...]

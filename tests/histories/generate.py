@@ -6,8 +6,9 @@ small run that makes sense, with the digests of its state recorded at every clos
     python -m tests.histories.generate v1
 
 Run it once for each release that changes the vocabulary, under a new name, and commit what it writes; a golden log is
-never written again. Beside the log it puts `expected.jsonl`, what a reader must make of it. When a later release reads
-an old log differently (upcasting), run it with `--expect` and look at the difference before committing.
+never written again. Beside the log it puts `schema.json`, the fields of every type and version as they were released,
+and `expected.jsonl`, what a reader must make of the log. When a later release reads an old log differently (upcasting),
+run it with `--expect` and look at the difference before committing.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import msgspec
 from mage_es.events.envelope import Draft
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
+from mage_es.events.shapes import fingerprint, shapes_of
 from mage_es.events.vocabulary import EVENT_TYPES, Event, IterationClosed, Part, SegmentSealed, tag_of
 from tests.projections.histories import drafts_of, history
 
@@ -53,6 +55,18 @@ def drafts(number: int) -> list[Draft]:
     return [Draft(event=event, iteration=number, phase="evaluate", ordinal=7, correlation="q1") for event in events]
 
 
+def schema() -> dict[str, dict[str, Any]]:
+    """Return version, fingerprint and field shapes of every type in the present vocabulary."""
+    return {
+        tag: {
+            "version": cls.version,
+            "fingerprint": fingerprint(cls),
+            "fields": {name: str(shape) for name, shape in shapes_of(cls).items()},
+        }
+        for tag, cls in sorted(EVENT_TYPES.items())
+    }
+
+
 def write(folder: Path) -> None:
     """Write the golden logs into a new folder."""
     Log.create(folder / "log", run="golden", clock=lambda: 1_700_000_000_000_000).close()
@@ -66,6 +80,7 @@ def write(folder: Path) -> None:
         for batch in drafts_of(history(seed=1, iterations=3, questions=2)):
             log.append(batch)
     (folder / "run" / "LOCK").unlink()
+    (folder / "schema.json").write_bytes(msgspec.json.format(msgspec.json.encode(schema()), indent=1) + b"\n")
 
 
 def lines(folder: Path) -> list[bytes]:

@@ -53,6 +53,8 @@ class S3Objects:
                 obstore.put(self._store, name, data, mode="create", use_multipart=False)
             except AlreadyExistsError as error:
                 raise FileExistsError(f"{self.place}/{name} exists") from error
+            except FileNotFoundError as error:
+                raise self._refusal(error) from error
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:
@@ -61,8 +63,11 @@ class S3Objects:
         try:
             yield
         except BaseError as error:
-            said = str(error).split("\n", maxsplit=1)[0]
-            raise PrerequisiteError(
-                f"{self.place} cannot be used: {said}. Check that the bucket exists, and AWS_ENDPOINT_URL, AWS_REGION, "
-                "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (an http:// endpoint needs AWS_ALLOW_HTTP=true)."
-            ) from error
+            raise self._refusal(error) from error
+
+    def _refusal(self, error: Exception) -> PrerequisiteError:
+        said = str(error).split("\n", maxsplit=1)[0]
+        return PrerequisiteError(
+            f"{self.place} cannot be used: {said}. Check that the bucket exists, and AWS_ENDPOINT_URL, AWS_REGION, "
+            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (an http:// endpoint needs AWS_ALLOW_HTTP=true)."
+        )

@@ -1,0 +1,51 @@
+"""`mage-es backup` and `mage-es restore` from the outside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.events.bucket import bucket
+
+Command = Callable[..., Any]
+
+
+def test_the_newest_run_goes_to_a_folder_and_back(mage: Command, runs_dir: Path) -> None:
+    stored = mage("backup", "saved")
+    assert stored.code == 0
+    assert "first up to event" in stored.out
+    assert "Next: mage-es restore saved first-restored" in stored.err
+    assert "nothing new" in mage("backup", "first", "saved").out
+    outcome = mage("restore", "saved", "first-restored")
+    assert (outcome.code, "and verified" in outcome.out) == (0, True)
+    assert mage("verify", "first-restored").code == 0
+    assert mage("replay", "first-restored", "--until", "latest").code == 0
+    assert "finished" in mage("resume", "first-restored").out
+
+
+def test_a_run_goes_to_a_bucket_and_back(mage: Command, runs_dir: Path) -> None:
+    with bucket() as address:
+        stored = json.loads(mage("backup", "first", f"{address}/first", "--json").out)
+        restored = json.loads(mage("restore", f"{address}/first", "again", "--json").out)
+    assert stored["head_chain"] == restored["head_chain"]
+    assert mage("verify", "again").code == 0
+
+
+def test_what_is_refused(mage: Command, runs_dir: Path) -> None:
+    assert mage("backup").code == 2
+    assert mage("backup", "a", "b", "c").code == 2
+    assert mage("backup", "frist", "saved").code == 2
+    mage("backup", "saved")
+    taken = mage("restore", "saved", "first")
+    assert (taken.code, "another name" in taken.err) == (2, True)
+
+
+def test_a_damaged_backup_is_exit_code_five_and_no_run(mage: Command, runs_dir: Path, tmp_path: Path) -> None:
+    mage("backup", "saved")
+    tail = next((tmp_path / "saved" / "log" / "tail").iterdir())
+    tail.write_bytes(tail.read_bytes()[:-1])
+    outcome = mage("restore", "saved", "again")
+    assert (outcome.code, "damaged" in outcome.err) == (5, True)
+    assert [path.name for path in runs_dir.iterdir()] == ["first"]

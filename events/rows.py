@@ -7,7 +7,7 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Annotated, Any, Union
 
 import msgspec
@@ -81,6 +81,17 @@ def encode(drafts: Sequence[Draft], ids: Sequence[bytes], ts_us: int) -> Batch:
     if len(body) > MAX_BODY:
         raise UsageError(f"{len(drafts)} events make {len(body)} bytes, one append takes {MAX_BODY}: split it.")
     return Batch(body, events)
+
+
+def body_of(records: Iterable[Record]) -> bytes:
+    """Return the frame body that the records of one commit were written in, if it was this release that wrote it."""
+    return _encoder.encode(
+        [
+            (r.event_id, r.ts_us, r.iteration, r.phase, r.ordinal, r.causation, r.correlation, tag_of(e), e.version, e)
+            for r in records
+            for e in (r.event,)
+        ]
+    )
 
 
 def decode(frame: Frame) -> list[Row]:

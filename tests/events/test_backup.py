@@ -9,17 +9,18 @@ from pathlib import Path
 import pytest
 
 from mage_es.events.backup import Stored, back_up
+from mage_es.events.envelope import Draft
 from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict
-from mage_es.events.filesystem import LocalFileSystem
 from mage_es.events.log import Log
 from mage_es.events.objects import FolderObjects, Objects
 from mage_es.events.reader import LogReader
 from mage_es.events.restore import restore
 from mage_es.events.s3 import S3Objects
 from tests.events.bucket import bucket
-from tests.events.samples import abandon, bits, clock, judged, remembered, write_log
+from tests.events.samples import abandon, bits, clock, judged, remembered
+from tests.events.unsynced import Unsynced
 
-FS = LocalFileSystem()
+FS = Unsynced()
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +58,16 @@ def contents(path: Path) -> bytes:
     return bits(LogReader(path).records())
 
 
+def write(path: Path, *commits: list[Draft]) -> None:
+    """Write a log of these commits and close it."""
+    with Log.create(path, run="r1", clock=clock(), fs=FS) as log:
+        for commit in commits:
+            log.append(commit)
+
+
 def append(path: Path, *numbers: int) -> None:
     """Append facts in a life of its own, which ends with sealing."""
-    with Log.open(path, clock=clock()) as log:
+    with Log.open(path, clock=clock(), fs=FS) as log:
         log.append([judged(number) for number in numbers])
 
 
@@ -67,7 +75,7 @@ def append(path: Path, *numbers: int) -> None:
 
 
 def test_a_closed_log_comes_back_bit_by_bit(objects: Objects, tmp_path: Path) -> None:
-    write_log(tmp_path / "log", [judged(1), remembered(1)], [judged(2)])
+    write(tmp_path / "log", [judged(1), remembered(1)], [judged(2)])
     append(tmp_path / "log", 3, 4)
     stored = save(tmp_path / "log", objects)
     assert stored.head == LogReader(tmp_path / "log").head
@@ -78,7 +86,7 @@ def test_a_closed_log_comes_back_bit_by_bit(objects: Objects, tmp_path: Path) ->
 
 
 def test_a_log_is_backed_up_while_it_is_written(objects: Objects, tmp_path: Path) -> None:
-    with Log.create(tmp_path / "log", run="r1", clock=clock()) as log:
+    with Log.create(tmp_path / "log", run="r1", clock=clock(), fs=FS) as log:
         for number in range(1, 4):
             log.append([judged(number), remembered(number)])
             assert save(tmp_path / "log", objects).head == log.head
@@ -89,7 +97,7 @@ def test_a_log_is_backed_up_while_it_is_written(objects: Objects, tmp_path: Path
 
 
 def test_a_restored_log_goes_on_and_is_backed_up_to_the_same_place(objects: Objects, tmp_path: Path) -> None:
-    log = Log.create(tmp_path / "log", run="r1", clock=clock())
+    log = Log.create(tmp_path / "log", run="r1", clock=clock(), fs=FS)
     log.append([judged(1)])
     save(tmp_path / "log", objects)
     log.append([judged(2)])
@@ -104,7 +112,7 @@ def test_a_restored_log_goes_on_and_is_backed_up_to_the_same_place(objects: Obje
 
 
 def test_a_repeated_backup_stores_only_what_is_new_and_changes_nothing(folder: FolderObjects, tmp_path: Path) -> None:
-    write_log(tmp_path / "log", [judged(1)])
+    write(tmp_path / "log", [judged(1)])
     first = save(tmp_path / "log", folder)
     before = {name: folder.read(name) for name in folder.names()}
     assert (first.objects, first.bytes) == (4, sum(map(len, before.values())))
@@ -118,7 +126,7 @@ def test_a_repeated_backup_stores_only_what_is_new_and_changes_nothing(folder: F
 
 
 def test_the_names_of_objects_say_what_they_hold(folder: FolderObjects, tmp_path: Path) -> None:
-    write_log(tmp_path / "log", [judged(1), remembered(1)])
+    write(tmp_path / "log", [judged(1), remembered(1)])
     save(tmp_path / "log", folder)
     kinds = [name.split("-")[0] for name in folder.names()]
     segment = f"log/seg/{1:020d}"
@@ -126,7 +134,7 @@ def test_the_names_of_objects_say_what_they_hold(folder: FolderObjects, tmp_path
 
 
 def test_what_is_not_durable_is_not_backed_up(folder: FolderObjects, tmp_path: Path) -> None:
-    log = Log.create(tmp_path / "log", run="r1", clock=clock())
+    log = Log.create(tmp_path / "log", run="r1", clock=clock(), fs=FS)
     with pytest.raises(PrerequisiteError, match="nothing to back up"):
         save(tmp_path / "log", folder)
     log.append([judged(1)])
@@ -137,7 +145,7 @@ def test_what_is_not_durable_is_not_backed_up(folder: FolderObjects, tmp_path: P
 
 
 def test_a_damaged_segment_is_not_backed_up(folder: FolderObjects, tmp_path: Path) -> None:
-    write_log(tmp_path / "log", [judged(1)])
+    write(tmp_path / "log", [judged(1)])
     segment = next((tmp_path / "log" / "seg").iterdir())
     segment.write_bytes(segment.read_bytes()[:-1] + b"?")
     with pytest.raises(LogDamaged):
@@ -150,18 +158,18 @@ def test_a_damaged_segment_is_not_backed_up(folder: FolderObjects, tmp_path: Pat
 
 def test_a_stale_writer_is_refused(objects: Objects, tmp_path: Path) -> None:
     """A copy that went on by itself takes the place of nothing, whether its events are sealed or not."""
-    log = Log.create(tmp_path / "log", run="r1", clock=clock())
+    log = Log.create(tmp_path / "log", run="r1", clock=clock(), fs=FS)
     log.append([judged(1)])
     abandon(log)
     for name in ("older", "other", "sealed"):
         shutil.copytree(tmp_path / "log", tmp_path / name)
-    log = Log.open(tmp_path / "log", clock=clock())
+    log = Log.open(tmp_path / "log", clock=clock(), fs=FS)
     log.append([judged(2)])
     save(tmp_path / "log", objects)
     before = objects.names()
     with pytest.raises(SequenceConflict, match="reaches event 2, this log only event 1"):
         save(tmp_path / "older", objects)
-    other = Log.open(tmp_path / "other", clock=clock())
+    other = Log.open(tmp_path / "other", clock=clock(), fs=FS)
     other.append([judged(7)])
     other.append([judged(8)])
     with pytest.raises(SequenceConflict, match="another event 2"):
@@ -175,7 +183,7 @@ def test_a_stale_writer_is_refused(objects: Objects, tmp_path: Path) -> None:
 
 
 def test_other_sealed_events_are_refused(folder: FolderObjects, tmp_path: Path) -> None:
-    write_log(tmp_path / "log", [judged(1)])
+    write(tmp_path / "log", [judged(1)])
     shutil.copytree(tmp_path / "log", tmp_path / "other")
     shutil.copytree(tmp_path / "log", tmp_path / "longer")
     append(tmp_path / "log", 2)
@@ -190,9 +198,9 @@ def test_other_sealed_events_are_refused(folder: FolderObjects, tmp_path: Path) 
 
 
 def test_the_place_of_another_run_is_refused(folder: FolderObjects, tmp_path: Path) -> None:
-    write_log(tmp_path / "log", [judged(1)])
+    write(tmp_path / "log", [judged(1)])
     save(tmp_path / "log", folder)
-    Log.create(tmp_path / "other", run="r2", clock=clock()).close()
+    Log.create(tmp_path / "other", run="r2", clock=clock(), fs=FS).close()
     append(tmp_path / "other", 1)
     with pytest.raises(SequenceConflict, match="another log/FORMAT"):
         save(tmp_path / "other", folder)
@@ -213,7 +221,7 @@ class Raced:
 
 
 def test_of_two_writers_at_the_same_moment_the_second_is_refused(objects: Objects, tmp_path: Path) -> None:
-    write_log(tmp_path / "log", [judged(1)])
+    write(tmp_path / "log", [judged(1)])
     with pytest.raises(SequenceConflict, match=f"another log/tail/{2:020d}"):
         save(tmp_path / "log", Raced(objects, f"log/tail/{2:020d}"))
     assert not [name for name in objects.names() if "/seg/" in name or "/head/" in name]
@@ -239,13 +247,13 @@ class Failing:
 
 
 def test_an_answer_that_was_lost_is_found_out_by_reading_back(objects: Objects, tmp_path: Path) -> None:
-    write_log(tmp_path / "log", [judged(1), remembered(1)])
+    write(tmp_path / "log", [judged(1), remembered(1)])
     save(tmp_path / "log", Failing(objects, 2, stores=True))
     assert restored(objects, tmp_path / "again") == contents(tmp_path / "log")
 
 
 def _live(path: Path, act: Callable[[], None]) -> None:
-    log = Log.open(path, clock=clock())
+    log = Log.open(path, clock=clock(), fs=FS)
     log.append([judged(5)])
     act()
     abandon(log)
@@ -256,7 +264,7 @@ def _live(path: Path, act: Callable[[], None]) -> None:
 def test_an_interrupted_backup_leaves_the_one_before_and_is_completed_by_the_next(
     folder: FolderObjects, tmp_path: Path, at: int, is_live: bool
 ) -> None:
-    log = Log.create(tmp_path / "log", run="r1", clock=clock())
+    log = Log.create(tmp_path / "log", run="r1", clock=clock(), fs=FS)
     log.append([judged(1), remembered(1)])
     save(tmp_path / "log", folder)
     before = contents(tmp_path / "log")
@@ -283,7 +291,7 @@ def test_an_interrupted_backup_leaves_the_one_before_and_is_completed_by_the_nex
 
 
 def test_an_unsealed_tail_left_by_an_interrupted_backup_is_gone_on_from(folder: FolderObjects, tmp_path: Path) -> None:
-    log = Log.create(tmp_path / "log", run="r1", clock=clock())
+    log = Log.create(tmp_path / "log", run="r1", clock=clock(), fs=FS)
     log.append([judged(1)])
     with pytest.raises(PrerequisiteError):
         save(tmp_path / "log", Failing(folder, 3, stores=False))

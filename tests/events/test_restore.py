@@ -8,15 +8,15 @@ import pytest
 
 from mage_es.events.backup import back_up
 from mage_es.events.errors import LogDamaged
-from mage_es.events.filesystem import LocalFileSystem
 from mage_es.events.log import Log
 from mage_es.events.objects import FolderObjects
 from mage_es.events.reader import LogReader
 from mage_es.events.restore import restore
 from mage_es.events.verify import verify_log
 from tests.events.samples import abandon, bits, clock, judged, remembered
+from tests.events.unsynced import Unsynced
 
-FS = LocalFileSystem()
+FS = Unsynced()
 NAMES = 10
 """Objects in the backup below."""
 
@@ -25,13 +25,13 @@ NAMES = 10
 def folder(tmp_path: Path) -> FolderObjects:
     """A backup with two segments, vectors, superseded and live tail objects, and several heads."""
     folder = FolderObjects(tmp_path / "backup", FS)
-    log = Log.create(tmp_path / "log", run="r1", clock=clock())
+    log = Log.create(tmp_path / "log", run="r1", clock=clock(), fs=FS)
     log.append([judged(1), remembered(1)])
     back_up(tmp_path / "log", folder, at="", fs=FS)
     log.close()
-    with Log.open(tmp_path / "log", clock=clock()) as log:
+    with Log.open(tmp_path / "log", clock=clock(), fs=FS) as log:
         log.append([judged(2)])
-    log = Log.open(tmp_path / "log", clock=clock())
+    log = Log.open(tmp_path / "log", clock=clock(), fs=FS)
     back_up(tmp_path / "log", folder, at="", fs=FS)
     log.append([judged(3)])
     back_up(tmp_path / "log", folder, at="", fs=FS)
@@ -43,7 +43,7 @@ def test_the_restored_log_is_sound_and_takes_events(folder: FolderObjects, tmp_p
     head = restore(folder, tmp_path / "again", at="", fs=FS)
     assert head == LogReader(tmp_path / "log").head
     assert verify_log(tmp_path / "again").is_sound
-    with Log.open(tmp_path / "again", clock=clock()) as log:
+    with Log.open(tmp_path / "again", clock=clock(), fs=FS) as log:
         assert log.append([judged(3)])[0].seq == head.seq  # recorded already
         log.append([judged(4)])
     assert verify_log(tmp_path / "again").is_sound

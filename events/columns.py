@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from itertools import accumulate, chain, pairwise
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from mage_es.events.errors import LogDamaged
@@ -67,16 +69,20 @@ def vectors_to_python(array: pa.Array) -> list[bytes]:
     return [bytes(data[4 * a : 4 * b]) for a, b in pairwise(offsets)]
 
 
-def event_maker(cls: type[Event], given: Sequence[str], absent: Sequence[str] = ()) -> Callable[..., Event]:
-    """Return a function of the `given` fields' values, in order, that makes an event.
-
-    Fields in `absent` (stored before they existed) take their defaults; all others are None.
-    """
-    nones = tuple(name for name in shapes_of(cls) if name not in given and name not in absent)
-    make: Callable[..., Event] = maker(cls, tuple(given), nones)
+@functools.cache
+def event_maker(cls: type[Event], given: tuple[str, ...]) -> Callable[..., Event]:
+    """Return a function of the `given` fields' values, in order, that makes an event; its other fields are None."""
+    make: Callable[..., Event] = maker(cls, given, tuple(name for name in shapes_of(cls) if name not in given))
     return make
 
 
+def default_of(cls: type[Event], name: str) -> Any:
+    """Return what a field is in events that were stored before it existed."""
+    field = next(field for field in msgspec.structs.fields(cls) if field.name == name)
+    return field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+
+
+@functools.cache
 def maker(cls: type[Any], given: tuple[str, ...], nones: tuple[str, ...]) -> Callable[..., Any]:
     """Return a positional constructor of a keyword-only struct.
 

@@ -18,7 +18,7 @@ from mage_es.events.filesystem import FileSystem, LocalFileSystem
 from mage_es.events.layout import Layout
 from mage_es.events.reader import LogReader
 from mage_es.events.recovery import read_head
-from mage_es.events.segment_reader import Reads
+from mage_es.events.batches import Reads
 from mage_es.events.vocabulary import ExamClosed, RunFinished, SegmentSealed
 
 _ENDS: Reads = {RunFinished: RunFinished.__struct_fields__, ExamClosed: ExamClosed.__struct_fields__}

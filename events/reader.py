@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from mage_es.events import markers
+from mage_es.events.batches import Batch, Batches, Reads
 from mage_es.events.documents import Head
 from mage_es.events.envelope import Record
 from mage_es.events.errors import PrerequisiteError
@@ -20,10 +21,10 @@ from mage_es.events.layout import Layout, Range
 from mage_es.events.recovery import read_format
 from mage_es.events.rows import RowReader
 from mage_es.events.sealed import SealedEvents
-from mage_es.events.segment_reader import Reads
 from mage_es.events.tail import Tail
 from mage_es.events.upcasting import PRESENT, Registry
 from mage_es.events.vocabulary import Event, tag_of
+from mage_es.events.wal import Frame
 
 
 class LogReader:
@@ -73,14 +74,30 @@ class LogReader:
         Of sealed events only the fields named in `reads` are read; the others are None. Raises `LogDamaged`, and
         `UnknownEvent` if a type in `reads` was recorded in a version that this release cannot read.
         """
-        tags = {tag_of(cls) for cls in reads}
         window, frames = self._window(since, until), self._tail.frames
         yield from self._sealed.events(reads, window)
-        for frame in frames:
-            if frame.first <= window.last and frame.last >= window.first:
-                for seq, event in self._rows.events(frame, tags):
-                    if window.first <= seq <= window.last:
-                        yield seq, event
+        yield from self._unsealed(frames, reads, window)
+
+    def batches(self, reads: Reads, *, since: int = 1, until: int | None = None) -> Iterator[Batches]:
+        """Yield the same events stretch by stretch, those of one type together.
+
+        Every event of a stretch comes before every event of the next. Raises as `events` does.
+        """
+        window, frames = self._window(since, until), self._tail.frames
+        yield from self._sealed.batches(reads, window)
+        unsealed = list(self._unsealed(frames, reads, window))
+        by_type = {cls: [(seq, event) for seq, event in unsealed if type(event) is cls] for cls in reads}
+        yield {
+            cls: Batch.of(cls, [seq for seq, _ in pairs], [event for _, event in pairs], reads[cls])
+            for cls, pairs in by_type.items()
+            if pairs
+        }
+
+    def last(self, cls: type[Event], *, since: int = 1, until: int | None = None) -> int:
+        """Return the sequence number of the last event of a type from `since` to `until`, 0 if there is none."""
+        window, frames = self._window(since, until), self._tail.frames
+        unsealed = [seq for seq, _ in self._unsealed(frames, {cls: ()}, window)]
+        return unsealed[-1] if unsealed else self._sealed.last(cls, window)
 
     def markers(self) -> dict[markers.Marker, int]:
         """Return every marker that the log has, with its sequence number, in order."""
@@ -102,6 +119,14 @@ class LogReader:
         if wanted not in present:
             raise markers.missing(wanted, present, self.head.seq)
         return present[wanted]
+
+    def _unsealed(self, frames: list[Frame], reads: Reads, window: Range) -> Iterator[tuple[int, Event]]:
+        tags = {tag_of(cls) for cls in reads}
+        for frame in frames:
+            if frame.first <= window.last and frame.last >= window.first:
+                for seq, event in self._rows.events(frame, tags):
+                    if window.first <= seq <= window.last:
+                        yield seq, event
 
     def _window(self, since: int, until: int | None) -> Range:
         return Range(max(since, 1), self.head.seq if until is None else min(until, self.head.seq))

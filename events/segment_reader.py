@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mage_es.events import columns
+from mage_es.events.batches import Batch, Reads
 from mage_es.events.documents import unpack
 from mage_es.events.envelope import Record
 from mage_es.events.errors import LogDamaged, UnknownEvent
@@ -22,11 +23,7 @@ from mage_es.events.schema import HEADER, column_of
 from mage_es.events.segments import METADATA_KEY, Description, TypeRun
 from mage_es.events.shapes import fingerprint, shapes_of
 from mage_es.events.upcasting import Registry
-from mage_es.events.vocabulary import Event
-
-Reads = Mapping[type[Event], tuple[str, ...]]
-"""Event types, and of each the fields that are wanted."""
-
+from mage_es.events.vocabulary import Event, tag_of
 
 _DERIVED = ("type", "sv", "stream")
 """Header columns that repeat what the event itself says."""
@@ -51,17 +48,28 @@ class Segment:
             metadata = self._file.metadata.metadata or {}
         self.about = unpack(metadata.get(METADATA_KEY, b""), Description, name=name)
 
-    def events(self, reads: Reads, window: Range) -> list[tuple[int, Event]]:
-        """Return the wanted events with their sequence numbers, in order; fields that are not wanted are None.
+    def batches(self, reads: Reads, window: Range) -> dict[type[Event], Batch]:
+        """Return the wanted events by type.
 
         Raises `UnknownEvent` for a wanted type that this release cannot read, and `LogDamaged`.
         """
-        by_tag = {str(cls.__struct_config__.tag): fields for cls, fields in reads.items()}
-        pairs: list[tuple[int, Event]] = []
+        by_tag = {tag_of(cls): (cls, fields) for cls, fields in reads.items()}
+        found = {}
         with self._damage():
             for run in self.about.runs:
                 if run.tag in by_tag and (rows := self._rows(run, window)).seqs:
-                    pairs.extend(zip(rows.seqs, self._events(run, rows, by_tag[run.tag]), strict=True))
+                    cls, fields = by_tag[run.tag]
+                    found[cls] = self._batch(run, rows, fields)
+        return found
+
+    def events(self, reads: Reads, window: Range) -> list[tuple[int, Event]]:
+        """Return the wanted events with their sequence numbers, in order; fields that are not wanted are None.
+
+        Raises as `batches` does.
+        """
+        pairs: list[tuple[int, Event]] = []
+        for batch in self.batches(reads, window).values():
+            pairs.extend(zip(batch.seqs, batch.events, strict=True))
         pairs.sort(key=itemgetter(0))
         return pairs
 
@@ -72,7 +80,7 @@ class Segment:
             for run in self.about.runs:
                 if (tags is None or run.tag in tags) and (rows := self._rows(run, window)).seqs:
                     cls = self._registry.require(run.tag, run.version)
-                    found.extend(self._records(run, rows, self._events(run, rows, tuple(shapes_of(cls)))))
+                    found.extend(self._records(run, rows, self._batch(run, rows, tuple(shapes_of(cls))).events))
         found.sort(key=lambda record: record.seq)
         return found
 
@@ -90,25 +98,25 @@ class Segment:
     def _read(self, run: TypeRun, names: list[str]) -> pa.Table:
         return self._file.read_row_group(run.group, columns=names, use_threads=False)
 
-    def _events(self, run: TypeRun, rows: _Rows, wanted: tuple[str, ...]) -> list[Event]:
+    def _batch(self, run: TypeRun, rows: _Rows, wanted: tuple[str, ...]) -> Batch:
         cls = self._registry.require(run.tag, run.version)
         if run.version < cls.version:
-            return self._upcast(run, rows)
+            return Batch.of(cls, rows.seqs, self._upcast(run, rows), wanted)
         shapes, stored = shapes_of(cls), self._stored(run, cls)
-        given = [name for name in wanted if name in stored]
-        plain = [name for name in given if shapes[name].kind != "vector"]
         values: dict[str, list[Any]] = {}
+        plain = [name for name in wanted if name in stored and shapes[name].kind != "vector"]
         if plain:
             column = column_of(run.tag, run.version)
             table = self._read(run, [f"{column}.{name}" for name in plain])
             struct = table.column(column).slice(rows.start, len(rows.seqs)).combine_chunks()
             for field, array in zip(struct.type, struct.flatten(), strict=True):
                 values[field.name] = columns.to_python(array, shapes[field.name])
-        for name in given:
-            if name not in values:
+        for name in wanted:
+            if name not in stored:
+                values[name] = [columns.default_of(cls, name)] * len(rows.seqs)
+            elif name not in values:
                 values[name] = self._vectors_of(run, rows, name)
-        make = columns.event_maker(cls, given, tuple(name for name in wanted if name not in stored))
-        return list(map(make, *(values[name] for name in given))) if given else [make() for _ in rows.seqs]
+        return Batch(cls, rows.seqs, {name: values[name] for name in wanted})
 
     def _stored(self, run: TypeRun, cls: type[Event]) -> Collection[str]:
         """Return the fields of a type that this segment has; the others must have defaults, and kinds must agree."""
@@ -144,7 +152,9 @@ class Segment:
 
     def _vectors_of(self, run: TypeRun, rows: _Rows, name: str) -> list[bytes]:
         table = self._vector_table()
-        table = table.filter(pc.equal(table.column("field"), f"{column_of(run.tag, run.version)}.{name}"))
+        is_wanted = pc.equal(table.column("field"), f"{column_of(run.tag, run.version)}.{name}")
+        if not pc.all(is_wanted).as_py():
+            table = table.filter(is_wanted)
         vectors = columns.vectors_to_python(table.column("vector").combine_chunks())
         found = dict(zip(_plain(table.column("seq")), vectors, strict=True))
         return [found[seq] for seq in rows.seqs]

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 
+from mage_es.events.batches import Columns
 from mage_es.events.digests import digest
 from mage_es.events.vocabulary import MICRO, BanditUpdated, Event
 from mage_es.projections.protocol import Reads
@@ -30,6 +31,7 @@ class Bandits:
     reads: ClassVar[Reads] = {
         BanditUpdated: ("bandit", "key", "arm", "alpha_after", "beta_after", "pulls_after"),
     }
+    columnar: ClassVar[frozenset[type[Event]]] = frozenset({BanditUpdated})
     order: ClassVar[Literal["global", "by_type"]] = "by_type"
     slot: ClassVar[Literal["mutable", "protected"]] = "protected"
 
@@ -44,6 +46,13 @@ class Bandits:
                 arms[event.arm] = Posterior(event.alpha_after, event.beta_after, event.pulls_after)
             case _:
                 raise TypeError(f"the bandits do not read {type(event).__name__}; they read {list(self.reads)}")
+
+    def apply_columns(self, cls: type[Event], columns: Columns) -> None:
+        """Assign the posteriors after many updates; of one arm's only the last counts."""
+        arms = zip(columns["bandit"], columns["key"], columns["arm"], strict=True)
+        after = zip(columns["alpha_after"], columns["beta_after"], columns["pulls_after"], strict=True)
+        for (bandit, key, arm), values in dict(zip(arms, after, strict=True)).items():
+            self._posteriors.setdefault(bandit, {}).setdefault(key, {})[arm] = Posterior(*values)
 
     def posterior(self, bandit: str, key: str, arm: str) -> Posterior:
         """Return an arm's posterior, the prior if it was never rewarded."""

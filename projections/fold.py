@@ -4,16 +4,22 @@ Rules
     - The same function makes the live state, the replayed state and the state of an exam: an event goes to
       every projection that reads its type.
     - A fold reads only the types and fields that some projection declares; what it skips can change nothing.
+    - It goes through the log stretch by stretch. Within one a projection that needs no order between types gets type
+      after type, as columns if it takes them; the others get their events in the order of the log.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import gc
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from operator import itemgetter
 from typing import Protocol
 
+from mage_es.events.batches import Batches
 from mage_es.events.documents import Head
 from mage_es.events.errors import UsageError
-from mage_es.events.vocabulary import Digest, Event
+from mage_es.events.vocabulary import Digest, Event, IterationClosed
 from mage_es.projections.bandits import Bandits
 from mage_es.projections.coverage import Coverage
 from mage_es.projections.evidence import Evidence
@@ -21,7 +27,7 @@ from mage_es.projections.graph import Graph
 from mage_es.projections.ledger import Ledger
 from mage_es.projections.memory import Memory
 from mage_es.projections.progress import Progress
-from mage_es.projections.protocol import Projection, Reads
+from mage_es.projections.protocol import Columnar, Passing, Projection, Reads
 from mage_es.projections.questions import Questions
 from mage_es.projections.scores import Scores
 from mage_es.projections.slots import Slots
@@ -84,8 +90,16 @@ class State:
 class Source(Protocol):
     """What a fold needs of a log; `events.reader.LogReader` is one."""
 
+    def batches(self, reads: Reads, *, since: int = 1, until: int | None = None) -> Iterator[Batches]:
+        """Return events of these types by type, stretch after stretch; fields not asked for may be None."""
+        ...
+
     def events(self, reads: Reads, *, since: int = 1, until: int | None = None) -> Iterator[tuple[int, Event]]:
         """Return (seq, event) of these types in order of seq; fields not asked for may be None."""
+        ...
+
+    def last(self, cls: type[Event], *, since: int = 1, until: int | None = None) -> int:
+        """Return the sequence number of the last event of a type, 0 if there is none."""
         ...
 
     @property
@@ -96,9 +110,13 @@ class Source(Protocol):
 
 def reads_of(projections: tuple[Projection, ...]) -> Reads:
     """Return the union of what the projections read."""
+    return _union(projection.reads for projection in projections)
+
+
+def _union(reads: Iterable[Reads]) -> Reads:
     union: dict[type[Event], dict[str, None]] = {}
-    for projection in projections:
-        for event_type, fields in projection.reads.items():
+    for each in reads:
+        for event_type, fields in each.items():
             union.setdefault(event_type, {}).update(dict.fromkeys(fields))
     return {event_type: tuple(fields) for event_type, fields in union.items()}
 
@@ -112,7 +130,53 @@ def fold(source: Source, *, until: int | None = None, state: State | None = None
     until = source.head.seq if until is None else until
     if state.seq > until:
         raise UsageError(f"The state is at event {state.seq}, past the wanted {until}; fold into a new state.")
-    for _, event in source.events(reads_of(state.projections()), since=state.seq + 1, until=until):
-        state.apply(event)
+    fold_into(state.projections(), source, since=state.seq + 1, until=until)
     state.seq = until
     return state
+
+
+def fold_into(views: tuple[Projection, ...], source: Source, *, since: int = 1, until: int) -> None:
+    """Give each view what it reads from event `since` to `until`; passing events only of the iteration still open."""
+    closed = source.last(IterationClosed, since=since, until=until)
+    for reads, first, last in ((_lasting, since, closed), (_all, closed + 1 if closed else since, until)):
+        wanted = _union(reads(view) for view in views)
+        with _no_collection():
+            for batches in source.batches(wanted, since=first, until=last):
+                for view in views:
+                    _give(view, {cls: batches[cls] for cls in reads(view) if cls in batches})
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector from searching, again and again, a growing state in which there is no garbage."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _give(view: Projection, batches: Batches) -> None:
+    """Give one view one stretch of the log."""
+    if view.order == "global":
+        pairs = [pair for batch in batches.values() for pair in zip(batch.seqs, batch.events, strict=True)]
+        for _, event in sorted(pairs, key=itemgetter(0)):
+            view.apply(event)
+        return
+    for cls, batch in batches.items():
+        if isinstance(view, Columnar) and cls in view.columnar:
+            view.apply_columns(cls, batch.columns)
+        else:
+            for event in batch.events:
+                view.apply(event)
+
+
+def _all(view: Projection) -> Reads:
+    return view.reads
+
+
+def _lasting(view: Projection) -> Reads:
+    passing = view.passing if isinstance(view, Passing) else frozenset()
+    return {cls: fields for cls, fields in view.reads.items() if cls not in passing}

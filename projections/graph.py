@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import Counter
+from operator import attrgetter
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import rustworkx as rx
 
+from mage_es.events.batches import Columns
 from mage_es.events.digests import digest, digest_of_set
 from mage_es.events.vocabulary import (
     EdgeAdded,
@@ -46,6 +48,9 @@ SUBGRAPHS = {
 }
 """The subgraph of a node by the first part of its name."""
 
+_REMEMBERED = ("memory_id", "outcome", "task_type", "skill", "derived_from")
+_remembered: attrgetter[tuple[str, ...]] = attrgetter(*_REMEMBERED)
+
 _Digraph: TypeAlias = "rx.PyDiGraph[str, tuple[str, float]]"
 
 
@@ -64,9 +69,10 @@ class Graph:
         SkillCreated: ("skill", "parent"),
         TaskTypeCreated: ("task_type", "description"),
         EdgeAdded: ("kind", "source", "target", "weight"),
-        MemoryAppended: ("memory_id", "outcome", "task_type", "skill", "derived_from"),
+        MemoryAppended: _REMEMBERED,
         MemorySuperseded: ("memory_id", "by"),
     }
+    columnar: ClassVar[frozenset[type[Event]]] = frozenset({MemoryAppended})
     order: ClassVar[Literal["global", "by_type"]] = "by_type"
     slot: ClassVar[Literal["mutable", "protected"]] = "protected"
 
@@ -89,7 +95,7 @@ class Graph:
         """Add the nodes and edges that the event stands for."""
         match event:
             case MemoryAppended():
-                self._remember(event)
+                self._remember(*_remembered(event))
             case EdgeAdded():
                 self._connect(event.kind, event.source, event.target, event.weight)
             case SkillCreated():
@@ -100,6 +106,11 @@ class Graph:
                 self._connect("supersedes", f"memory/{event.by}", f"memory/{event.memory_id}")
             case _:
                 raise TypeError(f"the graph does not read {type(event).__name__}; it reads {list(self.reads)}")
+
+    def apply_columns(self, cls: type[Event], columns: Columns) -> None:
+        """Add many memories with their edges."""
+        for memory in zip(*(columns[name] for name in _REMEMBERED), strict=True):
+            self._remember(*memory)
 
     def skills(self) -> list[str]:
         """Return every skill in lexicographic order."""
@@ -171,17 +182,17 @@ class Graph:
         for kind, source, target, weight in edges:
             self._connect(kind, source, target, weight)
 
-    def _remember(self, event: MemoryAppended) -> None:
-        node = f"memory/{event.memory_id}"
+    def _remember(self, memory_id: str, outcome: str, task_type: str, skill: str, derived_from: str) -> None:
+        node = f"memory/{memory_id}"
         if node in self._details:
             return  # equal ids are equal contents: the memory and its edges are there
-        self._create(node, event.outcome)
-        if event.task_type:
-            self._connect("about", node, f"task_type/{event.task_type}")
-        if event.skill:
-            self._connect("exercises", node, f"skill/{event.skill}")
-        if event.derived_from:
-            self._connect("derived_from", node, event.derived_from)
+        self._create(node, outcome)
+        if task_type:
+            self._connect("about", node, f"task_type/{task_type}")
+        if skill:
+            self._connect("exercises", node, f"skill/{skill}")
+        if derived_from:
+            self._connect("derived_from", node, derived_from)
 
     def _create(self, name: str, detail: str) -> None:
         self._node(name)
@@ -197,7 +208,10 @@ class Graph:
             insort(self._task_types, _plain(name))
 
     def _connect(self, kind: str, source: str, target: str, weight: float = 1.0) -> None:
-        self._graph.add_edge(self._node(source), self._node(target), (kind, weight))
+        index = self._index
+        a = index[source] if source in index else self._node(source)
+        b = index[target] if target in index else self._node(target)
+        self._graph.add_edge(a, b, (kind, weight))
         self._kinds[kind] += 1
         self._unhashed.append((kind, source, target, weight))
         if kind in ORDERING_KINDS:

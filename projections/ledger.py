@@ -7,10 +7,12 @@ Rules
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 
+from mage_es.events.batches import Columns
 from mage_es.events.digests import digest
 from mage_es.events.vocabulary import Event, ModelCalled, Tier
 from mage_es.projections.protocol import Reads
@@ -41,42 +43,46 @@ class Use(NamedTuple):
         return Use(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
+_AMOUNTS = Use._fields[1:]
+_account_of: attrgetter[tuple[Any, ...]] = attrgetter(*Account._fields)
+_amounts_of: attrgetter[tuple[int, ...]] = attrgetter(*_AMOUNTS)
+
+
 class Ledger:
     """All accounts."""
 
     name: ClassVar[str] = "ledger"
-    reads: ClassVar[Reads] = {ModelCalled: (*Account._fields, *Use._fields[1:])}
+    reads: ClassVar[Reads] = {ModelCalled: (*Account._fields, *_AMOUNTS)}
+    columnar: ClassVar[frozenset[type[Event]]] = frozenset({ModelCalled})
     order: ClassVar[Literal["global", "by_type"]] = "by_type"
     slot: ClassVar[Literal["mutable", "protected"]] = "protected"
 
     def __init__(self) -> None:
-        self._accounts: dict[Account, Use] = {}
+        self._accounts: dict[tuple[Any, ...], list[int]] = {}
 
     def apply(self, event: Event) -> None:
         """Book one call."""
         match event:
             case ModelCalled():
-                account = Account(event.tier, event.agent, event.purpose, event.iteration, event.model)
-                calls, read, written, cached, thought, latency = self._accounts.get(account, Use())
-                self._accounts[account] = Use(
-                    calls + 1,
-                    read + event.input_tokens,
-                    written + event.output_tokens,
-                    cached + event.cached_tokens,
-                    thought + event.thinking_tokens,
-                    latency + event.latency_us,
-                )
+                self._book(_account_of(event), _amounts_of(event))
             case _:
                 raise TypeError(f"the ledger does not read {type(event).__name__}; it reads {list(self.reads)}")
 
+    def apply_columns(self, cls: type[Event], columns: Columns) -> None:
+        """Book many calls."""
+        accounts = zip(*(columns[name] for name in Account._fields), strict=True)
+        amounts = zip(*(columns[name] for name in _AMOUNTS), strict=True)
+        for account, amount in zip(accounts, amounts, strict=True):
+            self._book(account, amount)
+
     def accounts(self) -> list[tuple[Account, Use]]:
         """Return every account in order."""
-        return sorted(self._accounts.items())
+        return sorted((Account(*account), Use(*use)) for account, use in self._accounts.items())
 
     def total(self, tier: Tier, *, iteration: int | None = None) -> Use:
         """Return what a tier used, in one iteration or in all."""
         total = Use()
-        for account, use in self._accounts.items():
+        for account, use in self.accounts():
             if account.tier == tier and iteration in (None, account.iteration):
                 total = total.plus(use)
         return total
@@ -91,4 +97,17 @@ class Ledger:
 
     def load(self, dumped: Any) -> None:
         """Take over what `dump` returned."""
-        self._accounts = dict(msgspec.convert(dumped, list[tuple[Account, Use]]))
+        self._accounts = {account: list(use) for account, use in msgspec.convert(dumped, list[tuple[Account, Use]])}
+
+    def _book(self, account: tuple[Any, ...], amounts: tuple[int, ...]) -> None:
+        use = self._accounts.get(account)
+        if use is None:
+            self._accounts[account] = [1, *amounts]
+            return
+        read, written, cached, thought, latency = amounts
+        use[0] += 1
+        use[1] += read
+        use[2] += written
+        use[3] += cached
+        use[4] += thought
+        use[5] += latency

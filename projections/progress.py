@@ -65,6 +65,9 @@ class Progress:
         IterationClosed: ("iteration",),
         RunFinished: ("iterations",),
     }
+    passing: ClassVar[frozenset[type[Event]]] = frozenset(
+        {IterationPlanned, QuestionPlanned, ModelCalled, AnswerJudged, PhaseCompleted}
+    )
     order: ClassVar[Literal["global", "by_type"]] = "global"
     slot: ClassVar[Literal["mutable", "protected"]] = "protected"
 

@@ -12,8 +12,9 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
+from mage_es.events.batches import Columns
 from mage_es.events.vocabulary import Event
 
 Reads = Mapping[type[Event], tuple[str, ...]]
@@ -47,3 +48,21 @@ class Projection(Protocol):
     def load(self, dumped: Any) -> None:
         """Replace the state by one that `dump` returned (after a msgpack round trip)."""
         ...
+
+
+@runtime_checkable
+class Columnar(Projection, Protocol):
+    """A projection that also takes many events of one type at once, those types that `columnar` names."""
+
+    columnar: ClassVar[frozenset[type[Event]]]
+
+    def apply_columns(self, cls: type[Event], columns: Columns) -> None:
+        """Take in events of one type in order, each field in `reads` as one column: the same as applying each."""
+        ...
+
+
+@runtime_checkable
+class Passing(Projection, Protocol):
+    """A projection that forgets: events of the types in `passing` matter only until their iteration is closed."""
+
+    passing: ClassVar[frozenset[type[Event]]]

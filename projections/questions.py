@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 
+from mage_es.events.batches import Columns
 from mage_es.events.digests import digest
 from mage_es.events.vocabulary import AnswerJudged, Event, IterationPlanned
 from mage_es.projections.protocol import Reads
@@ -37,6 +38,7 @@ class Questions:
         IterationPlanned: ("epoch", "fresh"),
         AnswerJudged: ("iteration", "purpose", "question_id", "correct"),
     }
+    columnar: ClassVar[frozenset[type[Event]]] = frozenset({AnswerJudged})
     order: ClassVar[Literal["global", "by_type"]] = "by_type"
     slot: ClassVar[Literal["mutable", "protected"]] = "protected"
 
@@ -57,6 +59,13 @@ class Questions:
                     asked[question_id] = asked.get(question_id, 0) + 1
             case _:
                 raise TypeError(f"the questions do not read {type(event).__name__}; they read {list(self.reads)}")
+
+    def apply_columns(self, cls: type[Event], columns: Columns) -> None:
+        """Note many verdicts."""
+        verdicts = zip(columns["purpose"], columns["question_id"], columns["iteration"], columns["correct"], strict=True)
+        for purpose, question_id, iteration, correct in verdicts:
+            if purpose in EVOLVING:
+                self._judge(question_id, iteration=iteration, correct=correct)
 
     def history(self, question_id: str) -> History | None:
         """Return what happened to a question so far, None if it was never answered."""

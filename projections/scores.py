@@ -8,10 +8,12 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 
+from mage_es.events.batches import Columns
 from mage_es.events.digests import digest
 from mage_es.events.vocabulary import AnswerJudged, Event, GuardDecided, Purpose
 from mage_es.projections.protocol import Reads
@@ -24,19 +26,24 @@ class Score(NamedTuple):
     total: int
 
 
+_JUDGED = ("purpose", "iteration", "task_type", "question_id", "correct")
+_judged: attrgetter[tuple[Any, ...]] = attrgetter(*_JUDGED)
+
+
 class Scores:
     """The counts; anchors by question id besides."""
 
     name: ClassVar[str] = "scores"
     reads: ClassVar[Reads] = {
-        AnswerJudged: ("iteration", "purpose", "question_id", "task_type", "correct"),
+        AnswerJudged: _JUDGED,
         GuardDecided: ("iteration", "verdict"),
     }
+    columnar: ClassVar[frozenset[type[Event]]] = frozenset({AnswerJudged})
     order: ClassVar[Literal["global", "by_type"]] = "by_type"
     slot: ClassVar[Literal["mutable", "protected"]] = "protected"
 
     def __init__(self) -> None:
-        self._counts: dict[str, dict[int, dict[str, Score]]] = {}
+        self._counts: dict[str, dict[int, dict[str, list[int]]]] = {}
         self._anchors: dict[int, dict[str, bool]] = {}
         self._verdicts: dict[int, str] = {}
 
@@ -44,15 +51,16 @@ class Scores:
         """Count an answer, or note the guard's verdict."""
         match event:
             case AnswerJudged():
-                types = self._counts.setdefault(event.purpose, {}).setdefault(event.iteration, {})
-                so_far = types.get(event.task_type, Score(0, 0))
-                types[event.task_type] = Score(so_far.correct + event.correct, so_far.total + 1)
-                if event.purpose == "anchor":
-                    self._anchors.setdefault(event.iteration, {})[event.question_id] = event.correct
+                self._count(*_judged(event))
             case GuardDecided():
                 self._verdicts[event.iteration] = event.verdict
             case _:
                 raise TypeError(f"the scores do not read {type(event).__name__}; they read {list(self.reads)}")
+
+    def apply_columns(self, cls: type[Event], columns: Columns) -> None:
+        """Count many answers."""
+        for purpose, iteration, task_type, question_id, correct in zip(*(columns[name] for name in _JUDGED), strict=True):
+            self._count(purpose, iteration, task_type, question_id, correct)
 
     def score(self, purpose: Purpose, iteration: int) -> Score:
         """Return the score of one series in one iteration, 0 of 0 where nothing was answered."""
@@ -61,7 +69,8 @@ class Scores:
 
     def by_task_type(self, purpose: Purpose, iteration: int) -> Mapping[str, Score]:
         """Return the same by task type, in lexicographic order."""
-        return dict(sorted(self._counts.get(purpose, {}).get(iteration, {}).items()))
+        types = self._counts.get(purpose, {}).get(iteration, {})
+        return {task_type: Score(*types[task_type]) for task_type in sorted(types)}
 
     def anchor_answers(self, iteration: int) -> Mapping[str, bool]:
         """Return whether each anchor was answered right in an iteration, by question id."""
@@ -87,6 +96,16 @@ class Scores:
     def load(self, dumped: Any) -> None:
         """Take over what `dump` returned."""
         counts, anchors, verdicts = dumped
-        self._counts = msgspec.convert(counts, dict[str, dict[int, dict[str, Score]]])
+        self._counts = msgspec.convert(counts, dict[str, dict[int, dict[str, list[int]]]])
         self._anchors = msgspec.convert(anchors, dict[int, dict[str, bool]])
         self._verdicts = msgspec.convert(verdicts, dict[int, str])
+
+    def _count(self, purpose: str, iteration: int, task_type: str, question_id: str, correct: bool) -> None:  # noqa: FBT001
+        types = self._counts.setdefault(purpose, {}).setdefault(iteration, {})
+        score = types.get(task_type)
+        if score is None:
+            score = types[task_type] = [0, 0]
+        score[0] += correct
+        score[1] += 1
+        if purpose == "anchor":
+            self._anchors.setdefault(iteration, {})[question_id] = correct

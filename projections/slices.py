@@ -1,7 +1,7 @@
 """A growing contiguous matrix of vectors with its parallel columns, in order of birth.
 
-A list of vectors would have to be stacked for every search; a matrix that doubles when it is full is at all
-times one block of memory, and a search one product.
+A list of vectors would have to be stacked for every search; a matrix that doubles when it is full is one block of
+memory, and a search one product. It is filled when it is first looked at: a fold alone needs none.
 """
 
 from __future__ import annotations
@@ -42,48 +42,59 @@ class Slice(NamedTuple):
 
 
 class VectorSlice:
-    """The memories of one index and task type; additions in order of birth cost one vector copy."""
+    """The memories of one index and task type; vectors wait as they came until somebody looks at the matrix."""
 
     def __init__(self) -> None:
         self._ids: list[str] = []
         self._question_ids: list[str] = []
         self._kinds: list[str] = []
         self._births: list[Birth] = []
+        self._waiting: list[bytes] = []
         self._matrix: NDArray[np.float32] = np.empty((0, 0), dtype=np.float32)
+        self._bytes = 0
 
     def view(self) -> Slice:
-        """Return the memories as they stand, without copying."""
+        """Return the memories as they stand, without copying what was there before."""
+        self._fill()
         vectors = self._matrix[: len(self._ids)]
         vectors.flags.writeable = False
         return Slice(self._ids, vectors, self._question_ids, self._kinds, self._births)
 
     def add(self, memory_id: str, embedding: bytes, *, question_id: str, kind: str, birth: Birth) -> None:
         """Put a memory at its place by birth, nearly always the end. Raises `ValueError` for another dimension."""
-        vector = np.frombuffer(embedding, dtype="<f4")
-        size = len(self._ids)
-        if size == len(self._matrix):
-            self._grow(len(vector))
-        place = size
+        if self._ids and len(embedding) != self._bytes:
+            raise ValueError(f"the vector of memory {memory_id} has {len(embedding)} bytes, others {self._bytes}")
+        self._bytes = len(embedding)
+        place = size = len(self._ids)
         if size and (self._births[-1], self._ids[-1]) > (birth, memory_id):
             place = bisect_left(list(zip(self._births, self._ids, strict=True)), (birth, memory_id))
-            self._matrix[place + 1 : size + 1] = self._matrix[place:size]
-        self._matrix[place] = vector
+        self._waiting.append(embedding)
         self._ids.insert(place, memory_id)
         self._question_ids.insert(place, question_id)
         self._kinds.insert(place, kind)
         self._births.insert(place, birth)
+        if place < size:
+            self._fill()
+            self._matrix[place : size + 1] = np.roll(self._matrix[place : size + 1], 1, axis=0)
 
     def remove(self, memory_id: str) -> None:
         """Take a memory out; the others keep their order. Raises `ValueError` when it is not there."""
         place = self._ids.index(memory_id)
+        self._fill()
         last = len(self._ids) - 1
         self._matrix[place:last] = self._matrix[place + 1 : last + 1]
         for column in (self._ids, self._question_ids, self._kinds, self._births):
             del column[place]
 
-    def _grow(self, dimension: int) -> None:
-        size = len(self._matrix)
-        larger = np.empty((max(_FIRST_CAPACITY, 2 * size), dimension), dtype=np.float32)
-        if size:
-            larger[:size] = self._matrix
-        self._matrix = larger
+    def _fill(self) -> None:
+        """Put the waiting vectors into the matrix, which has room for all that comes before it doubles."""
+        if not self._waiting:
+            return
+        size, filled = len(self._ids), len(self._ids) - len(self._waiting)
+        if size > len(self._matrix):
+            larger = np.empty((max(_FIRST_CAPACITY, size, 2 * filled), self._bytes // 4), dtype=np.float32)
+            if filled:
+                larger[:filled] = self._matrix[:filled]
+            self._matrix = larger
+        self._matrix[filled:size] = np.frombuffer(b"".join(self._waiting), dtype="<f4").reshape(len(self._waiting), -1)
+        self._waiting.clear()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mage_es.events.errors import LogDamaged, UsageError
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import AnswerJudged, MemoryAppended
+from mage_es.events.vocabulary import AnswerJudged, IterationClosed, MemoryAppended
 from tests.events.disks import RefusingDisk
 from tests.events.samples import abandon, bits, clock, closed, completed, facts, judged, remembered, write_log
 
@@ -49,6 +49,28 @@ def test_any_window_of_pruned_events_is_that_part_of_a_full_read(path: Path, sin
     assert bits(reader.records(READS, since=since, until=until)) == bits(
         record for record in reader.records() if type(record.event) in READS and since <= record.seq <= until
     )
+
+
+@given(st.integers(-3, 90), st.integers(0, 90))
+def test_batches_of_any_window_hold_the_same_events_stretch_by_stretch(path: Path, since: int, until: int) -> None:
+    reader, reached, pairs = LogReader(path), 0, []
+    for batches in reader.batches(READS, since=since, until=until):
+        stretch = sorted((seq, cls, i) for cls, batch in batches.items() for i, seq in enumerate(batch.seqs))
+        assert not stretch or stretch[0][0] > reached
+        for seq, cls, i in stretch:
+            reached = seq
+            pairs.append((seq, [batches[cls].columns[name][i] for name in READS[cls]]))
+            assert [getattr(batches[cls].events[i], name) for name in READS[cls]] == pairs[-1][1]
+    expected = reader.events(READS, since=since, until=until)
+    assert bits(pairs) == bits((seq, [getattr(event, name) for name in READS[type(event)]]) for seq, event in expected)
+
+
+@given(st.integers(-3, 90), st.integers(0, 90))
+def test_the_last_event_of_a_type_is_found_in_any_window(path: Path, since: int, until: int) -> None:
+    reader = LogReader(path)
+    for cls in (AnswerJudged, IterationClosed):
+        seqs = [record.seq for record in reader.records({cls}, since=since, until=until)]
+        assert reader.last(cls, since=since, until=until) == (seqs[-1] if seqs else 0)
 
 
 def test_records_are_numbered_without_gaps_across_segments_and_tail(path: Path) -> None:

@@ -77,3 +77,13 @@ def test_without_a_record_of_its_hash_a_segment_is_not_believed(path: Path) -> N
     sealed.show(layout.listing(disk).segments, {})
     with pytest.raises(LogDamaged, match="nothing in the log records the hash"):
         sealed.open(sealed.spans[-1])
+
+
+def test_damage_done_between_two_readings_is_noticed_by_the_second(path: Path) -> None:
+    sealed, spans = opened(path, Counting())
+    everything = Range(1, 1 << 40)
+    assert len(list(sealed.events({AnswerJudged: ("answer",)}, everything))) == 10
+    damaged = Layout(path).segment(spans[0])
+    damaged.write_bytes(damaged.read_bytes().replace(b"PAR1", b"PAR2"))
+    with pytest.raises(LogDamaged, match=damaged.name):
+        list(sealed.events({AnswerJudged: ("answer",)}, everything))

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 from hypothesis import strategies as st
 
+from mage_es.events.batches import Batch, Batches
 from mage_es.events.digests import sha256_text
 from mage_es.events.documents import Head
 from mage_es.events.envelope import Draft
@@ -68,8 +69,8 @@ class Stage(NamedTuple):
 class ListSource:
     """A log that is a list; gives fields that were not asked for as None, as sealed columns do."""
 
-    def __init__(self, events: Sequence[Event], *, run: str = "run-1") -> None:
-        self.run = run
+    def __init__(self, events: Sequence[Event], *, run: str = "run-1", stretch: int = 50) -> None:
+        self.run, self.stretch = run, stretch
         self._events = list(events)
 
     @property
@@ -82,6 +83,23 @@ class ListSource:
         for seq, event in enumerate(self._events[since - 1 : until], start=since):
             if type(event) in reads:
                 yield seq, only(event, reads[type(event)])
+
+    def batches(
+        self, reads: Mapping[type[Event], tuple[str, ...]], *, since: int = 1, until: int | None = None
+    ) -> Iterator[Batches]:
+        pairs = list(self.events(reads, since=since, until=until))
+        for start in range(0, len(pairs), self.stretch):
+            stretch = pairs[start : start + self.stretch]
+            by_type: dict[type[Event], list[tuple[int, Event]]] = {}
+            for seq, event in stretch:
+                by_type.setdefault(type(event), []).append((seq, event))
+            yield {
+                cls: Batch.of(cls, [seq for seq, _ in found], [event for _, event in found], reads[cls])
+                for cls, found in by_type.items()
+            }
+
+    def last(self, cls: type[Event], *, since: int = 1, until: int | None = None) -> int:
+        return max((seq for seq, _ in self.events({cls: ()}, since=since, until=until)), default=0)
 
 
 def chain_at(events: Sequence[Event], seq: int) -> str:

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mage_es.events.batches import Batch
 from mage_es.events.errors import UsageError
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import Digest, IterationClosed, RunResumed
 from mage_es.projections.fold import State, fold
 from mage_es.projections.memory import INDEXES
+from mage_es.projections.protocol import Columnar
 from tests.projections.histories import (
     SKILLS,
     TASK_TYPES,
@@ -127,6 +129,44 @@ def test_a_projection_that_says_so_may_be_folded_type_by_type(stages: list[Stage
                     if type(event) is event_type:
                         projection.apply(event)
             assert projection.digest() == same.digest(), projection.name
+
+
+@given(histories(), st.data())
+def test_columns_in_any_cut_give_what_the_events_one_by_one_give(stages: list[Stage], data: st.DataObject) -> None:
+    events = flat(stages)
+    columnar = [view for view in State().projections() if isinstance(view, Columnar)]
+    assert {view.name for view in columnar} == {"bandits", "graph", "ledger", "questions", "scores"}
+    for view in columnar:
+        one_by_one = next(other for other in State().projections() if other.name == view.name)
+        for cls in view.reads:
+            found = [event for event in events if type(event) is cls]
+            for event in found:
+                one_by_one.apply(event)
+            while found:
+                size = data.draw(st.integers(1, len(found)))
+                batch = Batch.of(cls, list(range(size)), found[:size], view.reads[cls])
+                if cls in view.columnar:
+                    view.apply_columns(cls, batch.columns)
+                else:
+                    for event in batch.events:
+                        view.apply(event)
+                found = found[size:]
+        assert view.digest() == one_by_one.digest(), view.name
+        assert round_trip(view.dump()) == round_trip(one_by_one.dump()), view.name
+
+
+@given(histories(), st.integers(1, 60), st.data())
+def test_a_fold_in_stretches_of_any_length_equals_the_live_state(
+    stages: list[Stage], stretch: int, data: st.DataObject
+) -> None:
+    events = flat(stages)
+    until = data.draw(st.integers(0, len(events)))
+
+    live, found = folded(events[:until]), fold(ListSource(events, stretch=stretch), until=until)
+
+    assert found.digests() == live.digests()
+    assert answers(found) == answers(live)
+    assert round_trip(found.progress.dump()) == round_trip(live.progress.dump())
 
 
 def test_a_state_is_not_folded_backwards() -> None:

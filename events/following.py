@@ -13,12 +13,12 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from mage_es.events.batches import Reads
 from mage_es.events.envelope import Record
 from mage_es.events.filesystem import FileSystem, LocalFileSystem
 from mage_es.events.layout import Layout
 from mage_es.events.reader import LogReader
 from mage_es.events.recovery import read_head
-from mage_es.events.batches import Reads
 from mage_es.events.vocabulary import ExamClosed, RunFinished, SegmentSealed
 
 _ENDS: Reads = {RunFinished: RunFinished.__struct_fields__, ExamClosed: ExamClosed.__struct_fields__}

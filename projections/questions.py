@@ -62,8 +62,8 @@ class Questions:
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
         """Note many verdicts."""
-        verdicts = zip(columns["purpose"], columns["question_id"], columns["iteration"], columns["correct"], strict=True)
-        for purpose, question_id, iteration, correct in verdicts:
+        names = ("purpose", "question_id", "iteration", "correct")
+        for purpose, question_id, iteration, correct in zip(*(columns[name] for name in names), strict=True):
             if purpose in EVOLVING:
                 self._judge(question_id, iteration=iteration, correct=correct)
 

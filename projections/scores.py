@@ -59,8 +59,8 @@ class Scores:
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
         """Count many answers."""
-        for purpose, iteration, task_type, question_id, correct in zip(*(columns[name] for name in _JUDGED), strict=True):
-            self._count(purpose, iteration, task_type, question_id, correct)
+        for judged in zip(*(columns[name] for name in _JUDGED), strict=True):
+            self._count(*judged)
 
     def score(self, purpose: Purpose, iteration: int) -> Score:
         """Return the score of one series in one iteration, 0 of 0 where nothing was answered."""
@@ -100,7 +100,7 @@ class Scores:
         self._anchors = msgspec.convert(anchors, dict[int, dict[str, bool]])
         self._verdicts = msgspec.convert(verdicts, dict[int, str])
 
-    def _count(self, purpose: str, iteration: int, task_type: str, question_id: str, correct: bool) -> None:  # noqa: FBT001
+    def _count(self, purpose: str, iteration: int, task_type: str, question_id: str, correct: bool) -> None:
         types = self._counts.setdefault(purpose, {}).setdefault(iteration, {})
         score = types.get(task_type)
         if score is None:

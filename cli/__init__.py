@@ -8,6 +8,7 @@ Rules
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
@@ -23,6 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and exit; `arguments` are those of the process unless given."""
     from mage_es.cli.app import app
 
+    # Retrieval is many small products: threads gain little there, and on a busy machine they wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     run(app, list(sys.argv[1:] if arguments is None else arguments))
 
 

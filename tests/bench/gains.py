@@ -1,6 +1,6 @@
 """What a run on generated problems gains, and what each kind of memory has to do with it.
 
-    python tests/bench/gains.py                          five seeds, all systems: about half an hour on two cores
+    python tests/bench/gains.py                          five seeds, all systems: about four minutes on two cores
     python tests/bench/gains.py --seeds 42 --iterations 3 --pool 60     a quick look
 
 For each seed: the full system, the same without success memories, and without failure memories. Each is

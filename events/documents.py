@@ -7,7 +7,7 @@ Rules
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 import google_crc32c
 import msgspec
@@ -15,6 +15,10 @@ import msgspec
 from mage_es.events.errors import LogDamaged
 
 T = TypeVar("T", bound=msgspec.Struct)
+
+
+Chain = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")]
+"""A chain value in hexadecimal digits, or nothing."""
 
 
 class Format(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,8 +41,8 @@ class Head(NamedTuple):
 class HeadNote(msgspec.Struct, frozen=True, kw_only=True):
     """What HEAD says: a lower bound of what was durable, `chain` being that of the frame that ends at `seq`."""
 
-    seq: int
-    chain: str
+    seq: Annotated[int, msgspec.Meta(ge=0)]
+    chain: Chain
 
 
 def pack(document: msgspec.Struct) -> bytes:
@@ -52,7 +56,10 @@ def unpack(data: bytes, kind: type[T], *, name: str) -> T:
     body, _, check = data.rpartition(b',"crc32c":"')
     if check != b'%08x"}\n' % google_crc32c.value(body):
         raise LogDamaged(f"{name} is damaged: its checksum does not fit its {len(data)} bytes. {RESTORE}")
-    return msgspec.json.decode(body + b"}", type=kind)
+    try:
+        return msgspec.json.decode(body + b"}", type=kind)
+    except msgspec.MsgspecError as error:
+        raise LogDamaged(f"{name} is whole but not what this release writes: {error}. Use a newer one.") from error
 
 
 def genesis(format_file: bytes) -> bytes:
@@ -60,5 +67,8 @@ def genesis(format_file: bytes) -> bytes:
     return hashlib.sha256(format_file).digest()
 
 
-RESTORE = "Restore it from a copy of the run; `mage-es verify RUN` lists everything that is affected."
+RESTORE = (
+    "Restore it from a copy of the run. `mage-es verify RUN` lists everything that is affected, "
+    "`mage-es repair RUN` shows what cutting it out would lose."
+)
 """How a message about damage ends."""

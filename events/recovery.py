@@ -2,14 +2,18 @@
 
 Rules
     - Sync first: what is visible becomes durable before it is acted on, folders at the start, the last file at the end.
+      That file is written anew for it: after a failed sync the system calls bytes clean that never reached the disk.
     - An unfinished write can only be the end of the last write-ahead file. Such a torn tail was never acknowledged; its
       bytes are moved to quarantine/. Anything else that does not fit is damage: refuse, and change nothing.
-    - HEAD is a lower bound. Events that it names have been acknowledged; a log that ends before it is damaged.
-    - The cost depends on the tail only: sealed segments are not hashed here, `verify_log` does that.
+    - HEAD is a lower bound, and so is the watermark as long as the machine was not started again. Events up to there
+      have been acknowledged; a log that ends before is damaged.
+    - The cost depends on the tail and the newest segment only: older ones are not hashed here, `verify_log` does that.
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from mage_es.events import wal
@@ -17,9 +21,10 @@ from mage_es.events.documents import RESTORE, Format, Head, HeadNote, genesis, u
 from mage_es.events.errors import LogDamaged, UsageError
 from mage_es.events.filesystem import TEMPORARY, FileSystem, write_new
 from mage_es.events.layout import Layout, Listing
+from mage_es.events.lock import watermark
+from mage_es.events.sealed import seals_in
 from mage_es.events.sealing import whole_wal
-from mage_es.events.segment_reader import Segment
-from mage_es.events.upcasting import PRESENT
+from mage_es.events.vocabulary import SegmentSealed
 
 
 class Recovered(NamedTuple):
@@ -65,10 +70,10 @@ def recover(fs: FileSystem, layout: Layout, start: bytes) -> Recovered:
     bound = read_head(fs, layout)
     listing = layout.listing(fs)
     leftover = [first for first in listing.wals if first <= listing.sealed]
-    head = Head(listing.sealed, sealed_chain(fs, layout, listing, start).hex())
     require_tail(layout, listing)
+    head = Head(listing.sealed, sealed_chain(fs, layout, listing, start).hex())
     tails: dict[int, list[wal.Frame]] = {}
-    torn = b""
+    data = b""
     for first in listing.tail:
         if first != head.seq + 1:
             raise LogDamaged(f"{layout.wal(first)} does not follow event {head.seq}, the last before it. {RESTORE}")
@@ -78,25 +83,39 @@ def recover(fs: FileSystem, layout: Layout, start: bytes) -> Recovered:
             head = Head(tails[first][-1].last, tails[first][-1].chain.hex())
         if broken is not None:
             require_torn(layout, first, data, broken, is_last=first == listing.tail[-1])
-            torn = data[broken.offset :]
+    require_newest(fs, layout, listing, seals_in(frame for frames in tails.values() for frame in frames))
     require_bound(layout, bound, head, tails)
+    require_mark(layout, watermark(fs, layout.lock), head)
     _remove_temporaries(fs, layout)
-    _cut(fs, layout, listing.tail[-1], tails[listing.tail[-1]], torn)
+    _renew(fs, layout, listing.tail[-1], tails[listing.tail[-1]], data)
     return Recovered(head, tails, leftover, listing)
 
 
 def sealed_chain(fs: FileSystem, layout: Layout, listing: Listing, start: bytes) -> bytes:
-    """Return the chain value after the last sealed event.
+    """Return the chain value after the last sealed event, as the first frame after it has it (there must be a file).
 
-    While its write-ahead file is still there that is asked, because the segment may not be whole yet.
+    While the newest segment's write-ahead file is still there that is asked, because the segment may not be whole yet;
+    else `require_newest` compares the segment itself with what the tail says.
     """
     if not listing.segments:
         return start
     span = listing.segments[-1]
     if span.first in listing.wals:
         return whole_wal(fs, layout, span.first)[-1].chain
+    return wal.previous_in(fs.read(layout.wal(listing.tail[0]), 0, wal.HEADER_SIZE))
+
+
+def require_newest(fs: FileSystem, layout: Layout, listing: Listing, seals: Mapping[int, SegmentSealed]) -> None:
+    """Raise `LogDamaged` unless the newest segment is the file that the tail after it recorded as sealed."""
+    if not listing.segments or listing.segments[-1].first in listing.wals:
+        return
+    span = listing.segments[-1]
     path = layout.segment(span)
-    return bytes.fromhex(Segment(fs.read(path), lambda: b"", name=str(path), registry=PRESENT).about.chain)
+    if span.first not in seals:
+        raise LogDamaged(f"nothing in the log records the hash of {path}: the end of the log is missing. {RESTORE}")
+    if hashlib.sha256(fs.read(path)).hexdigest() != seals[span.first].sha256:
+        affected = f"events {span.first} to {span.last} are affected"
+        raise LogDamaged(f"{path} is not the file that was sealed; {affected}. {RESTORE}")
 
 
 def require_tail(layout: Layout, listing: Listing) -> None:
@@ -130,25 +149,27 @@ def require_bound(layout: Layout, bound: HeadNote, head: Head, tails: dict[int, 
         raise LogDamaged(f"{layout.head} has another chain at event {bound.seq}: it or the log was replaced. {RESTORE}")
 
 
+def require_mark(layout: Layout, mark: int, head: Head) -> None:
+    """Raise `LogDamaged` if events are missing that a writer acknowledged since this machine was started."""
+    if head.seq < mark:
+        raise LogDamaged(
+            f"{layout.path} ends with event {head.seq}, but {layout.lock} says that event {mark} was acknowledged since "
+            f"this machine was started: events {head.seq + 1} to {mark} are lost. Nothing was changed. {RESTORE}"
+        )
+
+
 def _remove_temporaries(fs: FileSystem, layout: Layout) -> None:
-    for folder in (layout.path, layout.segments, layout.quarantine):
+    for folder in (layout.path, layout.wals, layout.segments, layout.quarantine):
         for name in fs.names(folder):
             if name.endswith(TEMPORARY):
                 fs.unlink(folder / name)
 
 
-def _cut(fs: FileSystem, layout: Layout, first: int, frames: list[wal.Frame], torn: bytes) -> None:
-    """Move a torn tail to quarantine, and make what remains of the last write-ahead file durable."""
+def _renew(fs: FileSystem, layout: Layout, first: int, frames: list[wal.Frame], data: bytes) -> None:
+    """Replace the last write-ahead file, now `data`, by its whole frames; a torn tail is moved to quarantine first."""
     path = layout.wal(first)
     size = frames[-1].offset + frames[-1].size if frames else 0
-    if torn:
+    if size < len(data):
         number = len(fs.names(layout.quarantine))
-        write_new(fs, layout.quarantine / f"{path.name}.{size}.{number}", torn)
-    file = fs.append(path)
-    try:
-        if torn:
-            file.truncate(size)
-        file.sync()
-    finally:
-        file.close()
-    fs.sync_folder(layout.wals)
+        write_new(fs, layout.quarantine / f"{path.name}.{size}.{number}", data[size:])
+    write_new(fs, path, data[:size])

@@ -14,6 +14,8 @@ import hashlib
 
 import msgspec
 
+from mage_es.events.documents import Chain
+
 METADATA_KEY = b"mage_es"
 
 
@@ -36,8 +38,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     run: str
     first: int
     last: int
-    previous: str
-    chain: str
+    previous: Chain
+    chain: Chain
     runs: tuple[TypeRun, ...]
     vectors: int
 

@@ -14,7 +14,15 @@ from mage_es.events.errors import LogDamaged
 from mage_es.events.filesystem import FileSystem
 from mage_es.events.layout import Layout, Listing
 from mage_es.events.lock import watermark
-from mage_es.events.recovery import read_head, require_bound, require_tail, require_torn, sealed_chain
+from mage_es.events.recovery import (
+    read_head,
+    require_bound,
+    require_mark,
+    require_newest,
+    require_tail,
+    require_torn,
+    sealed_chain,
+)
 from mage_es.events.sealed import seals_in
 from mage_es.events.vocabulary import SegmentSealed
 
@@ -39,13 +47,14 @@ class Tail:
         """Take in what the writer did since. Raises `LogDamaged`."""
         for _ in range(_ATTEMPTS):
             bound = read_head(self._fs, self._layout)
-            synced = max(bound.seq, watermark(self._fs, self._layout.lock))
+            mark = watermark(self._fs, self._layout.lock)
             try:
                 listing, files, head = self._read()
             except FileNotFoundError:  # sealed and removed since it was listed: its segment is there now
                 continue
             require_bound(self._layout, bound, head, files)
-            self._take(listing, files, head, synced)
+            require_mark(self._layout, mark, head)
+            self._take(listing, files, head, max(bound.seq, mark))
             return
         raise LogDamaged(f"{self._layout.wals} lists files that cannot be opened. {RESTORE}")
 
@@ -78,6 +87,8 @@ class Tail:
     def _take(self, listing: Listing, files: dict[int, list[wal.Frame]], head: Head, synced: int) -> None:
         frames = [frame for first in listing.tail for frame in files[first]]
         self.recorded.update(seals_in(frame for frame in frames if frame.last > self.head.seq))
+        if listing.segments[-1:] != self.listing.segments[-1:]:
+            require_newest(self._fs, self._layout, listing, self.recorded)
         self._files, self.listing = files, listing
         if frames and frames[-1].last > synced:
             last = frames.pop()

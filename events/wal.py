@@ -26,6 +26,7 @@ _MSGPACK = 1
 _ZSTD = 1
 _COMPRESS_ABOVE = 4096
 _HEADER = struct.Struct("<4sBBIQI32s")
+HEADER_SIZE = _HEADER.size
 _CHAINED = struct.Struct("<BQI")
 _CRC = struct.Struct("<I")
 
@@ -95,6 +96,11 @@ def decode(data: bytes, offset: int = 0) -> Frame | Broken:
         return Broken(offset, "the compressed body cannot be read", "alien")
     chain = chain_of(previous, first, count, body)
     return Frame(first, count, previous, chain, body, offset, end + _CRC.size - offset)
+
+
+def previous_in(header: bytes) -> bytes:
+    """Return the previous chain value that a frame's header names, nothing of it checked; zeros if it is too short."""
+    return bytes(header[-32:]) if len(header) == HEADER_SIZE else bytes(32)
 
 
 def scan(data: bytes, *, first: int, previous: bytes, offset: int = 0) -> tuple[list[Frame], Broken | None]:

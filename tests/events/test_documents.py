@@ -21,9 +21,19 @@ def test_a_document_is_plain_json_for_everybody_else() -> None:
 
 
 @given(st.integers(), st.text())
-def test_a_document_comes_back_whatever_it_says(seq: int, chain: str) -> None:
-    note = HeadNote(seq=seq % (1 << 60), chain=chain)
-    assert unpack(pack(note), HeadNote, name="HEAD") == note
+def test_a_document_comes_back_whatever_it_says(created: int, run: str) -> None:
+    about = Format(format=1, log_id="1f", run=run, hash="sha256", created=created % (1 << 60))
+    assert unpack(pack(about), Format, name="FORMAT") == about
+
+
+@given(st.integers(-(1 << 63), (1 << 63) - 1), st.text())
+def test_a_checksum_does_not_make_a_document_of_anything(seq: int, chain: str) -> None:
+    note = HeadNote(seq=seq, chain=chain)
+    try:
+        assert unpack(pack(note), HeadNote, name="HEAD") == note
+    except LogDamaged as error:
+        assert "not what this release writes" in str(error)
+        assert seq < 0 or len(chain) not in (0, 64) or not chain.isascii()
 
 
 def test_a_flip_of_any_bit_is_noticed() -> None:

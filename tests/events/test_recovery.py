@@ -10,7 +10,7 @@ import pytest
 
 from mage_es.events import wal
 from mage_es.events.documents import HeadNote, pack
-from mage_es.events.errors import LogDamaged
+from mage_es.events.errors import LogDamaged, WriterPoisoned
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import AnswerJudged
@@ -46,12 +46,20 @@ def test_a_cut_at_every_byte_of_the_last_frame_leaves_the_commits_before_it(tmp_
     last = wal.scan(data, first=1, previous=wal.decode(data).previous)[0][-1]  # type: ignore[union-attr]
     for size in range(last.offset, len(data)):
         path = tmp_path / "cut"
-        shutil.copytree(tmp_path / "whole", path)
+        shutil.copytree(tmp_path / "whole", path, ignore=shutil.ignore_patterns("LOCK"))  # as on another machine
         (path / "wal" / whole.name).write_bytes(data[:size])
         assert recovered(path) == expected(3)
         kept = b"".join(file.read_bytes() for file in (path / "quarantine").iterdir())
         assert kept == data[last.offset : size]
         shutil.rmtree(path)
+
+
+def test_a_cut_of_what_was_acknowledged_since_the_machine_was_started_is_refused(tmp_path: Path) -> None:
+    file = unclosed(tmp_path, 2, 1, 1)
+    file.write_bytes(file.read_bytes()[:-1])
+    refused(tmp_path, r"LOCK says that event 4 was acknowledged .* events 4 to 4 are lost")
+    with pytest.raises(LogDamaged, match="events 4 to 4 are lost"):
+        LogReader(tmp_path)
 
 
 def test_a_tail_of_zeros_or_garbage_is_moved_to_quarantine(tmp_path: Path) -> None:
@@ -70,6 +78,22 @@ def test_what_recovery_shows_survives_a_loss_of_power_right_after_it(seed: int) 
     log = Log.create(path, run="r1", clock=clock(), fs=disk)
     disk.fuse = 1  # the frame is written, and the process killed before it is synced
     with pytest.raises(Crash):
+        log.append([judged(1)])
+    disk.crash(power=False)
+    Log.open(path, clock=clock(), fs=disk)
+    assert LogReader(path, disk).head.seq == 1
+    disk.crash(power=True)
+    Log.open(path, clock=clock(), fs=disk)
+    assert LogReader(path, disk).head.seq == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_recovery_shows_after_a_failed_sync_survives_too(seed: int) -> None:
+    disk, path = ForgetfulDisk(Random(seed)), Path("/log")
+    disk.make_folder(path.parent)
+    log = Log.create(path, run="r1", clock=clock(), fs=disk)
+    disk.sync_fails_after = 0  # the system takes the frame's bytes for clean, but they are not on the disk
+    with pytest.raises(WriterPoisoned, match="Input/output error"):
         log.append([judged(1)])
     disk.crash(power=False)
     Log.open(path, clock=clock(), fs=disk)
@@ -139,8 +163,23 @@ def test_a_log_of_another_folder_does_not_fit(tmp_path: Path) -> None:
     write_log(tmp_path / "one", [judged(0)])
     write_log(tmp_path / "two", [judged(1)])
     shutil.copy(tmp_path / "two" / "wal" / f"{2:020d}.wal", tmp_path / "one" / "wal")
-    with pytest.raises(LogDamaged, match="does not continue the chain"):
+    with pytest.raises(LogDamaged, match="is not the file that was sealed; events 1 to 1 are affected"):
         Log.open(tmp_path / "one", clock=clock())
+
+
+def test_a_damaged_newest_segment_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    write_log(tmp_path, [judged(0)])
+    segment = next((tmp_path / "seg").iterdir())
+    segment.write_bytes(segment.read_bytes()[:-100])
+    refused(tmp_path, "events 1 to 1 are affected. Restore it from a copy of the run")
+
+
+def test_a_log_whose_last_records_are_missing_is_refused_even_without_head(tmp_path: Path) -> None:
+    write_log(tmp_path, [judged(0)])
+    (tmp_path / "wal" / f"{2:020d}.wal").write_bytes(b"")
+    (tmp_path / "HEAD").unlink()
+    (tmp_path / "LOCK").unlink()
+    refused(tmp_path, "the end of the log is missing")
 
 
 def test_a_missing_segment_is_refused_with_the_events_affected(tmp_path: Path) -> None:

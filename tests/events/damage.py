@@ -1,0 +1,310 @@
+"""Harm done to a real log, one harm at a time, and what becomes of it.
+
+    python -m tests.events.damage --cases 8000
+
+A case takes one of three small runs (at rest; killed with a tail that is not sealed; killed while sealing), harms one
+byte range of one of its files, and then reads it, folds it from its snapshots, verifies it, and opens it for writing.
+
+    noticed     `verify` finds it and names the file, and everything else refuses or gives the true events
+    harmless    nothing notices and everything gives the true events; allowed of caches only: a snapshot, and the text
+                of LOCK, without which a reader withholds the last commit until a writer has opened the log
+    wrong       events or a state that were never recorded, or fewer than were acknowledged
+    missed      not noticed, in a file that is no cache
+    unnamed     noticed, but no finding names the file that was harmed, or none says which events are affected
+    stray       an exception that is not in the tree of `mage_es.events.errors`
+    crash       the interpreter died
+
+Cases run in child processes, so that a crash of the interpreter is seen and counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from mage_es.events.errors import MageError
+from mage_es.events.log import Log
+from mage_es.events.reader import LogReader
+from mage_es.events.verify import verify_log
+from mage_es.projections.fold import State, fold
+from mage_es.projections.snapshots import latest_snapshot, write_snapshot
+from tests.events.samples import abandon, bits, clock, facts
+from tests.projections.histories import drafts_of, history
+
+ROOT = Path(__file__).resolve().parents[2]
+STATES = ("rest", "killed", "sealing")
+KINDS = ("flip", "zeros", "garbage", "cut", "extra", "missing")
+SECTOR = 512
+FOOTER = 2048
+BAD = ("wrong", "missed", "unnamed", "stray", "crash")
+
+
+class Case(NamedTuple):
+    """One harm: which run, which of its files, what is done to it."""
+
+    state: str
+    file: str
+    kind: str
+    seed: int
+
+
+class Truth(NamedTuple):
+    """What a run's log holds: all facts, the facts without the last commit, and the digests of the state."""
+
+    facts: bytes
+    all_but_last: bytes
+    digests: bytes
+
+
+class Result(NamedTuple):
+    """What became of a case."""
+
+    case: Case
+    outcome: str
+    detail: str
+
+
+# ------------------------------------------------------------ the runs
+
+
+def build(folder: Path) -> None:
+    """Write the three runs."""
+    commits = list(drafts_of(history(seed=3, iterations=4, questions=2)))
+    sealed, tail = commits[:-12], commits[-12:]
+    for state in STATES:
+        run = folder / state
+        for part in range(3):
+            third = len(sealed) // 3
+            batches = sealed[part * third : (part + 1) * third if part < 2 else None]
+            path = run / "log"
+            with Log.open(path, clock=clock()) if part else Log.create(path, run="r1", clock=clock()) as log:
+                for batch in batches:
+                    log.append(batch)
+            _snapshot(run)
+        if state != "rest":
+            log = Log.open(run / "log", clock=clock())
+            for batch in tail:
+                log.append(batch)
+            abandon(log)
+        if state == "sealing":
+            _stop_sealing(run / "log")
+
+
+def _snapshot(run: Path) -> None:
+    reader = LogReader(run / "log")
+    closed = [record.seq for record in reader.records() if type(record.event).__name__ == "IterationClosed"]
+    write_snapshot(run / "snapshots", fold(reader, until=closed[-1]), chain=reader.head.chain)
+
+
+def _stop_sealing(path: Path) -> None:
+    """Put the log where a writer is killed when its segment has its name and its write-ahead file is still there."""
+    before = {file: file.read_bytes() for file in (path / "wal").iterdir()}
+    Log.open(path, clock=clock()).close()
+    for file, data in before.items():
+        file.write_bytes(data)
+
+
+def truth(run: Path) -> Truth:
+    """Return what the run holds."""
+    records = list(LogReader(run / "log").records())
+    last = records[-1].commit
+    known = facts(records)
+    return Truth(bits(known), bits(r for r in known if r.commit != last), bits(fold(LogReader(run / "log")).digests()))
+
+
+# ------------------------------------------------------------ the harm
+
+
+def cases(base: Path, count: int, *, seed: int) -> Iterator[Case]:
+    """Yield cases that take kinds, runs and files in turn, so that each meets each."""
+    files = {state: sorted(_files(base / state)) for state in STATES}
+    pairs = [(state, file) for state in STATES for file in files[state]]
+    for number in range(count):
+        state, file = pairs[(number // len(KINDS)) % len(pairs)]
+        yield Case(state, file, KINDS[number % len(KINDS)], seed * 1_000_003 + number)
+
+
+def _files(run: Path) -> list[str]:
+    found = [file for file in run.rglob("*") if file.is_file() and file.stat().st_size]
+    return [str(file.relative_to(run)) for file in found]
+
+
+def harm(file: Path, kind: str, random: Random) -> None:
+    """Change a file so that its bytes are different ones afterwards."""
+    data = file.read_bytes()
+    start = random.randrange(len(data))
+    if file.suffix == ".parquet" and random.random() < 0.5:
+        start = max(len(data) - FOOTER, 0) + random.randrange(min(FOOTER, len(data)))
+    if kind == "missing":
+        file.unlink()
+    elif kind == "cut":
+        file.write_bytes(data[:start])
+    elif kind == "extra":
+        file.write_bytes(data + random.randbytes(random.randint(1, SECTOR)))
+    elif kind == "flip":
+        file.write_bytes(data[:start] + bytes([data[start] ^ 1 << random.randrange(8)]) + data[start + 1 :])
+    else:
+        start, size = (start - start % SECTOR, SECTOR) if kind == "zeros" else (start, 64)
+        size = min(size, len(data) - start)
+        changed = bytes(size) if kind == "zeros" else random.randbytes(size)
+        file.write_bytes(data[:start] + changed + data[start + size :])
+        if changed == data[start : start + size]:
+            harm(file, "flip", random)
+
+
+# ------------------------------------------------------------ what becomes of it
+
+
+def judge(base: Path, case: Case, known: Truth, work: Path) -> Result:
+    """Harm a copy of a run, use it in every way, and say what became of it."""
+    run = work / "run"
+    shutil.copytree(base / case.state, run)
+    try:
+        harm(run / case.file, case.kind, Random(case.seed))
+        return Result(case, *_outcome(run, case, known))
+    finally:
+        shutil.rmtree(run)
+
+
+def _outcome(run: Path, case: Case, known: Truth) -> tuple[str, str]:
+    is_cache = case.file.startswith("snapshots") or case.file == "log/LOCK"
+    right = {known.facts, known.all_but_last} if case.file == "log/LOCK" else {known.facts}
+    uses: list[tuple[str, Callable[[], bytes], set[bytes]]] = [
+        ("read", lambda: bits(facts(LogReader(run / "log").records())), right),
+        ("fold", lambda: bits(_state(run).digests()), {known.digests}),
+        ("verify", lambda: _findings(run / "log", run / case.file), {b"", b"found"}),
+        ("open", lambda: _opened(run / "log"), {known.facts}),
+    ]
+    noticed, answers = False, {}
+    for name, use, allowed in uses:
+        if name == "fold" and case.file == "log/LOCK":
+            continue  # what the reader withholds is not in the state either
+        try:
+            answers[name] = use()
+        except MageError as error:
+            noticed = True
+            if not str(error).strip():
+                return "unnamed", f"{name}: an empty message"
+        except Exception as error:
+            return "stray", f"{name}: {error!r}"
+        else:
+            if name == "verify" and answers[name] not in allowed:
+                return "unnamed", answers[name].decode()
+            if answers[name] not in allowed:
+                return "wrong", name
+    if answers.get("verify", b"found") == b"found":
+        return "noticed", ""
+    if is_cache:
+        return "harmless", "" if not noticed else "refused, though a cache"
+    return "missed", "noticed by other uses only" if noticed else "by all uses"
+
+
+def _state(run: Path) -> State:
+    reader = LogReader(run / "log")
+    return fold(reader, state=latest_snapshot(run / "snapshots", reader))
+
+
+def _findings(log: Path, harmed: Path) -> bytes:
+    """Return nothing, `found`, or what is wrong with the findings."""
+    findings = verify_log(log).findings
+    if not findings:
+        return b""
+    own = [finding for finding in findings if finding.file == harmed or str(harmed) in finding.problem]
+    if not own:
+        return f"{harmed.name}: {findings}".encode()
+    if harmed.parent.name in ("wal", "seg") and not any(finding.first for finding in own):
+        return f"{harmed.name}, no events: {own}".encode()
+    return b"found"
+
+
+def _opened(log: Path) -> bytes:
+    writer = Log.open(log, clock=clock())
+    try:
+        return bits(facts(LogReader(log).records()))
+    finally:
+        abandon(writer)
+
+
+# ------------------------------------------------------------ many cases, in child processes
+
+
+def explore(base: Path, count: int, *, seed: int, processes: int = 2) -> list[Result]:
+    """Judge `count` cases in child processes."""
+    todo = [list(cases(base, count, seed=seed))[part::processes] for part in range(processes)]
+    children = [_start(base, part) for part in todo]
+    results: list[Result] = []
+    while children:
+        done, child = children.pop(0)
+        lines = child.communicate("".join(json.dumps(case) + "\n" for case in done))[0].splitlines()
+        results += [Result(case, *json.loads(line)) for case, line in zip(done, lines, strict=False)]
+        if len(lines) < len(done):
+            results.append(Result(done[len(lines)], "crash", f"exit status {child.returncode}"))
+            if rest := done[len(lines) + 1 :]:
+                children.append(_start(base, rest))
+    return results
+
+
+def _start(base: Path, part: list[Case]) -> tuple[list[Case], subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "tests.events.damage", "--child", str(base)]
+    pipe = subprocess.PIPE
+    return part, subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
+
+
+def _child(base: Path) -> None:
+    known = {state: truth(base / state) for state in STATES}
+    with tempfile.TemporaryDirectory() as work:
+        for line in sys.stdin.read().splitlines():
+            case = Case(*json.loads(line))
+            result = judge(base, case, known[case.state], Path(work))
+            print(json.dumps([result.outcome, result.detail]), flush=True)
+
+
+def table(results: list[Result]) -> str:
+    """Return the outcomes by kind of file and by kind of harm."""
+    outcomes = [name for name in ("noticed", "harmless", *BAD) if any(r.outcome == name for r in results)]
+    lines = [f"{'':28}" + "".join(f"{name:>10}" for name in outcomes)]
+    for sort in (lambda r: _sort_of(r.case.file), lambda r: r.case.kind, lambda r: "all"):
+        counts = Counter((sort(r), r.outcome) for r in results)
+        for name in sorted({sort(r) for r in results}):
+            lines.append(f"{name:28}" + "".join(f"{counts[name, outcome]:10}" for outcome in outcomes))
+    return "\n".join(lines)
+
+
+def _sort_of(file: str) -> str:
+    name = Path(file).name
+    if name.endswith(".vec.parquet"):
+        return "vectors"
+    return {".parquet": "segment", ".wal": "write-ahead file", ".zst": "snapshot"}.get(Path(name).suffix, name)
+
+
+def main() -> int:
+    """Run the cases that the command line asks for; 1 if one of them is bad."""
+    parser = argparse.ArgumentParser(description="Harm a log in every way and count what is noticed.")
+    parser.add_argument("--cases", type=int, default=8000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
+    wanted = parser.parse_args()
+    if wanted.child:
+        _child(wanted.child)
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        build(Path(folder))
+        results = explore(Path(folder), wanted.cases, seed=wanted.seed)
+    print(table(results))
+    bad = [result for result in results if result.outcome in BAD]
+    for result in bad[:40]:
+        print(result)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -61,13 +61,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 def fact_id(iteration: int, phase: str, subject: str, tag: str, ordinal: int) -> bytes:
     """Return the 16-byte identity of a fact: SHA-256 over its coordinates, truncated."""
-    return _hash16(str(iteration), phase, subject, tag, str(ordinal))
+    return hashlib.sha256(f"{iteration}\0{phase}\0{subject}\0{tag}\0{ordinal}".encode()).digest()[:16]
 
 
 def event_id(run: str, fact: bytes) -> bytes:
     """Return the 16-byte identity of a fact in a run: the idempotency key of an append."""
     return hashlib.sha256(run.encode() + b"\x00" + fact).digest()[:16]
-
-
-def _hash16(*parts: str) -> bytes:
-    return hashlib.sha256("\x00".join(parts).encode()).digest()[:16]

@@ -139,10 +139,9 @@ class Log:
         """
         with self._mutex:
             self._require_sound()
-            ids = ids_of(self.run, drafts)
-            known = {id_: seq for id_ in ids if (seq := self._seq_of(id_))}
-            new = [draft for draft, id_ in zip(drafts, ids, strict=True) if id_ not in known]
-            if not new:
+            ids, recorded = ids_of(self.run, drafts), self._recorded_ids()
+            known = {id_: recorded[id_] for id_ in ids if id_ in recorded}
+            if len(known) == len(ids):
                 return [self._record_at(known[id_]) for id_ in ids]
             if expected_seq is not None and expected_seq != self.head.seq:
                 raise SequenceConflict(
@@ -151,10 +150,10 @@ class Log:
                 )
             if self._require_active().is_full:
                 self._roll()
-            records = self._commit(new, [id_ for id_ in ids if id_ not in known])
             if not known:
-                return records
-            fresh = iter(records)
+                return self._commit(drafts, ids)
+            new = [(draft, id_) for draft, id_ in zip(drafts, ids, strict=True) if id_ not in known]
+            fresh = iter(self._commit([draft for draft, _ in new], [id_ for _, id_ in new]))
             return [self._record_at(known[id_]) if id_ in known else next(fresh) for id_ in ids]
 
     def _commit(self, drafts: Sequence[Draft], ids: Sequence[bytes]) -> list[Record]:
@@ -182,11 +181,11 @@ class Log:
 
     # ------------------------------------------------------------ what is recorded already
 
-    def _seq_of(self, id_: bytes) -> int | None:
+    def _recorded_ids(self) -> dict[bytes, int]:
         if not self._knows_sealed_ids:
             self._ids.update(self._sealed.ids())
             self._knows_sealed_ids = True
-        return self._ids.get(id_)
+        return self._ids
 
     def _record_at(self, seq: int) -> Record:
         active = self._require_active()

@@ -147,9 +147,6 @@ class _Backup:
         common = [span for span in ours if span in found.segments]
         if alien:
             raise self._conflict(f"has sealed events {alien[0].first} to {alien[0].last}, which this log has not")
-        # A segment holds the hash of the one before, so the newest one that both have stands for all.
-        if common and not self._sealed.seal_of(common[-1]).sha256.startswith(found.segments[common[-1]]):
-            raise self._conflict(f"has other events {common[-1].first} to {common[-1].last} than this log")
         ends = {frame.last: frame.chain.hex() for frame in self._tail.frames}
         if ends.get(before.seq, before.chain) != before.chain:
             raise self._conflict(f"has another event {before.seq} than this log, or others before it")
@@ -158,7 +155,10 @@ class _Backup:
             self._require_same_records(found, since, before.seq)
 
     def _require_same_records(self, found: Held, since: int, until: int) -> None:
-        """Compare tail objects of the backup with what this log has sealed meanwhile, record by record."""
+        """Compare tail objects of the backup with what this log has sealed meanwhile, record by record.
+
+        The hashes of the segments before are among them, so what was sealed earlier is compared as well.
+        """
         reader = RowReader(PRESENT)
         for first in found.tails:
             if since <= first <= until:
@@ -198,7 +198,7 @@ class _Backup:
                 frames = [frame for frame in frames if frame.first > stored.last]
                 continue
             group = [frame for frame in frames if frame.first < _next_file(frames)]
-            self._create(tail_name(first), b"".join(map(_encoded, group)))
+            self._create(tail_name(first), b"".join(map(encoded, group)))
             frames = frames[len(group) :]
 
     def _store_segment(self, span: Range) -> None:
@@ -236,7 +236,8 @@ def _next_file(frames: list[wal.Frame]) -> int:
     return next((frame.first for frame in frames[1:] if frame.offset == 0), frames[-1].last + 1)
 
 
-def _encoded(frame: wal.Frame) -> bytes:
+def encoded(frame: wal.Frame) -> bytes:
+    """Return the bytes of a frame as they stand in a write-ahead file."""
     data, _ = wal.encode(frame.body, first=frame.first, count=frame.events, previous=frame.previous)
     return data
 

@@ -18,7 +18,6 @@ from mage_es.events.envelope import Record
 from mage_es.events.filesystem import FileSystem, LocalFileSystem
 from mage_es.events.layout import Layout
 from mage_es.events.reader import LogReader
-from mage_es.events.recovery import read_head
 from mage_es.events.vocabulary import ExamClosed, RunFinished, SegmentSealed
 
 _ENDS: Reads = {RunFinished: RunFinished.__struct_fields__, ExamClosed: ExamClosed.__struct_fields__}
@@ -36,7 +35,7 @@ def follow(path: Path, *, since: int, wait: Callable[[], None], fs: FileSystem |
     while True:
         has_end = has_end or any(True for _ in reader.events(_ENDS, since=searched + 1))
         searched = reader.head.seq
-        is_over = has_end and (_is_closed(reader, fs, layout) or _is_abandoned(fs, layout))
+        is_over = has_end and (_is_sealed(reader) or _is_abandoned(fs, layout))
         yield from reader.records(since=since)
         if is_over:
             return
@@ -45,10 +44,10 @@ def follow(path: Path, *, since: int, wait: Callable[[], None], fs: FileSystem |
         reader.refresh()
 
 
-def _is_closed(reader: LogReader, fs: FileSystem, layout: Layout) -> bool:
-    """Return whether the log stands as `Log.close` leaves it: the last record is that of its sealing, HEAD names it."""
+def _is_sealed(reader: LogReader) -> bool:
+    """Return whether the newest record is that of the sealing with which `Log.close` ends."""
     newest = next(reader.records(since=reader.head.seq))
-    return isinstance(newest.event, SegmentSealed) and read_head(fs, layout).seq == newest.seq
+    return isinstance(newest.event, SegmentSealed)
 
 
 def _is_abandoned(fs: FileSystem, layout: Layout) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from mage_es.events.backup import FORMAT, Held, frames_of, held, newest_head, segment_name, tail_name
+from mage_es.events import wal
+from mage_es.events.backup import FORMAT, Held, encoded, frames_of, held, newest_head, segment_name, tail_name
 from mage_es.events.documents import Head, HeadNote, pack
 from mage_es.events.errors import LogDamaged, PrerequisiteError
 from mage_es.events.filesystem import FileSystem, write_new
 from mage_es.events.layout import Layout, Range
 from mage_es.events.objects import Objects
+from mage_es.events.sealed import seals_in
 from mage_es.events.verify import verify_log
 
 
@@ -39,23 +41,24 @@ class _Restoration:
         for folder in (layout.path, layout.wals, layout.segments, layout.quarantine):
             self._fs.make_folder(folder)
         spans = self._spans(found, head)
+        frames = self._frames(found, spans[-1].last if spans else 0, head)
+        if spans and spans[-1].first not in seals_in(frames):  # it was being sealed: its frames still count
+            spans.pop()
+            frames = self._frames(found, spans[-1].last if spans else 0, head)
         for span in spans:
             self._restore_segment(span, found)
-        self._restore_tail(found, spans[-1].last if spans else 0, head)
+        write_new(self._fs, layout.wal(frames[0].first), b"".join(map(encoded, frames)))
         write_new(self._fs, layout.head, pack(head))
         write_new(self._fs, layout.format, self._read(FORMAT))
         return self._verified(head)
 
     def _spans(self, found: Held, head: HeadNote) -> list[Range]:
-        """Return the segments up to the newest that a tail object goes on from, which is what vouches for it."""
+        """Return the segments before the head; later ones are those of a backup that was interrupted."""
         by_first = {span.first: span for span in found.segments if span.last < head.seq}
         spans: list[Range] = []
-        vouched = 0
         while span := by_first.get(spans[-1].last + 1 if spans else 1):
             spans.append(span)
-            if span.last + 1 in found.tails:
-                vouched = len(spans)
-        return spans[:vouched]
+        return spans
 
     def _restore_segment(self, span: Range, found: Held) -> None:
         if span in found.vectors:
@@ -64,9 +67,9 @@ class _Restoration:
         data = self._checked(segment_name(span, found.segments[span]), found.segments[span])
         write_new(self._fs, self._layout.segment(span), data)
 
-    def _restore_tail(self, found: Held, sealed: int, head: HeadNote) -> None:
-        """Write the frames after the segments up to the head as one write-ahead file."""
-        parts: list[bytes] = []
+    def _frames(self, found: Held, sealed: int, head: HeadNote) -> list[wal.Frame]:
+        """Return the frames after the segments, up to the head."""
+        all_frames: list[wal.Frame] = []
         reached = Head(sealed, "")
         while reached.seq < head.seq:
             first = reached.seq + 1
@@ -80,10 +83,10 @@ class _Restoration:
             if frames[0].first != first or (reached.chain and frames[0].previous.hex() != reached.chain):
                 raise LogDamaged(f"{self._objects.place}/{name} does not continue the log. Use another backup.")
             reached = Head(frames[-1].last, frames[-1].chain.hex())
-            parts.append(self._objects.read(name))
+            all_frames += frames
         if reached != (head.seq, head.chain):
             raise LogDamaged(f"{self._objects.place} does not end with the event that its head names. Use another.")
-        write_new(self._fs, self._layout.wal(sealed + 1), b"".join(parts))
+        return all_frames
 
     def _verified(self, head: HeadNote) -> Head:
         verdict = verify_log(self._layout.path, self._fs)

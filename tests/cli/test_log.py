@@ -57,7 +57,7 @@ def test_following_a_finished_run_ends_by_itself(mage: Command, runs_dir: Path) 
 def test_following_goes_on_with_a_writer_and_ends_with_ctrl_c(tmp_path: Path) -> None:
     words = ["log", "tail", "first", "-f", "-n", "1", "--json"]
     program = [sys.executable, "-c", "from mage_es.cli import main; main()", *words]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": ""}
     with Log.create(tmp_path / "runs" / "first" / "log", run="first", clock=clock()) as log:
         log.append([judged(1), judged(2)])
         with subprocess.Popen(

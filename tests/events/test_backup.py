@@ -8,13 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from mage_es.events import wal
 from mage_es.events.backup import Stored, back_up
+from mage_es.events.documents import HeadNote, pack
 from mage_es.events.envelope import Draft
-from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict
+from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict, WriterPoisoned
+from mage_es.events.filesystem import write_new
+from mage_es.events.layout import Layout
 from mage_es.events.log import Log
 from mage_es.events.objects import FolderObjects, Objects
 from mage_es.events.reader import LogReader
 from mage_es.events.restore import restore
+from mage_es.events.rows import encode, ids_of
 from mage_es.events.s3 import S3Objects
 from tests.events.bucket import bucket
 from tests.events.samples import abandon, bits, clock, judged, remembered
@@ -144,13 +149,80 @@ def test_what_is_not_durable_is_not_backed_up(folder: FolderObjects, tmp_path: P
     abandon(log)
 
 
-def test_a_damaged_segment_is_not_backed_up(folder: FolderObjects, tmp_path: Path) -> None:
-    write(tmp_path / "log", [judged(1)])
-    segment = next((tmp_path / "log" / "seg").iterdir())
-    segment.write_bytes(segment.read_bytes()[:-1] + b"?")
-    with pytest.raises(LogDamaged):
+@pytest.mark.parametrize("which", ["*[0-9].parquet", "*.vec.parquet"])
+def test_a_damaged_segment_is_not_backed_up(folder: FolderObjects, tmp_path: Path, which: str) -> None:
+    write(tmp_path / "log", [judged(1), remembered(1)])
+    segment = next((tmp_path / "log" / "seg").glob(which))
+    data = bytearray(segment.read_bytes())
+    data[40] ^= 1
+    segment.write_bytes(bytes(data))
+    with pytest.raises(LogDamaged, match="is not the file that was sealed"):
         save(tmp_path / "log", folder)
-    assert not [name for name in folder.names() if "/seg/" in name or "/head/" in name]
+    assert not [name for name in folder.names() if "/head/" in name]
+
+
+class Counting:
+    """A place that notes what is asked of it."""
+
+    def __init__(self, objects: Objects) -> None:
+        self.place, self.names = objects.place, objects.names
+        self.asked: list[str] = []
+        self._objects = objects
+
+    def read(self, name: str) -> bytes:
+        self.asked.append(name)
+        return self._objects.read(name)
+
+    def create(self, name: str, data: bytes) -> None:
+        self.asked.append(name)
+        self._objects.create(name, data)
+
+
+def test_what_is_stored_is_neither_sent_nor_fetched_again(folder: FolderObjects, tmp_path: Path) -> None:
+    write(tmp_path / "log", [judged(1)])
+    log = Log.open(tmp_path / "log", clock=clock(), fs=FS)
+    for number in (2, 3):
+        log.append([judged(number)])
+        save(tmp_path / "log", folder)
+    again = Counting(folder)
+    save(tmp_path / "log", again)
+    assert again.asked == ["log/FORMAT", "log/FORMAT", f"log/head/{log.head.seq:020d}"]
+    abandon(log)
+
+
+class Unsealing(Unsynced):
+    """A disk that takes no segment, as if the machine stopped while one is written."""
+
+    def rename(self, source: Path, target: Path) -> None:
+        if target.suffix == ".parquet":
+            raise OSError("stopped")
+        super().rename(source, target)
+
+
+@pytest.mark.parametrize("at", [3, 4, 5, 9])
+def test_a_log_in_the_middle_of_sealing_is_backed_up_by_files(folder: FolderObjects, tmp_path: Path, at: int) -> None:
+    log = Log.create(tmp_path / "log", run="r1", clock=clock(), fs=Unsealing())
+    log.append([judged(1), judged(2)])
+    with pytest.raises(WriterPoisoned):
+        log.close()
+    first, chain = log.head.seq + 1, log.head.chain
+    drafts = [judged(3)]
+    body = encode(drafts, ids_of("r1", drafts), 0).body
+    frame, after = wal.encode(body, first=first, count=1, previous=bytes.fromhex(chain))
+    Layout(tmp_path / "log").wal(first).write_bytes(frame)
+    write_new(FS, Layout(tmp_path / "log").head, pack(HeadNote(seq=first, chain=after.hex())))
+    save(tmp_path / "log", folder)
+    assert [name for name in folder.names() if "/tail/" in name] == [f"log/tail/{seq:020d}" for seq in (1, first)]
+    before = contents(tmp_path / "log")
+    log = Log.open(tmp_path / "log", clock=clock(), fs=FS)
+    log.append([judged(4)])
+    try:
+        save(tmp_path / "log", Failing(folder, at, stores=False))
+    except PrerequisiteError:
+        assert restored(folder, tmp_path / "then") == before
+    save(tmp_path / "log", folder)
+    assert restored(folder, tmp_path / "again") == contents(tmp_path / "log")
+    abandon(log)
 
 
 # ------------------------------------------------------------ one history
@@ -195,6 +267,23 @@ def test_other_sealed_events_are_refused(folder: FolderObjects, tmp_path: Path) 
         save(tmp_path / "other", folder)
     with pytest.raises(SequenceConflict, match="which this log has not"):
         save(tmp_path / "longer", folder)
+
+
+def test_what_another_writer_left_behind_is_not_built_upon(folder: FolderObjects, tmp_path: Path) -> None:
+    log = Log.create(tmp_path / "log", run="r1", clock=clock(), fs=FS)
+    abandon(log)
+    shutil.copytree(tmp_path / "log", tmp_path / "other")
+    other = Log.open(tmp_path / "other", clock=clock(), fs=FS)
+    other.append([judged(7)])
+    with pytest.raises(PrerequisiteError):
+        save(tmp_path / "other", Failing(folder, 3, stores=False))
+    log = Log.open(tmp_path / "log", clock=clock(), fs=FS)
+    log.append([judged(1)])
+    log.append([judged(2)])
+    with pytest.raises(SequenceConflict, match="other events 1 to 1"):
+        save(tmp_path / "log", folder)
+    abandon(log)
+    abandon(other)
 
 
 def test_the_place_of_another_run_is_refused(folder: FolderObjects, tmp_path: Path) -> None:

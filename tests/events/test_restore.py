@@ -78,6 +78,19 @@ def test_whatever_happens_to_an_object_is_noticed(
             restore(folder, tmp_path / "again", at="", fs=FS)
 
 
+def test_events_beyond_the_head_are_noticed(tmp_path: Path) -> None:
+    log = Log.create(tmp_path / "log", run="r1", clock=clock(), fs=FS)
+    one, other = FolderObjects(tmp_path / "one", FS), FolderObjects(tmp_path / "other", FS)
+    log.append([judged(1)])
+    back_up(tmp_path / "log", one, at="", fs=FS)
+    log.append([judged(2)])
+    back_up(tmp_path / "log", other, at="", fs=FS)
+    abandon(log)
+    (tmp_path / "one" / "tail" / f"{1:020d}").write_bytes(other.read(f"tail/{1:020d}"))
+    with pytest.raises(LogDamaged, match="does not end with"):
+        restore(one, tmp_path / "again", at="", fs=FS)
+
+
 def test_two_histories_in_one_place_are_noticed(folder: FolderObjects, tmp_path: Path) -> None:
     name = next(name for name in folder.names() if name.startswith("seg/") and ".vec" not in name)
     folder.create(name.replace(name.split("-")[1], f"{9:020d}"), b"of another history")

@@ -18,6 +18,7 @@ from mage_es.cli import (
     exam,
     export,
     log,
+    repair,
     replay,
     resume,
     runs,
@@ -62,6 +63,7 @@ app.command(epilog=exam.EXAMPLES)(exam.exam)
 app.command(epilog=ask.EXAMPLES)(ask.ask)
 app.command(epilog=show.EXAMPLES)(show.show)
 app.command(epilog=verify.EXAMPLES)(verify.verify)
+app.command(epilog=repair.EXAMPLES)(repair.repair)
 app.command(epilog=export.EXAMPLES)(export.export)
 app.command(epilog=backup.BACKUP_EXAMPLES)(backup.backup)
 app.command(epilog=backup.RESTORE_EXAMPLES)(backup.restore)

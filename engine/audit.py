@@ -8,8 +8,10 @@ from mage_es.engine.recheck import recheck
 from mage_es.engine.reports import Check, VerifyReport
 from mage_es.engine.rules.normalise import normalise, question_hash
 from mage_es.engine.runs import Run
+from mage_es.events.chains import HeadSearch
+from mage_es.events.documents import Head
 from mage_es.events.reader import LogReader
-from mage_es.events.verify import verify_log
+from mage_es.events.verify import Finding, verify_log
 from mage_es.events.vocabulary import (
     ExamStarted,
     MemoryAppended,
@@ -20,18 +22,48 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import fold
 
 
-def verify(run: Run) -> VerifyReport:
+def verify(run: Run, *, head: str | None = None) -> VerifyReport:
     """Check hashes and chain, every iteration's digests, the splits, leaks, and that exams were frozen.
 
-    Where the log itself is damaged nothing else can be said, so nothing else is checked.
+    With a `head` printed earlier (64 hexadecimal digits, or at least the first 16), also that the log is still the one
+    that had it. Where the log itself is damaged nothing else can be said, so nothing else is checked.
+
+    Raises:
+        UsageError: That is no head.
     """
-    verdict = verify_log(run.log_path)
-    problems = "; ".join(f"{f.file}, events {f.first}-{f.last}: {f.problem}" for f in verdict.findings)
+    verdict = verify_log(run.log_path, head=head)
+    problems = "; ".join(f"{f.file}{_affected(f)}: {f.problem}" for f in verdict.findings)
     checks = [Check(name="log", ok=not problems, detail=problems or f"{verdict.files} files, hashes and chain agree")]
+    if verdict.search:
+        checks.append(_head(verdict.search, verdict.head))
     if not problems:
         reader = LogReader(run.log_path)
         checks += [_digests(run, reader), _splits(reader), _leaks(reader), *_exams(run, reader)]
     return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks))
+
+
+def _affected(finding: Finding) -> str:
+    if not finding.first:
+        return ""
+    return f", events {finding.first} to {finding.last}" if finding.last else f", events from {finding.first} on"
+
+
+def _head(search: HeadSearch, present: Head) -> Check:
+    """The log has, or once had, the head that was given."""
+    found, untold = search.found, search.untold
+    if found == present:
+        return Check(name="head", ok=True, detail=f"the present head, after event {present.seq}")
+    if found is not None:
+        detail = f"the head after event {found.seq}; events {found.seq + 1} to {present.seq} were appended since"
+        return Check(name="head", ok=True, detail=detail)
+    detail = f"no head of this log up to event {present.seq}: it was replaced or cut, or the head is another log's"
+    if untold:
+        ranges = ", ".join(f"{span.first} to {span.last}" for span in untold)
+        detail = (
+            f"none of the heads that can be told; those after events {ranges} cannot, because these events were "
+            "recorded by another release: verify with that one"
+        )
+    return Check(name="head", ok=False, detail=detail)
 
 
 def _digests(run: Run, reader: LogReader) -> Check:

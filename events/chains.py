@@ -3,20 +3,33 @@
 Rules
     - The chain covers the bodies of frames, and sealing drops those; but a body is a function of its records, and each
       record knows its commit. So the chain value after every commit can be had again, byte for byte.
-    - It can be had only where this release writes events as the one did that recorded them. Whoever asks compares the
-      last value with the one that was recorded: if they differ, none of them means anything.
+    - It can be had only where this release writes events as the one did that recorded them. The last value is compared
+      with the one that was recorded: if they differ, none of them means anything.
+    - A head that a segment's events lead to vouches for what came before as well: the segment starts with the record of
+      the hash of the one before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 
 from mage_es.events import wal
 from mage_es.events.documents import Head
 from mage_es.events.envelope import Record
+from mage_es.events.errors import LogError, UsageError
+from mage_es.events.filesystem import FileSystem
+from mage_es.events.layout import Layout, Range
 from mage_es.events.rows import body_of
+from mage_es.events.sealed import SealedEvents
+from mage_es.events.segment_reader import Segment
+from mage_es.events.segments import Description, Files
+from mage_es.events.upcasting import PRESENT
+from mage_es.events.vocabulary import SegmentSealed
+
+_HEAD = re.compile("[0-9a-f]{16,64}")
 
 
 def heads(previous: str, records: Iterable[Record]) -> Iterator[Head]:
@@ -26,3 +39,70 @@ def heads(previous: str, records: Iterable[Record]) -> Iterator[Head]:
         batch = list(commit)
         chain = wal.chain_of(chain, first, len(batch), body_of(batch))
         yield Head(batch[-1].seq, chain.hex())
+
+
+class HeadSearch:
+    """Looks among all heads that a log ever had for one that was printed earlier, or for its first digits.
+
+    `found` is that head; `untold` are the sealed ranges whose heads this release cannot compute.
+    """
+
+    def __init__(self, wanted: str) -> None:
+        self._wanted = wanted.strip().lower()
+        if not _HEAD.fullmatch(self._wanted):
+            raise UsageError(
+                f"{wanted!r} is not a head. Give the 64 hexadecimal digits that `mage-es verify` and `runs show --json` "
+                "print, or at least the first 16."
+            )
+        self.found: Head | None = None
+        self.untold: list[Range] = []
+
+    def among(self, heads: Iterable[Head]) -> None:
+        """Look among heads that are known to be those of the log."""
+        for head in heads:
+            if head.chain.startswith(self._wanted):
+                self.found = head
+
+    def in_segment(self, about: Description, records: Sequence[Record]) -> None:
+        """Look among the heads that the log had while a segment's events were appended."""
+        computed = list(heads(about.previous, records))
+        if computed and computed[-1] == Head(about.last, about.chain):
+            self.among(computed)
+        else:
+            self.untold.append(Range(about.first, about.last))
+
+
+def witness(fs: FileSystem, layout: Layout, sealed: SealedEvents) -> None:
+    """Let segments speak for themselves whose recorded hash was lost with the file that came after them.
+
+    What is read of such a segment is believed only if its events give the chain value that it was sealed with.
+    """
+    for span in reversed(sealed.spans):
+        try:
+            sealed.seal_of(span)
+        except LogError:
+            own = _own_word(fs, layout, span)
+            if own is not None:
+                sealed.show(sealed.spans, {span.first: own})
+
+
+def _own_word(fs: FileSystem, layout: Layout, span: Range) -> SegmentSealed | None:
+    path, side = layout.segment(span), layout.vectors(span)
+    try:
+        files = Files(fs.read(path), fs.read(side) if fs.exists(side) else b"")
+        segment = Segment(files.segment, lambda: files.vectors, name=str(path), registry=PRESENT)
+        records = segment.records(span)
+    except (LogError, OSError):
+        return None
+    told = segment.about
+    if [*heads(told.previous, records)][-1:] != [Head(span.last, told.chain)] or told.first != span.first:
+        return None
+    hashes = files.hashes
+    return SegmentSealed(
+        first=span.first,
+        last=span.last,
+        rows=len(records),
+        sha256=hashes[0],
+        vectors_sha256=hashes[1],
+        chain=told.chain,
+    )

@@ -3,7 +3,10 @@
 Rules
     - The hash of a segment stands in the events that follow it, so the head vouches for the whole log: whoever kept an
       earlier head can tell whether history was replaced. Who can replace that head as well is out of reach.
-    - Damage in one file does not hide damage in another: checking goes on wherever it still makes sense.
+    - Damage in one file does not hide damage in another, nor accuse one that is whole: a segment whose recorded hash was
+      lost is held against its own chain value.
+    - Snapshots are caches, which agree with the log or are passed over; a command that needs nothing else works although
+      older segments are damaged. Whatever reads those, and this, notices.
 """
 
 from __future__ import annotations
@@ -15,11 +18,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mage_es.events import wal
+from mage_es.events.chains import HeadSearch, witness
 from mage_es.events.documents import Format, Head, HeadNote
 from mage_es.events.envelope import Record, event_id
 from mage_es.events.errors import LogError, UsageError
 from mage_es.events.filesystem import FileSystem, LocalFileSystem
 from mage_es.events.layout import Layout, Listing, Range
+from mage_es.events.lock import watermark
 from mage_es.events.recovery import read_format, read_head
 from mage_es.events.rows import RowReader
 from mage_es.events.sealed import SealedEvents, seals_in
@@ -43,11 +48,15 @@ class Finding(NamedTuple):
 
 
 class LogVerdict(NamedTuple):
-    """What verification came to: how far the log reaches, how many files were checked, what is wrong with them."""
+    """What verification came to: how far the log reaches, how many files were checked, what is wrong with them.
+
+    `search` is what became of the search for an earlier head, where one was given.
+    """
 
     head: Head
     files: int
     findings: list[Finding]
+    search: HeadSearch | None
 
     @property
     def is_sound(self) -> bool:
@@ -55,15 +64,20 @@ class LogVerdict(NamedTuple):
         return not self.findings
 
 
-def verify_log(path: Path, fs: FileSystem | None = None) -> LogVerdict:
-    """Check all hashes, checksums, identities and the chain of a log. Raises `UsageError` if there is none."""
-    return _Verification(fs or LocalFileSystem(), Layout(path)).run()
+def verify_log(path: Path, fs: FileSystem | None = None, *, head: str | None = None) -> LogVerdict:
+    """Check all hashes, checksums, identities and the chain of a log, and look for an earlier `head` in its history.
+
+    Raises `UsageError` if there is no log, or if that is no head.
+    """
+    search = None if head is None else HeadSearch(head)
+    return _Verification(fs or LocalFileSystem(), Layout(path), search).run()
 
 
 class _Verification:
-    def __init__(self, fs: FileSystem, layout: Layout) -> None:
+    def __init__(self, fs: FileSystem, layout: Layout, search: HeadSearch | None) -> None:
         self._fs = fs
         self._layout = layout
+        self._search = search
         self._sealed = SealedEvents(fs, layout, PRESENT)
         self._files = 0
         self._findings: list[Finding] = []
@@ -74,19 +88,23 @@ class _Verification:
         if not self._fs.exists(self._layout.format):
             raise UsageError(f"{self._layout.path} is not a log: it has no file FORMAT.")
         head = self._format()
-        bound = self._bound()
+        bound, mark = self._bound(), watermark(self._fs, self._layout.lock)
         listing, contents = self._list()
         frames = {first: self._frames(first, data) for first, data in contents.items()}
         with self._finding(self._layout.wals):
             self._sealed.show(listing.segments, seals_in(chain.from_iterable(frames.values())))
+            witness(self._fs, self._layout, self._sealed)
+        if self._search:
+            self._search.among([head, *(Head(f.last, f.chain.hex()) for f in chain.from_iterable(frames.values()))])
         for span in listing.segments:
             head = self._check_segment(span, head, is_sealing=span.first in listing.wals)
         for first in listing.tail:
             head = self._check_wal(first, frames[first], head)
         if not listing.tail:
             self._add(self._layout.wal(head.seq + 1), "missing, and with it every later event", Range(head.seq + 1, 0))
+        self._check_reach(max(bound.seq if bound else 0, mark), head)
         self._check_bound(bound, head, frames)
-        return LogVerdict(head, self._files, self._findings)
+        return LogVerdict(head, self._files, self._findings, self._search)
 
     # ------------------------------------------------------------ what there is
 
@@ -135,8 +153,7 @@ class _Verification:
     def _check_segment(self, span: Range, head: Head, *, is_sealing: bool) -> Head:
         """Check one segment against the log before it and the record of its sealing; return the head after it."""
         path = self._layout.segment(span)
-        if span.first != head.seq + 1:
-            self._add(path, f"does not follow event {head.seq}", Range(head.seq + 1, span.first - 1))
+        head = self._check_place(path, span, head)
         self._files += 1
         head_after = Head(span.last, "")
         if is_sealing and not self._sealed.is_recorded(span):
@@ -147,8 +164,22 @@ class _Verification:
             self._files += bool(sealed.vectors_sha256)
             segment = self._sealed.open(span)
             self._check_description(path, span, segment.about, head, head_after)
-            self._check_records(path, span, segment.records(span))
+            records = segment.records(span)
+            self._check_records(path, span, records)
+            if self._search:
+                self._search.in_segment(segment.about, records)
         return head_after
+
+    def _check_place(self, path: Path, span: Range, head: Head) -> Head:
+        """Check that a file begins where the log before it ends; return the head before it as far as it is known."""
+        if span.first == head.seq + 1:
+            return head
+        if span.first <= head.seq:
+            self._add(path, f"repeats events up to {head.seq}", Range(span.first, min(span.last, head.seq)))
+        else:
+            gap = Range(head.seq + 1, span.first - 1)
+            self._add(self._layout.segment(gap), f"missing: {path.name} does not follow event {head.seq}", gap)
+        return Head(span.first - 1, "")
 
     def _check_description(self, path: Path, span: Range, told: Description, head: Head, after: Head) -> None:
         log = (self._about.log_id, self._about.run) if self._about else (told.log_id, told.run)
@@ -160,11 +191,10 @@ class _Verification:
     def _check_wal(self, first: int, frames: list[wal.Frame], head: Head) -> Head:
         """Check one write-ahead file against the log before it; return the head after it."""
         path = self._layout.wal(first)
-        if first != head.seq + 1:
-            self._add(path, f"does not follow event {head.seq}", Range(head.seq + 1, first - 1))
+        span = Range(first, frames[-1].last if frames else first)
+        head = self._check_place(path, span, head)
         if not frames:
             return head
-        span = Range(first, frames[-1].last)
         if head.chain and frames[0].previous != bytes.fromhex(head.chain):
             self._add(path, f"does not continue the chain at event {head.seq}", span)
         reader, run = RowReader(PRESENT), self._about.run if self._about else ""
@@ -184,12 +214,17 @@ class _Verification:
         if expected != span.last + 1:
             self._add(path, f"ends before event {expected}", Range(expected, span.last))
 
+    def _check_reach(self, acknowledged: int, head: Head) -> None:
+        """Check that the log reaches what HEAD, or the watermark of this start of the machine, says was durable."""
+        if head.seq < acknowledged:
+            problem = f"ends with event {head.seq}, but event {acknowledged} was acknowledged"
+            last = max(self._layout.found(self._fs).wals, default=head.seq + 1)
+            self._add(self._layout.wal(last), problem, Range(head.seq + 1, acknowledged))
+
     def _check_bound(self, bound: HeadNote | None, head: Head, frames: dict[int, list[wal.Frame]]) -> None:
-        """Check that the log reaches what HEAD says was durable, with the same chain."""
+        """Check that the log has the chain value that HEAD names."""
         if bound is None:
             return
-        if head.seq < bound.seq:
-            self._add(self._layout.head, f"event {bound.seq} was acknowledged", Range(head.seq + 1, bound.seq))
         ends = {frame.last: frame.chain.hex() for scanned in frames.values() for frame in scanned}
         if (ends | {head.seq: head.chain or bound.chain}).get(bound.seq, bound.chain) != bound.chain:
             self._add(self._layout.head, f"names another chain at event {bound.seq}")

@@ -119,6 +119,7 @@ class _Backup:
         self._bytes = 0
 
     def run(self) -> Stored:
+        """Store what is new, in the order that the rules above demand."""
         self._tail.refresh()
         head = self._tail.head
         self._sealed.show(self._tail.listing.segments, self._tail.recorded)

@@ -51,9 +51,13 @@ class ExportReport(msgspec.Struct, frozen=True, kw_only=True):
 class _Writer(Protocol):
     rows: int
 
-    def add(self, record: Record) -> None: ...
+    def add(self, record: Record) -> None:
+        """Write a record of the file's type, or keep it for the next batch."""
+        ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Write what is kept, and close the file."""
+        ...
 
 
 def export(reader: LogReader, target: Path, *, format: Format, until: int) -> ExportReport:
@@ -102,12 +106,14 @@ class _Parquet:
         )
 
     def add(self, record: Record) -> None:
+        """Take a record of the file's type."""
         self.rows += 1
         self._batch.append(record)
         if len(self._batch) == _BATCH:
             self._flush()
 
     def close(self) -> None:
+        """Write what is kept, and close the file."""
         try:
             self._flush()
         finally:
@@ -134,11 +140,13 @@ class _Csv:
         self._csv.writerow([*plain.HEADER, *map(export_schema.column_of, cls.__struct_fields__)])
 
     def add(self, record: Record) -> None:
+        """Take a record of the file's type."""
         self.rows += 1
         values = [*plain.plain_header(record).values(), *plain.plain_event(record).values()]
         self._csv.writerow(map(_cell, values))
 
     def close(self) -> None:
+        """Close the file."""
         self._file.close()
 
 
@@ -154,10 +162,12 @@ class _JsonLines:
         self._file = path.open("wb")
 
     def add(self, record: Record) -> None:
+        """Take a record of the file's type."""
         self.rows += 1
         self._file.write(msgspec.json.encode(plain.plain(record)) + b"\n")
 
     def close(self) -> None:
+        """Close the file."""
         self._file.close()
 
 

@@ -33,6 +33,7 @@ class _Restoration:
         self._fs = fs
 
     def run(self) -> Head:
+        """Fetch, compare, write and verify."""
         found = held(self._objects, at=self._at)
         head = newest_head(self._objects, found, at=self._at)
         if not head.seq:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,8 @@ def test_following_goes_on_with_a_writer_and_ends_with_ctrl_c(tmp_path: Path) ->
             program, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:
             assert process.stdout is not None and process.stderr is not None
+            rescue = threading.Timer(60, process.kill)  # a line that never comes fails the test, and does not hang it
+            rescue.start()
             assert json.loads(process.stdout.readline())["seq"] == 2
             for number in (3, 4, 5):
                 log.append([judged(number)])
@@ -72,5 +75,6 @@ def test_following_goes_on_with_a_writer_and_ends_with_ctrl_c(tmp_path: Path) ->
             assert process.wait(timeout=30) == 130
             assert process.stdout.read() == ""
             said = process.stderr.read()
+            rescue.cancel()
     assert "stopped following" in said
     assert "Traceback" not in said

@@ -45,7 +45,7 @@ def verify(run: Run, *, head: str | None = None) -> VerifyReport:
 def _affected(finding: Finding) -> str:
     if not finding.first:
         return ""
-    return f", events {finding.first} to {finding.last}" if finding.last else f", events from {finding.first} on"
+    return f", events {finding.first}-{finding.last}" if finding.last else f", events from {finding.first} on"
 
 
 def _head(search: HeadSearch, present: Head) -> Check:
@@ -60,8 +60,8 @@ def _head(search: HeadSearch, present: Head) -> Check:
     if untold:
         ranges = ", ".join(f"{span.first} to {span.last}" for span in untold)
         detail = (
-            f"none of the heads that can be told; those after events {ranges} cannot, because these events were "
-            "recorded by another release: verify with that one"
+            f"none of the heads that can be told; events {ranges} do not give the chain value recorded after them: they "
+            "were recorded by another release (verify with that one), or replaced"
         )
     return Check(name="head", ok=False, detail=detail)
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 
+from mage_es.events.chains import HeadSearch
+from mage_es.events.documents import Head
 from mage_es.events.errors import UsageError
+from mage_es.events.layout import Layout, Range
 from mage_es.events.log import Log
+from mage_es.events.reader import LogReader
+from mage_es.events.segment_reader import Segment
+from mage_es.events.upcasting import PRESENT
 from mage_es.events.verify import verify_log
 from tests.events.samples import clock, closed, judged, remembered
 
@@ -78,6 +86,7 @@ def replace_head(path: Path) -> None:
     ("harm", "says"),
     [
         (lambda path: segment(path, 1).unlink(), "does not follow event 10"),
+        (lambda path: segment(path, 2).unlink(), "does not follow event 20"),
         (lambda path: next((path / "seg").glob("*.vec.parquet")).unlink(), "is missing"),
         (lambda path: (path / "HEAD").unlink(), "missing, so nothing says"),
         (lambda path: (path / "FORMAT").write_text("{}"), "FORMAT is damaged"),
@@ -116,3 +125,76 @@ def test_no_flipped_bit_anywhere_goes_unnoticed(path: Path) -> None:
 def test_a_folder_without_a_log_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a log"):
         verify_log(tmp_path)
+
+
+def test_only_what_is_damaged_is_accused(path: Path) -> None:
+    tail = max((path / "wal").iterdir())
+    tail.unlink()
+    assert {finding.file for finding in verify_log(path).findings} == {tail}
+    newest = segment(path, 2)
+    newest.write_bytes(newest.read_bytes()[:-100])
+    assert {finding.file for finding in verify_log(path).findings} == {tail, newest}
+
+
+def test_a_segment_that_only_itself_can_vouch_for_is_still_compared_with_its_chain(path: Path, tmp_path: Path) -> None:
+    max((path / "wal").iterdir()).unlink()
+    other = tmp_path / "other"
+    with Log.create(other, run="r1", clock=clock()) as log:
+        log.append([judged(k) for k in range(30)])
+    segment(path, 2).write_bytes(segment(other, 0).read_bytes())
+    assert segment(path, 2) in {finding.file for finding in verify_log(path).findings}
+
+
+def heads_of(path: Path) -> list[Head]:
+    """Append to a log in many commits over three lives, noting its head all the time."""
+    noted = [LogReader(path).head]
+    for part in range(3):
+        with Log.open(path, clock=clock()) as log:
+            noted.append(log.head)
+            for number in range(5):
+                log.append([judged(1000 + 100 * part + 10 * number + k) for k in range(number + 1)])
+                noted.append(log.head)
+            log.append([remembered(1000 + part), closed(100 + part)])
+            noted.append(log.head)
+    return noted
+
+
+def test_every_head_that_the_log_ever_had_is_found_at_its_event(path: Path) -> None:
+    noted = dict.fromkeys(heads_of(path))
+    written = (lambda text: text, lambda text: text[:16], lambda text: text.upper())
+    for number, head in enumerate(noted):
+        verdict = verify_log(path, head=written[number % 3](head.chain))
+        assert verdict.is_sound and verdict.search is not None
+        assert verdict.search.found == head and not verdict.search.untold
+    present = verify_log(path).head
+    verdict = verify_log(path, head=present.chain)
+    assert verdict.search is not None and verdict.search.found == present
+
+
+def test_a_head_of_another_history_is_not_found(path: Path, tmp_path: Path) -> None:
+    shutil.copytree(path, tmp_path / "copy")
+    mine, other = heads_of(path)[-1], tmp_path / "copy"
+    with Log.open(other, clock=clock()) as log:
+        log.append([judged(7777)])
+    search = verify_log(other, head=mine.chain).search
+    assert search is not None and search.found is None and not search.untold
+
+
+def test_a_head_that_the_recorded_chain_claims_but_the_events_do_not_give_is_not_found(path: Path) -> None:
+    """Whoever replaces a segment, and every record of its hash, still cannot make its events give the old head."""
+    span = Range(21, 30)
+    sealed = Segment(Layout(path).segment(span).read_bytes(), lambda: b"", name="", registry=PRESENT)
+    told, records = sealed.about, sealed.records(span)
+    forged = [msgspec.structs.replace(record, ts_us=record.ts_us + 1) for record in records]
+    search = HeadSearch(told.chain)
+    search.in_segment(told, records)
+    assert search.found == Head(30, told.chain)
+    search = HeadSearch(told.chain)
+    search.in_segment(told, forged)
+    assert search.found is None and search.untold == [span]
+
+
+@pytest.mark.parametrize("text", ["", "abc", "g" * 64, "0" * 65, "latest"])
+def test_what_cannot_be_a_head_is_refused(path: Path, text: str) -> None:
+    with pytest.raises(UsageError, match="is not a head"):
+        verify_log(path, head=text)

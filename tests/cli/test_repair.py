@@ -1,0 +1,67 @@
+"""`mage-es repair`, and `verify --head`, from the outside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mage_es.events.envelope import Draft
+from mage_es.events.log import Log
+from mage_es.events.vocabulary import RunResumed
+
+Command = Callable[..., Any]
+
+
+def damage(runs_dir: Path) -> Path:
+    """Take away the last write-ahead file of the run, and with it the record of its last segment."""
+    file = max((runs_dir / "first" / "log" / "wal").iterdir())
+    file.unlink()
+    return file
+
+
+def test_a_repair_shows_the_loss_first_and_changes_nothing(mage: Command, runs_dir: Path) -> None:
+    damage(runs_dir)
+    before = {file: file.read_bytes() for file in (runs_dir / "first").rglob("*") if file.is_file()}
+    outcome = mage("repair", "first")
+    assert outcome.code == 1
+    assert "would be lost" in outcome.out and "is missing" in outcome.out
+    assert "Nothing was changed" in outcome.err and "Next: mage-es repair first --yes" in outcome.err
+    assert before == {file: file.read_bytes() for file in (runs_dir / "first").rglob("*") if file.is_file()}
+
+
+def test_a_repaired_run_verifies_and_goes_on(mage: Command, runs_dir: Path) -> None:
+    head = json.loads(mage("runs", "show", "first", "--json").out)["head"]
+    damage(runs_dir)
+    refused = mage("resume", "first")
+    assert refused.code == 5 and "mage-es repair" in refused.err
+    outcome = mage("repair", "--yes", "--json")
+    assert outcome.code == 0
+    report = json.loads(outcome.out)
+    assert report["done"] and report["lost_first"] == report["whole_seq"] + 1
+    assert mage("verify", "first").code == 0
+    assert mage("resume", "first").code == 0
+    after = mage("verify", "first", "--head", head)
+    assert after.code == 1 and "no head of this log" in after.out
+    again = mage("repair", "first")
+    assert again.code == 0 and "nothing to repair" in again.out
+
+
+def test_a_head_printed_earlier_is_found_after_the_run_went_on(mage: Command, runs_dir: Path) -> None:
+    shown = mage("runs", "show", "first").out
+    head = next(line.split()[1] for line in shown.splitlines() if line.strip().startswith("head "))
+    outcome = mage("verify", "first", "--head", head)
+    assert outcome.code == 0 and "the present head" in outcome.out
+    with Log.open(runs_dir / "first" / "log", clock=lambda: 1_700_000_000_000_000) as writer:
+        resumed = RunResumed(package_version="0", attempt=99)
+        writer.append([Draft(event=resumed, iteration=0, phase="open", ordinal=99)])
+    outcome = mage("verify", "first", "--head", head)
+    assert outcome.code == 0 and "were appended since" in outcome.out
+
+
+def test_another_head_fails_the_check_and_nonsense_is_a_usage_error(mage: Command, runs_dir: Path) -> None:
+    outcome = mage("verify", "first", "--head", "0123456789abcdef")
+    assert outcome.code == 1 and "no head of this log" in outcome.out
+    outcome = mage("verify", "first", "--head", "latest")
+    assert outcome.code == 2 and "is not a head" in outcome.err

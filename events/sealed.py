@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -66,9 +67,22 @@ class SealedEvents:
             yield from self.open(span).events(reads, window)
 
     def batches(self, reads: Reads, window: Range) -> Iterator[Batches]:
-        """Yield the wanted events within a window, one segment after another. Raises `LogDamaged`, `UnknownEvent`."""
-        for span in self._overlapping(window):
-            yield self.open(span).batches(reads, window)
+        """Yield the wanted events within a window, one segment after another. Raises `LogDamaged`, `UnknownEvent`.
+
+        The next segment is read, hashed and decoded on another thread while the caller is at work on one.
+        """
+
+        def read(span: Range) -> Batches:
+            return self.open(span).batches(reads, window)
+
+        with ThreadPoolExecutor(max_workers=1) as ahead:
+            coming: Future[Batches] | None = None
+            for span in self._overlapping(window):
+                current, coming = coming, ahead.submit(read, span)
+                if current is not None:
+                    yield current.result()
+            if coming is not None:
+                yield coming.result()
 
     def last(self, cls: type[Event], window: Range) -> int:
         """Return the last event of a type within a window, 0 if there is none. Raises `LogDamaged`."""

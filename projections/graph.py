@@ -13,6 +13,9 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
 from operator import attrgetter
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
@@ -81,6 +84,7 @@ class Graph:
 
     def _clear(self) -> None:
         self._graph: _Digraph = rx.PyDiGraph(multigraph=True)
+        self._edges: dict[tuple[str, float], tuple[str, float]] = {}
         self._index: dict[str, int] = {}
         self._details: dict[str, str] = {}
         self._kinds: Counter[str] = Counter()
@@ -89,7 +93,7 @@ class Graph:
         self._resolvers: dict[str, tuple[float, str]] = {}
         self._ordering: _Ordering | None = None
         self._hashes: list[bytes] = []
-        self._unhashed: list[tuple[object, ...]] = []
+        self._hashed = (0, 0)
 
     def apply(self, event: Event) -> None:
         """Add the nodes and edges that the event stands for."""
@@ -158,8 +162,8 @@ class Graph:
 
     def digest(self) -> str:
         """Return the digest of the created nodes and the edges."""
-        self._hashes.extend(bytes.fromhex(digest(fact)) for fact in self._unhashed)
-        self._unhashed.clear()
+        self._hashes.extend(bytes.fromhex(digest(fact)) for fact in self._unhashed())
+        self._hashed = (len(self._details), self._graph.num_edges())
         self._hashes.sort()  # nearly sorted from the last time, which the sort makes use of
         return digest_of_set(self._hashes)
 
@@ -188,9 +192,9 @@ class Graph:
             return  # equal ids are equal contents: the memory and its edges are there
         self._create(node, outcome)
         if task_type:
-            self._connect("about", node, f"task_type/{task_type}")
+            self._connect("about", node, _named("task_type", task_type))
         if skill:
-            self._connect("exercises", node, f"skill/{skill}")
+            self._connect("exercises", node, _named("skill", skill))
         if derived_from:
             self._connect("derived_from", node, derived_from)
 
@@ -199,7 +203,6 @@ class Graph:
         if name in self._details:
             return
         self._details[name] = detail
-        self._unhashed.append((name, detail))
         kind = name.partition("/")[0]
         if kind == "skill":
             insort(self._skills, _plain(name))
@@ -211,14 +214,23 @@ class Graph:
         index = self._index
         a = index[source] if source in index else self._node(source)
         b = index[target] if target in index else self._node(target)
-        self._graph.add_edge(a, b, (kind, weight))
+        edge = (kind, weight)
+        self._graph.add_edge(a, b, self._edges.setdefault(edge, edge))  # equal ones are kept once
         self._kinds[kind] += 1
-        self._unhashed.append((kind, source, target, weight))
         if kind in ORDERING_KINDS:
             self._ordering = None
         elif kind == "resolves":
             task_type, candidate = _plain(target), (-weight, _plain(source))
             self._resolvers[task_type] = min(self._resolvers.get(task_type, candidate), candidate)
+
+    def _unhashed(self) -> Iterator[tuple[object, ...]]:
+        """Yield the facts since the last digest: nothing is ever removed, so places in the graph are in order."""
+        nodes, edges = self._hashed
+        yield from islice(self._details.items(), nodes, None)
+        for place in range(edges, self._graph.num_edges()):
+            source, target = self._graph.get_edge_endpoints_by_index(place)
+            kind, weight = self._graph.get_edge_data_by_index(place)
+            yield kind, self._graph[source], self._graph[target], weight
 
     def _ordered(self) -> _Ordering:
         if self._ordering is None:
@@ -237,6 +249,11 @@ class Graph:
         if index is None:
             index = self._index[name] = self._graph.add_node(name)
         return index
+
+
+@lru_cache(maxsize=4096)
+def _named(kind: str, plain: str) -> str:
+    return f"{kind}/{plain}"  # one string, however many memories are about it
 
 
 def _plain(name: str) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from bisect import insort
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from sys import intern
 from typing import Any, ClassVar, Literal
 
 import msgspec
@@ -102,7 +103,7 @@ class Memory:
         match event:
             case MemoryAppended():
                 if event.memory_id not in self._rows:
-                    self._add(MemoryRow(*msgspec.structs.astuple(event)))
+                    self._add(_row_of(event))
             case MemoryReinforced():
                 self._put(msgspec.structs.replace(self._rows[event.memory_id], met=event.count))
             case MemorySuperseded():
@@ -200,6 +201,17 @@ class Memory:
         if index and row.status == "active":
             self._slices[index, row.task_type].remove(memory_id)
         self._put(msgspec.structs.replace(row, status="superseded", superseded_by=by))
+
+
+def _row_of(event: MemoryAppended) -> MemoryRow:
+    """Return the row of a new memory; the few words that all memories share are kept once."""
+    fields = list(msgspec.structs.astuple(event))
+    for place in _SHARED:
+        fields[place] = intern(fields[place])
+    return MemoryRow(*fields)
+
+
+_SHARED = [MemoryRow.__struct_fields__.index(name) for name in ("outcome", "kind", "task_type", "skill", "phase")]
 
 
 def row_hash(row: MemoryRow) -> bytes:

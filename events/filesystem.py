@@ -23,10 +23,6 @@ class File(Protocol):
         """Return once everything written is on stable storage."""
         ...
 
-    def truncate(self, size: int) -> None:
-        """Cut the file to `size` bytes."""
-        ...
-
     def close(self) -> None:
         """Give the file back to the system; nothing is synced."""
         ...
@@ -107,10 +103,6 @@ class _LocalFile:
     def sync(self) -> None:
         """Wait for the drive; a size that changed is part of it, times are not."""
         _sync(self._fd)
-
-    def truncate(self, size: int) -> None:
-        """Cut the file."""
-        os.ftruncate(self._fd, size)
 
     def close(self) -> None:
         """Close the descriptor."""

@@ -79,7 +79,8 @@ class Log:
                 about = Format(format=1, log_id=log_id, run=run, hash="sha256", created=created)
                 start = Head(0, genesis(pack(about)).hex())
                 log = cls(layout, about, start=start, clock=clock, fs=fs, lock=lock)
-                log._begin()
+                with _closing_on_failure(log):
+                    log._begin()
                 return log
 
     @classmethod
@@ -95,7 +96,8 @@ class Log:
             with _locked(fs, layout) as lock:
                 found = recover(fs, layout, start)
                 log = cls(layout, about, start=found.head, clock=clock, fs=fs, lock=lock)
-                log._settle(found)
+                with _closing_on_failure(log):
+                    log._settle(found)
                 return log
 
     def close(self) -> None:
@@ -248,8 +250,12 @@ class Log:
 
     def _new_wal(self, first: int) -> ActiveWal:
         file = self._fs.create(self._layout.wal(first))
-        file.sync()
-        self._fs.sync_folder(self._layout.wals)
+        try:
+            file.sync()
+            self._fs.sync_folder(self._layout.wals)
+        except BaseException:
+            file.close()
+            raise
         return ActiveWal(first, file)
 
     def _seal(self, first: int) -> None:
@@ -320,4 +326,15 @@ def _locked(fs: FileSystem, layout: Layout) -> Iterator[WriterLock]:
         yield lock
     except BaseException:
         lock.release()
+        raise
+
+
+@contextmanager
+def _closing_on_failure(log: Log) -> Iterator[None]:
+    """Close the file that a log has open, only if the block fails."""
+    try:
+        yield
+    except BaseException:
+        if log._active is not None:
+            log._active.file.close()
         raise

@@ -9,7 +9,7 @@ from mage_es.events.filesystem import File, LocalFileSystem
 
 class _File:
     def __init__(self, file: File) -> None:
-        self.write, self.truncate, self.close = file.write, file.truncate, file.close
+        self.write, self.close = file.write, file.close
 
     def sync(self) -> None:
         """Return at once."""

@@ -22,7 +22,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -59,10 +61,15 @@ class Case(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """What a run's log holds: all facts, the facts without the last commit, and the digests of the state."""
+    """What a run holds: all facts, the facts without the last commit, those from event `since` on; the state's digests.
+
+    What opening may change is the events that are in write-ahead files, from `since` on.
+    """
 
     facts: bytes
     all_but_last: bytes
+    since: int
+    unsealed: bytes
     digests: bytes
 
 
@@ -119,19 +126,25 @@ def truth(run: Path) -> Truth:
     records = list(LogReader(run / "log").records())
     last = records[-1].commit
     known = facts(records)
-    return Truth(bits(known), bits(r for r in known if r.commit != last), bits(fold(LogReader(run / "log")).digests()))
+    since = min(int(file.stem) for file in (run / "log" / "wal").iterdir())
+    return Truth(
+        facts=bits(known),
+        all_but_last=bits(record for record in known if record.commit != last),
+        since=since,
+        unsealed=bits(record for record in known if record.seq >= since),
+        digests=bits(fold(LogReader(run / "log")).digests()),
+    )
 
 
 # ------------------------------------------------------------ the harm
 
 
 def cases(base: Path, count: int, *, seed: int) -> Iterator[Case]:
-    """Yield cases that take kinds, runs and files in turn, so that each meets each."""
-    files = {state: sorted(_files(base / state)) for state in STATES}
-    pairs = [(state, file) for state in STATES for file in files[state]]
+    """Yield cases that take every kind of harm to every file of every run, in a random order, again and again."""
+    every = [(state, file, kind) for state in STATES for file in sorted(_files(base / state)) for kind in KINDS]
+    Random(seed).shuffle(every)
     for number in range(count):
-        state, file = pairs[(number // len(KINDS)) % len(pairs)]
-        yield Case(state, file, KINDS[number % len(KINDS)], seed * 1_000_003 + number)
+        yield Case(*every[number % len(every)], seed * 1_000_003 + number)
 
 
 def _files(run: Path) -> list[str]:
@@ -145,7 +158,9 @@ def harm(file: Path, kind: str, random: Random) -> None:
     start = random.randrange(len(data))
     if file.suffix == ".parquet" and random.random() < 0.5:
         start = max(len(data) - FOOTER, 0) + random.randrange(min(FOOTER, len(data)))
-    if kind == "missing":
+    if kind == "kill":  # of the harness itself, to see that it notices
+        os.kill(os.getpid(), signal.SIGSEGV)
+    elif kind == "missing":
         file.unlink()
     elif kind == "cut":
         file.write_bytes(data[:start])
@@ -178,13 +193,13 @@ def judge(base: Path, case: Case, known: Truth, work: Path) -> Result:
 
 def _outcome(run: Path, case: Case, known: Truth) -> tuple[str, str]:
     is_cache = case.file.startswith("snapshots") or case.file == "log/LOCK"
-    is_double = case.state == "sealing" and case.kind == "missing" and case.file in _doubles(run, case)
+    is_double = case.kind == "missing" and _has_twin(run / "log", Path(case.file).name)
     right = {known.facts, known.all_but_last} if case.file == "log/LOCK" else {known.facts}
     uses: list[tuple[str, Callable[[], bytes], set[bytes]]] = [
         ("read", lambda: bits(facts(LogReader(run / "log").records())), right),
         ("fold", lambda: bits(_state(run).digests()), {known.digests}),
         ("verify", lambda: _findings(run / "log", run / case.file), {b"", b"found"}),
-        ("open", lambda: _opened(run / "log"), {known.facts}),
+        ("open", lambda: _opened(run / "log", known.since), {known.unsealed}),
     ]
     noticed, answers = False, {}
     for name, use, allowed in uses:
@@ -210,10 +225,10 @@ def _outcome(run: Path, case: Case, known: Truth) -> tuple[str, str]:
     return "missed", "noticed by other uses only" if noticed else "by all uses"
 
 
-def _doubles(run: Path, case: Case) -> list[str]:
-    """Return the segment and the write-ahead file that hold the same events in a log that is being sealed."""
-    first = min([*(run / "log" / "wal").iterdir(), run / case.file]).stem
-    return [f"log/wal/{first}.wal", *(name for name in [case.file] if name.startswith(f"log/seg/{first}-"))]
+def _has_twin(log: Path, name: str) -> bool:
+    """Return whether the log has the events of a missing segment or write-ahead file in the other one."""
+    others = [file for file in log.glob(f"*/{name[:20]}*") if ".vec." not in file.name]
+    return ".vec." not in name and bool(others)
 
 
 def _state(run: Path) -> State:
@@ -234,10 +249,10 @@ def _findings(log: Path, harmed: Path) -> bytes:
     return b"found"
 
 
-def _opened(log: Path) -> bytes:
+def _opened(log: Path, since: int) -> bytes:
     writer = Log.open(log, clock=clock())
     try:
-        return bits(facts(LogReader(log).records()))
+        return bits(facts(LogReader(log).records(since=since)))
     finally:
         abandon(writer)
 
@@ -245,10 +260,9 @@ def _opened(log: Path) -> bytes:
 # ------------------------------------------------------------ many cases, in child processes
 
 
-def explore(base: Path, count: int, *, seed: int, processes: int = 2) -> list[Result]:
-    """Judge `count` cases in child processes."""
-    todo = [list(cases(base, count, seed=seed))[part::processes] for part in range(processes)]
-    children = [_start(base, part) for part in todo]
+def explore(base: Path, todo: list[Case], *, processes: int = 2) -> list[Result]:
+    """Judge cases in child processes."""
+    children = [_start(base, todo[part::processes]) for part in range(processes)]
     results: list[Result] = []
     while children:
         done, child = children.pop(0)
@@ -306,7 +320,7 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory() as folder:
         build(Path(folder))
-        results = explore(Path(folder), wanted.cases, seed=wanted.seed)
+        results = explore(Path(folder), list(cases(Path(folder), wanted.cases, seed=wanted.seed)))
     print(table(results))
     bad = [result for result in results if result.outcome in BAD]
     for result in bad[:40]:

@@ -1,4 +1,4 @@
-"""The embedder `hash`: words, word pairs and letter triples hashed into 192 signed buckets.
+"""The embedder `hash`: words, word pairs and letter triples hashed into 128 signed buckets.
 
 It needs no weights and no network, and it knows no meaning: two texts are near when they share words and
 parts of words. A number carries no topic, so every run of digits counts as the same token.
@@ -25,8 +25,8 @@ import numpy as np
 from mage_es.engine.embedders.protocol import Vectors
 from mage_es.events.digests import sha256_text
 
-DIMENSION = 192
-ALGORITHM = "hash/1: crc32, words x4, word pairs x3, letter triples x1, 1 + ln(count), 192 signed buckets"
+DIMENSION = 128
+ALGORITHM = "hash/1: crc32, words x4, word pairs x3, letter triples x1, 1 + ln(count), 128 signed buckets"
 
 _WORD, _PAIR, _TRIPLE = 4, 3, 1
 """How much a feature of each kind adds to its bucket: a whole word says more than three of its letters."""
@@ -38,7 +38,7 @@ _COUNT_WEIGHTS = tuple(round(_SCALE * (1 + math.log(count))) if count else 0 for
 
 
 class HashEmbedder:
-    """Hashed bag of words, word pairs and letter triples, as unit vectors of 192 numbers."""
+    """Hashed bag of words, word pairs and letter triples, as unit vectors of 128 numbers."""
 
     name = "hash"
     dimension = DIMENSION
@@ -49,7 +49,7 @@ class HashEmbedder:
         self._prefixes: dict[str, tuple[bytes, int]] = {}
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return unit vectors of shape [len(texts), 192], float32; a text without words gives zeros.
+        """Return unit vectors of shape [len(texts), 128], float32; a text without words gives zeros.
 
         A vector depends on its own text only, never on the others in the call.
         """

@@ -116,6 +116,7 @@ def exams(report: DemoReport) -> Table:
 
 
 def closing(report: DemoReport) -> str:
+    """Return what the demonstration ends with: memories, the replay, guidance calls at inference, time."""
     last = report.run.rows[-1]
     sizes = memory_sizes(last.success_memories, last.failure_memories, last.principles)
     same = sum(check.equal is True for check in report.replay.checks)

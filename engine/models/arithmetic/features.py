@@ -86,6 +86,7 @@ def _raise(features: dict[str, float], name: str, *, to: float) -> None:
 
 
 def question_features(asking: Sequence[Token]) -> dict[str, float]:
+    """Return the features of the asking part of a problem, each with its weight."""
     features: dict[str, float] = {}
     for token in asking:
         if token.kind != "word":

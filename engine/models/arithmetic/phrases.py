@@ -13,6 +13,7 @@ TIME_UNITS = frozenset({"second", "minut", "hour", "day", "week", "month", "year
 
 
 def is_content(token: Token) -> bool:
+    """Return whether a token is a word that says what a phrase is about: no name and no function word."""
     return token.kind == "word" and not token.is_name and token.text not in FUNCTION_WORDS
 
 

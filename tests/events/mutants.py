@@ -1,8 +1,8 @@
 """The log with one safety step taken out, each a way to lose events that the explorer must find.
 
 Some steps guard what another one guards too, so that taking out one alone does no harm: a segment beside its
-write-ahead file is sealed again by recovery, whatever it looks like. Those mutants take out both; `HARMLESS` has them one
-by one.
+write-ahead file is sealed again by recovery, whatever it looks like. Those mutants take out both; `HARMLESS` has them
+one by one.
 """
 
 from __future__ import annotations

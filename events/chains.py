@@ -51,8 +51,8 @@ class HeadSearch:
         self._wanted = wanted.strip().lower()
         if not _HEAD.fullmatch(self._wanted):
             raise UsageError(
-                f"{wanted!r} is not a head. Give the 64 hexadecimal digits that `mage-es verify` and `runs show --json` "
-                "print, or at least the first 16."
+                f"{wanted!r} is not a head. Give the 64 hexadecimal digits that `mage-es verify` prints, or at least the "
+                "first 16 (`runs show` prints those)."
             )
         self.found: Head | None = None
         self.untold: list[Range] = []

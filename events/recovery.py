@@ -153,8 +153,8 @@ def require_mark(layout: Layout, mark: int, head: Head) -> None:
     """Raise `LogDamaged` if events are missing that a writer acknowledged since this machine was started."""
     if head.seq < mark:
         raise LogDamaged(
-            f"{layout.path} ends with event {head.seq}, but {layout.lock} says that event {mark} was acknowledged since "
-            f"this machine was started: events {head.seq + 1} to {mark} are lost. Nothing was changed. {RESTORE}"
+            f"{layout.path} ends with event {head.seq}, but {layout.lock} says that event {mark} was acknowledged "
+            f"since this machine was started: events {head.seq + 1} to {mark} are lost. Nothing was changed. {RESTORE}"
         )
 
 

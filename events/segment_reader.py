@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from mage_es.events import columns
 from mage_es.events.batches import Batch, Reads
-from mage_es.events.documents import unpack
+from mage_es.events.documents import RESTORE, unpack
 from mage_es.events.envelope import Record
 from mage_es.events.errors import LogDamaged, UnknownEvent
 from mage_es.events.layout import Range
@@ -170,7 +170,7 @@ class Segment:
         try:
             yield
         except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
-            raise LogDamaged(f"{self._name} cannot be read: {error}.") from error
+            raise LogDamaged(f"{self._name} cannot be read: {str(error).rstrip('.')}. {RESTORE}") from error
 
 
 def _plain(column: pa.ChunkedArray) -> list[Any]:

@@ -40,8 +40,8 @@ class Survey(NamedTuple):
 
     `head` ends the whole prefix; `problems` says why the log cannot be opened as it is, and is empty where it can.
     `lost` are the events that were recorded after it, `Range(0, 0)` for none, with a last one of 0 where nothing tells.
-    `last_wal` is the write-ahead file to go on with, of which `kept` is whole. `unrecorded` is the newest segment's hash
-    where the prefix does not record it.
+    `last_wal` is the write-ahead file to go on with, of which `kept` is whole. `unrecorded` is the newest segment's
+    hash where the prefix does not record it.
     """
 
     about: Format

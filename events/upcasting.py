@@ -45,11 +45,11 @@ class Registry:
     def upcast(self, tag: str, version: int, payload: Payload) -> Event:
         """Return the present event that an older payload of builtins means. Raises `UnknownEvent`, `LogDamaged`."""
         cls = self.require(tag, version)
-        for step in range(version, cls.version):
-            payload = self._upcasters[tag, step](payload)
         try:
+            for step in range(version, cls.version):
+                payload = self._upcasters[tag, step](payload)
             return msgspec.convert(payload, cls)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, LookupError, TypeError, ValueError) as error:
             raise LogDamaged(f"{tag} in version {version} does not become version {cls.version}: {error}.") from error
 
 

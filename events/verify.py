@@ -3,10 +3,10 @@
 Rules
     - The hash of a segment stands in the events that follow it, so the head vouches for the whole log: whoever kept an
       earlier head can tell whether history was replaced. Who can replace that head as well is out of reach.
-    - Damage in one file does not hide damage in another, nor accuse one that is whole: a segment whose recorded hash was
-      lost is held against its own chain value.
-    - Snapshots are caches, which agree with the log or are passed over; a command that needs nothing else works although
-      older segments are damaged. Whatever reads those, and this, notices.
+    - Damage in one file does not hide damage in another, nor accuse one that is whole: a segment whose recorded hash
+      was lost is held against its own chain value.
+    - Snapshots are caches, which agree with the log or are passed over; a command that needs nothing else works
+      although older segments are damaged. Whatever reads those, and this, notices.
 """
 
 from __future__ import annotations

@@ -100,7 +100,10 @@ def _seq_of(path: Path) -> int:
 
 
 def _read(path: Path, source: Source) -> State | None:
-    content = _content(path.read_bytes())
+    try:
+        content = _content(path.read_bytes())
+    except OSError:  # another process may have replaced it by a newer one
+        return None
     if content is None or content.seq != _seq_of(path) or content.fingerprint != fold_fingerprint():
         return None
     if content.seq == source.head.seq and content.chain != source.head.chain:
@@ -116,8 +119,10 @@ def _content(data: bytes) -> _Content | None:
     magic, digest, body = data[:4], data[4:36], data[36:]
     if magic != _MAGIC or hashlib.sha256(body).digest() != digest:
         return None
-    content: _Content = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(body), type=_Content)
-    return content
+    try:
+        return msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(body), type=_Content)
+    except (msgspec.MsgspecError, zstandard.ZstdError):  # whole, but what another release writes
+        return None
 
 
 def _agrees(state: State, source: Source) -> bool:

@@ -117,8 +117,8 @@ class RowReader:
         cls = self._registry.types.get(row.type)
         try:
             if cls is None or row.version != cls.version:
-                payload = msgspec.msgpack.decode(row.payload)
-                del payload["type"]
+                payload = msgspec.msgpack.decode(row.payload, type=dict[str, Any])
+                payload.pop("type", None)
                 return self._registry.upcast(row.type, row.version, payload)
             decoder = self._decoders.get(row.type) or self._decoders.setdefault(row.type, msgspec.msgpack.Decoder(cls))
             event: Event = decoder.decode(row.payload)

@@ -62,8 +62,7 @@ class Explorer:
                     self._live()
                 if self.readers:
                     self.readers[0].read_on()
-                self.disk.crash(power=self.random.random() < 0.7)
-                self._leave()
+                self._crash(power=self.random.random() < 0.7)
             self._live()
             assert self._look().count == len(self.facts), "facts are missing at the end"
             assert verify_log(PATH, self.disk).findings == []
@@ -91,9 +90,12 @@ class Explorer:
             assert disturbed, "a sound disk was called unsound"
         assert not self.disk.open_files, "files were left open"
 
-    def _leave(self) -> None:
-        """After a crash other processes may read on before anybody recovers the log; a loss of power ends those too."""
-        self.disk.watch, self.readers = (lambda: None), []
+    def _crash(self, *, power: bool) -> None:
+        """Other processes may read on before anybody recovers the log; a loss of power ends those too."""
+        self.disk.crash(power=power)
+        self.disk.watch = lambda: None
+        if power:
+            self.readers = []
         if self.random.random() < 0.3:
             _Reader(self).read_on()  # it may show less than was acknowledged: nobody knows what was synced
 

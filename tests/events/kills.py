@@ -11,11 +11,11 @@ from pathlib import Path
 from random import Random
 from unittest.mock import patch
 
+from mage_es.events.envelope import Draft
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.verify import verify_log
-from mage_es.events.vocabulary import AnswerJudged
-from tests.events.samples import clock, judged
+from mage_es.events.vocabulary import PhaseCompleted
 
 ROOT = Path(__file__).resolve().parents[2]
 _BATCH = 3
@@ -47,21 +47,29 @@ def _recovered(path: Path, acknowledged: int) -> int:
     if not (path / "FORMAT").exists():
         assert not acknowledged, "a log that was written to is no longer one"
         return 0
-    with Log.open(path, clock=clock()):
-        events = [event for _, event in LogReader(path).events({AnswerJudged: ("question_id",)})]
-    questions = [event.question_id for event in events if isinstance(event, AnswerJudged)]
-    assert questions == [f"q{number}" for number in range(len(questions))]
-    assert len(questions) in (_BATCH * acknowledged, _BATCH * (acknowledged + 1)), "acknowledged events are lost"
-    return len(questions) // _BATCH
+    with Log.open(path, clock=_now):
+        events = [event for _, event in LogReader(path).events({PhaseCompleted: ("iteration",)})]
+    numbers = [event.iteration for event in events if isinstance(event, PhaseCompleted)]
+    assert numbers == list(range(len(numbers)))
+    assert len(numbers) in (_BATCH * acknowledged, _BATCH * (acknowledged + 1)), "acknowledged events are lost"
+    return len(numbers) // _BATCH
 
 
 def _write(path: Path, number: int) -> None:
     """Append for ever, and tell of every commit that is durable."""
-    log = Log.open(path, clock=clock()) if (path / "FORMAT").exists() else Log.create(path, run="r1", clock=clock())
+    log = Log.open(path, clock=_now) if (path / "FORMAT").exists() else Log.create(path, run="r1", clock=_now)
     with patch("mage_es.events.active.ROLL_EVENTS", _ROLL):
         for commit in itertools.count(number):
-            log.append([judged(_BATCH * commit + k) for k in range(_BATCH)])
+            log.append([_fact(_BATCH * commit + k) for k in range(_BATCH)])
             print(commit, flush=True)
+
+
+def _fact(number: int) -> Draft:
+    return Draft(event=PhaseCompleted(iteration=number, phase="evaluate"), iteration=number, phase="evaluate")
+
+
+def _now() -> int:
+    return time.time_ns() // 1000
 
 
 if __name__ == "__main__":

@@ -58,7 +58,11 @@ def _is_of_segments(path: Path) -> bool:
 def _no_sync_of_a_new_wal(disk: ForgetfulDisk) -> AbstractContextManager[Any]:
     def new_wal(self: Log, first: int) -> ActiveWal:
         file = self._fs.create(self._layout.wal(first))
-        file.sync()
+        try:
+            file.sync()
+        except BaseException:
+            file.close()
+            raise
         return ActiveWal(first, file)
 
     return patch.object(Log, "_new_wal", new_wal)
@@ -69,8 +73,11 @@ def _in_place(disk: ForgetfulDisk) -> AbstractContextManager[Any]:
         if fs.exists(path):
             fs.unlink(path)
         file = fs.create(path)
-        write_all(file, data)
-        file.sync()
+        try:
+            write_all(file, data)
+            file.sync()
+        finally:
+            file.close()
         return path
 
     return patch.object(sealing, "write_temporary", write_in_place)
@@ -106,8 +113,10 @@ def _syncing_in_place(disk: ForgetfulDisk) -> AbstractContextManager[Any]:
     def renew(fs: FileSystem, path: Path, data: bytes) -> None:
         if path.parent.name == "wal" and fs.read(path) == data:
             file = fs.append(path)
-            file.sync()
-            file.close()
+            try:
+                file.sync()
+            finally:
+                file.close()
             fs.sync_folder(path.parent)
         else:
             write_new(fs, path, data)

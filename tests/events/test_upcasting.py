@@ -100,6 +100,10 @@ def test_an_older_version_keeps_its_vectors(path: Path) -> None:
 def test_a_field_that_was_added_has_its_default_in_what_was_written_before(path: Path) -> None:
     expected = Widened(task_type="ages", description="How old?", source="nobody")
     assert events(path, Widened, knowing(Widened)) == [expected]
+    first = next(LogReader(path, registry=knowing(Widened)).records({Widened}))
+    assert (first.seq, first.event) == (1, expected)
+    [(_, pruned)] = LogReader(path, registry=knowing(Widened)).events({Widened: ("source",)})
+    assert isinstance(pruned, Widened) and pruned.source == "nobody"
 
 
 def test_a_version_that_nothing_leads_from_stops_the_reader(path: Path) -> None:
@@ -133,6 +137,15 @@ def test_an_upcaster_that_makes_nonsense_is_reported(path: Path) -> None:
     registry = knowing(Renamed, dict)
     with pytest.raises(LogDamaged, match="does not become version 2"):
         events(path, Renamed, registry)
+
+
+def stumble(payload: dict[str, Any]) -> dict[str, Any]:
+    return {"task_type": payload["no such field"]}
+
+
+def test_an_upcaster_that_does_not_find_what_it_needs_is_reported(path: Path) -> None:
+    with pytest.raises(LogDamaged, match="does not become version 2: 'no such field'"):
+        events(path, Renamed, knowing(Renamed, stumble))
 
 
 def test_the_present_release_reads_every_type_of_its_vocabulary() -> None:

@@ -1,0 +1,70 @@
+"""A writer as a later release may be: it knows one event more than this one, or one differently. Run as a process.
+
+    python -m tests.histories.newer_release LOG WHAT [sealed]
+
+    unknown    a type that this release does not have
+    unread     a second version of a type that no projection reads
+    read       a second version of a type that projections read
+    wider      a read type with one more field, which has a default
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import ClassVar
+
+from mage_es.events import vocabulary
+from mage_es.events.vocabulary import Event, TaskTypeCreated
+
+
+class CacheWarmed(Event, frozen=True, kw_only=True, tag="cache.warmed"):
+    """An unknown type."""
+
+    entries: int
+
+
+class RunResumed(Event, frozen=True, kw_only=True, tag="run.resumed"):
+    """The second version of an unread type."""
+
+    version: ClassVar[int] = 2
+    host: str
+
+
+class TaskTypeFound(Event, frozen=True, kw_only=True, tag="task_type.created"):
+    """The second version of a type that projections read."""
+
+    version: ClassVar[int] = 2
+    name: str
+
+
+class TaskTypeWidened(TaskTypeCreated, frozen=True, kw_only=True, tag="task_type.created"):
+    """The first version, with one more field."""
+
+    origin: str = "nowhere"
+
+
+EVENTS: dict[str, Event] = {
+    "unknown": CacheWarmed(entries=3),
+    "unread": RunResumed(host="h"),
+    "read": TaskTypeFound(name="age"),
+    "wider": TaskTypeWidened(task_type="later", description="", origin="here"),
+}
+
+
+def main(path: Path, what: str, *, sealed: bool) -> None:
+    """Append one event of the later release to a log, and leave it sealed or as a killed writer does."""
+    event = EVENTS[what]
+    vocabulary.EVENT_TYPES[vocabulary.tag_of(event)] = type(event)  # before anything is built from them
+
+    from mage_es.events.envelope import Draft
+    from mage_es.events.log import Log
+
+    log = Log.open(path, clock=lambda: 1_700_000_000_000_000)
+    log.append([Draft(event=event, iteration=99, phase="open", ordinal=99)])
+    if sealed:
+        log.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], sealed="sealed" in sys.argv[3:])

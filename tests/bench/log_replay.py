@@ -339,7 +339,12 @@ def print_replay(found: dict[str, list[dict[str, Any]]]) -> None:
         rows.append((title, f"{found[name][0]['events']:,}", str(speed), f"{cost.median:.2f}", f"{extra.median:.0f}"))
     print_table("Replay", ("", "events", "million events/s", "CPU us/event", "extra MiB"), rows)
     last = found["snapshot"][-1]
-    print(f"\nA snapshot of {last['events']:,} events takes {last['bytes'] / 1e6:.2f} MB.")
+    write, restore = (Ratio.of(1e3 * each[what] for each in found["snapshot"]) for what in ("write", "restore"))
+    size = f"{last['bytes'] / 1e6:.2f} MB"
+    print(f"\nA snapshot of {last['events']:,} events has {size}: write {write} ms, restore {restore} ms.")
+    for segments in SEGMENTS:
+        again = Ratio.of(1e3 * each["append"] for each in found[f"open {segments}"])
+        print(f"The first append after opening with {segments} sealed segments reads all identities: {again} ms.")
 
 
 def gates_of(found: dict[str, list[dict[str, Any]]]) -> Iterator[Gate]:
@@ -351,6 +356,8 @@ def gates_of(found: dict[str, list[dict[str, Any]]]) -> Iterator[Gate]:
     ):
         pairs = zip(found[name], found[other], strict=True)
         yield Gate(goal, "at least", limit, Ratio.of(speed(ours) / speed(theirs) for ours, theirs in pairs))
+        pairs = zip(found[name], found[other], strict=True)
+        yield Gate(f"{goal}, CPU", "at least", limit, Ratio.of(cost(theirs) / cost(ours) for ours, theirs in pairs))
     million = found["fold"][0]["events"]
     yield Gate(
         f"extra memory, whole state of {million:,} events",
@@ -371,6 +378,11 @@ def gates_of(found: dict[str, list[dict[str, Any]]]) -> Iterator[Gate]:
 def speed(measured: dict[str, Any]) -> float:
     """Return events per second."""
     return float(measured["events"] / measured["wall"])
+
+
+def cost(measured: dict[str, Any]) -> float:
+    """Return CPU seconds per event."""
+    return float(measured["cpu"] / measured["events"])
 
 
 if __name__ == "__main__":

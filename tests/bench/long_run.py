@@ -8,7 +8,7 @@ and numbers. Every event follows from those before it, so each prefix folds; equ
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Literal
 
@@ -204,7 +204,7 @@ class _Run:
             beta_before=beta, alpha_after=after[0], beta_after=after[1], pulls_after=after[2],
         )  # fmt: skip
 
-    def _drafts(self, k: int, phase: Phase, events: list[Event]) -> list[Draft]:
+    def _drafts(self, k: int, phase: Phase, events: Sequence[Event]) -> list[Draft]:
         if self._state:
             for event in events:
                 self._state.apply(event)

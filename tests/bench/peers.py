@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 import msgspec
 import pyarrow as pa
+from deltalake import DeltaTable, write_deltalake
 from eventsourcing.domain import DomainEvent
 from eventsourcing.persistence import DatetimeAsISO, JSONTranscoder, Mapper, UUIDAsHex
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
@@ -169,7 +170,8 @@ class Eventsourcing(Store):
 
     def _domain_event(self, draft: Draft) -> DomainEvent:
         self._version += 1
-        return _DOMAIN[type(draft.event)](
+        made: Any = _DOMAIN[type(draft.event)]
+        event: DomainEvent = made(
             originator_id=self._id,
             originator_version=self._version,
             timestamp=datetime.fromtimestamp(NOW / 1e6, UTC),
@@ -178,6 +180,7 @@ class Eventsourcing(Store):
             ordinal_=draft.ordinal,
             **msgspec.to_builtins({name: getattr(draft.event, name) for name in draft.event.__struct_fields__}),
         )
+        return event
 
 
 class _Arrow(Store):
@@ -212,11 +215,10 @@ class DeltaRs(_Arrow):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self._path, self._handle = str(folder / "delta"), None
+        self._path = str(folder / "delta")
+        self._handle: DeltaTable | None = None
 
     def append(self, batch: Any) -> None:
-        from deltalake import DeltaTable, write_deltalake
-
         write_deltalake(self._handle or self._path, self._table(batch), mode="append")
         self._handle = self._handle or DeltaTable(self._path)
 
@@ -240,7 +242,8 @@ class LanceDb(_Arrow):
 
 def _domain_class(cls: type[Event]) -> type[DomainEvent]:
     fields = dict.fromkeys(("phase_", "iteration_", "ordinal_", *cls.__struct_fields__), "Any")
-    made = type(DomainEvent)(
+    metaclass: Any = type(DomainEvent)
+    made: type[DomainEvent] = metaclass(
         f"Recorded{cls.__name__}", (DomainEvent,), {"__annotations__": fields, "__module__": __name__}
     )
     setattr(sys.modules[__name__], made.__name__, made)  # the library finds classes by their module
@@ -248,4 +251,4 @@ def _domain_class(cls: type[Event]) -> type[DomainEvent]:
 
 
 _DOMAIN = {cls: _domain_class(cls) for cls in EVENT_TYPES.values()}
-_FACTS = {made: cls for cls, made in _DOMAIN.items()}
+_FACTS: dict[Any, type[Event]] = {made: cls for cls, made in _DOMAIN.items()}

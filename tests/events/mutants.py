@@ -17,7 +17,7 @@ from unittest.mock import patch
 from mage_es.events import log, recovery, sealing, wal
 from mage_es.events.active import ActiveWal
 from mage_es.events.documents import Format
-from mage_es.events.filesystem import TEMPORARY, FileSystem, write_all
+from mage_es.events.filesystem import TEMPORARY, FileSystem, write_all, write_new
 from mage_es.events.layout import Layout, Range
 from mage_es.events.log import Log
 from mage_es.events.recovery import Recovered, read_head, recover
@@ -87,6 +87,11 @@ def _going_on(disk: ForgetfulDisk) -> AbstractContextManager[Any]:
     return patch.object(Log, "_require_sound", Log._require_active)
 
 
+def _hiding_errors(disk: ForgetfulDisk) -> AbstractContextManager[Any]:
+    hidden = True
+    return patch.object(disk, "hides_errors", hidden)
+
+
 # ---------------------------------------------------------------- recovery
 
 
@@ -121,7 +126,6 @@ def _syncing_in_place(disk: ForgetfulDisk) -> AbstractContextManager[Any]:
         else:
             write_new(fs, path, data)
 
-    write_new = recovery.write_new
     return patch.object(recovery, "write_new", renew)
 
 
@@ -158,7 +162,7 @@ def _cut_to_head(fs: FileSystem, layout: Layout, start: bytes) -> Recovered:
     frames, _ = wal.scan(data, first=last, previous=begin.previous if isinstance(begin, wal.Frame) else b"")
     kept = [frame for frame in frames if frame.last <= bound]
     size = kept[-1].offset + kept[-1].size if kept else 0
-    recovery.write_new(fs, layout.wal(last), data[:size])
+    write_new(fs, layout.wal(last), data[:size])
     return recover(fs, layout, start)
 
 
@@ -188,7 +192,7 @@ MUTANTS: dict[str, Mutant] = {
     "recovery removes a write-ahead file before it syncs the folder that shows its segment": _all(
         _without_syncs(_is_of_segments), _believing
     ),
-    "a failed sync is ignored": lambda disk: patch.object(disk, attribute="hides_errors", new=True),
+    "a failed sync is ignored": _hiding_errors,
     "the writer goes on after a failed write or sync": _going_on,
     "HEAD is taken for an upper bound": _recovering(_cut_to_head),
     "a reader shows frames that may not be synced": _showing_all,

@@ -25,6 +25,7 @@ CATCHING = {
     "a segment is written in place, and one that is there believed": 40,
     "recovery does not sync what it found": 0,
     "recovery syncs bytes that the system calls clean": 146,
+    "recovery removes a write-ahead file before it syncs the folder that shows its segment": 3546,
     "a failed sync is ignored": 80,
     "the writer goes on after a failed write or sync": 13,
     "HEAD is taken for an upper bound": 0,

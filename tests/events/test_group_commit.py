@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mage_es.events.envelope import Record
+from mage_es.events.envelope import Draft, Record
 from mage_es.events.errors import UsageError, WriterPoisoned
 from mage_es.events.group_commit import GroupCommit
 from mage_es.events.log import Log
@@ -174,7 +174,7 @@ def test_a_cancelled_producer_takes_nobody_elses_facts_along(path: Path) -> None
 def test_an_event_that_cannot_be_stored_is_its_own_producers_trouble(path: Path) -> None:
     async def run(log: Log) -> list[object]:
         async with GroupCommit(log) as group:
-            submissions = ([judged(0)], [remembered(1, vector=b"odd")], [judged(2)], [judged(0)], [])
+            submissions: tuple[list[Draft], ...] = ([judged(0)], [remembered(1, vector=b"odd")], [judged(2)], [judged(0)], [])
             return await asyncio.gather(*map(group.submit, submissions), return_exceptions=True)
 
     with created(path) as log:

@@ -139,6 +139,8 @@ def fold_into(views: tuple[Projection, ...], source: Source, *, since: int = 1, 
     """Give each view what it reads from event `since` to `until`; passing events only of the iteration still open."""
     closed = source.last(IterationClosed, since=since, until=until)
     for reads, first, last in ((_lasting, since, closed), (_all, closed + 1 if closed else since, until)):
+        if first > last:
+            continue
         wanted = _union(reads(view) for view in views)
         with _no_collection():
             for batches in source.batches(wanted, since=first, until=last):

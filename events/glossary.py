@@ -58,7 +58,7 @@ correct             whether the answer is right
 guard.decided.correct  anchor questions answered right
 exam.closed.correct    exam questions answered right
 count               how often the memory was met, this time included
-cut_first           first seq that was cut out or lost
+cut_first           first seq that was cut out or lost; 0 for none
 cut_last            last seq that was, as far as is known; 0 if nothing tells
 data_sha256         SHA-256 of the data set
 derived_from        id of the memory that this one was made from; empty for none

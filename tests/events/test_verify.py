@@ -17,6 +17,7 @@ from mage_es.events.layout import Layout, Range
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.segment_reader import Segment
+from mage_es.events.segment_writer import write
 from mage_es.events.upcasting import PRESENT
 from mage_es.events.verify import verify_log
 from tests.events.samples import clock, closed, judged, remembered
@@ -136,13 +137,17 @@ def test_only_what_is_damaged_is_accused(path: Path) -> None:
     assert {finding.file for finding in verify_log(path).findings} == {tail, newest}
 
 
-def test_a_segment_that_only_itself_can_vouch_for_is_still_compared_with_its_chain(path: Path, tmp_path: Path) -> None:
-    max((path / "wal").iterdir()).unlink()
-    other = tmp_path / "other"
-    with Log.create(other, run="r1", clock=clock()) as log:
-        log.append([judged(k) for k in range(30)])
-    segment(path, 2).write_bytes(segment(other, 0).read_bytes())
-    assert segment(path, 2) in {finding.file for finding in verify_log(path).findings}
+def test_a_segment_that_only_itself_can_vouch_for_must_give_its_own_chain_value(path: Path) -> None:
+    file, span = segment(path, 2), Range(21, 30)
+    sealed = Segment(file.read_bytes(), lambda: b"", name="", registry=PRESENT)
+    told, records = sealed.about, sealed.records(span)
+    tail = max((path / "wal").iterdir())
+    tail.unlink()
+    assert {finding.file for finding in verify_log(path).findings} == {tail}
+    changed = [msgspec.structs.replace(record, ts_us=record.ts_us + (record.seq == 25)) for record in records]
+    file.write_bytes(write(changed, log_id=told.log_id, previous=told.previous, chain=told.chain).segment)
+    [finding] = [finding for finding in verify_log(path).findings if finding.file == file]
+    assert (finding.first, finding.last) == (21, 30) and "nothing in the log records the hash" in finding.problem
 
 
 def heads_of(path: Path) -> list[Head]:

@@ -46,6 +46,7 @@ class Questions:
         self._histories: dict[str, History] = {}
         self._fresh: dict[int, dict[str, int]] = {}
         self._open: set[str] = set()
+        self._known: dict[History, History] = {}
 
     def apply(self, event: Event) -> None:
         """Note a plan's fresh questions, or a verdict."""
@@ -105,7 +106,8 @@ class Questions:
             last, last_correct = iteration, correct
         elif iteration == last:
             last_correct = last_correct and correct
-        self._histories[question_id] = History(attempts + 1, last_correct, last)
+        history = History(attempts + 1, last_correct, last)
+        self._histories[question_id] = self._known.setdefault(history, history)  # most questions share theirs
         if last_correct:
             self._open.discard(question_id)
         else:

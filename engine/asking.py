@@ -10,7 +10,7 @@ from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.inspection import bundle_of
 from mage_es.engine.models.registry import open_model
-from mage_es.engine.models.seam import Request
+from mage_es.engine.models.seam import Model, Request
 from mage_es.engine.opening import reopen_world
 from mage_es.engine.reports import AskReport
 from mage_es.engine.runs import Run
@@ -21,8 +21,10 @@ from mage_es.projections.fold import fold
 from mage_es.projections.snapshots import latest_snapshot
 
 
-def ask(run: Run, question: str, *, at: str, data_dir: Path | None) -> AskReport:
+def ask(run: Run, question: str, *, at: str, data_dir: Path | None, execution: Model | None = None) -> AskReport:
     """Answer a question with the state at a marker; its task type is told from its text alone.
+
+    `execution` takes the place of the model that the run's configuration names.
 
     Raises:
         UsageError: The question is empty, or the marker does not exist.
@@ -47,7 +49,8 @@ def ask(run: Run, question: str, *, at: str, data_dir: Path | None) -> AskReport
     prompt = prompt_of(world.setting, state, planned, asked).text
     config = world.setting.config
     request = Request(prompt=prompt, temperature=config.answer_temperature, max_tokens=config.max_tokens)
-    completion = asyncio.run(open_model(config.execution, "execution").complete(request))
+    model = execution or open_model(config.execution, "execution")
+    completion = asyncio.run(model.complete(request))
     return AskReport(
         run_id=run.id,
         marker=at,

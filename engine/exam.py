@@ -18,6 +18,7 @@ from pathlib import Path
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.config import canonical
 from mage_es.engine.models.registry import open_model
+from mage_es.engine.models.seam import Model
 from mage_es.engine.opening import World, reopen_world
 from mage_es.engine.reports import ExamReport, GroupScore, Observer
 from mage_es.engine.rules.randomness import shuffled
@@ -44,8 +45,11 @@ def examine(
     data_dir: Path | None,
     workers: int,
     observer: Observer,
+    execution: Model | None = None,
 ) -> ExamReport:
     """Examine a run at a marker on the first `questions` of its held-out split (default: all of it).
+
+    `execution` takes the place of the model that the run's configuration names.
 
     Raises:
         UsageError: An unknown marker or control, or more questions than are held out.
@@ -77,7 +81,7 @@ def examine(
             world=world,
             log=log,
             state=state,
-            models=Models(open_model(world.setting.config.execution, "execution"), None),
+            models=Models(execution or open_model(world.setting.config.execution, "execution"), None),
             workers=workers,
             observer=observer,
             stop=lambda: False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mage_es.engine.asking import ask
+from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.runs import Run
 from mage_es.events.errors import UsageError
 from mage_es.events.reader import LogReader
@@ -27,6 +28,16 @@ def test_asking_records_nothing(small_run: Run) -> None:
     before = LogReader(small_run.log_path).head
     ask(small_run, QUESTION, at="latest", data_dir=None)
     assert LogReader(small_run.log_path).head == before
+
+
+def test_a_model_handed_in_answers_instead(small_run: Run) -> None:
+    class Stubborn:
+        name = "scripted/stubborn"
+
+        async def complete(self, request: Request) -> Completion:
+            return Completion(text="always\n#### 7", input_tokens=1, output_tokens=1)
+
+    assert ask(small_run, QUESTION, at="latest", data_dir=None, execution=Stubborn()).answer == "7"
 
 
 def test_an_empty_question_is_refused(small_run: Run) -> None:

@@ -10,6 +10,7 @@ import pytest
 from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.commands import Asked
 from mage_es.engine.exam import donors, examine
+from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.reports import ExamReport, Note
 from mage_es.engine.runs import Run
 from mage_es.events.errors import UsageError
@@ -85,6 +86,28 @@ def test_the_shuffled_control_hands_every_question_memories_of_another_type(smal
     handed = [(plan.task_type, memory.row(hit.memory_id).task_type) for plan in plans for hit in plan.memories]
     assert handed
     assert all(own != other for own, other in handed)
+
+
+def test_a_model_handed_in_takes_the_place_of_the_configured_one(small_run: Run) -> None:
+    class Stubborn:
+        name = "scripted/stubborn"
+
+        async def complete(self, request: Request) -> Completion:
+            return Completion(text="#### -1", input_tokens=1, output_tokens=1)
+
+    report = examine(
+        small_run,
+        at="latest",
+        questions=4,
+        control="none",
+        data_dir=None,
+        workers=2,
+        observer=lambda note: None,
+        execution=Stubborn(),
+    )
+    calls = LogReader(small_run.exams_path / report.exam_id / "log").records({ModelCalled})
+    assert {record.event.model for record in calls} == {"scripted/stubborn"}
+    assert report.correct == 0
 
 
 def test_a_donor_is_always_of_another_type_where_there_is_one() -> None:

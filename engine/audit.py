@@ -60,8 +60,8 @@ def _head(search: HeadSearch, present: Head) -> Check:
     if untold:
         ranges = ", ".join(f"{span.first} to {span.last}" for span in untold)
         detail = (
-            f"none of the heads that can be told; events {ranges} do not give the chain value recorded after them: they "
-            "were recorded by another release (verify with that one), or replaced"
+            f"none of the heads that can be told; events {ranges} do not give the chain value recorded after them: "
+            "they were recorded by another release (verify with that one), or replaced"
         )
     return Check(name="head", ok=False, detail=detail)
 

@@ -51,8 +51,8 @@ class HeadSearch:
         self._wanted = wanted.strip().lower()
         if not _HEAD.fullmatch(self._wanted):
             raise UsageError(
-                f"{wanted!r} is not a head. Give the 64 hexadecimal digits that `mage-es verify` prints, or at least the "
-                "first 16 (`runs show` prints those)."
+                f"{wanted!r} is not a head. Give the 64 hexadecimal digits that `mage-es verify` prints, or at least "
+                "the first 16, as `mage-es runs show` does."
             )
         self.found: Head | None = None
         self.untold: list[Range] = []

@@ -30,6 +30,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -261,24 +262,24 @@ def _opened(log: Path, since: int) -> bytes:
 
 
 def explore(base: Path, todo: list[Case], *, processes: int = 2) -> list[Result]:
-    """Judge cases in child processes."""
-    children = [_start(base, todo[part::processes]) for part in range(processes)]
+    """Judge cases in child processes, several at a time."""
+    with ThreadPoolExecutor(processes) as pool:
+        parts = pool.map(lambda part: _explore(base, todo[part::processes]), range(processes))
+        return [result for part in parts for result in part]
+
+
+def _explore(base: Path, todo: list[Case]) -> list[Result]:
+    """Judge cases one after another; where the child dies over one, another child goes on with the next."""
     results: list[Result] = []
-    while children:
-        done, child = children.pop(0)
-        lines = child.communicate("".join(json.dumps(case) + "\n" for case in done))[0].splitlines()
-        results += [Result(case, *json.loads(line)) for case, line in zip(done, lines, strict=False)]
-        if len(lines) < len(done):
-            results.append(Result(done[len(lines)], "crash", f"exit status {child.returncode}"))
-            if rest := done[len(lines) + 1 :]:
-                children.append(_start(base, rest))
-    return results
-
-
-def _start(base: Path, part: list[Case]) -> tuple[list[Case], subprocess.Popen[str]]:
     command = [sys.executable, "-m", "tests.events.damage", "--child", str(base)]
-    pipe = subprocess.PIPE
-    return part, subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
+    while rest := todo[len(results) :]:
+        lines = "".join(json.dumps(case) + "\n" for case in rest)
+        child = subprocess.run(command, cwd=ROOT, input=lines, stdout=subprocess.PIPE, text=True, check=False)
+        answers = child.stdout.splitlines()
+        results += [Result(case, *json.loads(line)) for case, line in zip(rest, answers, strict=False)]
+        if len(answers) < len(rest):
+            results.append(Result(rest[len(answers)], "crash", f"exit status {child.returncode}"))
+    return results
 
 
 def _child(base: Path) -> None:

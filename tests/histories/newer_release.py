@@ -1,11 +1,11 @@
 """A writer as a later release may be: it knows one event more than this one, or one differently. Run as a process.
 
-    python -m tests.histories.newer_release LOG WHAT [sealed]
+python -m tests.histories.newer_release LOG WHAT [sealed]
 
-    unknown    a type that this release does not have
-    unread     a second version of a type that no projection reads
-    read       a second version of a type that projections read
-    wider      a read type with one more field, which has a default
+unknown    a type that this release does not have
+unread     a second version of a type that no projection reads
+read       a second version of a type that projections read
+wider      a read type with one more field, which has a default
 """
 
 from __future__ import annotations

@@ -53,7 +53,8 @@ def _shown(report: RepairReport, run_id: str) -> list[Table | str]:
         last = f"to {report.lost_last}" if report.lost_last else "on (nothing tells how many)"
         lost = f"Events {report.lost_first} {last} {'were' if report.done else verb} lost."
     problems = Table(f"Run {run_id}: what is wrong", ("problem",), [(problem,) for problem in report.problems])
-    parts: list[Table | str] = [problems, f"Whole up to event {report.whole_seq}. {lost}"]
+    whole = f"Whole up to event {report.whole_seq}." if report.whole_seq else "Nothing of it is whole."
+    parts: list[Table | str] = [problems, f"{whole} {lost}"]
     if report.cuts:
         rows = [(cut.file, str(cut.offset), str(cut.bytes), cut.kept_in) for cut in report.cuts]
         parts.append(Table("Cut out", ("file", "from byte", "bytes", "kept in log/quarantine as"), rows))

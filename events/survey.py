@@ -86,7 +86,8 @@ class _Surveyor:
             self._problems.append(f"the log is whole up to event {self._head.seq}, but it went on to {self._known}")
         if not self._tails:
             self._is_cut = True
-            self._problems.append(f"{self._layout.wal(self._head.seq + 1).name} is missing")
+            if not self._scraps:
+                self._problems.append(f"{self._layout.wal(self._head.seq + 1).name} is missing")
         if torn and self._problems:
             self._scraps.append(torn)
         last = max(self._tails, default=self._head.seq + 1)
@@ -157,7 +158,7 @@ class _Surveyor:
             frames = self._tails.get(span.first, [])
             if span in kept or (frames and frames[-1].last == span.last):  # the latter is sealed again from its frames
                 continue
-            self._drop(self._layout.segment(span))
+            self._drop(self._layout.segment(span), follows=span.first == self._head.seq + 1)
             if self._fs.exists(self._layout.vectors(span)):
                 self._scrap(self._layout.vectors(span))
             self._known = max(self._known, span.last)
@@ -168,11 +169,12 @@ class _Surveyor:
             frames = _frames_in(data, first)
             is_leftover = first in ends and bool(frames) and frames[-1].last == ends[first]
             if first not in self._tails and not (is_leftover and _size(frames) == len(data)):
-                self._drop(self._layout.wal(first))
+                self._drop(self._layout.wal(first), follows=first in ends)
                 self._note_frames(data, -1)
 
-    def _drop(self, path: Path) -> None:
-        self._problems.append(f"{path.name} is damaged, or does not follow event {self._head.seq}")
+    def _drop(self, path: Path, *, follows: bool) -> None:
+        what = "is not what was written" if follows else "comes after events that are missing or damaged"
+        self._problems.append(f"{path.name} {what}")
         self._scrap(path)
 
     def _scrap(self, path: Path) -> None:

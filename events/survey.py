@@ -86,7 +86,7 @@ class _Surveyor:
             self._problems.append(f"the log is whole up to event {self._head.seq}, but it went on to {self._known}")
         if not self._tails:
             self._is_cut = True
-            if not self._scraps:
+            if all(scrap.file == self._layout.head for scrap in self._scraps):
                 self._problems.append(f"{self._layout.wal(self._head.seq + 1).name} is missing")
         if torn and self._problems:
             self._scraps.append(torn)

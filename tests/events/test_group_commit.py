@@ -174,7 +174,8 @@ def test_a_cancelled_producer_takes_nobody_elses_facts_along(path: Path) -> None
 def test_an_event_that_cannot_be_stored_is_its_own_producers_trouble(path: Path) -> None:
     async def run(log: Log) -> list[object]:
         async with GroupCommit(log) as group:
-            submissions: tuple[list[Draft], ...] = ([judged(0)], [remembered(1, vector=b"odd")], [judged(2)], [judged(0)], [])
+            odd = remembered(1, vector=b"odd")
+            submissions: list[list[Draft]] = [[judged(0)], [odd], [judged(2)], [judged(0)], []]
             return await asyncio.gather(*map(group.submit, submissions), return_exceptions=True)
 
     with created(path) as log:

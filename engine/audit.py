@@ -11,7 +11,7 @@ from mage_es.engine.runs import Run
 from mage_es.events.chains import HeadSearch
 from mage_es.events.documents import Head
 from mage_es.events.reader import LogReader
-from mage_es.events.verify import Finding, verify_log
+from mage_es.events.verify import Finding, LogVerdict, verify_log
 from mage_es.events.vocabulary import (
     ExamStarted,
     MemoryAppended,
@@ -32,7 +32,7 @@ def verify(run: Run, *, head: str | None = None) -> VerifyReport:
         UsageError: That is no head.
     """
     verdict = verify_log(run.log_path, head=head)
-    problems = "; ".join(f"{f.file}{_affected(f)}: {f.problem}" for f in verdict.findings)
+    problems = _problems(verdict)
     checks = [Check(name="log", ok=not problems, detail=problems or f"{verdict.files} files, hashes and chain agree")]
     if verdict.search:
         checks.append(_head(verdict.search, verdict.head))
@@ -40,6 +40,10 @@ def verify(run: Run, *, head: str | None = None) -> VerifyReport:
         reader = LogReader(run.log_path)
         checks += [_digests(run, reader), _splits(reader), _leaks(reader), *_exams(run, reader)]
     return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks))
+
+
+def _problems(verdict: LogVerdict) -> str:
+    return "; ".join(f"{finding.file}{_affected(finding)}: {finding.problem}" for finding in verdict.findings)
 
 
 def _affected(finding: Finding) -> str:
@@ -110,7 +114,11 @@ def _leaks(reader: LogReader) -> Check:
 def _exams(run: Run, reader: LogReader) -> Iterator[Check]:
     """Every exam asked held-out questions only, of the state that it names, without a guidance call."""
     for path in sorted(run.exams_path.glob("*/log")):
-        yield _exam(path.parent.name, LogReader(path), reader)
+        problems = _problems(verify_log(path))
+        if problems:
+            yield Check(name=f"exam {path.parent.name}", ok=False, detail=problems)
+        else:
+            yield _exam(path.parent.name, LogReader(path), reader)
 
 
 def _exam(name: str, exam: LogReader, reader: LogReader) -> Check:

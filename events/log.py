@@ -207,6 +207,7 @@ class Log:
 
     def _begin(self) -> None:
         """Lay down an empty log; FORMAT comes last, so that a crash before it leaves nothing that looks like a log."""
+        self._lock.publish(0)  # an older LOCK may still be there
         for name in self._fs.names(self._layout.wals):
             self._fs.unlink(self._layout.wals / name)
         self._active = self._new_wal(1)

@@ -155,3 +155,15 @@ def test_an_exam_that_asked_an_evolution_question_is_found(examined: Run, tmp_pa
     ok, detail = checks(examined)[f"exam {exam.name}"]
     assert not ok
     assert learned in detail
+
+
+def test_a_flipped_byte_in_an_exams_log_is_named_and_the_other_checks_go_on(examined: Run) -> None:
+    exam = next(examined.exams_path.glob("*"))
+    segment = next((exam / "log" / "seg").glob("*.parquet"))
+    data = bytearray(segment.read_bytes())
+    data[len(data) // 2] ^= 1
+    segment.write_bytes(data)
+    found = checks(examined)
+    ok, detail = found[f"exam {exam.name}"]
+    assert not ok and segment.name in detail
+    assert found["log"][0] and found["leaks"][0]

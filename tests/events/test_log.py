@@ -301,3 +301,12 @@ def test_the_unsealed_tail_of_a_newer_release_is_not_written_on(path: Path, monk
         Log.open(path, clock=clock())
     monkeypatch.undo()
     Log.open(path, clock=clock()).close()
+
+
+def test_a_log_created_beside_an_older_ones_lock_owes_that_one_nothing(tmp_path: Path) -> None:
+    write_log(tmp_path, [judged(k) for k in range(9)])
+    for file in [*tmp_path.rglob("*.parquet"), *tmp_path.rglob("*.wal"), tmp_path / "FORMAT", tmp_path / "HEAD"]:
+        file.unlink()
+    Log.create(tmp_path, run="r2", clock=clock()).close()
+    with Log.open(tmp_path, clock=clock()) as log:
+        assert log.head.seq == 0

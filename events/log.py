@@ -25,7 +25,7 @@ from mage_es.events.envelope import Draft, Record
 from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict, UsageError, WriterPoisoned
 from mage_es.events.filesystem import FileSystem, LocalFileSystem, write_all, write_new
 from mage_es.events.layout import Layout, Range
-from mage_es.events.lock import WriterLock
+from mage_es.events.lock import WriterLock, watermark
 from mage_es.events.recovery import Recovered, read_format, recover
 from mage_es.events.rows import RowReader, decode, encode, ids_of, record_of
 from mage_es.events.sealed import SealedEvents, seals_in
@@ -207,7 +207,8 @@ class Log:
 
     def _begin(self) -> None:
         """Lay down an empty log; FORMAT comes last, so that a crash before it leaves nothing that looks like a log."""
-        self._lock.publish(0)  # an older LOCK may still be there
+        if watermark(self._fs, self._layout.lock):
+            self._lock.publish(0)  # this file was left behind by another log
         for name in self._fs.names(self._layout.wals):
             self._fs.unlink(self._layout.wals / name)
         self._active = self._new_wal(1)

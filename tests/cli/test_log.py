@@ -55,6 +55,11 @@ def test_following_a_finished_run_ends_by_itself(mage: Command, runs_dir: Path) 
     assert (outcome.code, len(outcome.out.splitlines())) == (0, 2)
 
 
+def hear_interrupts() -> None:
+    """Undo what a shell does to the programs that it starts in the background: they inherit a deaf ear to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_following_goes_on_with_a_writer_and_ends_with_ctrl_c(tmp_path: Path) -> None:
     words = ["log", "tail", "first", "-f", "-n", "1", "--json"]
     program = [sys.executable, "-c", "from mage_es.cli import main; main()", *words]
@@ -62,7 +67,13 @@ def test_following_goes_on_with_a_writer_and_ends_with_ctrl_c(tmp_path: Path) ->
     with Log.create(tmp_path / "runs" / "first" / "log", run="first", clock=clock()) as log:
         log.append([judged(1), judged(2)])
         with subprocess.Popen(
-            program, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            program,
+            env=environment,
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=hear_interrupts,
         ) as process:
             assert process.stdout is not None and process.stderr is not None
             rescue = threading.Timer(60, process.kill)  # a line that never comes fails the test, and does not hang it

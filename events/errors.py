@@ -3,7 +3,6 @@
     MageError                       1   a check failed, or anything else that we foresaw
     |-- UsageError                  2   the request itself is wrong: unknown name, bad value, differing config
     |-- Interrupted               130   the user asked to stop; everything recorded stays
-    |-- BudgetReached               3   a stated budget is used up; the run can be resumed
     |-- PrerequisiteError           4   something outside is missing: a dataset, a model, disk space, a provider
     |   `-- RunLocked               4   another process is writing this run
     `-- LogError                    5   the log cannot be used as it is
@@ -28,12 +27,6 @@ class UsageError(MageError):
     """The request is wrong as stated."""
 
     exit_code = 2
-
-
-class BudgetReached(MageError):
-    """A budget stated by the user is used up; nothing is lost and the run can be resumed."""
-
-    exit_code = 3
 
 
 class Interrupted(MageError):

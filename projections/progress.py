@@ -109,10 +109,6 @@ class Progress:
         """Return whether a phase of an iteration is behind the run."""
         return iteration <= self.closed or (iteration, phase) in self._phases
 
-    def last_phase(self) -> Phase | None:
-        """Return the phase of the open iteration that was completed last, None before its first."""
-        return self._phases[-1][1] if self._phases else None
-
     def plans(self, phase: Phase) -> list[QuestionPlanned]:
         """Return the questions planned in a phase of the open iteration, in question-id order."""
         return [self._plans[key] for key in sorted(self._plans) if key[0] == phase]

@@ -8,7 +8,6 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
@@ -80,10 +79,6 @@ class Questions:
     def fresh_asked(self) -> int:
         """Return how many fresh questions were planned so far, repeats of later epochs included."""
         return sum(sum(asked.values()) for asked in self._fresh.values())
-
-    def asked_fresh(self, epoch: int) -> Mapping[str, int]:
-        """Return how often each question was planned as fresh in an epoch, by question id."""
-        return self._fresh.get(epoch, {})
 
     def digest(self) -> str:
         """Return the digest of all histories and plans."""

@@ -38,14 +38,15 @@ def plan(setting: Setting, state: State, command: PlanIteration) -> list[Draft]:
 
 
 def learnable(setting: Setting, state: State) -> list[str]:
-    """Return the learnable frontier by the configured estimator of mastery."""
+    """Return the learnable frontier by the configured estimator of mastery, prerequisites before what needs them."""
     skills = state.graph.skills()
     if setting.config.frontier_estimator == "lower_bound":
         mastery = {skill: lower_bound(*state.evidence.counts(skill)) for skill in skills}
     else:
         mastery = {skill: state.slots.mastery(skill) for skill in skills}
     prerequisites = {skill: state.graph.prerequisites(skill) for skill in skills}
-    return frontier(mastery, prerequisites, setting.config.mastery_threshold)
+    open_skills = frontier(mastery, prerequisites, setting.config.mastery_threshold)
+    return [skill for skill in state.graph.skills_in_order() if skill in open_skills]
 
 
 def next_fresh(setting: Setting, *, asked: int, count: int) -> tuple[list[str], list[str], int]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import ceil, floor
 from typing import Literal, NamedTuple
 
 Signal = Literal["rate", "window"]
@@ -43,11 +42,6 @@ def n_fail(candidate: Candidate, signal: Signal) -> Fraction:
     if signal == "window":
         return Fraction(candidate.failures)
     return Fraction(candidate.failures, candidate.attempts) if candidate.attempts else Fraction(0)
-
-
-def coverage_bound(*, largest_n_fail: Fraction, recency_weight: Fraction, types: int, count: int) -> int:
-    """Return how many iterations at most pass between two selections of a type (Theorem 2, in its true form)."""
-    return floor(largest_n_fail / recency_weight) + ceil(Fraction(types, count))
 
 
 def frontier(mastery: Mapping[str, float], prerequisites: Mapping[str, Sequence[str]], threshold: float) -> list[str]:

@@ -7,7 +7,7 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from mage_es.engine.agents.briefs import AuthoredSkill
 from mage_es.engine.commands import InduceOntology
@@ -15,6 +15,7 @@ from mage_es.engine.setting import Setting
 from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import EdgeAdded, EdgeRefused, Event, PhaseCompleted, SkillCreated, TaskTypeCreated
 from mage_es.projections.fold import State
+from mage_es.projections.graph import Graph
 
 GENERAL = "general"
 """The skill that resolves whatever no other skill does."""
@@ -28,11 +29,10 @@ def induce_ontology(setting: Setting, state: State, command: InduceOntology) -> 
     skills = {skill.name: skill for skill in (command.reply.skills if command.reply else ())}
     general = skills.pop(GENERAL, AuthoredSkill(name=GENERAL, description="", prerequisites=(), resolves=()))
     kept = [general, *(skills[name] for name in sorted(skills)[: SKILL_CAP - 1])]
-    events: list[Event] = [
-        SkillCreated(skill=skill.name, mastery=0.0, prompt_template="", strategy="") for skill in kept
-    ]
+    created = [SkillCreated(skill=skill.name, mastery=0.0, prompt_template="", strategy="") for skill in kept]
+    events: list[Event] = list(created)
     events += [TaskTypeCreated(task_type=name, description="") for name in sorted(known)]
-    events += _prerequisite_edges(kept)
+    events += _prerequisite_edges(kept, created)
     for skill in kept:
         events += [
             EdgeAdded(kind="resolves", source=f"skill/{skill.name}", target=f"task_type/{name}")
@@ -42,30 +42,21 @@ def induce_ontology(setting: Setting, state: State, command: InduceOntology) -> 
     return [*drafts, Draft(event=PhaseCompleted(iteration=-1, phase="open"), iteration=-1, phase="open")]
 
 
-def _prerequisite_edges(skills: Sequence[AuthoredSkill]) -> Iterable[EdgeAdded | EdgeRefused]:
-    names = {skill.name for skill in skills}
-    after: dict[str, set[str]] = {name: set() for name in names}
+def _prerequisite_edges(skills: Sequence[AuthoredSkill], created: Sequence[SkillCreated]) -> Iterable[Event]:
+    """Yield each edge or its refusal, decided on a graph that holds what was yielded before it."""
+    graph = Graph()
+    for skill_created in created:
+        graph.apply(skill_created)
     for skill in skills:
         for prerequisite in sorted(set(skill.prerequisites)):
             kind, source, target = "prerequisite_of", f"skill/{prerequisite}", f"skill/{skill.name}"
-            if prerequisite not in names:
+            if prerequisite not in graph.skills():
                 reason = f"no skill is called {prerequisite!r}"
                 yield EdgeRefused(kind=kind, source=source, target=target, reason=reason)
-            elif _reaches(after, skill.name, prerequisite):
+            elif graph.would_close_cycle(source, target):
                 reason = "it would close a cycle of prerequisites"
                 yield EdgeRefused(kind=kind, source=source, target=target, reason=reason)
             else:
-                after[prerequisite].add(skill.name)
-                yield EdgeAdded(kind=kind, source=source, target=target)
-
-
-def _reaches(after: Mapping[str, set[str]], start: str, goal: str) -> bool:
-    seen, waiting = {start}, [start]
-    while waiting:
-        here = waiting.pop()
-        if here == goal:
-            return True
-        new = after[here] - seen
-        seen |= new
-        waiting += sorted(new)
-    return False
+                edge = EdgeAdded(kind=kind, source=source, target=target)
+                graph.apply(edge)
+                yield edge

@@ -24,7 +24,6 @@ def failing(error: BaseException) -> typer.Typer:
     [
         (errors.MageError("it failed"), 1),
         (errors.UsageError("it failed"), 2),
-        (errors.BudgetReached("it failed"), 3),
         (errors.RunLocked("it failed"), 4),
         (errors.LogDamaged("it \x1b[31mfailed"), 5),
         (OSError(28, "No space left on device"), 4),

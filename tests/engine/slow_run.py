@@ -27,7 +27,7 @@ class Slow:
 
     async def complete(self, request: Request) -> Completion:
         """Return the analogist's reply after a while."""
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.3)
         return await self._model.complete(request)
 
 

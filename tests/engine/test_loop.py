@@ -196,7 +196,7 @@ def test_killed_at_random_moments_a_run_still_ends_with_the_same_digests(tmp_pat
     while time.monotonic() < deadline:
         child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         try:
-            _, errors = child.communicate(timeout=moments.uniform(1.0, 2.6) if kills < 8 else 60)
+            _, errors = child.communicate(timeout=moments.uniform(0.8, 2.0) if kills < 6 else 60)
         except subprocess.TimeoutExpired:
             os.kill(child.pid, signal.SIGKILL)
             child.communicate()

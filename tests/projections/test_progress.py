@@ -86,14 +86,13 @@ def test_closing_an_iteration_drops_its_work_and_moves_on() -> None:
 
 def test_phases_are_completed_one_by_one() -> None:
     progress = Progress()
-    assert (progress.closed, progress.last_phase(), progress.finished) == (-2, None, False)
+    assert (progress.closed, progress.finished) == (-2, False)
 
     progress.apply(IterationClosed(iteration=-1, digests=()))
     progress.apply(PhaseCompleted(iteration=0, phase="plan"))
 
     assert progress.is_completed(-1, "snapshot") and progress.is_completed(0, "plan")
     assert not progress.is_completed(0, "evaluate")
-    assert progress.last_phase() == "plan"
 
 
 def test_a_finished_run_says_so() -> None:

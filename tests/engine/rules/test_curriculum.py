@@ -1,11 +1,12 @@
 """The round-robin is exact and covers every type; the frontier is what can be learned next."""
 
 from fractions import Fraction
+from math import ceil, floor
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mage_es.engine.rules.curriculum import Candidate, coverage_bound, frontier, n_fail, select_targets
+from mage_es.engine.rules.curriculum import Candidate, frontier, n_fail, select_targets
 
 LAMBDA = Fraction(3, 10)
 
@@ -49,7 +50,7 @@ def test_a_type_without_attempts_has_no_failures() -> None:
 @given(st.data(), st.integers(1, 12), st.integers(1, 4))
 def test_between_two_selections_at_most_the_bound_passes(data: st.DataObject, types: int, count: int) -> None:
     last = dict.fromkeys([f"t{i:02d}" for i in range(types)], -1)
-    bound = coverage_bound(largest_n_fail=Fraction(1), recency_weight=LAMBDA, types=types, count=count)
+    bound = floor(1 / LAMBDA) + ceil(Fraction(types, count))  # Theorem 2 for failure rates, which are at most 1
     for iteration in range(25):
         rates = data.draw(st.lists(st.integers(0, 10), min_size=types, max_size=types))
         candidates = [Candidate(name, rate, 10, last[name]) for (name, rate) in zip(last, rates, strict=True)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -18,9 +17,6 @@ LIST_EXAMPLES = examples("mage-es data list", "mage-es data list --data-dir data
 FETCH_EXAMPLES = examples(
     "mage-es data fetch gsm8k --data-dir data", "mage-es data fetch gsm8k --from http://mirror/gsm8k"
 )
-
-
-DEFAULT_FOLDER = Path("data")
 
 
 class DataRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,8 +88,7 @@ def fetch_one(
     from mage_es.engine.benchmarks.fetch import fetch
 
     out = Output(as_json=as_json)
-    folder = settings.data_dir or DEFAULT_FOLDER
-    files = fetch(name, folder, base_url=mirror, announce=out.say)
+    files = fetch(name, settings.data_dir, base_url=mirror, announce=out.say)
     rows = [(file.name, str(file.size), file.sha256, file.path) for file in files]
     out.report(files, Table("", ("file", "bytes", "sha256", "path"), rows))
-    out.next(shlex.join(["mage-es", "evolve", name, "--data-dir", str(folder)]))
+    out.next(shlex.join(["mage-es", "evolve", name, "--data-dir", str(settings.data_dir)]))

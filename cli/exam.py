@@ -52,5 +52,7 @@ def exam(
         )
     out.report(report, exam_table(report), examined(report))
     out.next(
-        settings.again("exam", report.run_id, "--at", "start") if at != "start" else settings.again("runs", "show")
+        settings.again("exam", report.run_id, "--at", "start")
+        if at != "start"
+        else settings.again("runs", "show", report.run_id, names=("runs_dir",))
     )

@@ -34,7 +34,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """Model calls in flight at the same time."""
     runs_dir: str = "runs"
     """Folder that holds the runs."""
-    data_dir: str | None = None
+    data_dir: str = "data"
     """Folder that holds the benchmarks' files; MAGE_ES_DATA for short."""
 
 
@@ -58,10 +58,9 @@ class Settings:
         return Path(str(self.entries["runs_dir"].value))
 
     @property
-    def data_dir(self) -> Path | None:
-        """Return the folder of the benchmarks' files, None if it was not named."""
-        value = self.entries["data_dir"].value
-        return None if value is None else Path(str(value))
+    def data_dir(self) -> Path:
+        """Return the folder of the benchmarks' files."""
+        return Path(str(self.entries["data_dir"].value))
 
     @property
     def workers(self) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from mage_es.engine.agents.learner import plan_answers, prompt_of
 from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.commands import Asked, PlanAnswers
+from mage_es.engine.exam import require_ontology
 from mage_es.engine.inspection import bundle_of
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Model, Request
@@ -27,14 +28,17 @@ def ask(run: Run, question: str, *, at: str, data_dir: Path | None, execution: M
     `execution` takes the place of the model that the run's configuration names.
 
     Raises:
-        UsageError: The question is empty, or the marker does not exist.
+        UsageError: The question is empty or not text, or the marker does not exist or is too early.
     """
     if not question.strip():
         raise UsageError("The question is empty: give it as the last argument, or on standard input.")
+    if any("\ud800" <= letter <= "\udfff" for letter in question):
+        raise UsageError("The question is not UTF-8 text: give it in UTF-8.")
     reader = LogReader(run.log_path)
     seq = reader.resolve(at)
     world = reopen_world(reader, data_dir=data_dir)
     state = fold(reader, until=seq, state=latest_snapshot(run.snapshots_path, reader, until=seq))
+    require_ontology(state, at)
     asked = Question(id="ask", benchmark="", split="test", task_type="", question=question.strip(), gold="")
     task_type = world.typing.predict([asked.question], ids=[asked.id])[0]
     command = PlanAnswers(

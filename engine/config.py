@@ -14,6 +14,7 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
+Seed = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Amount = Annotated[int, msgspec.Meta(ge=0)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Fraction = Annotated[str, msgspec.Meta(pattern=r"^\d+(/[1-9]\d*)?$")]
@@ -24,7 +25,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     benchmark: str
     """Name of the benchmark."""
-    seed: int = 42
+    seed: Seed = 42
     """Seed of the splits, of every draw, and of a generated benchmark."""
     iterations: Count = 20
     """Number of iterations; paper, hyperparameter table: 20 (reasoning)."""

@@ -29,7 +29,7 @@ from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import AnswerJudged, ExamClosed, ExamStarted, ModelCalled, Purpose
-from mage_es.projections.fold import fold
+from mage_es.projections.fold import State, fold
 from mage_es.projections.ledger import Ledger
 from mage_es.projections.snapshots import latest_snapshot
 
@@ -61,7 +61,9 @@ def examine(
     seq = reader.resolve(at)
     world = reopen_world(reader, data_dir=data_dir)
     names = _chosen(world, questions)
+    model = execution or open_model(world.setting.config.execution, "execution")
     state = fold(reader, until=seq, state=latest_snapshot(run.snapshots_path, reader, until=seq))
+    require_ontology(state, at)
     started = ExamStarted(
         run_id=run.id,
         marker=at,
@@ -81,7 +83,7 @@ def examine(
             world=world,
             log=log,
             state=state,
-            models=Models(execution or open_model(world.setting.config.execution, "execution"), None),
+            models=Models(model, None),
             workers=workers,
             observer=observer,
             stop=lambda: False,
@@ -90,6 +92,12 @@ def examine(
         asyncio.run(_sit(session, names, control))
         session.commit([Draft(event=_closed(session, names), iteration=-1, phase="exam")])
     return read_exam(run, exam, world, seconds=time.perf_counter() - began)
+
+
+def require_ontology(state: State, marker: str) -> None:
+    """Raise `UsageError` for a moment so early that no skill could resolve a question yet."""
+    if not state.graph.skills():
+        raise UsageError(f"At {marker} the run had no skills and no task types yet: name `start` or a later moment.")
 
 
 def donors(asked: Sequence[Asked], seed: int) -> Mapping[str, Asked]:

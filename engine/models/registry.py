@@ -41,7 +41,10 @@ def open_model(spec: str, tier: Tier) -> Model:
         UsageError: no such model, or it cannot serve this tier.
     """
     if spec not in _MODELS:
-        raise UsageError(f"There is no model {spec!r}.{nearest(spec, list(_MODELS))}")
+        raise UsageError(
+            f"There is no model {spec!r}.{nearest(spec, list(_MODELS))} A model of your own is handed in from Python, "
+            "to evolve, resume, examine or ask."
+        )
     serves, construct = _MODELS[spec]
     if serves != tier:
         raise UsageError(

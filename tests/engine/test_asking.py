@@ -30,6 +30,16 @@ def test_asking_records_nothing(small_run: Run) -> None:
     assert LogReader(small_run.log_path).head == before
 
 
+def test_a_moment_before_the_ontology_cannot_be_asked(small_run: Run) -> None:
+    with pytest.raises(UsageError, match="At seq:3 the run had no skills"):
+        ask(small_run, QUESTION, at="seq:3", data_dir=None)
+
+
+def test_bytes_that_are_no_text_are_refused(small_run: Run) -> None:
+    with pytest.raises(UsageError, match="not UTF-8"):
+        ask(small_run, "how many \udcff?", at="latest", data_dir=None)
+
+
 def test_a_model_handed_in_answers_instead(small_run: Run) -> None:
     class Stubborn:
         name = "scripted/stubborn"

@@ -140,6 +140,18 @@ def test_an_exam_of_another_state_is_found(examined: Run, tmp_path: Path) -> Non
     assert detail.startswith("memory not as the log has it")
 
 
+def test_an_exam_that_was_broken_off_is_told_from_a_finished_one_and_accuses_nobody(examined: Run) -> None:
+    finished = next(examined.exams_path.glob("*"))
+    with Log.create(examined.exams_path / "0002-begun" / "log", run="begun", clock=clock) as log:
+        first = next(LogReader(finished / "log").records())
+        log.append([Draft(event=first.event, iteration=-1, phase="exam")])
+    Log.create(examined.exams_path / "0003-empty" / "log", run="empty", clock=clock).close()
+    found = checks(examined)
+    assert found["exam 0002-begun"][0] and found["exam 0002-begun"][1].startswith("unfinished: 0 unseen")
+    assert found["exam 0003-empty"][0] and "never began" in found["exam 0003-empty"][1]
+    assert found[f"exam {finished.name}"][1].startswith("5 unseen")
+
+
 def test_an_exam_that_asked_an_evolution_question_is_found(examined: Run, tmp_path: Path) -> None:
     exam = next(examined.exams_path.glob("*"))
     learned = next(LogReader(examined.log_path).records({MemoryAppended})).event.question_id

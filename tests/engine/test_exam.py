@@ -126,6 +126,13 @@ def test_more_questions_than_are_held_out_are_refused(small_run: Run) -> None:
         exam(small_run, questions=21)
 
 
+def test_a_moment_before_the_ontology_cannot_be_examined_and_leaves_no_folder(small_run: Run) -> None:
+    before = sorted(small_run.exams_path.glob("*"))
+    with pytest.raises(UsageError, match="At seq:3 the run had no skills"):
+        exam(small_run, at="seq:3")
+    assert sorted(small_run.exams_path.glob("*")) == before
+
+
 def test_an_unknown_control_lists_the_near_match(small_run: Run) -> None:
     with pytest.raises(UsageError, match=r"'shufled'\. Did you mean shuffled"):
         exam(small_run, control="shufled")

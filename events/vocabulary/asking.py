@@ -22,8 +22,6 @@ class IterationPlanned(Event, frozen=True, kw_only=True, tag="iteration.planned"
     repeats: tuple[str, ...]
 
 
-
-
 class Retrieved(Part, frozen=True, kw_only=True):
     """A memory placed in a bundle, with the cosine that brought it there."""
 
@@ -43,7 +41,11 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     """Everything that was decided about a question before the model saw it.
 
     The probabilities are those with which the chosen arms were drawn (1.0 when frozen). The prompt itself is
-    not stored: it is rendered again from `template` and `memories`, and held against `prompt_sha256`.
+    not stored: it is rendered again from `template` and `memories`, and held against `prompt_sha256`; of several
+    calls this is the first. `chain` names the skills whose steps are asked before the answer, `tool_id` the tool of the
+    route `tool`, `recipe_id` the retrieval recipe of the arm `recipe`. The rest is the cascade's: `guiding_skill` is
+    the frontier skill that stands in for a mastered one, `planning` the sub-skills of the goal in order,
+    `action_recipes` what is quoted of earlier episodes.
     """
 
     iteration: int
@@ -60,6 +62,12 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     template: str
     prompt_sha256: str
     spans: tuple[Span, ...]
+    chain: tuple[str, ...] = ()
+    tool_id: str = ""
+    recipe_id: str = ""
+    guiding_skill: str = ""
+    planning: tuple[str, ...] = ()
+    action_recipes: tuple[str, ...] = ()
 
     stream: ClassVar[str] = "question/{0.question_id}"
 
@@ -67,7 +75,8 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
 class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
     """A model's reply. (tier, purpose, about, attempt, request_sha256) is the idempotency key within a phase.
 
-    `latency_us` is information only and enters no digest.
+    `about` is a question id or what else was asked about; of several calls for one question those before the last
+    carry their place, as in `q17/1`. `latency_us` is information only and enters no digest.
     """
 
     iteration: int
@@ -104,5 +113,33 @@ class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):
     correct: bool
     strict: bool
     judge: str
+
+    stream: ClassVar[str] = "question/{0.question_id}"
+
+
+class ReplyRejected(Event, frozen=True, kw_only=True, tag="reply.rejected"):
+    """A model's reply was not of the form that was asked for, and why; the call itself is recorded besides."""
+
+    iteration: int
+    tier: Tier
+    agent: str
+    purpose: str
+    about: str
+    attempt: int
+    problem: str
+
+    stream: ClassVar[str] = "call/{0.tier}/{0.purpose}/{0.about}/{0.attempt}"
+
+
+class ToolRan(Event, frozen=True, kw_only=True, tag="tool.ran"):
+    """A dynamic tool ran in its sandbox for a question: JSON arguments in, the result as text, or the problem."""
+
+    iteration: int
+    purpose: str
+    question_id: str
+    tool_id: str
+    arguments: str
+    result: str
+    problem: str
 
     stream: ClassVar[str] = "question/{0.question_id}"

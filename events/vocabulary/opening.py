@@ -35,7 +35,8 @@ class SplitCommitted(Event, frozen=True, kw_only=True, tag="split.committed"):
     """One of the three disjoint splits: its size and hashes of its question ids and normalised questions.
 
     `question_hashes` has one 16-digit hash for each normalised question, in id order, so that an auditor can
-    check any memory against the split without the data set.
+    check any memory against the split without the data set. `shingles` has, for each question of a split that must
+    not be learned, the sorted 8-byte hashes of its word shingles: near-duplicates can be told from the log alone.
     """
 
     split: str
@@ -43,6 +44,7 @@ class SplitCommitted(Event, frozen=True, kw_only=True, tag="split.committed"):
     ids_sha256: str
     questions_sha256: str
     question_hashes: tuple[str, ...]
+    shingles: tuple[bytes, ...] = ()
 
     stream: ClassVar[str] = "split/{0.split}"
 
@@ -55,6 +57,7 @@ class SkillCreated(Event, frozen=True, kw_only=True, tag="skill.created"):
     prompt_template: str
     strategy: str
     parent: str = ""
+    description: str = ""
 
     stream: ClassVar[str] = "skill/{0.skill}"
 
@@ -69,12 +72,16 @@ class TaskTypeCreated(Event, frozen=True, kw_only=True, tag="task_type.created")
 
 
 class EdgeAdded(Event, frozen=True, kw_only=True, tag="edge.added"):
-    """A typed edge between two nodes, by the nodes' own names (`skill/x`, `task_type/y`, ...)."""
+    """A typed edge between two nodes, by the nodes' own names (`skill/x`, `task_type/y`, ...).
+
+    `label` says which relation an edge of kind `relation` is, such as `needs`.
+    """
 
     kind: str
     source: str
     target: str
     weight: float = 1.0
+    label: str = ""
 
     stream: ClassVar[str] = "edge/{0.kind}/{0.source}/{0.target}"
 

@@ -18,7 +18,8 @@ from typing import Annotated, Literal, NamedTuple, get_args, get_origin
 
 import msgspec
 
-from mage_es.engine.config import Config, Count
+from mage_es.engine.benchmarks.registry import own_models
+from mage_es.engine.config import BENCHMARK, Config, Count
 from mage_es.events.errors import UsageError, nearest
 
 FILE = "mage-es.toml"
@@ -111,6 +112,10 @@ def resolve(flags: Mapping[str, object], *, environment: Mapping[str, str], fold
         default = None if field.default is msgspec.NODEFAULT else field.default
         found = [layer[name] for layer in layers if name in layer]
         entries[name] = found[0] if found else Setting(name, default, "default")
+    chosen = own_models(str(entries["benchmark"].value))._asdict()
+    for name, model in chosen.items():
+        if entries[name].value == BENCHMARK:
+            entries[name] = entries[name]._replace(value=model)
     return Settings(entries)
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from mage_es.engine.benchmarks.registry import own_models
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError
 
@@ -18,6 +19,9 @@ Seed = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Amount = Annotated[int, msgspec.Meta(ge=0)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Fraction = Annotated[str, msgspec.Meta(pattern=r"^\d+(/[1-9]\d*)?$")]
+
+BENCHMARK = "benchmark"
+"""In the place of a model: the one that the benchmark is run with where no other is named."""
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,10 +40,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     anchors: Amount = 100
     """Questions of the guard's anchor set; at most 15 % of the evolution pool."""
 
-    execution: str = "builtin/analogist"
-    """The frozen model that answers, as provider/model."""
+    execution: str = "benchmark"
+    """The frozen model that answers, as provider/model; `benchmark`: the benchmark's own."""
     guidance: str = "builtin/reference"
     """The model that authors memories during evolution, as provider/model; never called in an exam."""
+    judge: str = "benchmark"
+    """The model that scores what no rule can decide, as provider/model; `benchmark`: the benchmark's own; "": none."""
     embedder: str = "hash"
     """What turns questions into vectors for retrieval."""
     task_types: Literal["benchmark", "input", "gold"] = "benchmark"
@@ -106,6 +112,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Author failure memories from wrong answers."""
     principles: bool = True
     """Extract principles in EVOLVE."""
+
+    def __post_init__(self) -> None:
+        """Replace `benchmark` by the models that it means, so that what is recorded names them."""
+        for tier, model in own_models(self.benchmark)._asdict().items():
+            if getattr(self, tier) == BENCHMARK:
+                msgspec.structs.force_setattr(self, tier, model)
 
 
 def canonical(config: Config) -> str:

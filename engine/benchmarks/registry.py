@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from mage_es.engine.benchmarks.protocol import Benchmark
 from mage_es.events.errors import UsageError, nearest
+
+
+class OwnModels(NamedTuple):
+    """The models that a benchmark is run with where the configuration names none; "" is no judge."""
+
+    execution: str = "builtin/analogist"
+    judge: str = ""
+
+
+_OWN_MODELS: dict[str, OwnModels] = {}
+"""Benchmarks whose own models are others; a table, so that they are known before anything is read or generated."""
+
+
+def own_models(name: str) -> OwnModels:
+    """Return the models that a benchmark is run with where the configuration names none."""
+    return _OWN_MODELS.get(name, OwnModels())
 
 
 def names() -> list[str]:

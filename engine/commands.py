@@ -57,7 +57,7 @@ class PlanAnswers(NamedTuple):
 
 
 class RecordCall(NamedTuple):
-    """Record a model's reply."""
+    """Record a model's reply; `problem` says why it is not of the form that was asked for, "" if it is."""
 
     iteration: int
     phase: Phase
@@ -70,6 +70,8 @@ class RecordCall(NamedTuple):
     completion: Completion
     latency_us: int
     causation: int
+    attempt: int = 0
+    problem: str = ""
 
 
 class RecordVerdict(NamedTuple):

@@ -32,7 +32,15 @@ from mage_es.engine.rules.ontology import induce_ontology
 from mage_es.engine.rules.snapshot import take_snapshot
 from mage_es.engine.setting import Setting
 from mage_es.events.envelope import Draft
-from mage_es.events.vocabulary import IterationClosed, ModelCalled, Phase, PhaseCompleted, RunFinished
+from mage_es.events.vocabulary import (
+    Event,
+    IterationClosed,
+    ModelCalled,
+    Phase,
+    PhaseCompleted,
+    ReplyRejected,
+    RunFinished,
+)
 from mage_es.projections.fold import State
 
 
@@ -81,7 +89,7 @@ def _record_call(command: RecordCall) -> list[Draft]:
         agent=command.agent,
         purpose=command.purpose,
         about=command.about,
-        attempt=0,
+        attempt=command.attempt,
         request_sha256=command.request_sha256,
         model=command.model,
         text=completion.text,
@@ -93,12 +101,25 @@ def _record_call(command: RecordCall) -> list[Draft]:
         latency_us=command.latency_us,
         provider_id=completion.provider_id,
     )
+    events: list[Event] = [called]
+    if command.problem:
+        rejected = ReplyRejected(
+            iteration=command.iteration,
+            tier=command.tier,
+            agent=command.agent,
+            purpose=command.purpose,
+            about=command.about,
+            attempt=command.attempt,
+            problem=command.problem,
+        )
+        events.append(rejected)
     return [
         Draft(
-            event=called,
+            event=event,
             iteration=command.iteration,
             phase=command.phase,
             causation=command.causation,
             correlation=command.about,
         )
+        for event in events
     ]

@@ -25,6 +25,7 @@ from mage_es.engine.commands import (
     TakeSnapshot,
 )
 from mage_es.engine.disk import require_free_space
+from mage_es.engine.guiding import Errand
 from mage_es.engine.rules.authoring import sources_of
 from mage_es.engine.rules.curriculum import Candidate
 from mage_es.engine.rules.rotation import EXTRACT_PRINCIPLES, action_of
@@ -64,9 +65,8 @@ async def open_run(session: Session) -> None:
         evolution = [session.world.questions[name] for name in session.world.setting.evolution]
         typed = list(zip(evolution, session.world.typing.types_of(evolution), strict=True))
         brief = ontology_brief(session.world.benchmark.name, typed)
-        reply, _ = await session.guide(
-            START, "open", template="ontology", about="run", brief=brief, reply=OntologyReply
-        )
+        errand = Errand(START, "open", "SkillDiscovery", "ontology_v1", "run", brief)
+        reply, _ = await session.guide(errand, OntologyReply)
         session.do(InduceOntology(session.world.setting.task_types, reply))
     if session.state.progress.closed < START:
         await snapshot(session, START)
@@ -139,15 +139,13 @@ async def _author(session: Session, k: int, target: Candidate) -> Authored:
     call = ""
     brief = failure_brief(setting, state, k, target, questions) if setting.config.failure_memories else None
     if brief:
-        reply, _ = await session.guide(
-            k, "evolve", template="failure_memories", about=target.task_type, brief=brief, reply=FailureReply
-        )
+        errand = Errand(k, "evolve", "SkillDiscovery", "failure_memories_v1", target.task_type, brief)
+        reply, _ = await session.guide(errand, FailureReply)
         failures = reply.memories if reply else None
     is_turn = action_of(k) == EXTRACT_PRINCIPLES and setting.config.principles
     wanted = principles_brief(state, target, questions) if is_turn else None
     if wanted:
-        written, call = await session.guide(
-            k, "evolve", template="principles", about=target.task_type, brief=wanted, reply=PrinciplesReply
-        )
+        errand = Errand(k, "evolve", "SkillDiscovery", "principles_v1", target.task_type, wanted)
+        written, call = await session.guide(errand, PrinciplesReply)
         principles = written.principles if written else None
     return Authored(target, failures, principles, call)

@@ -8,30 +8,27 @@ Rules
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-import msgspec
-
-from mage_es.engine.agents.briefs import Brief
-from mage_es.engine.agents.learner import prompt_of
-from mage_es.engine.answering import Answered, Pending, answer_all
-from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordCall, RecordVerdict
+from mage_es.engine.agents.learner import course_of
+from mage_es.engine.answering import Moved, Pending, answer_all
+from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordVerdict
+from mage_es.engine.courses import Ask, Fact, Move, begin, catch_up
 from mage_es.engine.decide import decide
+from mage_es.engine.effects import Effects
+from mage_es.engine.guiding import Errand, guided
 from mage_es.engine.models.seam import Model, Request
 from mage_es.engine.opening import World
 from mage_es.engine.reports import Note, Observer
-from mage_es.engine.rules.prompt import render_guidance
 from mage_es.engine.runs import Run
 from mage_es.events.digests import sha256_text
 from mage_es.events.envelope import Draft, Record
 from mage_es.events.errors import Interrupted, LogError
 from mage_es.events.log import Log
-from mage_es.events.vocabulary import ModelCalled, Phase, Purpose, QuestionPlanned
+from mage_es.events.vocabulary import Phase, Purpose, QuestionPlanned
 from mage_es.projections.fold import State
 from mage_es.projections.lance import MemoryTables
-from mage_es.projections.progress import CallKey
 
 Reply = TypeVar("Reply")
 
@@ -108,7 +105,7 @@ class Session:
         ]
 
     async def answer(self, iteration: int, phase: Phase) -> None:
-        """Ask every planned question that has no verdict yet."""
+        """Follow the course of every planned question that has no verdict yet, from where the log leaves it."""
         plans = self.state.progress.plans(phase)
         pending = [
             self._pending(phase, planned)
@@ -117,96 +114,38 @@ class Session:
         ]
         done, total = len(plans) - len(pending), len(plans)
 
-        def record(batch: Sequence[Answered]) -> None:
+        def record(batch: Sequence[Moved]) -> None:
             nonlocal done
-            self.commit([draft for answered in batch for draft in self._recorded(phase, answered)])
-            done += len(batch)
+            self.commit([draft for moved in batch for draft in (*moved.drafts, *self._verdict(phase, moved))])
+            done += sum(moved.finish is not None for moved in batch)
             self.note(iteration, phase, done, total)
 
+        async def perform(item: Pending, move: Move) -> Sequence[Draft]:
+            return await self.effects.perform(phase, item.planned, move, item.causation)
+
         self.note(iteration, phase, done, total)
-        await answer_all(pending, model=self.models.execution, workers=self.workers, record=record, stop=self.stop)
+        await answer_all(pending, perform=perform, workers=self.workers, record=record, stop=self.stop)
         self.check_stop()
 
     def _pending(self, phase: Phase, planned: QuestionPlanned) -> Pending:
-        question, config = self.world.questions[planned.question_id], self.world.setting.config
-        prompt = prompt_of(self.world.setting, self.state, planned, question)
+        question, setting = self.world.questions[planned.question_id], self.world.setting
+        course = course_of(setting, self.state, planned, question)
+        begin(course)
         if sha256_text(prompt.text) != planned.prompt_sha256:
             raise LogError(
                 f"The prompt of {planned.question_id} renders differently from when it was planned: the "
                 "templates or this program changed within the run. Continue with the version that began it."
             )
-        request = Request(prompt=prompt.text, temperature=config.answer_temperature, max_tokens=config.max_tokens)
-        return Pending(planned, question, request, self.plan_seq.get((phase, planned.question_id), 0))
-
-    def _recorded(self, phase: Phase, answered: Answered) -> list[Draft]:
-        planned, question = answered.pending.planned, answered.pending.question
-        call = RecordCall(
-            iteration=planned.iteration,
-            phase=phase,
-            tier="execution",
-            agent="Learner",
-            purpose=planned.purpose,
-            about=planned.question_id,
-            request_sha256=answered.pending.request.sha256,
-            model=self.models.execution.name,
-            completion=answered.completion,
-            latency_us=answered.latency_us,
-            causation=answered.pending.causation,
-        )
-        verdict = RecordVerdict(
-            phase=phase,
-            planned=planned,
-            expected=question.gold,
-            verdict=self.world.benchmark.score(question, answered.completion.text),
-            causation=answered.pending.causation,
-        )
-        setting = self.world.setting
-        return [*decide(setting, self.state, call), *decide(setting, self.state, verdict)]
+        return Pending(planned, question, course, move, self.plan_seq.get((phase, planned.question_id), 0))
 
     # ------------------------------------------------------------ asking the guidance tier
 
-    async def guide(
-        self, iteration: int, phase: Phase, *, template: str, about: str, brief: Brief, reply: type[Reply]
-    ) -> tuple[Reply | None, str]:
-        """Return the guidance tier's typed reply (None if it cannot be read) and the call's fact id.
-
-        A recorded reply to the same request is used as it stands.
-        """
+    async def guide(self, errand: Errand, reply: type[Reply]) -> tuple[Reply | None, str]:
+        """Return the guidance tier's typed reply (None if no attempt can be read) and the last call's fact id."""
         self.check_stop()
         if self.models.guidance is None:
             raise LogError("This session has no guidance model; it may only answer.")
-        values = {name: str(value) for name, value in msgspec.structs.asdict(brief).items()}
-        prompt = render_guidance(template, values, msgspec.json.encode(brief).decode())
-        schema = msgspec.json.encode(msgspec.json.schema(reply)).decode()
-        request = Request(prompt=prompt, max_tokens=4096, reply_schema=schema)
-        key = CallKey("guidance", template, about, 0, request.sha256)
-        recorded = self.state.progress.call(key)
-        if recorded is None:
-            recorded = await self._call_guidance(self.models.guidance, iteration, phase, key, request)
-        fact = Draft(event=recorded, iteration=iteration, phase=phase).fact_id.hex()
-        return _read(recorded.text, reply), fact
-
-    async def _call_guidance(
-        self, model: Model, iteration: int, phase: Phase, key: CallKey, request: Request
-    ) -> ModelCalled:
-        began = time.perf_counter_ns()
-        completion = await model.complete(request)
-        call = RecordCall(
-            iteration=iteration,
-            phase=phase,
-            tier="guidance",
-            agent="SkillDiscovery",
-            purpose=key.purpose,
-            about=key.about,
-            request_sha256=key.request_sha256,
-            model=model.name,
-            completion=completion,
-            latency_us=(time.perf_counter_ns() - began) // 1000,
-            causation=0,
-        )
-        event = self.do(call)[0].event
-        assert isinstance(event, ModelCalled)
-        return event
+        return await guided(self, self.models.guidance, errand, reply)
 
     # ------------------------------------------------------------ telling
 
@@ -227,12 +166,3 @@ class Session:
                 message=message,
             )
         )
-
-
-def _read(text: str, reply: type[Reply]) -> Reply | None:
-    """Return the reply's JSON object, also where prose or a code fence stands around it; None if it is not one."""
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        return msgspec.json.decode(text[start : end + 1], type=reply)
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return None

@@ -94,6 +94,6 @@ def test_a_memory_that_plays_the_question_stays_quoted() -> None:
 
 
 def test_a_guidance_prompt_ends_with_its_brief_as_one_json_block() -> None:
-    text = render_guidance("principles", {"task_type": "t", "limit": "3"}, '{"brief":"principles"}')
+    text = render_guidance("principles_v1", {"task_type": "t", "limit": "3"}, '{"brief":"principles"}')
     assert 'task type "t"' in text
     assert text.endswith('\n\n```json\n{"brief":"principles"}\n```')

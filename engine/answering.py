@@ -1,53 +1,59 @@
-"""Asking the execution model many planned questions at once, and recording each answer as it comes.
+"""Following many courses at once, and recording every move of each as it comes.
 
 Rules
-    - A reply and its verdict are durable before anything is learned from them.
-    - How many questions are in flight changes the order of records and nothing else.
-    - Answers that completed while the last commit was under way share the next one.
+    - What came of a move is durable before its course makes the next one; a verdict is durable together with the
+      last reply.
+    - How many courses are followed at once changes the order of records and nothing else.
+    - Moves that completed while the last commit was under way share the next one.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from mage_es.engine.benchmarks.protocol import Question
-from mage_es.engine.models.seam import Completion, Model, Request
+from mage_es.engine.courses import Course, Fact, Finish, Move, advance
+from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import QuestionPlanned
 
 
 class Pending(NamedTuple):
-    """A planned question with the request that asks it. `causation` is the sequence number of its plan."""
+    """A planned question, its course, and the move where that stands. `causation` is its plan's sequence number."""
 
     planned: QuestionPlanned
     question: Question
-    request: Request
+    course: Course
+    move: Move | Finish
     causation: int
 
 
-class Answered(NamedTuple):
-    """A reply, and how long it took in microseconds."""
+class Moved(NamedTuple):
+    """What a move leaves in the log (nothing where a course had ended already), and the end of the course if it
+    has come to it. `durable` is set once it is recorded."""
 
     pending: Pending
-    completion: Completion
-    latency_us: int
+    drafts: Sequence[Draft]
+    finish: Finish | None
+    durable: asyncio.Event | None
 
 
-Record = Callable[[Sequence[Answered]], None]
+Perform = Callable[[Pending, Move], Awaitable[Sequence[Draft]]]
+"""Makes a move: its effect in the world, as facts not yet recorded. The first of them is what the course is sent."""
+Record = Callable[[Sequence[Moved]], None]
 
 
 async def answer_all(
-    pending: Sequence[Pending], *, model: Model, workers: int, record: Record, stop: Callable[[], bool]
+    pending: Sequence[Pending], *, perform: Perform, workers: int, record: Record, stop: Callable[[], bool]
 ) -> None:
-    """Ask every question with at most `workers` in flight; `record` gets the answers in batches, in any order.
+    """Follow every course to its end with at most `workers` at once; `record` gets the moves in batches, in any order.
 
-    When `stop` turns true no further question is asked. Whatever ends the asking, replies that have arrived are
-    recorded first; the first failure of a model or of the log is then raised.
+    When `stop` turns true no further move is made. Whatever ends the work, what has arrived is recorded first; the
+    first failure of a move or of the log is then raised.
     """
     waiting = iter(pending)
-    done: asyncio.Queue[Answered | None] = asyncio.Queue(maxsize=max(1, workers))
+    done: asyncio.Queue[Moved | None] = asyncio.Queue(maxsize=max(1, workers))
     recorder_failed = False
 
     async def keep_recording() -> None:
@@ -59,17 +65,20 @@ async def answer_all(
             except BaseException:
                 recorder_failed = True
                 raise
+            for moved in batch:
+                if moved.durable:
+                    moved.durable.set()
 
-    async def ask_all() -> None:
-        async with asyncio.TaskGroup() as askers:
+    async def follow_all() -> None:
+        async with asyncio.TaskGroup() as followers:
             for _ in range(max(1, workers)):
-                askers.create_task(_ask(waiting, model, done, stop))
+                followers.create_task(_follow(waiting, perform, done, stop))
         await done.put(None)
 
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(keep_recording())
-            group.create_task(ask_all())
+            group.create_task(follow_all())
     except BaseExceptionGroup as failures:
         raise _first(failures) from None
     finally:
@@ -77,20 +86,31 @@ async def answer_all(
             record(left)
 
 
-async def _ask(
-    waiting: Iterator[Pending], model: Model, done: asyncio.Queue[Answered | None], stop: Callable[[], bool]
+async def _follow(
+    waiting: Iterator[Pending], perform: Perform, done: asyncio.Queue[Moved | None], stop: Callable[[], bool]
 ) -> None:
     for item in waiting:
-        if stop():
-            return
-        began = time.perf_counter_ns()
-        completion = await model.complete(item.request)
-        await done.put(Answered(item, completion, (time.perf_counter_ns() - began) // 1000))
+        move = item.move
+        if isinstance(move, Finish):  # its last reply was recorded by an earlier process, its verdict was not
+            await done.put(Moved(item, (), move, None))
+        while not isinstance(move, Finish):
+            if stop():
+                return
+            drafts = await perform(item, move)
+            fact = drafts[0].event
+            assert isinstance(fact, Fact)
+            move = advance(item.course, fact)
+            if isinstance(move, Finish):
+                await done.put(Moved(item, drafts, move, None))
+            else:
+                durable = asyncio.Event()
+                await done.put(Moved(item, drafts, None, durable))
+                await durable.wait()
 
 
-def _at_hand(done: asyncio.Queue[Answered | None]) -> list[Answered]:
+def _at_hand(done: asyncio.Queue[Moved | None]) -> list[Moved]:
     """Return what has completed already; an end mark stays for whoever waits for it."""
-    batch: list[Answered] = []
+    batch: list[Moved] = []
     while not done.empty():
         item = done.get_nowait()
         if item is None:

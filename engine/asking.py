@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from mage_es.engine.agents.learner import plan_answers, prompt_of
+from mage_es.engine.agents.learner import course_of, plan_answers
 from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.commands import Asked, PlanAnswers
+from mage_es.engine.courses import Ask, Course, Fact, Finish, advance, begin
+from mage_es.engine.effects import Effects
 from mage_es.engine.exam import require_ontology
 from mage_es.engine.inspection import bundle_of
 from mage_es.engine.models.registry import open_model
-from mage_es.engine.models.seam import Model, Request
+from mage_es.engine.models.seam import Model
 from mage_es.engine.opening import reopen_world
 from mage_es.engine.reports import AskReport
 from mage_es.engine.runs import Run
@@ -50,18 +52,28 @@ def ask(run: Run, question: str, *, at: str, data_dir: Path | None, execution: M
     )
     planned = plan_answers(world.setting, state, command)[0].event
     assert isinstance(planned, QuestionPlanned)
-    prompt = prompt_of(world.setting, state, planned, asked).text
-    config = world.setting.config
-    request = Request(prompt=prompt, temperature=config.answer_temperature, max_tokens=config.max_tokens)
-    model = execution or open_model(config.execution, "execution")
-    completion = asyncio.run(model.complete(request))
+    model = execution or open_model(world.setting.config.execution, "execution")
+    effects = Effects(world.setting, state, {"execution": model})
+    prompts, reply = asyncio.run(_follow(course_of(world.setting, state, planned, asked), planned, effects))
     return AskReport(
         run_id=run.id,
         marker=at,
         task_type=task_type,
         skill=planned.skill,
         bundle=bundle_of(state, planned),
-        prompt=prompt,
-        reply=completion.text,
-        answer=world.benchmark.score(asked, completion.text).answer,
+        prompt=prompts[-1],
+        reply=reply,
+        answer=world.benchmark.score(asked, reply).answer,
     )
+
+
+async def _follow(course: Course, planned: QuestionPlanned, effects: Effects) -> tuple[list[str], str]:
+    """Follow a course to its end without recording anything; return the prompts and the last reply."""
+    move, prompts = begin(course), []
+    while not isinstance(move, Finish):
+        if isinstance(move, Ask):
+            prompts.append(move.request.prompt)
+        fact = (await effects.perform("exam", planned, move, 0))[0].event
+        assert isinstance(fact, Fact)
+        move = advance(course, fact)
+    return prompts, move.reply

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from mage_es.engine.agents.learner import prompt_of
-from mage_es.engine.answering import Answered, Pending, answer_all
-from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordCall, RecordVerdict
+from mage_es.engine.agents.learner import course_of
+from mage_es.engine.answering import Moved, Pending, answer_all
+from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordVerdict
+from mage_es.engine.courses import Ask, Fact, Move, begin, catch_up
 from mage_es.engine.decide import decide
+from mage_es.engine.effects import Effects
 from mage_es.engine.guiding import Errand, guided
-from mage_es.engine.models.seam import Model, Request
+from mage_es.engine.models.seam import Model
 from mage_es.engine.opening import World
 from mage_es.engine.reports import Note, Observer
 from mage_es.engine.runs import Run
@@ -27,6 +29,7 @@ from mage_es.events.log import Log
 from mage_es.events.vocabulary import Phase, Purpose, QuestionPlanned
 from mage_es.projections.fold import State
 from mage_es.projections.lance import MemoryTables
+from mage_es.projections.progress import CallKey
 
 Reply = TypeVar("Reply")
 
@@ -61,6 +64,7 @@ class Session:
         self.workers, self.observer, self.stop = workers, observer, stop
         self.plan_seq: dict[tuple[Phase, str], int] = {}
         self.tables = MemoryTables(run.memory_path)
+        self.effects = Effects(world.setting, state, {"execution": models.execution})
 
     # ------------------------------------------------------------ deciding and recording
 
@@ -103,7 +107,7 @@ class Session:
         ]
 
     async def answer(self, iteration: int, phase: Phase) -> None:
-        """Ask every planned question that has no verdict yet."""
+        """Follow the course of every planned question that has no verdict yet, from where the log leaves it."""
         plans = self.state.progress.plans(phase)
         pending = [
             self._pending(phase, planned)
@@ -112,51 +116,52 @@ class Session:
         ]
         done, total = len(plans) - len(pending), len(plans)
 
-        def record(batch: Sequence[Answered]) -> None:
+        def record(batch: Sequence[Moved]) -> None:
             nonlocal done
-            self.commit([draft for answered in batch for draft in self._recorded(phase, answered)])
-            done += len(batch)
+            self.commit([draft for moved in batch for draft in (*moved.drafts, *self._verdict(phase, moved))])
+            done += sum(moved.finish is not None for moved in batch)
             self.note(iteration, phase, done, total)
 
+        async def perform(item: Pending, move: Move) -> Sequence[Draft]:
+            return await self.effects.perform(phase, item.planned, move, item.causation)
+
         self.note(iteration, phase, done, total)
-        await answer_all(pending, model=self.models.execution, workers=self.workers, record=record, stop=self.stop)
+        await answer_all(pending, perform=perform, workers=self.workers, record=record, stop=self.stop)
         self.check_stop()
 
     def _pending(self, phase: Phase, planned: QuestionPlanned) -> Pending:
-        question, config = self.world.questions[planned.question_id], self.world.setting.config
-        prompt = prompt_of(self.world.setting, self.state, planned, question)
-        if sha256_text(prompt.text) != planned.prompt_sha256:
+        question, setting = self.world.questions[planned.question_id], self.world.setting
+        course = course_of(setting, self.state, planned, question)
+        first = begin(course)
+        if isinstance(first, Ask) and sha256_text(first.request.prompt) != planned.prompt_sha256:
             raise LogError(
                 f"The prompt of {planned.question_id} renders differently from when it was planned: the "
                 "templates or this program changed within the run. Continue with the version that began it."
             )
-        request = Request(prompt=prompt.text, temperature=config.answer_temperature, max_tokens=config.max_tokens)
-        return Pending(planned, question, request, self.plan_seq.get((phase, planned.question_id), 0))
+        move = catch_up(course, first, lambda move: self._recorded(planned, move))
+        return Pending(planned, question, course, move, self.plan_seq.get((phase, planned.question_id), 0))
 
-    def _recorded(self, phase: Phase, answered: Answered) -> list[Draft]:
-        planned, question = answered.pending.planned, answered.pending.question
-        call = RecordCall(
-            iteration=planned.iteration,
-            phase=phase,
-            tier="execution",
-            agent="Learner",
-            purpose=planned.purpose,
-            about=planned.question_id,
-            request_sha256=answered.pending.request.sha256,
-            model=self.models.execution.name,
-            completion=answered.completion,
-            latency_us=answered.latency_us,
-            causation=answered.pending.causation,
-        )
+    def _recorded(self, planned: QuestionPlanned, move: Move) -> Fact | None:
+        """Return what the log has of a move, None where it is still to be made."""
+        match move:
+            case Ask():
+                key = CallKey(move.tier, planned.purpose, move.about, 0, move.request.sha256)
+                return self.state.progress.call(key)
+            case _:
+                return None
+
+    def _verdict(self, phase: Phase, moved: Moved) -> list[Draft]:
+        if moved.finish is None:
+            return []
+        pending = moved.pending
         verdict = RecordVerdict(
             phase=phase,
-            planned=planned,
-            expected=question.gold,
-            verdict=self.world.benchmark.score(question, answered.completion.text),
-            causation=answered.pending.causation,
+            planned=pending.planned,
+            expected=pending.question.gold,
+            verdict=self.world.benchmark.score(pending.question, moved.finish.reply),
+            causation=pending.causation,
         )
-        setting = self.world.setting
-        return [*decide(setting, self.state, call), *decide(setting, self.state, verdict)]
+        return decide(self.world.setting, self.state, verdict)
 
     # ------------------------------------------------------------ asking the guidance tier
 

@@ -11,8 +11,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+import msgspec
+
 from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.commands import Asked, PlanAnswers
+from mage_es.engine.courses import Ask, Course, Finish, begin, reply_to
+from mage_es.engine.models.seam import Request
 from mage_es.engine.rules.bandits import (
     FROZEN_DEFAULT,
     ROUTING_ARMS,
@@ -55,11 +59,23 @@ def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[D
     return drafts
 
 
-def prompt_of(setting: Setting, state: State, planned: QuestionPlanned, question: Question) -> Prompt:
-    """Render the prompt of a planned question (again): the same plan and question give the same bytes.
+def course_of(setting: Setting, state: State, planned: QuestionPlanned, question: Question) -> Course:
+    """Return the course of a planned question: the same plan, state and question give the same moves.
 
-    The skill's strategy is read from the state, so it must be the one that the plan was made on.
+    The skill's slots are read from the state, so it must be the one that the plan was made on.
     """
+    prompt = _prompt_of(setting, state, planned, question)
+    reply = yield from reply_to(_ask(setting, planned.question_id, prompt))
+    return Finish(reply)
+
+
+def _ask(setting: Setting, about: str, prompt: Prompt) -> Ask:
+    config = setting.config
+    request = Request(prompt=prompt.text, temperature=config.answer_temperature, max_tokens=config.max_tokens)
+    return Ask(about, request, prompt.spans)
+
+
+def _prompt_of(setting: Setting, state: State, planned: QuestionPlanned, question: Question) -> Prompt:
     rows = [state.memory.row(hit.memory_id) for hit in planned.memories]
     ingredients = Ingredients(
         success=[row for row in rows if row.outcome == "success_memory"],
@@ -128,11 +144,6 @@ def _plan(
         prompt_sha256="",
         spans=(),
     )
-    prompt = prompt_of(setting, state, draft, question)
-    return _with_prompt(draft, prompt)
-
-
-def _with_prompt(planned: QuestionPlanned, prompt: Prompt) -> QuestionPlanned:
-    import msgspec
-
-    return msgspec.structs.replace(planned, prompt_sha256=sha256_text(prompt.text), spans=prompt.spans)
+    first = begin(course_of(setting, state, draft, question))
+    assert isinstance(first, Ask)
+    return msgspec.structs.replace(draft, prompt_sha256=sha256_text(first.request.prompt), spans=first.spans)

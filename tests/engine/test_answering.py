@@ -1,4 +1,4 @@
-"""Answers are recorded as they come; whatever goes wrong, none that arrived is lost."""
+"""Every move of a course is recorded as it comes; whatever goes wrong, nothing that arrived is lost."""
 
 from __future__ import annotations
 
@@ -7,45 +7,73 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from mage_es.engine.answering import Answered, Pending, answer_all
-from mage_es.engine.models.seam import Completion, Request
+from mage_es.engine.answering import Moved, Pending, answer_all
+from mage_es.engine.courses import Ask, Course, Finish, Move, begin, reply_to
+from mage_es.engine.models.seam import Request
+from mage_es.events.envelope import Draft
 from mage_es.events.errors import PrerequisiteError
+from mage_es.events.vocabulary import ModelCalled
 
 
 class Scripted:
-    """Replies with its prompt; fails on the prompts it is told to; counts how many calls are in flight."""
-
-    name = "scripted"
+    """Replies with the prompt; fails on the prompts it is told to; counts how many calls are in flight."""
 
     def __init__(self, failing: str = "") -> None:
         self.failing, self.in_flight, self.most = failing, 0, 0
+        self.asked: list[str] = []
 
-    async def complete(self, request: Request) -> Completion:
+    async def perform(self, pending: Pending, move: Move) -> Sequence[Draft]:
+        assert isinstance(move, Ask)
         self.in_flight += 1
         self.most = max(self.most, self.in_flight)
+        self.asked.append(move.about)
         await asyncio.sleep(0.001)
         self.in_flight -= 1
-        if request.prompt == self.failing:
+        if move.request.prompt == self.failing:
             raise PrerequisiteError("the server is gone: start it again.")
-        return Completion(text=request.prompt, input_tokens=1, output_tokens=1)
+        return [Draft(event=called(move), iteration=0, phase="evaluate")]
 
 
-def pending(count: int) -> list[Pending]:
-    return [Pending(None, None, Request(prompt=str(i)), 0) for i in range(count)]  # type: ignore[arg-type]
+def called(move: Ask) -> ModelCalled:
+    return ModelCalled(
+        iteration=0,
+        tier="execution",
+        agent="Learner",
+        purpose="fresh",
+        about=move.about,
+        attempt=0,
+        request_sha256=move.request.sha256,
+        model="scripted",
+        text=move.request.prompt,
+        stop_reason="end",
+        input_tokens=1,
+        output_tokens=1,
+    )
+
+
+def course(name: str, calls: int) -> Course:
+    for call in range(1, calls):
+        yield from reply_to(Ask(f"{name}/{call}", Request(prompt=f"{name}/{call}")))
+    return Finish((yield from reply_to(Ask(name, Request(prompt=name)))))
+
+
+def pending(count: int, calls: int = 1) -> list[Pending]:
+    courses = [course(str(i), calls) for i in range(count)]
+    return [Pending(None, None, each, begin(each), 0) for each in courses]  # type: ignore[arg-type]
 
 
 def ask(
-    model: Scripted, count: int, *, workers: int, stop: Callable[[], bool] = lambda: False
+    model: Scripted, count: int, *, workers: int, calls: int = 1, stop: Callable[[], bool] = lambda: False
 ) -> tuple[list[str], list[int], BaseException | None]:
     recorded: list[str] = []
     batches: list[int] = []
 
-    def record(batch: Sequence[Answered]) -> None:
-        recorded.extend(answered.completion.text for answered in batch)
+    def record(batch: Sequence[Moved]) -> None:
+        recorded.extend(draft.event.text for moved in batch for draft in moved.drafts)  # type: ignore[attr-defined]
         batches.append(len(batch))
 
     try:
-        asyncio.run(answer_all(pending(count), model=model, workers=workers, record=record, stop=stop))
+        asyncio.run(answer_all(pending(count, calls), perform=model.perform, workers=workers, record=record, stop=stop))
     except BaseException as error:
         return recorded, batches, error
     return recorded, batches, None
@@ -87,14 +115,60 @@ def test_after_a_stop_nothing_new_is_asked_and_what_is_in_flight_is_kept() -> No
 def test_a_failing_log_ends_the_asking_and_is_not_written_to_again() -> None:
     calls = 0
 
-    def record(batch: Sequence[Answered]) -> None:
+    def record(batch: Sequence[Moved]) -> None:
         nonlocal calls
         calls += 1
         raise OSError("no space left")
 
     with pytest.raises(OSError, match="no space left"):
-        asyncio.run(answer_all(pending(50), model=Scripted(), workers=4, record=record, stop=lambda: False))
+        asyncio.run(answer_all(pending(50), perform=Scripted().perform, workers=4, record=record, stop=lambda: False))
     assert calls == 1
+
+
+@pytest.mark.parametrize("workers", [1, 4, 64])
+def test_a_course_makes_its_next_call_only_after_the_last_reply_is_recorded(workers: int) -> None:
+    model, recorded = Scripted(), set()
+
+    def record(batch: Sequence[Moved]) -> None:
+        recorded.update(move.about for moved in batch if isinstance(move := moved_from(moved), ModelCalled))
+
+    async def perform(item: Pending, move: Move) -> Sequence[Draft]:
+        assert isinstance(move, Ask)
+        name, _, call = move.about.partition("/")
+        before = {f"{name}/{n}" for n in range(1, int(call or 3))}
+        assert before <= recorded
+        return await model.perform(item, move)
+
+    asyncio.run(answer_all(pending(20, 3), perform=perform, workers=workers, record=record, stop=lambda: False))
+    assert len(recorded) == 60
+    assert model.most <= workers
+
+
+def moved_from(moved: Moved) -> object:
+    return moved.drafts[0].event
+
+
+def test_a_stop_in_the_middle_of_courses_lets_none_of_them_call_again() -> None:
+    asked = 0
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > 7
+
+    model = Scripted()
+    recorded, _, error = ask(model, 10, workers=2, calls=4, stop=stop)
+    assert error is None
+    assert len(recorded) == len(model.asked) == 7
+
+
+def test_a_course_that_had_ended_is_recorded_without_a_call() -> None:
+    ended = Pending(None, None, course("1", 1), Finish("1"), 0)  # type: ignore[arg-type]
+    seen: list[Moved] = []
+    model = Scripted()
+    asyncio.run(answer_all([ended], perform=model.perform, workers=2, record=seen.extend, stop=lambda: False))
+    assert [(moved.drafts, moved.finish) for moved in seen] == [((), Finish("1"))]
+    assert model.asked == []
 
 
 def test_no_question_is_no_work() -> None:

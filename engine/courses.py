@@ -1,0 +1,92 @@
+"""A course: the way to one answer, in one call or many, as a generator that asks and is told what came of it.
+
+A course yields moves (ask the model, run a tool) and is sent the fact that each one left in the log. Everything
+that it does follows from those facts, so the same log takes it the same way again: a resumed run sends it what
+is recorded and goes on from there, and `show` walks through it without any model.
+
+Rules
+    - A course reads nothing of a fact that may differ between runs (such as its latency).
+    - The fact of a move is durable before the next move is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import NamedTuple
+
+from mage_es.engine.models.seam import Request
+from mage_es.events.vocabulary import ModelCalled, Span, Tier, ToolRan
+
+
+class Ask(NamedTuple):
+    """Call a model. `about` is the question's id for the last call of a course, and `q17/1`, `q17/2`... for those
+    before it; `spans` say where retrieved texts stand in the prompt."""
+
+    about: str
+    request: Request
+    spans: tuple[Span, ...] = ()
+    agent: str = "Learner"
+    tier: Tier = "execution"
+
+
+class Use(NamedTuple):
+    """Run a dynamic tool on a JSON object of arguments. Problems of the run are part of its fact."""
+
+    tool_id: str
+    arguments: str
+
+
+class Finish(NamedTuple):
+    """The end of a course: the text that the Critic scores."""
+
+    reply: str
+
+
+Move = Ask | Use
+Fact = ModelCalled | ToolRan
+Course = Generator[Move, Fact, Finish]
+Part = Generator[Move, Fact, str]
+"""A stretch of a course that comes to a text."""
+
+
+def reply_to(move: Ask) -> Part:
+    """Ask, and return the reply's text."""
+    fact = yield move
+    assert isinstance(fact, ModelCalled)
+    return fact.text
+
+
+def result_of(move: Use) -> Generator[Move, Fact, ToolRan]:
+    """Run a tool, and return what came of it."""
+    fact = yield move
+    assert isinstance(fact, ToolRan)
+    return fact
+
+
+def begin(course: Course) -> Move | Finish:
+    """Return the first move of a new course."""
+    try:
+        return next(course)
+    except StopIteration as end:
+        return _finish(end)
+
+
+def advance(course: Course, fact: Fact) -> Move | Finish:
+    """Tell a course what came of its last move, and return the next one."""
+    try:
+        return course.send(fact)
+    except StopIteration as end:
+        return _finish(end)
+
+
+def catch_up(course: Course, move: Move | Finish, recorded: Callable[[Move], Fact | None]) -> Move | Finish:
+    """Lead a course that stands before `move` through what is recorded; return the first move that is not."""
+    while not isinstance(move, Finish) and (fact := recorded(move)) is not None:
+        move = advance(course, fact)
+    return move
+
+
+def _finish(end: StopIteration) -> Finish:
+    finish = end.value
+    assert isinstance(finish, Finish)
+    return finish

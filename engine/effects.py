@@ -1,0 +1,61 @@
+"""What the moves of a course do in the world: models are called, tools are run; facts come back as drafts.
+
+One method for each kind of move, in a table; what a move needs of the world is given when the effects are made.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from mage_es.engine.commands import RecordCall
+from mage_es.engine.courses import Ask, Move
+from mage_es.engine.decide import decide
+from mage_es.engine.models.seam import Model
+from mage_es.engine.setting import Setting
+from mage_es.events.envelope import Draft
+from mage_es.events.errors import LogError
+from mage_es.events.vocabulary import Phase, QuestionPlanned, Tier
+from mage_es.projections.fold import State
+
+Handler = Callable[[Phase, QuestionPlanned, Any, int], Awaitable[Sequence[Draft]]]
+"""Makes one kind of move for a planned question: (phase, plan, move, causation) -> facts, the move's own first."""
+
+
+class Effects:
+    """The effects of one session. `models` maps each tier that may be called to its model."""
+
+    def __init__(self, setting: Setting, state: State, models: Mapping[Tier, Model]) -> None:
+        self._setting, self._state, self._models = setting, state, models
+        self._handlers: dict[type[Move], Handler] = {Ask: self._ask}
+
+    async def perform(self, phase: Phase, planned: QuestionPlanned, move: Move, causation: int) -> Sequence[Draft]:
+        """Make a move and return the facts that it leaves, the one that its course is sent first.
+
+        Raises:
+            PrerequisiteError: A model cannot be reached.
+            LogError: A tier is called that this session has no model for.
+        """
+        return await self._handlers[type(move)](phase, planned, move, causation)
+
+    async def _ask(self, phase: Phase, planned: QuestionPlanned, move: Ask, causation: int) -> Sequence[Draft]:
+        model = self._models.get(move.tier)
+        if model is None:
+            raise LogError(f"This session has no model for the {move.tier} tier; it may not call it.")
+        began = time.perf_counter_ns()
+        completion = await model.complete(move.request)
+        call = RecordCall(
+            iteration=planned.iteration,
+            phase=phase,
+            tier=move.tier,
+            agent=move.agent,
+            purpose=planned.purpose,
+            about=move.about,
+            request_sha256=move.request.sha256,
+            model=model.name,
+            completion=completion,
+            latency_us=(time.perf_counter_ns() - began) // 1000,
+            causation=causation,
+        )
+        return decide(self._setting, self._state, call)

@@ -64,8 +64,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """lambda, Eq. 3, as an exact fraction."""
     targets: Count = 3
     """M, Eq. 3: task types that EVOLVE writes for in an iteration."""
-    failure_signal: Literal["rate", "window"] = "rate"
-    """What n_fail(t) of Eq. 3 counts."""
+    failure_signal: Literal["rate", "window", "open", "cumulative"] = "rate"
+    """What n_fail(t) of Eq. 3 counts: failures per attempt or failures (the paper's words) of this iteration, failures
+    since the type was last selected, or all failures ever, which can starve types."""
     failure_memories_per_target: Count = 3
     """Most failure memories authored for a target in an iteration."""
     refresh_gap: Count = 5
@@ -86,13 +87,25 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     revisit_self: Literal["exclude", "include"] = "exclude"
     """Whether a revisited question may retrieve the memories of itself (the paper's practice)."""
 
+    cascade_principles: bool = True
+    """Cascade part A, appendix "Cascade-Retrieval Components": principles of all prerequisite skills."""
+    cascade_action_recipes: bool = True
+    """Cascade part B: the last actions before an achievement, quoted."""
+    cascade_plan: bool = True
+    """Cascade part C: the goal's sub-skills as an explicit plan."""
+    cascade_frontier: bool = True
+    """Cascade part D: the next frontier skill stands in for a mastered one. With all four off there is no such arm."""
+
+    bandits: bool = True
+    """Learn which arm to pull, section 3.2; off: always `balanced` retrieval and the route `cot`."""
     exploration: Share = 0.02
     """Probability of a uniform arm."""
     warmup: Amount = 0
     """Pulls of each arm before Thompson sampling; the paper's is 20; 0: a quarter of the key's expected pulls."""
 
-    guard: Literal["paired", "off"] = "paired"
-    """Whether a snapshot that did worse on the anchors is rolled back."""
+    guard: Literal["paired", "paper", "off"] = "paired"
+    """What a snapshot is rolled back by: answers to the same anchors, or raw accuracies of consecutive iterations on
+    different questions (Algorithm 1)."""
     guard_drop: Share = 0.03
     """delta, Algorithm 1: drop against the previous accepted snapshot."""
     guard_p: Share = 0.04
@@ -111,7 +124,15 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     failure_memories: bool = True
     """Author failure memories from wrong answers."""
     principles: bool = True
-    """Extract principles in EVOLVE."""
+    """Extract principles in EVOLVE; off: the route `cot_principles` is not offered."""
+    tools: bool = True
+    """Author dynamic tools in EVOLVE; off: the route `tool` is never offered."""
+    prompt_refinement: bool = True
+    """Refine prompt templates and strategies in EVOLVE."""
+    skill_splitting: bool = True
+    """Split skills in EVOLVE."""
+    retrieval_recipes: bool = True
+    """Author retrieval recipes in EVOLVE; off: the search arm `recipe` is never offered."""
 
     def __post_init__(self) -> None:
         """Replace `benchmark` by the models that it means, so that what is recorded names them."""

@@ -72,6 +72,15 @@ class Scores:
         types = self._counts.get(purpose, {}).get(iteration, {})
         return {task_type: Score(*types[task_type]) for task_type in sorted(types)}
 
+    def between(self, purpose: Purpose, task_type: str, *, first: int, last: int) -> Score:
+        """Return the score of one series and task type over the iterations `first` to `last`, both included."""
+        by_iteration, correct, total = self._counts.get(purpose, {}), 0, 0
+        for iteration in range(first, last + 1):
+            counted = by_iteration.get(iteration, {}).get(task_type)
+            if counted:
+                correct, total = correct + counted[0], total + counted[1]
+        return Score(correct, total)
+
     def anchor_answers(self, iteration: int) -> Mapping[str, bool]:
         """Return whether each anchor was answered right in an iteration, by question id."""
         return self._anchors.get(iteration, {})

@@ -21,7 +21,7 @@ from mage_es.engine.agents.briefs import (
 )
 from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.rules.authoring import PRINCIPLES_PER_TARGET
-from mage_es.engine.rules.curriculum import Candidate, select_targets
+from mage_es.engine.rules.curriculum import Candidate, candidates_of, select_targets
 from mage_es.engine.rules.ontology import SKILL_CAP
 from mage_es.engine.setting import Setting
 from mage_es.projections.fold import State
@@ -45,19 +45,15 @@ def ontology_brief(benchmark: str, questions: Sequence[tuple[Question, str]]) ->
 
 def targets(setting: Setting, state: State, iteration: int) -> list[Candidate]:
     """Return the task types that EVOLVE writes for in this iteration (Eq. 3), best first."""
-    answers = state.progress.verdicts("evaluate")
-    covered = set(state.coverage.observed())
-    candidates = []
-    for name in sorted({verdict.task_type for verdict in answers} | covered):
-        fresh = [v.correct for v in answers if v.task_type == name and v.purpose == "fresh"]
-        last = state.coverage.last_selected(name) if name in covered else iteration - 1
-        candidates.append(Candidate(name, len(fresh) - sum(fresh), len(fresh), last))
+    signal = setting.config.failure_signal
+    observed = {verdict.task_type: iteration - 1 for verdict in state.progress.verdicts("evaluate")}
+    last = observed | {name: state.coverage.last_selected(name) for name in state.coverage.observed()}
     return select_targets(
-        candidates,
+        candidates_of(state.scores, last, iteration=iteration, signal=signal),
         iteration=iteration,
         recency_weight=setting.recency_weight,
         count=setting.config.targets,
-        signal=setting.config.failure_signal,
+        signal=signal,
     )
 
 

@@ -13,16 +13,33 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-Signal = Literal["rate", "window"]
+from mage_es.projections.scores import Scores
+
+Signal = Literal["rate", "window", "open", "cumulative"]
+"""What n_fail(t) counts: failures per attempt or failures of this iteration, failures since the last selection, all."""
+STARVING: Signal = "cumulative"
+"""The signal with which a type can wait for ever: a rival's failures add up faster than the waiting does."""
 
 
 class Candidate(NamedTuple):
-    """An observed task type: this iteration's failures and attempts, and when it was last selected."""
+    """An observed task type: the failures and attempts that its signal counts, and when it was last selected."""
 
     task_type: str
     failures: int
     attempts: int
     last_selected: int
+
+
+def candidates_of(
+    scores: Scores, last_selected: Mapping[str, int], *, iteration: int, signal: Signal
+) -> list[Candidate]:
+    """Return every observed type with its fresh answers, counted from where the signal begins to this iteration."""
+    found = []
+    for task_type, last in sorted(last_selected.items()):
+        first = {"open": last + 1, "cumulative": 0}.get(signal, iteration)
+        score = scores.between("fresh", task_type, first=first, last=iteration)
+        found.append(Candidate(task_type, score.total - score.correct, score.total, last))
+    return found
 
 
 def select_targets(
@@ -38,8 +55,8 @@ def select_targets(
 
 
 def n_fail(candidate: Candidate, signal: Signal) -> Fraction:
-    """Return n_fail(t): failures per attempt (`rate`) or failures (`window`) of this iteration."""
-    if signal == "window":
+    """Return n_fail(t) of Eq. 3: failures per attempt with the signal `rate`, else failures."""
+    if signal != "rate":
         return Fraction(candidate.failures)
     return Fraction(candidate.failures, candidate.attempts) if candidate.attempts else Fraction(0)
 

@@ -1,12 +1,18 @@
-"""The paired delta-guard: is the learner worse than at an accepted snapshot, on the same anchor questions?
+"""The delta-guard: is the learner worse than at an accepted snapshot (Algorithm 1), asked in one of two ways?
 
-The paper compares raw accuracies of different questions, which rolls back by chance (a fifth of all
-iterations at accuracy 0.85). Here the same questions are compared by a one-sided exact sign test.
+Rules
+    - `paired` (ours) compares answers to the same anchor questions by a one-sided exact sign test.
+    - `paper` compares the raw accuracies of consecutive EVALUATE phases, which asked different questions: at accuracy
+      0.85 and 200 questions chance alone rolls back every third iteration (tests/bench/guard_power.py). An EVALUATE
+      measures the state that the iteration began with; as in the paper it stands for the one that it ends with.
+    - In both a catastrophic drop against the best accepted snapshot goes before a drop against the one before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
+from math import floor
 from typing import Literal, NamedTuple
 
 Answers = Mapping[str, bool]
@@ -26,6 +32,14 @@ class Comparison(NamedTuple):
     iteration: int
     drop: float
     p_value: float
+
+
+class Accuracy(NamedTuple):
+    """An iteration's right answers among its fresh questions."""
+
+    iteration: int
+    correct: int
+    total: int
 
 
 class Decision(NamedTuple):
@@ -50,6 +64,27 @@ def decide_guard(
     return Decision("accepted", against_previous, against_best, None)
 
 
+def decide_raw(
+    now: Accuracy, *, previous: Accuracy, best: Accuracy, restore: int, drop: float, hard_drop: float
+) -> Decision:
+    """Return the verdict of the paper's guard: the same two drops, of raw accuracies, without a test (p is 1).
+
+    `previous` is the iteration before, accepted or not; `restore` is the accepted snapshot that a drop against it
+    brings back. Exact in fractions: 6 of 200 is a drop of 0.03 and not of more.
+    """
+    falls = [_exact(then) - _exact(now) for then in (previous, best)]
+    against = [Comparison(then.iteration, float(by), 1.0) for then, by in zip((previous, best), falls, strict=True)]
+    if falls[1] > Fraction(str(hard_drop)):
+        return Decision("hard_rollback", *against, best.iteration)
+    if falls[0] > Fraction(str(drop)):
+        return Decision("soft_rollback", *against, restore)
+    return Decision("accepted", *against, None)
+
+
+def _exact(accuracy: Accuracy) -> Fraction:
+    return Fraction(accuracy.correct, accuracy.total)
+
+
 def compare(now: Answers, then: Accepted) -> Comparison:
     """Return drop and p value of `now` against an accepted snapshot, over the questions that both answered."""
     common = [question for question in now if question in then.answers]
@@ -72,3 +107,8 @@ def smallest_drop(total: int, *, drop: float, p: float) -> float:
         if lost / total > drop and sign_test(lost, lost) <= p:
             return lost / total
     return 1.0
+
+
+def smallest_raw_drop(total: int, *, drop: float) -> float:
+    """Return the least drop above `drop` that accuracies of `total` questions each can show; 1.0 without questions."""
+    return (floor(Fraction(str(drop)) * total) + 1) / total if total else 1.0

@@ -1,48 +1,49 @@
-"""SNAPSHOT: the guard's verdict over the anchor answers, and what follows from it for the mutable slots."""
+"""SNAPSHOT: the guard's verdict, and what follows from it for the mutable slots.
+
+Rules
+    - The first snapshot has nothing to be compared with and is accepted; with the guard off every snapshot is.
+    - A rollback takes no snapshot: whatever is compared later, only accepted snapshots are ever brought back.
+"""
 
 from __future__ import annotations
 
 from mage_es.engine.commands import TakeSnapshot
-from mage_es.engine.rules.guard import Accepted, Comparison, Decision, decide_guard, smallest_drop
+from mage_es.engine.config import Config
+from mage_es.engine.rules.guard import (
+    Accepted,
+    Accuracy,
+    Comparison,
+    Decision,
+    decide_guard,
+    decide_raw,
+    smallest_drop,
+    smallest_raw_drop,
+)
 from mage_es.engine.setting import Setting
 from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import Event, GuardDecided, PhaseCompleted, SlotsRolledBack, SnapshotTaken
 from mage_es.projections.fold import State
+from mage_es.projections.scores import Score
 
 
 def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list[Draft]:
-    """Return the verdict, then either the snapshot or the rollback, then the phase mark.
-
-    The first snapshot has nothing to be compared with and is accepted. With the guard off every snapshot is.
-    """
+    """Return the verdict, then either the snapshot or the rollback, then the phase mark."""
     iteration, config = command.iteration, setting.config
-    answers = state.scores.anchor_answers(iteration)
-    accepted = [Accepted(k, state.scores.anchor_answers(k)) for k in state.scores.accepted() if k != iteration]
-    if config.guard == "off" or not accepted:
-        nothing = Comparison(iteration, 0.0, 1.0)
-        decision = Decision("accepted", nothing, nothing, None)
-    else:
-        decision = decide_guard(
-            answers,
-            previous=accepted[-1],
-            best=max(accepted, key=lambda a: (sum(a.answers.values()), a.iteration)),
-            drop=config.guard_drop,
-            p=config.guard_p,
-            hard_drop=config.catastrophic_drop,
-            hard_p=config.catastrophic_p,
-        )
+    decide = {"paired": _paired, "paper": _raw, "off": _nothing}[config.guard]
+    decision = decide(config, state, iteration)
+    measured = state.scores.score("fresh" if config.guard == "paper" else "anchor", iteration)
     verdict = GuardDecided(
         iteration=iteration,
         verdict="off" if config.guard == "off" else decision.verdict,
-        correct=sum(answers.values()),
-        total=len(answers),
+        correct=measured.correct,
+        total=measured.total,
         against=decision.previous.iteration,
         drop=decision.previous.drop,
         p_value=decision.previous.p_value,
         best=decision.best.iteration,
         best_drop=decision.best.drop,
         best_p_value=decision.best.p_value,
-        smallest_drop=smallest_drop(len(answers), drop=config.guard_drop, p=config.guard_p),
+        smallest_drop=_noticeable(config, measured),
     )
     consequence: Event = (
         SnapshotTaken(iteration=iteration)
@@ -51,3 +52,53 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
     )
     mark = PhaseCompleted(iteration=iteration, phase="snapshot")
     return [Draft(event=event, iteration=iteration, phase="snapshot") for event in (verdict, consequence, mark)]
+
+
+def _paired(config: Config, state: State, iteration: int) -> Decision:
+    """Compare the anchors of this iteration with those of the previous and of the best accepted snapshot."""
+    answers = state.scores.anchor_answers(iteration)
+    accepted = [Accepted(k, state.scores.anchor_answers(k)) for k in _accepted_before(state, iteration)]
+    if not accepted:
+        return _nothing(config, state, iteration)
+    return decide_guard(
+        answers,
+        previous=accepted[-1],
+        best=max(accepted, key=lambda a: (sum(a.answers.values()), a.iteration)),
+        drop=config.guard_drop,
+        p=config.guard_p,
+        hard_drop=config.catastrophic_drop,
+        hard_p=config.catastrophic_p,
+    )
+
+
+def _raw(config: Config, state: State, iteration: int) -> Decision:
+    """Compare fresh accuracies with those of the iteration before and of the best accepted one."""
+    accepted = _accepted_before(state, iteration)
+    now, previous = (Accuracy(k, *state.scores.score("fresh", k)) for k in (iteration, iteration - 1))
+    measured = [Accuracy(k, *state.scores.score("fresh", k)) for k in accepted]
+    measured = [accuracy for accuracy in measured if accuracy.total]
+    if not (now.total and previous.total and measured):
+        return _nothing(config, state, iteration)
+    return decide_raw(
+        now,
+        previous=previous,
+        best=max(measured, key=lambda a: (a.correct / a.total, a.iteration)),
+        restore=accepted[-1],
+        drop=config.guard_drop,
+        hard_drop=config.catastrophic_drop,
+    )
+
+
+def _nothing(config: Config, state: State, iteration: int) -> Decision:
+    itself = Comparison(iteration, 0.0, 1.0)
+    return Decision("accepted", itself, itself, None)
+
+
+def _accepted_before(state: State, iteration: int) -> list[int]:
+    return [k for k in state.scores.accepted() if k != iteration]
+
+
+def _noticeable(config: Config, measured: Score) -> float:
+    if config.guard == "paper":
+        return smallest_raw_drop(measured.total, drop=config.guard_drop)
+    return smallest_drop(measured.total, drop=config.guard_drop, p=config.guard_p)

@@ -8,11 +8,11 @@ from mage_es.events.vocabulary.form import Event, Part, Phase
 
 
 class GuardDecided(Event, frozen=True, kw_only=True, tag="guard.decided"):
-    """The delta-guard's verdict on the anchor set, with the test behind it.
+    """The delta-guard's verdict on the anchor set (with `guard = paper` on the fresh questions), with what is behind it.
 
-    `verdict` is `accepted`, `soft_rollback`, `hard_rollback`, or `off`; the drops are fractions of the anchor
-    set, p values those of the one-sided exact sign test; `smallest_drop` is the least drop that could have
-    been noticed with the questions that changed. `against` and `best` are iterations (-1 is the start).
+    `verdict` is `accepted`, `soft_rollback`, `hard_rollback`, or `off`; the drops are fractions of those questions,
+    p values those of the one-sided exact sign test (1 where the paper's guard tests nothing); `smallest_drop` is the
+    least drop that could have been noticed. `against` and `best` are iterations (-1 is the start).
     """
 
     iteration: int

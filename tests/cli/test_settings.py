@@ -54,7 +54,7 @@ def test_variables_of_others_are_none_of_our_business(tmp_path: Path) -> None:
         ({"exploration": "1.5"}, {}, "", ["--exploration", "'1.5'", "<= 1"]),
         ({"answer_temperature": "nan"}, {}, "", ["--answer-temperature", "'nan'"]),
         ({"recency_weight": "1/0"}, {}, "", ["--recency-weight", "'1/0'"]),
-        ({"guard": "pared"}, {}, "", ["--guard", "'pared'", "Did you mean paired?"]),
+        ({"guard": "pared"}, {}, "", ["--guard", "'pared'", "Did you mean paired"]),
         ({}, {"MAGE_ES_POOOL": "4"}, "", ["MAGE_ES_POOOL", "MAGE_ES_POOL"]),
         ({}, {"MAGE_ES_WORKERS": "-1"}, "", ["MAGE_ES_WORKERS", "'-1'"]),
         ({}, {}, "sede = 4", ["mage-es.toml", "`sede`", "seed"]),

@@ -1,0 +1,109 @@
+"""How long a task type can wait for EVOLVE, in theory and in a run (Theorem 2, Bounded Coverage Gap).
+
+Rules
+    - Between two selections of a type at most floor(w / lambda) + ceil(N / M) iterations pass: w is the largest n_fail
+      of any type in any iteration of the gap, N the number of types observed by its end. Once a type has waited
+      w / lambda iterations, whoever is selected falls behind it, so each other type can go before it once more.
+    - It is at most the paper's ceil(n_max / lambda + N / M), which follows from it.
+    - The bound says something only where it is shorter than the run: with `cumulative`, w grows without end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from math import ceil, floor
+from typing import NamedTuple
+
+from mage_es.engine.rules.curriculum import Candidate, Signal, candidates_of, n_fail
+from mage_es.events.vocabulary import TargetsSelected
+from mage_es.projections.scores import Scores
+
+
+class Selection(NamedTuple):
+    """One iteration's choice: all observed types as they competed, and those that were selected."""
+
+    iteration: int
+    candidates: list[Candidate]
+    selected: tuple[str, ...]
+
+
+class Gap(NamedTuple):
+    """Iterations that a type waited from one selection (or just before it was first seen) to the next.
+
+    `largest` is w and `types` is N of the bound. A gap that is still open ends with the last iteration.
+    """
+
+    task_type: str
+    start: int
+    end: int
+    largest: Fraction
+    types: int
+    is_open: bool
+
+    @property
+    def length(self) -> int:
+        """Return the number of iterations from one selection to the next."""
+        return self.end - self.start
+
+
+def coverage_bound(largest: Fraction, *, recency_weight: Fraction, types: int, targets: int) -> int | None:
+    """Return floor(w / lambda) + ceil(N / M) in iterations; None where lambda is 0, with which nothing is bounded."""
+    if recency_weight == 0:
+        return None
+    return floor(largest / recency_weight) + ceil(Fraction(types, targets))
+
+
+def selections(events: Iterable[TargetsSelected], scores: Scores, signal: Signal) -> list[Selection]:
+    """Return what competed in every EVOLVE of a log, in order: the scores again, from what was answered by then."""
+    last: dict[str, int] = {}
+    found = []
+    for event in sorted(events, key=lambda event: event.iteration):
+        last.update(dict.fromkeys(event.newly_observed, event.iteration - 1))
+        competing = candidates_of(scores, last, iteration=event.iteration, signal=signal)
+        selected = tuple(target.task_type for target in event.targets)
+        found.append(Selection(event.iteration, competing, selected))
+        last.update(dict.fromkeys(selected, event.iteration))
+    return found
+
+
+def gaps(history: Sequence[Selection], signal: Signal) -> list[Gap]:
+    """Return every gap of every type in order of its end, the open ones last."""
+    found: list[Gap] = []
+    largest: dict[str, Fraction] = {}
+    for iteration, competing, selected in history:
+        now = max((n_fail(candidate, signal) for candidate in competing), default=Fraction(0))
+        for candidate in competing:
+            name = candidate.task_type
+            largest[name] = max(largest.get(name, now), now)
+            if name in selected:
+                waited = largest.pop(name)
+                found.append(Gap(name, candidate.last_selected, iteration, waited, len(competing), is_open=False))
+    if history:
+        iteration, competing, selected = history[-1]
+        found += [
+            Gap(c.task_type, c.last_selected, iteration, largest[c.task_type], len(competing), is_open=True)
+            for c in competing
+            if c.task_type not in selected
+        ]
+    return found
+
+
+class EffectiveBound(NamedTuple):
+    """The bound with what a run showed so far: w and N over all of it, and the longest wait that there was."""
+
+    iterations: int | None
+    largest: Fraction
+    types: int
+    longest: int
+
+
+def effective_bound(
+    history: Sequence[Selection], *, signal: Signal, recency_weight: Fraction, targets: int
+) -> EffectiveBound:
+    """Return the bound that a run as a whole keeps; every single gap has one at most as long."""
+    waits = gaps(history, signal)
+    largest = max((n_fail(c, signal) for choice in history for c in choice.candidates), default=Fraction(0))
+    types = len(history[-1].candidates) if history else 0
+    bound = coverage_bound(largest, recency_weight=recency_weight, types=types, targets=targets)
+    return EffectiveBound(bound, largest, types, max((gap.length for gap in waits), default=0))

@@ -1,41 +1,98 @@
-"""Events by the batch: those of one type in one stretch of a log, in order, as columns and, if wanted, as structs."""
+"""Events by the batch: those of one type in one stretch of a log, in order, as columns and, if wanted, as structs.
+
+Rules
+    - What is stored as columns stays so until somebody looks: a fold that wants sums or the last value of each key gets
+      them from the columns, and of values that nobody asks for no Python object is ever made.
+"""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mage_es.events.vocabulary import Event
+
+if TYPE_CHECKING:  # not every importer of this needs them
+    from mage_es.events.columns import Column
+    from mage_es.events.grouping import Groups
 
 Reads = Mapping[type[Event], tuple[str, ...]]
 """Event types, and of each the fields that are wanted."""
 
-Columns = Mapping[str, Sequence[Any]]
-"""The values of the wanted fields, each as long as the batch."""
+
+class Columns(Mapping[str, Sequence[Any]]):
+    """The values of the wanted fields, each as long as the batch: some as Python values, the others as stored."""
+
+    def __init__(
+        self, cls: type[Event], fields: Sequence[str], values: Mapping[str, Sequence[Any]], stored: Mapping[str, Column]
+    ) -> None:
+        self._cls = cls
+        self._fields = fields
+        self._values = dict(values)
+        self._stored = dict(stored)
+
+    def __getitem__(self, name: str) -> Sequence[Any]:
+        """Return the values of a field. Raises `KeyError` for one that was not wanted."""
+        if name not in self._values:
+            self._values[name] = self._stored[name].values()
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def column(self, name: str) -> Column:
+        """Return a field as a column, for what is done faster without Python values."""
+        from mage_es.events import columns
+        from mage_es.events.shapes import shapes_of
+
+        if name not in self._stored:
+            shape = shapes_of(self._cls)[name]
+            self._stored[name] = columns.Column(columns.to_arrow(self._values[name], shape), shape)
+        return self._stored[name]
+
+    def grouped(self, *names: str) -> Groups:
+        """Return the rows that have equal values in each of these fields, of which there is at least one, together."""
+        from mage_es.events.grouping import Groups
+
+        return Groups([self.column(name) for name in names])
 
 
 class Batch:
     """Events of one type: their sequence numbers, and one column for each wanted field."""
 
-    def __init__(self, cls: type[Event], seqs: list[int], columns: Columns) -> None:
-        self.seqs = seqs
+    def __init__(self, cls: type[Event], rows: int, seqs: Callable[[], list[int]], columns: Columns) -> None:
         self.columns = columns
         self._cls = cls
+        self._rows = rows
+        self._read_seqs = seqs
 
     @classmethod
     def of(cls, kind: type[Event], seqs: list[int], events: Sequence[Event], fields: Sequence[str]) -> Batch:
         """Return the batch of whole events, of which only `fields` are wanted."""
-        return cls(kind, seqs, {name: list(map(operator.attrgetter(name), events)) for name in fields})
+        values = {name: list(map(operator.attrgetter(name), events)) for name in fields}
+        return cls(kind, len(seqs), lambda: seqs, Columns(kind, fields, values, {}))
+
+    def __len__(self) -> int:
+        """Return the number of events."""
+        return self._rows
+
+    @cached_property
+    def seqs(self) -> list[int]:
+        """The sequence numbers; read when they are first asked for, which most folds never do."""
+        return self._read_seqs()
 
     @cached_property
     def events(self) -> list[Event]:
         """The events; fields that are not wanted are None."""
-        from mage_es.events.columns import event_maker  # with pyarrow, which not every importer of this needs
+        from mage_es.events.columns import event_maker
 
         make: Callable[..., Event] = event_maker(self._cls, tuple(self.columns))
-        return list(map(make, *self.columns.values())) if self.columns else [make() for _ in self.seqs]
+        return list(map(make, *self.columns.values())) if self.columns else [make() for _ in range(len(self))]
 
 
 Batches = Mapping[type[Event], Batch]

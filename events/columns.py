@@ -9,7 +9,9 @@ from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from mage_es.events.errors import LogDamaged
 from mage_es.events.shapes import Shape, shapes_of
@@ -51,8 +53,46 @@ def to_python(array: pa.Array, shape: Shape) -> list[Any]:
         columns = [to_python(child, member) for child, (_, member) in zip(array.flatten(), shape.members, strict=True)]
         names = tuple(name for name, _ in shape.members)
         return list(map(maker(shape.part, names, ()), *columns))
+    if pa.types.is_dictionary(array.type):  # one Python object for each distinct value, however often it occurs
+        distinct = array.dictionary.to_numpy(zero_copy_only=False)
+        shared: list[Any] = distinct[array.indices.to_numpy()].tolist()
+        return shared
     values: list[Any] = array.to_numpy(zero_copy_only=False).tolist()
     return values
+
+
+class Column:
+    """The stored values of one field, none of which is missing. Raises `LogDamaged` if one is."""
+
+    def __init__(self, array: pa.Array, shape: Shape) -> None:
+        if array.null_count:
+            raise LogDamaged(f"{array.null_count} of {len(array)} stored values of kind {shape} are missing.")
+        self._array = array
+        self._shape = shape
+
+    def __len__(self) -> int:
+        """Return the number of values."""
+        return len(self._array)
+
+    def values(self) -> list[Any]:
+        """Return all as Python values."""
+        return to_python(self._array, self._shape)
+
+    def at(self, rows: NDArray[np.int64]) -> list[Any]:
+        """Return those of some rows as Python values."""
+        return to_python(self._array.take(pa.array(rows)), self._shape)
+
+    def codes(self) -> NDArray[np.int64]:
+        """Return a small number for each value, from 0 on, equal where the values are. Of plain values only."""
+        is_encoded = pa.types.is_dictionary(self._array.type)
+        encoded = self._array if is_encoded else self._array.dictionary_encode()
+        codes: NDArray[np.int64] = encoded.indices.to_numpy().astype(np.int64)
+        return codes
+
+    def numbers(self) -> NDArray[np.int64]:
+        """Return integers, or truth values as 0 and 1."""
+        numbers: NDArray[np.int64] = self._array.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+        return numbers
 
 
 def vectors_to_arrow(vectors: Sequence[bytes]) -> pa.Array:

@@ -17,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import google_crc32c
+from pyarrow.parquet import FileMetaData
 
 from mage_es.events import wal
 from mage_es.events.batches import Batches, Reads
@@ -32,6 +33,9 @@ from mage_es.events.vocabulary import Event, SegmentSealed, tag_of
 
 _KEPT = 2
 """How many segments stay in memory."""
+
+_FOOTERS = 32
+"""How many parsed footers wait for the second reading of their segment; each takes about 1.5 MiB."""
 
 _ALL: Reads = {SegmentSealed: SegmentSealed.__struct_fields__}
 
@@ -55,6 +59,7 @@ class SealedEvents:
         self._recorded: dict[int, SegmentSealed] = {}
         self._opened: dict[Range, Segment] = {}
         self._seen: dict[Range, int] = {}
+        self._footers: dict[Range, FileMetaData] = {}
 
     def show(self, spans: list[Range], recorded: Mapping[int, SegmentSealed]) -> None:
         """Say which segments there are, and what the unsealed tail records of them, by first sequence number."""
@@ -109,7 +114,9 @@ class SealedEvents:
         path, sealed = self._layout.segment(span), self.seal_of(span)
         data = self._read(path)
         checksum = google_crc32c.value(data)
-        if self._seen.get(span) != checksum:
+        footer = self._footers.pop(span, None)
+        is_known = self._seen.get(span) == checksum
+        if not is_known:
             sha256 = hashlib.sha256(data).hexdigest()
             if sha256 != sealed.sha256:
                 raise LogDamaged(
@@ -117,7 +124,11 @@ class SealedEvents:
                     f"{sealed.sha256[:16]}...); events {span.first} to {span.last} are affected. {RESTORE}"
                 )
             self._seen[span] = checksum
-        segment = Segment(data, functools.partial(self._vectors, span), name=str(path), registry=self._registry)
+        vectors = functools.partial(self._vectors, span)
+        footer = footer if is_known else None
+        segment = Segment(data, vectors, name=str(path), registry=self._registry, footer=footer)
+        if not is_known:  # going back from the newest: the last ones to come are the first to be read again
+            self._footers = {**dict(list(self._footers.items())[1 - _FOOTERS :]), span: segment.footer}
         self._opened = {**dict(list(self._opened.items())[1 - _KEPT :]), span: segment}
         return segment
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mage_es.events import columns
-from mage_es.events.batches import Batch, Reads
+from mage_es.events.batches import Batch, Columns, Reads
 from mage_es.events.documents import RESTORE, unpack
 from mage_es.events.envelope import Record
 from mage_es.events.errors import LogDamaged, UnknownEvent
@@ -30,26 +30,43 @@ _DERIVED = ("type", "sv", "stream")
 
 
 class _Rows(NamedTuple):
-    """A type's rows within a window of sequence numbers: where in the row group, and their numbers."""
+    """A type's rows within a window of sequence numbers: where in the row group, how many, and their numbers."""
 
     start: int
-    seqs: list[int]
+    count: int
+    seqs: Callable[[], list[int]]
 
 
 class Segment:
-    """One sealed segment in memory. `vectors` gives the bytes of the side file, asked for only when they are wanted."""
+    """One sealed segment in memory. `vectors` gives the bytes of the side file, asked for only when they are wanted.
 
-    def __init__(self, data: bytes, vectors: Callable[[], bytes], *, name: str, registry: Registry) -> None:
+    `footer` is what the same bytes gave before: the parsed end of the file, a third of the cost of a narrow reading.
+    """
+
+    def __init__(
+        self,
+        data: bytes,
+        vectors: Callable[[], bytes],
+        *,
+        name: str,
+        registry: Registry,
+        footer: pq.FileMetaData | None = None,
+    ) -> None:
         self._vectors = vectors
         self._name = name
         self._registry = registry
         with self._damage():
-            self._file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
-            metadata = self._file.metadata.metadata or {}
-        self.about = unpack(metadata.get(METADATA_KEY, b""), Description, name=name)
+            self.footer = footer or pq.read_metadata(pa.BufferReader(data))
+            self.about = unpack((self.footer.metadata or {}).get(METADATA_KEY, b""), Description, name=name)
+            self._file = pq.ParquetFile(
+                pa.BufferReader(data),
+                metadata=self.footer,
+                read_dictionary=[path for run in self.about.runs for path in self._texts(run)],
+                page_checksum_verification=True,
+            )
 
     def batches(self, reads: Reads, window: Range) -> dict[type[Event], Batch]:
-        """Return the wanted events by type.
+        """Return the wanted events by type, their values as they are stored.
 
         Raises `UnknownEvent` for a wanted type that this release cannot read, and `LogDamaged`.
         """
@@ -57,7 +74,7 @@ class Segment:
         found = {}
         with self._damage():
             for run in self.about.runs:
-                if run.tag in by_tag and (rows := self._rows(run, window)).seqs:
+                if run.tag in by_tag and (rows := self._rows(run, window)).count:
                     cls, fields = by_tag[run.tag]
                     found[cls] = self._batch(run, rows, fields)
         return found
@@ -68,8 +85,9 @@ class Segment:
         Raises as `batches` does.
         """
         pairs: list[tuple[int, Event]] = []
-        for batch in self.batches(reads, window).values():
-            pairs.extend(zip(batch.seqs, batch.events, strict=True))
+        with self._damage():
+            for batch in self.batches(reads, window).values():
+                pairs.extend(zip(batch.seqs, batch.events, strict=True))
         pairs.sort(key=itemgetter(0))
         return pairs
 
@@ -78,7 +96,7 @@ class Segment:
         found: list[Record] = []
         with self._damage():
             for run in self.about.runs:
-                if (tags is None or run.tag in tags) and (rows := self._rows(run, window)).seqs:
+                if (tags is None or run.tag in tags) and (rows := self._rows(run, window)).count:
                     cls = self._registry.require(run.tag, run.version)
                     found.extend(self._records(run, rows, self._batch(run, rows, tuple(shapes_of(cls))).events))
         found.sort(key=lambda record: record.seq)
@@ -90,33 +108,53 @@ class Segment:
             table = self._file.read(columns=["event_id", "seq"], use_threads=False)
         yield from zip(_plain(table.column("event_id")), _plain(table.column("seq")), strict=True)
 
+    def _texts(self, run: TypeRun) -> list[str]:
+        """Return a type's columns of texts: written with a dictionary, and read as such, they cost a fraction."""
+        cls = self._registry.types.get(run.tag)
+        if cls is None or run.fingerprint != fingerprint(cls):
+            return []
+        return [f"{column_of(run.tag, run.version)}.{n}" for n, shape in shapes_of(cls).items() if shape.kind == "str"]
+
     def _rows(self, run: TypeRun, window: Range) -> _Rows:
-        seqs = _plain(self._read(run, ["seq"]).column("seq").slice(run.offset, run.rows))
+        def read() -> list[int]:
+            with self._damage():
+                return _plain(self._cut(self._read(run, ["seq"]).column("seq"), run.offset, run.rows))
+
+        if window.first <= self.about.first and self.about.last <= window.last:
+            return _Rows(run.offset, run.rows, read)
+        seqs = read()
         start, stop = bisect_left(seqs, window.first), bisect_right(seqs, window.last)
-        return _Rows(run.offset + start, seqs[start:stop])
+        return _Rows(run.offset + start, max(stop - start, 0), lambda: seqs[start:stop])
 
     def _read(self, run: TypeRun, names: list[str]) -> pa.Table:
         return self._file.read_row_group(run.group, columns=names, use_threads=False)
 
+    def _cut(self, column: pa.ChunkedArray, start: int, count: int) -> pa.ChunkedArray:
+        part = column.slice(start, count)
+        if len(part) != count:
+            raise LogDamaged(f"{self._name} has {len(column)} rows where it says {start + count}. {RESTORE}")
+        return part
+
     def _batch(self, run: TypeRun, rows: _Rows, wanted: tuple[str, ...]) -> Batch:
         cls = self._registry.require(run.tag, run.version)
         if run.version < cls.version:
-            return Batch.of(cls, rows.seqs, self._upcast(run, rows), wanted)
-        shapes, stored = shapes_of(cls), self._stored(run, cls)
-        values: dict[str, list[Any]] = {}
-        plain = [name for name in wanted if name in stored and shapes[name].kind != "vector"]
+            return Batch.of(cls, rows.seqs(), self._upcast(run, rows), wanted)
+        shapes, present = shapes_of(cls), self._stored(run, cls)
+        stored: dict[str, columns.Column] = {}
+        plain = [name for name in wanted if name in present and shapes[name].kind != "vector"]
         if plain:
             column = column_of(run.tag, run.version)
             table = self._read(run, [f"{column}.{name}" for name in plain])
-            struct = table.column(column).slice(rows.start, len(rows.seqs)).combine_chunks()
+            struct = self._cut(table.column(column), rows.start, rows.count).combine_chunks()
             for field, array in zip(struct.type, struct.flatten(), strict=True):
-                values[field.name] = columns.to_python(array, shapes[field.name])
+                stored[field.name] = columns.Column(array, shapes[field.name])
+        values: dict[str, list[Any]] = {}
         for name in wanted:
-            if name not in stored:
-                values[name] = [columns.default_of(cls, name)] * len(rows.seqs)
-            elif name not in values:
+            if name not in present:
+                values[name] = [columns.default_of(cls, name)] * rows.count
+            elif name not in stored:
                 values[name] = self._vectors_of(run, rows, name)
-        return Batch(cls, rows.seqs, {name: values[name] for name in wanted})
+        return Batch(cls, rows.count, rows.seqs, Columns(cls, wanted, values, stored))
 
     def _stored(self, run: TypeRun, cls: type[Event]) -> Collection[str]:
         """Return the fields of a type that this segment has; the others must have defaults, and kinds must agree."""
@@ -136,7 +174,7 @@ class Segment:
 
     def _upcast(self, run: TypeRun, rows: _Rows) -> list[Event]:
         column = column_of(run.tag, run.version)
-        payloads = self._read(run, [column]).column(column).slice(rows.start, len(rows.seqs)).to_pylist()
+        payloads = self._read(run, [column]).column(column).slice(rows.start, rows.count).to_pylist()
         for name in self._vector_fields(column):
             for payload, vector in zip(payloads, self._vectors_of(run, rows, name), strict=True):
                 payload[name] = vector
@@ -157,10 +195,10 @@ class Segment:
             table = table.filter(is_wanted)
         vectors = columns.vectors_to_python(table.column("vector").combine_chunks())
         found = dict(zip(_plain(table.column("seq")), vectors, strict=True))
-        return [found[seq] for seq in rows.seqs]
+        return [found[seq] for seq in rows.seqs()]
 
     def _records(self, run: TypeRun, rows: _Rows, events: list[Event]) -> Iterator[Record]:
-        table = self._read(run, HEADER.names).slice(rows.start, len(rows.seqs))
+        table = self._read(run, HEADER.names).slice(rows.start, rows.count)
         table = table.set_column(table.schema.get_field_index("ts"), "ts", table.column("ts").cast(pa.int64()))
         headers = (_plain(table.column(name)) for name in HEADER.names if name not in _DERIVED)
         yield from map(_record, *headers, events)

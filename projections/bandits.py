@@ -49,9 +49,9 @@ class Bandits:
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
         """Assign the posteriors after many updates; of one arm's only the last counts."""
-        arms = zip(columns["bandit"], columns["key"], columns["arm"], strict=True)
-        after = zip(columns["alpha_after"], columns["beta_after"], columns["pulls_after"], strict=True)
-        for (bandit, key, arm), values in dict(zip(arms, after, strict=True)).items():
+        arms = columns.grouped("bandit", "key", "arm")
+        after = (columns.column(name).at(arms.last) for name in ("alpha_after", "beta_after", "pulls_after"))
+        for (bandit, key, arm), *values in zip(arms.keys, *after, strict=True):
             self._posteriors.setdefault(bandit, {}).setdefault(key, {})[arm] = Posterior(*values)
 
     def posterior(self, bandit: str, key: str, arm: str) -> Posterior:

@@ -7,6 +7,7 @@ Rules
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -64,16 +65,16 @@ class Ledger:
         """Book one call."""
         match event:
             case ModelCalled():
-                self._book(_account_of(event), _amounts_of(event))
+                self._book(_account_of(event), (1, *_amounts_of(event)))
             case _:
                 raise TypeError(f"the ledger does not read {type(event).__name__}; it reads {list(self.reads)}")
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
         """Book many calls."""
-        accounts = zip(*(columns[name] for name in Account._fields), strict=True)
-        amounts = zip(*(columns[name] for name in _AMOUNTS), strict=True)
-        for account, amount in zip(accounts, amounts, strict=True):
-            self._book(account, amount)
+        accounts = columns.grouped(*Account._fields)
+        sums = (accounts.sums(columns.column(name)) for name in _AMOUNTS)
+        for account, *use in zip(accounts.keys, accounts.counts(), *sums, strict=True):
+            self._book(account, use)
 
     def accounts(self) -> list[tuple[Account, Use]]:
         """Return every account in order."""
@@ -99,15 +100,10 @@ class Ledger:
         """Take over what `dump` returned."""
         self._accounts = {account: list(use) for account, use in msgspec.convert(dumped, list[tuple[Account, Use]])}
 
-    def _book(self, account: tuple[Any, ...], amounts: tuple[int, ...]) -> None:
-        use = self._accounts.get(account)
-        if use is None:
-            self._accounts[account] = [1, *amounts]
-            return
-        read, written, cached, thought, latency = amounts
-        use[0] += 1
-        use[1] += read
-        use[2] += written
-        use[3] += cached
-        use[4] += thought
-        use[5] += latency
+    def _book(self, account: tuple[Any, ...], use: Sequence[int]) -> None:
+        so_far = self._accounts.get(account)
+        if so_far is None:
+            self._accounts[account] = list(use)
+        else:
+            for place, amount in enumerate(use):
+                so_far[place] += amount

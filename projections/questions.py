@@ -62,10 +62,21 @@ class Questions:
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
         """Note many verdicts."""
-        names = ("purpose", "question_id", "iteration", "correct")
-        for purpose, question_id, iteration, correct in zip(*(columns[name] for name in names), strict=True):
-            if purpose in EVOLVING:
-                self._judge(question_id, iteration=iteration, correct=correct)
+        verdicts = columns.grouped("purpose", "iteration", "correct")
+        first = [
+            self._shared(History(1, correct, iteration)) if purpose in EVOLVING else None
+            for purpose, iteration, correct in verdicts.keys
+        ]
+        for question_id, number in zip(columns["question_id"], verdicts.of.tolist(), strict=True):
+            history = first[number]
+            if history is None:
+                continue
+            if question_id in self._histories:
+                self._judge(question_id, iteration=history.iteration, correct=history.correct)
+            else:
+                self._histories[question_id] = history
+                if not history.correct:
+                    self._open.add(question_id)
 
     def history(self, question_id: str) -> History | None:
         """Return what happened to a question so far, None if it was never answered."""
@@ -101,9 +112,11 @@ class Questions:
             last, last_correct = iteration, correct
         elif iteration == last:
             last_correct = last_correct and correct
-        history = History(attempts + 1, last_correct, last)
-        self._histories[question_id] = self._known.setdefault(history, history)  # most questions share theirs
+        self._histories[question_id] = self._shared(History(attempts + 1, last_correct, last))
         if last_correct:
             self._open.discard(question_id)
         else:
             self._open.add(question_id)
+
+    def _shared(self, history: History) -> History:
+        return self._known.setdefault(history, history)  # most questions have one that others have, too

@@ -8,10 +8,10 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Mapping
-from operator import attrgetter
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
+import numpy as np
 
 from mage_es.events.batches import Columns
 from mage_es.events.digests import digest
@@ -26,16 +26,12 @@ class Score(NamedTuple):
     total: int
 
 
-_JUDGED = ("purpose", "iteration", "task_type", "question_id", "correct")
-_judged: attrgetter[tuple[Any, ...]] = attrgetter(*_JUDGED)
-
-
 class Scores:
     """The counts; anchors by question id besides."""
 
     name: ClassVar[str] = "scores"
     reads: ClassVar[Reads] = {
-        AnswerJudged: _JUDGED,
+        AnswerJudged: ("purpose", "iteration", "task_type", "question_id", "correct"),
         GuardDecided: ("iteration", "verdict"),
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({AnswerJudged})
@@ -51,7 +47,9 @@ class Scores:
         """Count an answer, or note the guard's verdict."""
         match event:
             case AnswerJudged():
-                self._count(*_judged(event))
+                self._add(event.purpose, event.iteration, event.task_type, correct=int(event.correct), total=1)
+                if event.purpose == "anchor":
+                    self._anchors.setdefault(event.iteration, {})[event.question_id] = event.correct
             case GuardDecided():
                 self._verdicts[event.iteration] = event.verdict
             case _:
@@ -59,8 +57,16 @@ class Scores:
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
         """Count many answers."""
-        for judged in zip(*(columns[name] for name in _JUDGED), strict=True):
-            self._count(*judged)
+        series = columns.grouped("purpose", "iteration", "task_type")
+        for key, correct, total in zip(
+            series.keys, series.sums(columns.column("correct")), series.counts(), strict=True
+        ):
+            self._add(*key, correct=correct, total=total)
+        anchors = [number for number, (purpose, _, _) in enumerate(series.keys) if purpose == "anchor"]
+        rows = np.flatnonzero(np.isin(series.of, anchors))
+        found = (columns.column(name).at(rows) for name in ("iteration", "question_id", "correct"))
+        for iteration, question_id, is_correct in zip(*found, strict=True):
+            self._anchors.setdefault(iteration, {})[question_id] = is_correct
 
     def score(self, purpose: Purpose, iteration: int) -> Score:
         """Return the score of one series in one iteration, 0 of 0 where nothing was answered."""
@@ -109,12 +115,11 @@ class Scores:
         self._anchors = msgspec.convert(anchors, dict[int, dict[str, bool]])
         self._verdicts = msgspec.convert(verdicts, dict[int, str])
 
-    def _count(self, purpose: str, iteration: int, task_type: str, question_id: str, correct: bool) -> None:
+    def _add(self, purpose: str, iteration: int, task_type: str, *, correct: int, total: int) -> None:
         types = self._counts.setdefault(purpose, {}).setdefault(iteration, {})
         score = types.get(task_type)
         if score is None:
-            score = types[task_type] = [0, 0]
-        score[0] += correct
-        score[1] += 1
-        if purpose == "anchor":
-            self._anchors.setdefault(iteration, {})[question_id] = correct
+            types[task_type] = [correct, total]
+        else:
+            score[0] += correct
+            score[1] += total

@@ -99,14 +99,23 @@ def print_strategy(strategy: Strategy) -> str:
     """Return a strategy as text, one line per role and step."""
     lines = [f"It asks: {'; '.join(sorted(map(_say, strategy.asks)))}."] if strategy.asks else []
     lines += [
-        f"{ascii_uppercase[at]} stands for a number: {'; '.join(sorted(map(_say, role)))}."
-        for at, role in enumerate(strategy.roles)
+        f"{ascii_uppercase[at]} stands for a number: {print_role(role)}." for at, role in enumerate(strategy.roles)
     ]
     for number, (left, sign, right) in enumerate(strategy.steps, 1):
         verb, joint = _VERBS[str(sign)]
         first, second = (right, left) if sign == "-" else (left, right)
         lines.append(f"Step {number}: {verb} {_name(first)} {joint} {_name(second)}.")
     return "\n".join(lines)
+
+
+def print_role(role: frozenset[str]) -> str:
+    """Return the description of a number as text, such as `a rate; near a word of pack`."""
+    return "; ".join(sorted(map(_say, role)))
+
+
+def parse_role(text: str) -> frozenset[str]:
+    """Read the description of a number back; what it says in other words is passed over."""
+    return frozenset(filter(None, map(_unsay, text.split("; "))))
 
 
 def parse(text: str) -> Strategy | None:
@@ -118,7 +127,7 @@ def parse(text: str) -> Strategy | None:
         if asked := _ASKS.match(line.strip()):
             asks = frozenset(filter(None, map(_unsay, asked.group(1).split("; "))))
         elif (role := _ROLE.match(line.strip())) and role.group(1) == ascii_uppercase[len(roles)]:
-            roles.append(frozenset(filter(None, map(_unsay, role.group(2).split("; ")))))
+            roles.append(parse_role(role.group(2)))
         elif match := _STEP.match(line.strip()):
             verb, one, _, other = match.groups()
             operands = [_operand(name, roles=len(roles), results=len(steps)) for name in (one, other)]

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from mage_es.engine.models.arithmetic.chains import Chain, Operand, bind
 from mage_es.engine.models.arithmetic.equations import find_equations
 from mage_es.engine.models.arithmetic.problems import read_problem
-from mage_es.engine.models.arithmetic.strategies import Strategy, parse, print_strategy, split_steps
+from mage_es.engine.models.arithmetic.strategies import (
+    Strategy,
+    parse,
+    parse_role,
+    print_role,
+    print_strategy,
+    split_steps,
+)
 
 QUESTION = "Ana packs 4 boxes with 6 jars each and gives 5 jars away. How many jars are left?"
 
@@ -64,3 +71,9 @@ def test_other_advice_is_no_strategy(text: str) -> None:
 def test_any_text_can_be_parsed(text: str) -> None:
     parse(text)
     parse(f"A stands for a number: {text}.\nStep 1: multiply A by {text}.")
+
+
+def test_the_description_of_a_number_is_read_back_without_what_is_said_in_other_words() -> None:
+    role = frozenset({"rate", "near after pack"})
+    assert print_role(role) == "a rate; just before a word of pack"
+    assert parse_role(print_role(role) + "; a lucky one") == role

@@ -135,9 +135,7 @@ def _exam(name: str, exam: LogReader, reader: LogReader) -> Check:
     asked = sorted(event.question_id for event in events if isinstance(event, QuestionPlanned))
     if seen := next((question for question in asked if question in learned), None):
         return Check(name=label, ok=False, detail=f"{seen} was asked in evolution too")
-    folded = {digest.projection: digest.value for digest in fold(reader, until=started.head_seq).digests()}
-    wrong = [digest.projection for digest in started.digests if folded.get(digest.projection) != digest.value]
-    if wrong:
+    if wrong := fold(reader, until=started.head_seq).differing(started.digests):
         detail = f"{', '.join(wrong)} not as the log has it at event {started.head_seq}"
         return Check(name=label, ok=False, detail=detail)
     ending = "" if any(isinstance(event, ExamClosed) for event in events) else "unfinished: "

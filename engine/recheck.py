@@ -15,6 +15,7 @@ from mage_es.engine.reports import IterationCheck
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import IterationClosed
 from mage_es.projections.fold import State, fold
+from mage_es.projections.protocol import Projection
 from mage_es.projections.snapshots import kept_dump
 
 
@@ -52,21 +53,27 @@ def first_mismatch(recorded: Any, rebuilt: Any, path: str = "") -> Mismatch | No
 
 
 def _check(closed: IterationClosed, state: State, snapshots: Path) -> IterationCheck:
-    recorded = {digest.projection: digest.value for digest in closed.digests}
-    for view in state.digested():
-        if recorded.get(view.name) != view.digest():
-            witness = kept_dump(snapshots, state.seq, view.name)
-            rebuilt = msgspec.msgpack.decode(msgspec.msgpack.encode(view.dump()))
-            found = first_mismatch(witness, rebuilt) if witness is not None else None
-            return IterationCheck(
-                iteration=closed.iteration,
-                equal=False,
-                projection=view.name,
-                recorded=recorded.get(view.name, ""),
-                rebuilt=view.digest(),
-                field=f"{found.path}: recorded {found.recorded}, rebuilt {found.rebuilt}" if found else "",
-            )
-    return IterationCheck(iteration=closed.iteration, equal=True)
+    differing = state.differing(closed.digests)
+    if not differing:
+        return IterationCheck(iteration=closed.iteration, equal=True)
+    name = differing[0]
+    rebuilt = {view.name: view for view in state.digested()}.get(name)
+    return IterationCheck(
+        iteration=closed.iteration,
+        equal=False,
+        projection=name,
+        recorded=next(digest.value for digest in closed.digests if digest.projection == name),
+        rebuilt=rebuilt.digest() if rebuilt else "",
+        field=_field(kept_dump(snapshots, state.seq, name), rebuilt),
+    )
+
+
+def _field(witness: Any, rebuilt: Projection | None) -> str:
+    """Return in words the first field in which a kept dump and a projection differ, "" where that cannot be told."""
+    if witness is None or rebuilt is None:
+        return ""
+    found = first_mismatch(witness, msgspec.msgpack.decode(msgspec.msgpack.encode(rebuilt.dump())))
+    return f"{found.path}: recorded {found.recorded}, rebuilt {found.rebuilt}" if found else ""
 
 
 def _short(value: Any) -> str:

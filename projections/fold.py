@@ -26,11 +26,14 @@ from mage_es.projections.evidence import Evidence
 from mage_es.projections.graph import Graph
 from mage_es.projections.ledger import Ledger
 from mage_es.projections.memory import Memory
+from mage_es.projections.patterns import Patterns
 from mage_es.projections.progress import Progress
 from mage_es.projections.protocol import Columnar, Passing, Projection, Reads
 from mage_es.projections.questions import Questions
+from mage_es.projections.recipes import Recipes
 from mage_es.projections.scores import Scores
 from mage_es.projections.slots import Slots
+from mage_es.projections.tools import Tools
 
 
 class State:
@@ -47,6 +50,9 @@ class State:
         self.scores = Scores()
         self.ledger = Ledger()
         self.questions = Questions()
+        self.tools = Tools()
+        self.recipes = Recipes()
+        self.patterns = Patterns()
         self.progress = Progress()
         self._readers: dict[type[Event], list[Callable[[Event], None]]] = {}
         for projection in self.projections():
@@ -65,6 +71,9 @@ class State:
             self.scores,
             self.ledger,
             self.questions,
+            self.tools,
+            self.recipes,
+            self.patterns,
         )
 
     def projections(self) -> tuple[Projection, ...]:
@@ -80,11 +89,23 @@ class State:
         """Return the digest of every projection that has one."""
         return tuple(Digest(projection=view.name, value=view.digest()) for view in self.digested())
 
+    def differing(self, recorded: Iterable[Digest]) -> list[str]:
+        """Return the names of the recorded projections that have another digest here, or that are not here.
+
+        Only what was recorded is compared: a log of an earlier release names the projections that it had.
+        """
+        views = {view.name: view for view in self.digested()}
+        return [each.projection for each in recorded if not _has(views.get(each.projection), each.value)]
+
     def counts(self) -> dict[str, int]:
         """Return the sizes of the state: nodes by subgraph, edges by kind, memories stored."""
         nodes = {f"nodes/{subgraph}": count for subgraph, count in self.graph.node_counts().items()}
         edges = {f"edges/{kind}": count for kind, count in self.graph.edge_counts().items()}
         return {**nodes, **edges, "memories": len(self.memory)}
+
+
+def _has(view: Projection | None, value: str) -> bool:
+    return view is not None and view.digest() == value
 
 
 class Source(Protocol):

@@ -3,8 +3,9 @@
 Rules
     - A node is known by its own name (`skill/x`, `task_type/y`, `memory/<id>`): rustworkx reuses an index after
       a removal, so no index leaves this file.
-    - Nothing is ever removed. The digest is that of a set of facts (created nodes, edges, an edge that was
-      added twice counting twice), so it does not depend on the order in which they came.
+    - No place in it is ever freed: a pruned pattern leaves every answer and count, and its pruning is one more fact.
+      The digest is that of a set of facts (created nodes, edges, an edge that was added twice counting twice,
+      prunings), so it does not depend on the order in which they came.
     - An edge may name a node before, or without, the event that creates it; such a node stands for what a
       memory came from, such as `question/q17`, and is counted under `provenance`.
 """
@@ -17,27 +18,33 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 from operator import attrgetter
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import rustworkx as rx
 
 from mage_es.events.batches import Columns
 from mage_es.events.digests import digest, digest_of_set
 from mage_es.events.vocabulary import (
+    ActionRecipeHarvested,
     EdgeAdded,
+    EntitySeen,
     Event,
     MemoryAppended,
     MemorySuperseded,
+    ObservationRecorded,
+    PatternAbstracted,
+    PatternPruned,
+    RetrievalRecipeAuthored,
     SkillCreated,
+    TaskContextOpened,
     TaskTypeCreated,
+    ToolAuthored,
 )
+from mage_es.projections.ordering import ORDERING_KINDS, Ordering
 from mage_es.projections.protocol import Reads
 
 GENERAL = "general"
 """The skill that every task type falls back to."""
-
-ORDERING_KINDS = frozenset({"prerequisite_of", "composes_into"})
-"""The capability edges; together they stay acyclic."""
 
 SUBGRAPHS = {
     "skill": "capability",
@@ -54,14 +61,7 @@ SUBGRAPHS = {
 _REMEMBERED = ("memory_id", "outcome", "task_type", "skill", "derived_from")
 _remembered: attrgetter[tuple[str, ...]] = attrgetter(*_REMEMBERED)
 
-_Digraph: TypeAlias = "rx.PyDiGraph[str, tuple[str, float]]"
-
-
-class _Ordering(NamedTuple):
-    """The skills and the edges that order them: a small copy, made anew after either changed."""
-
-    graph: _Digraph
-    places: dict[str, int]
+_Digraph: TypeAlias = "rx.PyDiGraph[str, tuple[str, float, str]]"
 
 
 class Graph:
@@ -69,11 +69,19 @@ class Graph:
 
     name: ClassVar[str] = "graph"
     reads: ClassVar[Reads] = {
-        SkillCreated: ("skill", "parent"),
+        SkillCreated: ("skill", "parent", "description"),
         TaskTypeCreated: ("task_type", "description"),
-        EdgeAdded: ("kind", "source", "target", "weight"),
+        EdgeAdded: ("kind", "source", "target", "weight", "label"),
         MemoryAppended: _REMEMBERED,
         MemorySuperseded: ("memory_id", "by"),
+        RetrievalRecipeAuthored: ("memory_id", "task_type", "skill", "derived_from"),
+        PatternAbstracted: ("memory_id", "task_type", "skill", "derived_from"),
+        PatternPruned: ("memory_id",),
+        ToolAuthored: ("tool_id", "name", "task_type", "skill", "derived_from"),
+        ActionRecipeHarvested: ("recipe_id", "achievement", "task_type", "skill", "derived_from"),
+        EntitySeen: ("entity_id", "kind"),
+        ObservationRecorded: ("observation_id", "text"),
+        TaskContextOpened: ("context_id", "statement"),
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({MemoryAppended})
     order: ClassVar[Literal["global", "by_type"]] = "by_type"
@@ -84,16 +92,18 @@ class Graph:
 
     def _clear(self) -> None:
         self._graph: _Digraph = rx.PyDiGraph(multigraph=True)
-        self._edges: dict[tuple[str, float], tuple[str, float]] = {}
+        self._edges: dict[tuple[str, float, str], tuple[str, float, str]] = {}
         self._index: dict[str, int] = {}
         self._details: dict[str, str] = {}
+        self._descriptions: dict[str, str] = {}
+        self._pruned: dict[str, None] = {}
         self._kinds: Counter[str] = Counter()
         self._skills: list[str] = []
         self._task_types: list[str] = []
-        self._resolvers: dict[str, tuple[float, str]] = {}
-        self._ordering: _Ordering | None = None
+        self._resolvers: dict[str, list[tuple[float, str]]] = {}
+        self._ordering: Ordering | None = None
         self._hashes: list[bytes] = []
-        self._hashed = (0, 0)
+        self._hashed = (0, 0, 0)
 
     def apply(self, event: Event) -> None:
         """Add the nodes and edges that the event stands for."""
@@ -101,15 +111,37 @@ class Graph:
             case MemoryAppended():
                 self._remember(*_remembered(event))
             case EdgeAdded():
-                self._connect(event.kind, event.source, event.target, event.weight)
+                self._connect(event.kind, event.source, event.target, event.weight, event.label)
             case SkillCreated():
-                self._create(f"skill/{event.skill}", event.parent)
+                self._create_skill(event.skill, event.parent, event.description)
             case TaskTypeCreated():
                 self._create(f"task_type/{event.task_type}", event.description)
             case MemorySuperseded():
                 self._connect("supersedes", f"memory/{event.by}", f"memory/{event.memory_id}")
+            case PatternPruned():
+                self._pruned[f"memory/{event.memory_id}"] = None
+            case EntitySeen():
+                self._create(f"entity/{event.entity_id}", event.kind)
+            case ObservationRecorded():
+                self._create(f"observation/{event.observation_id}", event.text)
+            case TaskContextOpened():
+                self._create(f"context/{event.context_id}", event.statement)
+            case _:
+                self._apply_authored(event)
+
+    def _apply_authored(self, event: Event) -> None:
+        match event:
+            case RetrievalRecipeAuthored():
+                node, detail = f"memory/{event.memory_id}", "retrieval_recipe"
+            case PatternAbstracted():
+                node, detail = f"memory/{event.memory_id}", "abstracted_pattern"
+            case ToolAuthored():
+                node, detail = f"tool/{event.tool_id}", event.name
+            case ActionRecipeHarvested():
+                node, detail = f"recipe/{event.recipe_id}", event.achievement
             case _:
                 raise TypeError(f"the graph does not read {type(event).__name__}; it reads {list(self.reads)}")
+        self._experience(node, detail, event.task_type, event.skill, event.derived_from)
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
         """Add many memories with their edges."""
@@ -124,79 +156,121 @@ class Graph:
         """Return every task type in lexicographic order."""
         return list(self._task_types)
 
+    def description(self, name: str) -> str:
+        """Return what is said of a node, by its own name (`skill/x`, `task_type/y`, `observation/z`); "" if nothing.
+
+        Of a memory it is the outcome, of a tool its name, of an action recipe the achievement, of an entity its kind.
+        """
+        if name.startswith("skill/"):
+            return self._descriptions.get(name, "")
+        return self._details.get(name, "")
+
+    def parent(self, skill: str) -> str:
+        """Return the skill that this one was split from, "" where it was not."""
+        return self._details.get(f"skill/{skill}", "")
+
     def prerequisites(self, skill: str) -> list[str]:
         """Return the direct prerequisites of a skill in lexicographic order; none for an unknown skill."""
-        graph, places = self._ordered()
-        place = places.get(f"skill/{skill}")
-        if place is None:
-            return []
-        edges = graph.in_edges(place)
-        return sorted({_plain(graph[source]) for source, _, (kind, _) in edges if kind == "prerequisite_of"})
+        return self._ordered().prerequisites(skill)
+
+    def closure(self, skill: str) -> list[str]:
+        """Return a skill and all that it needs, directly or not: prerequisites first, ties in lexicographic order."""
+        return self._ordered().closure(skill)
+
+    def composition(self, skill: str) -> list[str]:
+        """Return a skill and all that it needs or is composed of, directly or not, in the order in which it comes."""
+        return self._ordered().composition(skill)
 
     def skills_in_order(self) -> list[str]:
         """Return every skill after all that it needs or is composed of, ties in lexicographic order."""
-        return [_plain(name) for name in rx.lexicographical_topological_sort(self._ordered().graph, key=str)]
+        return self._ordered().in_order()
 
     def would_close_cycle(self, source: str, target: str) -> bool:
         """Return whether an ordering edge between two node names would close a cycle with those there are."""
-        graph, places = self._ordered()
-        if source == target:
-            return True
-        if source not in places or target not in places:
-            return False
-        return bool(rx.has_path(graph, places[target], places[source]))
+        if not source.startswith("skill/") or not target.startswith("skill/"):
+            return source == target
+        return source == target or self._ordered().leads(_plain(target), _plain(source))
 
     def skill_for_task(self, task_type: str) -> str:
         """Return the skill with the largest `resolves` weight, ties by name; `general` where there is none."""
-        resolver = self._resolvers.get(task_type)
-        return resolver[1] if resolver else GENERAL
+        resolvers = self._resolvers.get(task_type)
+        return resolvers[0][1] if resolvers else GENERAL
+
+    def resolvers(self, task_type: str) -> list[str]:
+        """Return every skill that resolves a task type, the heaviest first, ties by name."""
+        return list(dict.fromkeys(skill for _, skill in self._resolvers.get(task_type, ())))
+
+    def task_types_of(self, skill: str) -> list[str]:
+        """Return the task types whose `skill_for_task` this skill is, in lexicographic order."""
+        return [task_type for task_type in self._task_types if self.skill_for_task(task_type) == skill]
+
+    def related(self, node: str) -> list[tuple[str, str]]:
+        """Return (label, other node) of the `relation` edges that go out from a node, in lexicographic order."""
+        return sorted({(label, target) for kind, label, target in self._out(node) if kind == "relation"})
+
+    def observed_in(self, node: str) -> list[str]:
+        """Return the nodes that a node was observed in, in lexicographic order."""
+        return sorted({target for kind, _, target in self._out(node) if kind == "observed_in"})
 
     def node_counts(self) -> dict[str, int]:
         """Return how many nodes each subgraph has; `provenance` are those outside the four."""
         counts: Counter[str] = Counter(SUBGRAPHS.get(name.partition("/")[0], "provenance") for name in self._index)
-        return dict(sorted(counts.items()))
+        counts["experience"] -= len(self._gone())
+        return {subgraph: count for subgraph, count in sorted(counts.items()) if count}
 
     def edge_counts(self) -> dict[str, int]:
         """Return how many edges there are of each kind."""
-        return dict(sorted(self._kinds.items()))
+        kinds = self._kinds.copy()
+        kinds.subtract(kind for name in self._gone() for kind, _, _ in self._out(name))
+        return {kind: count for kind, count in sorted(kinds.items()) if count}
 
     def digest(self) -> str:
         """Return the digest of the created nodes and the edges."""
         self._hashes.extend(bytes.fromhex(digest(fact)) for fact in self._unhashed())
-        self._hashed = (len(self._details), self._graph.num_edges())
+        self._hashed = (len(self._details), self._graph.num_edges(), len(self._pruned))
         self._hashes.sort()  # nearly sorted from the last time, which the sort makes use of
         return digest_of_set(self._hashes)
 
     def dump(self) -> Any:
-        """Return the nodes in order of appearance with their details, and the edges by names."""
+        """Return nodes in order of appearance with details, edges by names, descriptions of skills, what was pruned."""
         names = self._graph.nodes()
         nodes = [(name, self._details.get(name)) for name in names]
-        edges = [(kind, names[a], names[b], weight) for a, b, (kind, weight) in self._graph.weighted_edge_list()]
-        return [nodes, edges]
+        edges = [(kind, names[a], names[b], *rest) for a, b, (kind, *rest) in self._graph.weighted_edge_list()]
+        return [nodes, edges, self._descriptions, list(self._pruned)]
 
     def load(self, dumped: Any) -> None:
         """Rebuild the graph from `dump`."""
         self._clear()
-        nodes, edges = dumped
+        nodes, edges, descriptions, pruned = dumped
+        self._descriptions = dict(descriptions)
         for name, detail in nodes:
             if detail is None:
                 self._node(name)
             else:
                 self._create(name, detail)
-        for kind, source, target, weight in edges:
-            self._connect(kind, source, target, weight)
+        for edge in edges:
+            self._connect(*edge)
+        self._pruned = dict.fromkeys(pruned)
 
     def _remember(self, memory_id: str, outcome: str, task_type: str, skill: str, derived_from: str) -> None:
-        node = f"memory/{memory_id}"
+        self._experience(f"memory/{memory_id}", outcome, task_type, skill, derived_from)
+
+    def _experience(self, node: str, detail: str, task_type: str, skill: str, derived_from: str) -> None:
         if node in self._details:
-            return  # equal ids are equal contents: the memory and its edges are there
-        self._create(node, outcome)
+            return  # equal ids are equal contents: the node and its edges are there
+        self._create(node, detail)
         if task_type:
             self._connect("about", node, _named("task_type", task_type))
         if skill:
             self._connect("exercises", node, _named("skill", skill))
         if derived_from:
             self._connect("derived_from", node, derived_from)
+
+    def _create_skill(self, skill: str, parent: str, description: str) -> None:
+        name = f"skill/{skill}"
+        if description and name not in self._details:
+            self._descriptions[name] = description
+        self._create(name, parent)
 
     def _create(self, name: str, detail: str) -> None:
         self._node(name)
@@ -210,38 +284,54 @@ class Graph:
         elif kind == "task_type":
             insort(self._task_types, _plain(name))
 
-    def _connect(self, kind: str, source: str, target: str, weight: float = 1.0) -> None:
+    def _connect(self, kind: str, source: str, target: str, weight: float = 1.0, label: str = "") -> None:
         index = self._index
         a = index[source] if source in index else self._node(source)
         b = index[target] if target in index else self._node(target)
-        edge = (kind, weight)
+        edge = (kind, weight, label)
         self._graph.add_edge(a, b, self._edges.setdefault(edge, edge))  # equal ones are kept once
         self._kinds[kind] += 1
         if kind in ORDERING_KINDS:
             self._ordering = None
         elif kind == "resolves":
-            task_type, candidate = _plain(target), (-weight, _plain(source))
-            self._resolvers[task_type] = min(self._resolvers.get(task_type, candidate), candidate)
+            insort(self._resolvers.setdefault(_plain(target), []), (-weight, _plain(source)))
 
     def _unhashed(self) -> Iterator[tuple[object, ...]]:
-        """Yield the facts since the last digest: nothing is ever removed, so places in the graph are in order."""
-        nodes, edges = self._hashed
-        yield from islice(self._details.items(), nodes, None)
+        """Yield the facts since the last digest: no place is ever freed, so places in the graph are in order.
+
+        What a fact of an older release did not have (a skill's description, an edge's label) is in it only if it says
+        something, so that its digest stays what it was.
+        """
+        nodes, edges, pruned = self._hashed
+        for name, detail in islice(self._details.items(), nodes, None):
+            description = self._descriptions.get(name)
+            yield (name, detail) if description is None else (name, detail, description)
         for place in range(edges, self._graph.num_edges()):
             source, target = self._graph.get_edge_endpoints_by_index(place)
-            kind, weight = self._graph.get_edge_data_by_index(place)
-            yield kind, self._graph[source], self._graph[target], weight
+            kind, weight, label = self._graph.get_edge_data_by_index(place)
+            fact = (kind, self._graph[source], self._graph[target], weight)
+            yield (*fact, label) if label else fact
+        yield from (("pruned", name) for name in islice(self._pruned, pruned, None))
 
-    def _ordered(self) -> _Ordering:
+    def _gone(self) -> list[str]:
+        return [name for name in self._pruned if name in self._details]
+
+    def _out(self, node: str) -> Iterator[tuple[str, str, str]]:
+        """Yield kind, label and target of the edges that go out from a node."""
+        if node in self._index:
+            for _, target, (kind, _, label) in self._graph.out_edges(self._index[node]):
+                yield kind, label, self._graph[target]
+
+    def _ordered(self) -> Ordering:
         if self._ordering is None:
             names = [f"skill/{skill}" for skill in self._skills]
-            graph: _Digraph = rx.PyDiGraph(multigraph=True)
-            places = dict(zip(names, graph.add_nodes_from(names), strict=True))
-            for name in names:
-                for _, target, edge in self._graph.out_edges(self._index[name]):
-                    if edge[0] in ORDERING_KINDS and self._graph[target] in places:
-                        graph.add_edge(places[name], places[self._graph[target]], edge)
-            self._ordering = _Ordering(graph, places)
+            edges = [
+                (_plain(name), _plain(target), kind)
+                for name in names
+                for kind, _, target in self._out(name)
+                if kind in ORDERING_KINDS and target.startswith("skill/")
+            ]
+            self._ordering = Ordering(self._skills, edges)
         return self._ordering
 
     def _node(self, name: str) -> int:

@@ -5,14 +5,15 @@ Rules
       each by an event of its own. Equal ids are equal contents, so a second append of an id adds nothing.
     - A slice holds the active memories of one index and task type, in order of birth, in one contiguous float32
       matrix: a search is one `matrix @ query`, exact, with the same sums on every call.
-    - Principles are found by skill; they and whatever is superseded are in no slice.
+    - Principles are found by skill; they and whatever is superseded or quarantined are in no slice. A release brings
+      a memory back at its place by birth, unless a newer one took its place meanwhile.
 """
 
 from __future__ import annotations
 
 from bisect import insort
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from sys import intern
 from typing import Any, ClassVar, Literal
 
@@ -22,7 +23,9 @@ from mage_es.events.digests import digest, digest_of_set
 from mage_es.events.vocabulary import (
     Event,
     MemoryAppended,
+    MemoryQuarantined,
     MemoryReinforced,
+    MemoryReleased,
     MemorySuperseded,
     Outcome,
     Phase,
@@ -63,7 +66,7 @@ class MemoryRow(msgspec.Struct, frozen=True, array_like=True):
     phase: Phase
     ordinal: int
     embedding: Vector
-    status: Literal["active", "superseded"] = "active"
+    status: Literal["active", "superseded", "quarantined"] = "active"
     superseded_by: str = ""
     met: int = 1
 
@@ -81,6 +84,8 @@ class Memory:
         MemoryAppended: MemoryAppended.__struct_fields__,
         MemoryReinforced: ("memory_id", "count"),
         MemorySuperseded: ("memory_id", "by"),
+        MemoryQuarantined: ("memory_id",),
+        MemoryReleased: ("memory_id",),
     }
     order: ClassVar[Literal["global", "by_type"]] = "global"
     slot: ClassVar[Literal["mutable", "protected"]] = "protected"
@@ -92,14 +97,14 @@ class Memory:
         self._rows: dict[str, MemoryRow] = {}
         self._slices: dict[tuple[Index, str], VectorSlice] = {}
         self._principles: dict[str, list[tuple[Birth, str]]] = {}
-        self._failures: dict[str, tuple[Birth, str]] = {}
-        self._strategies: dict[str, tuple[Birth, str]] = {}
+        self._failures: dict[str, list[tuple[Birth, str]]] = {}
+        self._strategies: dict[str, list[tuple[Birth, str]]] = {}
         self._counts: Counter[str] = Counter()
         self._hashes: dict[str, bytes] = {}
         self._changed: set[str] = set()
 
     def apply(self, event: Event) -> None:
-        """Add a memory, or note that one was met again or superseded."""
+        """Add a memory, or note that one was met again, superseded, quarantined or released."""
         match event:
             case MemoryAppended():
                 if event.memory_id not in self._rows:
@@ -107,12 +112,21 @@ class Memory:
             case MemoryReinforced():
                 self._put(msgspec.structs.replace(self._rows[event.memory_id], met=event.count))
             case MemorySuperseded():
-                self._supersede(event.memory_id, by=event.by)
+                row = self._rows[event.memory_id]
+                status = "quarantined" if row.status == "quarantined" else "superseded"
+                self._replace(row, status=status, superseded_by=event.by)
+            case MemoryQuarantined():
+                if event.memory_id in self._rows:  # else it is a tool, a recipe or a pattern
+                    self._replace(self._rows[event.memory_id], status="quarantined")
+            case MemoryReleased():
+                if event.memory_id in self._rows:
+                    row = self._rows[event.memory_id]
+                    self._replace(row, status="superseded" if row.superseded_by else "active")
             case _:
                 raise TypeError(f"the memory does not read {type(event).__name__}; it reads {list(self.reads)}")
 
     def __len__(self) -> int:
-        """Return the number of memories stored, superseded ones included."""
+        """Return the number of memories stored, superseded and quarantined ones included."""
         return len(self._rows)
 
     def row(self, memory_id: str) -> MemoryRow:
@@ -142,17 +156,15 @@ class Memory:
         return [row for row in rows if row.status == "active"]
 
     def latest_failure(self, question_id: str) -> MemoryRow | None:
-        """Return the latest failure memory about this very question (type strategies are not), if any."""
-        found = self._failures.get(question_id)
-        return self._rows[found[1]] if found else None
+        """Return the latest failure memory about this very question (type strategies are not) out of quarantine."""
+        return self._latest(self._failures.get(question_id, ()))
 
     def latest_strategy(self, task_type: str) -> MemoryRow | None:
-        """Return the latest type strategy of a task type, if any."""
-        found = self._strategies.get(task_type)
-        return self._rows[found[1]] if found else None
+        """Return the latest type strategy of a task type that is not in quarantine, if any."""
+        return self._latest(self._strategies.get(task_type, ()))
 
     def count(self, outcome: Outcome) -> int:
-        """Return how many memories of an outcome are stored, superseded ones included."""
+        """Return how many memories of an outcome are stored, superseded and quarantined ones included."""
         return self._counts[outcome]
 
     def row_hashes(self) -> Mapping[str, bytes]:
@@ -179,28 +191,39 @@ class Memory:
     def _add(self, row: MemoryRow) -> None:
         self._put(row)
         self._counts[row.outcome] += 1
-        here = (row.birth, row.memory_id)
-        index = INDEXES.get(row.outcome)
-        if index and row.status == "active":
-            vectors = self._slices.setdefault((index, row.task_type), VectorSlice())
-            vectors.add(row.memory_id, row.embedding, question_id=row.question_id, kind=row.kind, birth=row.birth)
+        if row.status == "active":
+            self._place(row)
         if row.outcome == "principle":
-            insort(self._principles.setdefault(row.skill, []), here)
+            insort(self._principles.setdefault(row.skill, []), (row.birth, row.memory_id))
         elif row.outcome == "failure_memory":
             is_strategy = row.kind == "type_strategy"
             latest, key = (self._strategies, row.task_type) if is_strategy else (self._failures, row.question_id)
-            latest[key] = max(latest.get(key, here), here)
+            insort(latest.setdefault(key, []), (row.birth, row.memory_id))
+
+    def _place(self, row: MemoryRow) -> None:
+        """Put an active memory into the slice it is retrieved from, if its outcome has one."""
+        index = INDEXES.get(row.outcome)
+        if index:
+            vectors = self._slices.setdefault((index, row.task_type), VectorSlice())
+            vectors.add(row.memory_id, row.embedding, question_id=row.question_id, kind=row.kind, birth=row.birth)
+
+    def _latest(self, births: Sequence[tuple[Birth, str]]) -> MemoryRow | None:
+        rows = (self._rows[memory_id] for _, memory_id in reversed(births))
+        return next((row for row in rows if row.status != "quarantined"), None)
 
     def _put(self, row: MemoryRow) -> None:
         self._rows[row.memory_id] = row
         self._changed.add(row.memory_id)
 
-    def _supersede(self, memory_id: str, *, by: str) -> None:
-        row = self._rows[memory_id]
+    def _replace(self, row: MemoryRow, **changes: str) -> None:
+        """Assign what later events say of a memory, and take it out of its slice or bring it back."""
+        changed = msgspec.structs.replace(row, **changes)
+        self._put(changed)
         index = INDEXES.get(row.outcome)
-        if index and row.status == "active":
-            self._slices[index, row.task_type].remove(memory_id)
-        self._put(msgspec.structs.replace(row, status="superseded", superseded_by=by))
+        if index and row.status == "active" and changed.status != "active":
+            self._slices[index, row.task_type].remove(row.memory_id)
+        elif row.status != "active" and changed.status == "active":
+            self._place(changed)
 
 
 def _row_of(event: MemoryAppended) -> MemoryRow:

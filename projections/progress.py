@@ -17,6 +17,8 @@ import msgspec
 
 from mage_es.events.vocabulary import (
     AnswerJudged,
+    EpisodeClosed,
+    EpisodeStepped,
     Event,
     IterationClosed,
     IterationPlanned,
@@ -24,8 +26,10 @@ from mage_es.events.vocabulary import (
     Phase,
     PhaseCompleted,
     QuestionPlanned,
+    ReplyRejected,
     RunFinished,
     Tier,
+    ToolRan,
 )
 from mage_es.projections.protocol import Reads
 
@@ -61,12 +65,26 @@ class Progress:
         QuestionPlanned: QuestionPlanned.__struct_fields__,
         ModelCalled: ModelCalled.__struct_fields__,
         AnswerJudged: AnswerJudged.__struct_fields__,
+        ReplyRejected: ReplyRejected.__struct_fields__,
+        ToolRan: ToolRan.__struct_fields__,
+        EpisodeStepped: EpisodeStepped.__struct_fields__,
+        EpisodeClosed: EpisodeClosed.__struct_fields__,
         PhaseCompleted: ("iteration", "phase"),
         IterationClosed: ("iteration",),
         RunFinished: ("iterations",),
     }
     passing: ClassVar[frozenset[type[Event]]] = frozenset(
-        {IterationPlanned, QuestionPlanned, ModelCalled, AnswerJudged, PhaseCompleted}
+        {
+            IterationPlanned,
+            QuestionPlanned,
+            ModelCalled,
+            AnswerJudged,
+            ReplyRejected,
+            ToolRan,
+            EpisodeStepped,
+            EpisodeClosed,
+            PhaseCompleted,
+        }
     )
     order: ClassVar[Literal["global", "by_type"]] = "global"
     slot: ClassVar[Literal["mutable", "protected"]] = "protected"
@@ -83,6 +101,10 @@ class Progress:
         self._verdicts: dict[tuple[Phase, str], AnswerJudged] = {}
         self._calls: dict[CallKey, ModelCalled] = {}
         self._replies: dict[tuple[Phase, str], ModelCalled] = {}
+        self._rejections: dict[tuple[Tier, str, str, int], ReplyRejected] = {}
+        self._tool_runs: dict[tuple[str, str, str, str], ToolRan] = {}
+        self._steps: dict[tuple[str, str], dict[int, EpisodeStepped]] = {}
+        self._episodes: dict[tuple[str, str], EpisodeClosed] = {}
 
     def apply(self, event: Event) -> None:
         """Note the work, or close the iteration."""
@@ -102,6 +124,19 @@ class Progress:
                 self._open()
             case RunFinished():
                 self.finished = True
+            case _:
+                self._note_particular(event)
+
+    def _note_particular(self, event: Event) -> None:
+        match event:
+            case ToolRan():
+                self._tool_runs[event.purpose, event.question_id, event.tool_id, event.arguments] = event
+            case EpisodeStepped():
+                self._steps.setdefault((event.purpose, event.episode_id), {})[event.step] = event
+            case EpisodeClosed():
+                self._episodes[event.purpose, event.episode_id] = event
+            case ReplyRejected():
+                self._rejections[event.tier, event.purpose, event.about, event.attempt] = event
             case _:
                 raise TypeError(f"the progress does not read {type(event).__name__}; it reads {list(self.reads)}")
 
@@ -137,6 +172,23 @@ class Progress:
         """Return the recorded reply to exactly this call, if there is one; it must not be made again."""
         return self._calls.get(key)
 
+    def rejection(self, tier: Tier, purpose: str, about: str, attempt: int) -> ReplyRejected | None:
+        """Return why the reply to this attempt was rejected, None if it was not."""
+        return self._rejections.get((tier, purpose, about, attempt))
+
+    def tool_run(self, purpose: str, question_id: str, tool_id: str, arguments: str) -> ToolRan | None:
+        """Return what exactly this run of a tool gave, if it is recorded."""
+        return self._tool_runs.get((purpose, question_id, tool_id, arguments))
+
+    def steps(self, purpose: str, episode_id: str) -> list[EpisodeStepped]:
+        """Return the recorded steps of an episode of the open iteration, in order."""
+        steps = self._steps.get((purpose, episode_id), {})
+        return [steps[step] for step in sorted(steps)]
+
+    def episode(self, purpose: str, episode_id: str) -> EpisodeClosed | None:
+        """Return the end of an episode of the open iteration, None while it goes on or never began."""
+        return self._episodes.get((purpose, episode_id))
+
     def digest(self) -> str:
         """Return "": half-done work is not part of the state that a run is compared by."""
         return ""
@@ -144,14 +196,16 @@ class Progress:
     def dump(self) -> Any:
         """Return what is closed, and the open work as the events that made it."""
         plan = [self.iteration_plan] if self.iteration_plan else []
-        work = [*plan, *self._plans.values(), *self._calls.values(), *self._verdicts.values()]
+        steps = (step for episode in self._steps.values() for step in episode.values())
+        particular = [*self._rejections.values(), *self._tool_runs.values(), *steps, *self._episodes.values()]
+        work = [*plan, *self._plans.values(), *self._calls.values(), *self._verdicts.values(), *particular]
         return [self.closed, self.finished, self._phases, work]
 
     def load(self, dumped: Any) -> None:
         """Take over what `dump` returned."""
         self.closed, self.finished, phases, work = dumped
         self._open()
-        for event in msgspec.convert(work, list[IterationPlanned | QuestionPlanned | ModelCalled | AnswerJudged]):
+        for event in msgspec.convert(work, list[_Work]):
             self.apply(event)
         self._phases = [(iteration, phase) for iteration, phase in phases]
 
@@ -164,3 +218,15 @@ class Progress:
         last = self._replies.get((phase, call.about), call)
         if (call.attempt, call.request_sha256) >= (last.attempt, last.request_sha256):
             self._replies[phase, call.about] = call
+
+
+_Work = (
+    IterationPlanned
+    | QuestionPlanned
+    | ModelCalled
+    | AnswerJudged
+    | ReplyRejected
+    | ToolRan
+    | EpisodeStepped
+    | EpisodeClosed
+)

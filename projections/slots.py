@@ -16,7 +16,14 @@ import msgspec
 
 from mage_es.events.digests import digest
 from mage_es.events.errors import LogError
-from mage_es.events.vocabulary import Event, MasteryUpdated, SkillCreated, SlotsRolledBack, SnapshotTaken
+from mage_es.events.vocabulary import (
+    Event,
+    MasteryUpdated,
+    SkillCreated,
+    SkillRefined,
+    SlotsRolledBack,
+    SnapshotTaken,
+)
 from mage_es.projections.protocol import Reads
 
 
@@ -35,6 +42,7 @@ class Slots:
     reads: ClassVar[Reads] = {
         SkillCreated: ("skill", "mastery", "prompt_template", "strategy"),
         MasteryUpdated: ("skill", "after"),
+        SkillRefined: ("skill", "prompt_template", "strategy"),
         SnapshotTaken: ("iteration",),
         SlotsRolledBack: ("to_iteration",),
     }
@@ -51,6 +59,9 @@ class Slots:
         match event:
             case MasteryUpdated():
                 self._values[event.skill] = msgspec.structs.replace(self._values[event.skill], mastery=event.after)
+            case SkillRefined():
+                refined = {"prompt_template": event.prompt_template, "strategy": event.strategy}
+                self._values[event.skill] = msgspec.structs.replace(self._values[event.skill], **refined)
             case SkillCreated():
                 created = SkillSlots(event.mastery, event.prompt_template, event.strategy)
                 self._initial[event.skill] = self._values[event.skill] = created

@@ -45,7 +45,8 @@ def test_a_golden_run_folds_to_the_digests_that_were_recorded_when_it_was_writte
     assert len(closed) == 4
     for record in closed:
         assert isinstance(record.event, IterationClosed)
-        assert fold(reader, until=record.seq).digests() == record.event.digests
+        assert record.event.digests
+        assert fold(reader, until=record.seq).differing(record.event.digests) == []
 
 
 @pytest.mark.parametrize("folder", GOLDEN, ids=lambda folder: folder.name)

@@ -51,6 +51,7 @@ from mage_es.events.vocabulary import (
     Tier,
 )
 from mage_es.projections.fold import State
+from tests.projections.writings import Writings
 
 DIMENSION = 8
 TASK_TYPES = ("age", "discount", "rate", "sharing")
@@ -157,18 +158,21 @@ class _Run:
         self.active: list[MemoryAppended] = []
         self.observed: dict[str, int] = {}
         self.ordinal = 0
+        self.writings = Writings(random, skills=SKILLS, task_types=TASK_TYPES)
 
     def stages(self, iterations: int) -> list[Stage]:
         stages = [self._open(), self._answer(-1, "snapshot", ("anchor",)), self._guard(-1), _close(-1)]
         for k in range(iterations):
             stages += [
                 self._plan(k),
+                self._explore(k),
                 self._answer(k, "evaluate", ("fresh", "revisit")),
                 self._update(k),
                 self._evolve(k),
                 self._answer(k, "snapshot", ("anchor",)),
                 self._guard(k),
                 _close(k),
+                Stage(k, "log", tuple(self.writings.curated([row.memory_id for row in self.active]))),
             ]
         return stages
 
@@ -193,6 +197,9 @@ class _Run:
             iteration=k, frontier=("counting",), brief="", epoch=k // 3, fresh=fresh, revisits=revisits, repeats=()
         )
         return Stage(k, "plan", (planned, PhaseCompleted(iteration=k, phase="plan")))
+
+    def _explore(self, k: int) -> Stage:
+        return Stage(k, "explore", (*self.writings.explored(k), PhaseCompleted(iteration=k, phase="explore")))
 
     def _answer(self, k: int, phase: Phase, purposes: Sequence[Purpose]) -> Stage:
         events: list[Event] = []
@@ -239,7 +246,8 @@ class _Run:
             strict=True,
             judge="rule",
         )
-        return [planned, self._called(k, "execution", purpose, question_id, text), judged]
+        ran = [self.writings.ran(k, purpose, question_id)] if self.random.random() < 0.2 else []
+        return [planned, self._called(k, "execution", purpose, question_id, text), *ran, judged]
 
     def _called(self, k: int, tier: Tier, purpose: str, about: str, text: str) -> ModelCalled:
         return ModelCalled(
@@ -297,6 +305,7 @@ class _Run:
         if len(self.active) > 3 and self.random.random() < 0.7:
             older = self.active.pop(self.random.randrange(len(self.active) - 1))
             events.append(MemorySuperseded(memory_id=older.memory_id, by=self.active[-1].memory_id))
+        events += self.writings.authored(k)
         return Stage(k, "evolve", (*events, PhaseCompleted(iteration=k, phase="evolve")))
 
     def _guard(self, k: int) -> Stage:

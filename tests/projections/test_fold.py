@@ -90,6 +90,8 @@ def answers(state: State) -> list[object]:
         [(state.memory.latest_strategy(name), state.graph.skill_for_task(name)) for name in TASK_TYPES],
         [state.memory.count(outcome) for outcome in INDEXES],
         (state.questions.open_failures(), state.questions.fresh_asked, state.scores.accepted()),
+        [(state.tools.active(skill), state.recipes.actions(skill), state.graph.closure(skill)) for skill in SKILLS],
+        [(state.recipes.retrieval(name), state.patterns.of(name)) for name in TASK_TYPES],
         (state.graph.skills_in_order(), state.counts(), state.ledger.accounts(), state.coverage.observed()),
     ]
 
@@ -199,12 +201,16 @@ def test_different_histories_have_different_digests() -> None:
 
 
 def test_the_sizes_of_a_state_are_counted_by_subgraph_and_kind() -> None:
-    counts = folded(flat(history(seed=3, iterations=2, questions=4))).counts()
+    state = folded(flat(history(seed=3, iterations=2, questions=4)))
+    counts = state.counts()
 
-    assert counts["nodes/capability"] == 4
+    assert counts["nodes/capability"] == 4 + 2  # one skill was split in two
+    assert counts["edges/composes_into"] == 2
     assert counts["nodes/task"] == 4
-    assert counts["nodes/experience"] == counts["memories"] == 2 * (4 + 3)
-    assert counts["edges/about"] == counts["edges/derived_from"] == counts["memories"]
+    assert counts["memories"] == 2 * (4 + 3)
+    authored = len(state.tools.tools()) + len(state.recipes.recipes()) + len(state.patterns.patterns())
+    assert counts["nodes/experience"] == counts["memories"] + authored
+    assert counts["edges/about"] == counts["edges/derived_from"] == counts["nodes/experience"]
 
 
 def test_a_real_log_folds_to_the_live_state_at_every_marker_in_flight_and_sealed(tmp_path: Path) -> None:

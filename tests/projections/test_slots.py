@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mage_es.events.errors import LogError
-from mage_es.events.vocabulary import Event, MasteryUpdated, SkillCreated, SlotsRolledBack, SnapshotTaken
+from mage_es.events.vocabulary import (
+    Event,
+    MasteryUpdated,
+    SkillCreated,
+    SkillRefined,
+    SlotsRolledBack,
+    SnapshotTaken,
+)
 from mage_es.projections.fold import State
 from mage_es.projections.slots import Slots
 from tests.projections.histories import flat, history
@@ -23,14 +30,28 @@ def updated(skill: str, after: float) -> MasteryUpdated:
     return MasteryUpdated(iteration=0, skill=skill, before=0.0, after=after, evidence=1.0, successes=1, failures=0)
 
 
+def refined(skill: str, words: str) -> SkillRefined:
+    return SkillRefined(
+        iteration=0,
+        skill=skill,
+        prompt_template=f"p {words}",
+        strategy=f"s {words}",
+        prompt_template_before="",
+        strategy_before="",
+        derived_from="",
+    )
+
+
 @st.composite
 def slot_histories(draw: st.DrawFn) -> list[Event]:
     """Draw creations, updates, snapshots and rollbacks to any earlier snapshot, also across other rollbacks."""
     events: list[Event] = [created("a")]
     skills, snapshots = ["a"], 0
-    for what in draw(st.lists(st.sampled_from(["update", "update", "snapshot", "rollback", "create"]), max_size=40)):
+    for what in draw(st.lists(st.sampled_from(["update", "refine", "snapshot", "rollback", "create"]), max_size=40)):
         if what == "update":
             events.append(updated(draw(st.sampled_from(skills)), draw(st.floats(0, 1))))
+        elif what == "refine":
+            events.append(refined(draw(st.sampled_from(skills)), draw(st.sampled_from("xyz"))))
         elif what == "snapshot":
             events.append(SnapshotTaken(iteration=snapshots))
             snapshots += 1
@@ -64,7 +85,7 @@ def masked(events: list[Event]) -> list[Event]:
     return [
         event
         for i, event in enumerate(events)
-        if isinstance(event, SkillCreated) or (isinstance(event, MasteryUpdated) and i not in gone)
+        if isinstance(event, SkillCreated) or (isinstance(event, MasteryUpdated | SkillRefined) and i not in gone)
     ]
 
 
@@ -84,6 +105,14 @@ def test_after_a_rollback_the_digest_is_that_of_the_snapshot(events: list[Event]
             at_snapshot[event.iteration] = slots.digest(), skills
         if isinstance(event, SlotsRolledBack) and at_snapshot[event.to_iteration][1] == skills:
             assert slots.digest() == at_snapshot[event.to_iteration][0]
+
+
+def test_a_refined_prompt_stands_beside_the_mastery_until_it_is_rolled_back() -> None:
+    slots = slots_of([created("a"), updated("a", 0.9), SnapshotTaken(iteration=0), refined("a", "new")])
+    assert (slots.mastery("a"), slots.prompt_template("a"), slots.strategy("a")) == (0.9, "p new", "s new")
+
+    slots.apply(SlotsRolledBack(iteration=1, to_iteration=0))
+    assert (slots.mastery("a"), slots.prompt_template("a"), slots.strategy("a")) == (0.9, "p-a", "s-a")
 
 
 def test_a_skill_created_after_the_snapshot_gets_its_initial_values() -> None:

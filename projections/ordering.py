@@ -1,0 +1,69 @@
+"""The skills and the edges that order them: what a skill needs first, acyclic, on a small graph of its own.
+
+It is made anew after a skill or an ordering edge was added, which is rare beside the questions asked of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+import rustworkx as rx
+
+PREREQUISITE = "prerequisite_of"
+ORDERING_KINDS = frozenset({PREREQUISITE, "composes_into"})
+"""The capability edges; together they stay acyclic."""
+
+_Digraph: TypeAlias = "rx.PyDiGraph[str, str]"
+
+
+class Ordering:
+    """Skills by their plain names; what is asked about an unknown skill has an answer, too."""
+
+    def __init__(self, skills: Sequence[str], edges: Iterable[tuple[str, str, str]]) -> None:
+        """Take the skills, and of the edges (source, target, kind) those between two of them."""
+        self._graph: _Digraph = rx.PyDiGraph(multigraph=True)
+        self._places = dict(zip(skills, self._graph.add_nodes_from(list(skills)), strict=True))
+        self._closures: dict[str, list[str]] = {}
+        for source, target, kind in edges:
+            if source in self._places and target in self._places:
+                self._graph.add_edge(self._places[source], self._places[target], kind)
+
+    def prerequisites(self, skill: str) -> list[str]:
+        """Return the direct prerequisites of a skill in lexicographic order; none for an unknown skill."""
+        if skill not in self._places:
+            return []
+        edges = self._graph.in_edges(self._places[skill])
+        return sorted({self._graph[source] for source, _, kind in edges if kind == PREREQUISITE})
+
+    def closure(self, skill: str) -> list[str]:
+        """Return a skill and all that it needs, directly or not: prerequisites first, ties in lexicographic order."""
+        if skill not in self._closures:
+            needed, waiting = {skill}, [skill]
+            while waiting:
+                new = set(self.prerequisites(waiting.pop())) - needed
+                needed |= new
+                waiting += new
+            self._closures[skill] = self._sorted(needed)
+        return list(self._closures[skill])
+
+    def composition(self, skill: str) -> list[str]:
+        """Return a skill and all that leads to it (what it needs or is composed of, directly or not), in that order."""
+        if skill not in self._places:
+            return [skill]
+        before = rx.ancestors(self._graph, self._places[skill])
+        return self._sorted({skill, *(self._graph[place] for place in before)})
+
+    def in_order(self) -> list[str]:
+        """Return every skill after all that it needs or is composed of, ties in lexicographic order."""
+        return list(rx.lexicographical_topological_sort(self._graph, key=str))
+
+    def leads(self, source: str, target: str) -> bool:
+        """Return whether a path of ordering edges leads from one skill to another."""
+        if source not in self._places or target not in self._places:
+            return False
+        return bool(rx.has_path(self._graph, self._places[source], self._places[target]))
+
+    def _sorted(self, skills: set[str]) -> list[str]:
+        part = self._graph.subgraph([self._places[name] for name in sorted(skills & self._places.keys())])
+        return list(rx.lexicographical_topological_sort(part, key=str)) or sorted(skills)

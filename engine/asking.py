@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mage_es.engine.agents.learner import course_of, plan_answers
 from mage_es.engine.benchmarks.protocol import Question
-from mage_es.engine.commands import Asked, PlanAnswers
+from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.courses import Ask, Course, Fact, Finish, advance, begin
 from mage_es.engine.effects import Effects
 from mage_es.engine.exam import require_ontology
@@ -46,7 +46,7 @@ def ask(run: Run, question: str, *, at: str, data_dir: Path | None, execution: M
     command = PlanAnswers(
         iteration=state.progress.closed,
         phase="exam",
-        asked=[Asked(asked, task_type, world.embed([asked.question])[0], "ask")],
+        asked=world.asked(state, [asked], [task_type], ["ask"]),
         frozen=True,
         donors={},
     )

@@ -34,12 +34,16 @@ class PlanIteration(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A question about to be asked, with its task type, its unit vector and the reason for asking it."""
+    """A question about to be asked, with its task type, its unit vector and the reason for asking it.
+
+    `recipe_vector` is that of the text which the task type's retrieval recipe makes of the question, where it has one.
+    """
 
     question: Question
     task_type: str
     vector: Vector
     purpose: Purpose
+    recipe_vector: Vector | None = None
 
 
 class PlanAnswers(NamedTuple):

@@ -13,15 +13,18 @@ from typing import NamedTuple
 from mage_es import __version__
 from mage_es.engine.benchmarks.protocol import Benchmark, Question
 from mage_es.engine.benchmarks.registry import open_benchmark
+from mage_es.engine.commands import Asked
 from mage_es.engine.config import Config, canonical, fingerprint, parse
 from mage_es.engine.embedders.protocol import Embedder, Vectors
 from mage_es.engine.embedders.registry import open_embedder
+from mage_es.engine.rules.retrieval import recipe_query
 from mage_es.engine.rules.splits import Splits, make_splits
 from mage_es.engine.setting import Setting
 from mage_es.engine.task_typing import TaskTyping
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import RunStarted, SplitCommitted
+from mage_es.events.vocabulary import Purpose, RunStarted, SplitCommitted
+from mage_es.projections.fold import State
 
 
 class World(NamedTuple):
@@ -37,6 +40,21 @@ class World(NamedTuple):
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors of shape [len(texts), dimension]."""
         return self.embedder.encode(texts)
+
+    def asked(
+        self, state: State, questions: Sequence[Question], task_types: Sequence[str], purposes: Sequence[Purpose]
+    ) -> list[Asked]:
+        """Return questions about to be asked on a state, with the vectors that choosing their bundles can need."""
+        vectors = self.embed([question.question for question in questions])
+        texts = {}
+        for question, task_type in zip(questions, task_types, strict=True):
+            if recipe := state.recipes.retrieval(task_type):
+                texts[question.id] = recipe_query(recipe, question.question)
+        searched = dict(zip(texts, self.embed(list(texts.values())), strict=True)) if texts else {}
+        return [
+            Asked(question, task_type, vector, purpose, searched.get(question.id))
+            for question, task_type, vector, purpose in zip(questions, task_types, vectors, purposes, strict=True)
+        ]
 
     def started(self, run_id: str) -> RunStarted:
         """Return the first event of a run in this world."""

@@ -99,12 +99,8 @@ class Session:
     def asked(self, purposes: Mapping[str, Purpose]) -> list[Asked]:
         """Return the questions with their task types and vectors, in id order."""
         questions = [self.world.questions[name] for name in sorted(purposes)]
-        vectors = self.world.embed([question.question for question in questions])
         types = self.world.typing.types_of(questions)
-        return [
-            Asked(question, task_type, vector, purposes[question.id])
-            for question, task_type, vector in zip(questions, types, vectors, strict=True)
-        ]
+        return self.world.asked(self.state, questions, types, [purposes[question.id] for question in questions])
 
     async def answer(self, iteration: int, phase: Phase) -> None:
         """Follow the course of every planned question that has no verdict yet, from where the log leaves it."""

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from mage_es.engine.config import Config
-from mage_es.engine.rules.bandits import ROUTING_ARMS, SEARCH_ARMS, warmup_pulls
+from mage_es.engine.rules.bandits import warmup_pulls
 from mage_es.engine.rules.retrieval import Terms
 
 
@@ -36,14 +36,7 @@ class Setting(NamedTuple):
         """Return lambda of Eq. 3 as an exact fraction."""
         return Fraction(self.config.recency_weight)
 
-    def search_warmup(self) -> int:
-        """Return the warm-up pulls of each search arm; a key is a task type."""
-        return self._warmup(keys=len(self.task_types), arms=len(SEARCH_ARMS))
-
-    def routing_warmup(self, skills: int) -> int:
-        """Return the warm-up pulls of each routing arm; a key is a skill."""
-        return self._warmup(keys=skills, arms=len(ROUTING_ARMS))
-
-    def _warmup(self, *, keys: int, arms: int) -> int:
+    def warmup(self, *, keys: int, arms: int) -> int:
+        """Return the warm-up pulls of each arm of a bandit with so many keys, of a key that has so many arms now."""
         expected = self.config.iterations * self.config.pool / max(1, keys)
         return warmup_pulls(self.config.warmup, expected_pulls=expected, arms=arms)

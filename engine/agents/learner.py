@@ -1,15 +1,12 @@
 """Learner: chooses arms and a bundle for each question, and asks the frozen execution model.
 
 Rules
-    - All choices of one phase read the state as it is at the phase's start, in question-id order, and every
-      random draw is keyed by (seed, purpose, iteration, question): the number of workers changes nothing.
+    - What is chosen for a question is decided before any is asked (rules/choice.py): the number of workers changes
+      nothing.
     - The Learner is given no guidance model; it could not call one.
 """
 
 from __future__ import annotations
-
-from collections import Counter
-from typing import NamedTuple
 
 import msgspec
 
@@ -17,42 +14,22 @@ from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.courses import Ask, Course, Finish, begin, reply_to
 from mage_es.engine.models.seam import Request
-from mage_es.engine.rules.bandits import (
-    FROZEN_DEFAULT,
-    ROUTING_ARMS,
-    SEARCH_ARMS,
-    Choice,
-    choose,
-    choose_frozen,
-)
+from mage_es.engine.rules.choice import Choosing, Chosen
 from mage_es.engine.rules.prompt import TEMPLATE_OF_ROUTE, Ingredients, Prompt, render_answer
-from mage_es.engine.rules.randomness import stream
-from mage_es.engine.rules.retrieval import Query, retrieve
 from mage_es.engine.setting import Setting
 from mage_es.events.digests import sha256_text
 from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import QuestionPlanned, Retrieved
 from mage_es.projections.fold import State
 
-Pull = tuple[str, str, str]
-"""(bandit, key, arm): a pull planned in this phase."""
-
-
-class Arms(NamedTuple):
-    """The arms chosen for a question."""
-
-    search: Choice
-    routing: Choice
-
 
 def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[Draft]:
     """Return one `question.planned` for each question, in question-id order."""
-    planned: Counter[Pull] = Counter()
+    choosing = Choosing(setting, state, command)
     drafts = []
     for asked in sorted(command.asked, key=lambda a: a.question.id):
         skill = state.graph.skill_for_task(asked.task_type)
-        arms = _choose_arms(setting, state, command, asked, skill, planned)
-        event = _plan(setting, state, command, asked, skill, arms)
+        event = _plan(setting, state, command, asked, skill, choosing.choose(asked, skill))
         drafts.append(
             Draft(event=event, iteration=command.iteration, phase=command.phase, correlation=asked.question.id)
         )
@@ -92,57 +69,31 @@ def _prompt_of(setting: Setting, state: State, planned: QuestionPlanned, questio
     )
 
 
-def _choose_arms(
-    setting: Setting, state: State, command: PlanAnswers, asked: Asked, skill: str, planned: Counter[Pull]
-) -> Arms:
-    def chosen(bandit: str, key: str, arms: tuple[str, ...], warmup: int) -> Choice:
-        posteriors = {arm: state.bandits.posterior(bandit, key, arm) for arm in arms}
-        if command.frozen:
-            return choose_frozen(posteriors, warmup=warmup, default=FROZEN_DEFAULT[bandit])
-        choice = choose(
-            posteriors,
-            planned={arm: planned[bandit, key, arm] for arm in arms},
-            warmup=warmup,
-            exploration=setting.config.exploration,
-            draw=stream(setting.config.seed, bandit, command.iteration, asked.question.id),
-        )
-        planned[bandit, key, choice.arm] += 1
-        return choice
-
-    skills = len(state.graph.skills())
-    return Arms(
-        chosen("search", asked.task_type, SEARCH_ARMS, setting.search_warmup()),
-        chosen("routing", skill, ROUTING_ARMS, setting.routing_warmup(skills)),
-    )
-
-
 def _plan(
-    setting: Setting, state: State, command: PlanAnswers, asked: Asked, skill: str, arms: Arms
+    setting: Setting, state: State, command: PlanAnswers, asked: Asked, skill: str, chosen: Chosen
 ) -> QuestionPlanned:
     question = asked.question
-    donor = command.donors.get(question.id, asked)
-    query = Query(donor.vector, donor.task_type, donor.question.id, len(donor.question.context))
-    bundle = retrieve(arms.search.arm, query, state.memory, setting.terms)
-    principles: list[str] = []
-    if arms.routing.arm == "cot_principles":
-        donor_skill = state.graph.skill_for_task(donor.task_type)
-        active = state.memory.principles(donor_skill)[-setting.config.principles_per_skill :]
-        principles = [row.memory_id for row in active]
     draft = QuestionPlanned(
         iteration=command.iteration,
         purpose=asked.purpose,
         question_id=question.id,
         task_type=asked.task_type,
         skill=skill,
-        search_arm=arms.search.arm,
-        search_probability=arms.search.probability,
-        routing_arm=arms.routing.arm,
-        routing_probability=arms.routing.probability,
-        memories=tuple(Retrieved(**hit._asdict()) for hit in (*bundle.success, *bundle.failure)),
-        principles=tuple(principles),
-        template=TEMPLATE_OF_ROUTE[arms.routing.arm],
+        search_arm=chosen.search.arm,
+        search_probability=chosen.search.probability,
+        routing_arm=chosen.routing.arm,
+        routing_probability=chosen.routing.probability,
+        memories=tuple(Retrieved(**hit._asdict()) for hit in (*chosen.bundle.success, *chosen.bundle.failure)),
+        principles=chosen.principles,
+        template=TEMPLATE_OF_ROUTE[chosen.routing.arm],
         prompt_sha256="",
         spans=(),
+        chain=chosen.chain,
+        tool_id=chosen.tool_id,
+        recipe_id=chosen.recipe_id,
+        guiding_skill=chosen.cascade.guiding_skill,
+        planning=chosen.cascade.planning,
+        action_recipes=chosen.cascade.action_recipes,
     )
     first = begin(course_of(setting, state, draft, question))
     assert isinstance(first, Ask)

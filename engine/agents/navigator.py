@@ -8,8 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from mage_es.engine.commands import PlanIteration
-from mage_es.engine.rules.curriculum import frontier
-from mage_es.engine.rules.mastery import lower_bound
+from mage_es.engine.rules.frontier import learnable
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.setting import Setting
 from mage_es.events.envelope import Draft
@@ -35,18 +34,6 @@ def plan(setting: Setting, state: State, command: PlanIteration) -> list[Draft]:
         repeats=tuple(repeats),
     )
     return [Draft(event=planned, iteration=iteration, phase="plan")]
-
-
-def learnable(setting: Setting, state: State) -> list[str]:
-    """Return the learnable frontier by the configured estimator of mastery, prerequisites before what needs them."""
-    skills = state.graph.skills()
-    if setting.config.frontier_estimator == "lower_bound":
-        mastery = {skill: lower_bound(*state.evidence.counts(skill)) for skill in skills}
-    else:
-        mastery = {skill: state.slots.mastery(skill) for skill in skills}
-    prerequisites = {skill: state.graph.prerequisites(skill) for skill in skills}
-    open_skills = frontier(mastery, prerequisites, setting.config.mastery_threshold)
-    return [skill for skill in state.graph.skills_in_order() if skill in open_skills]
 
 
 def next_fresh(setting: Setting, *, asked: int, count: int) -> tuple[list[str], list[str], int]:

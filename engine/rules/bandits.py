@@ -1,15 +1,18 @@
 """Which arm to pull: Thompson sampling with a known probability for every choice.
 
 Rules
-    - A key (task type or skill) is in warm-up until each of its arms has `warmup` pulls; then arms are uniform.
+    - A key (task type or skill) is in warm-up until each of its arms has `warmup` pulls; until then arms are uniform.
     - Afterwards, with probability `exploration` a uniform arm, else the arm with the largest draw from its Beta
       posterior. The probability that is logged is the one with which the chosen arm was drawn.
     - Posteriors are integers in millionths, starting from Beta(1, 1).
+    - The arms of a key are what it can do now: one that needs a tool or a recipe comes (and goes) with it. A new arm
+      brings its key back into warm-up; in frozen use it does not, and is only served once it has its own pulls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,12 +22,14 @@ from mage_es.projections.bandits import Posterior
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-SEARCH_ARMS = ("none", "balanced", "success_only", "failure_only", "diverse")
+SEARCH_ARMS = ("none", "balanced", "success_only", "failure_only", "diverse", "cascade", "recipe")
 """Retrieval strategies, one bandit per task type."""
 ROUTING_ARMS = ("direct", "cot", "cot_principles")
 """Ways to ask, one bandit per skill."""
-FROZEN_DEFAULT = {"search": "balanced", "routing": "cot"}
-"""What a key that is still in warm-up serves when the bandits are frozen."""
+LATE_ARMS = frozenset({"recipe", "tool"})
+"""Arms that wait for something to be written: a retrieval recipe of the task type, a tool of the skill."""
+DEFAULT_ARM = {"search": "balanced", "routing": "cot"}
+"""What a key that is still in warm-up serves when the bandits are frozen, and every key where there are no bandits."""
 _BINS = 2048
 
 
@@ -66,10 +71,14 @@ def choose(
 
 
 def choose_frozen(posteriors: Mapping[str, Posterior], *, warmup: int, default: str) -> Choice:
-    """Return the arm of largest posterior mean (ties by arm order), or `default` while the key is in warm-up."""
-    if is_warming_up(posteriors, warmup=warmup, planned={}):
+    """Return the arm of largest posterior mean (ties by arm order), or `default` while the key is in warm-up.
+
+    A late arm that lacks pulls of its own does not put a key that has learned back to the default.
+    """
+    ready = {arm: posterior for arm, posterior in posteriors.items() if posterior.pulls >= warmup}
+    if any(arm not in ready and arm not in LATE_ARMS for arm in posteriors):
         return Choice(default, 1.0)
-    return Choice(max(posteriors, key=lambda arm: posteriors[arm].alpha / sum(posteriors[arm][:2])), 1.0)
+    return Choice(max(ready, key=lambda arm: Fraction(ready[arm].alpha, ready[arm].alpha + ready[arm].beta)), 1.0)
 
 
 def is_warming_up(posteriors: Mapping[str, Posterior], *, warmup: int, planned: Mapping[str, int]) -> bool:

@@ -72,13 +72,14 @@ def decide_raw(
     `previous` is the iteration before, accepted or not; `restore` is the accepted snapshot that a drop against it
     brings back. Exact in fractions: 6 of 200 is a drop of 0.03 and not of more.
     """
-    falls = [_exact(then) - _exact(now) for then in (previous, best)]
-    against = [Comparison(then.iteration, float(by), 1.0) for then, by in zip((previous, best), falls, strict=True)]
-    if falls[1] > Fraction(str(hard_drop)):
-        return Decision("hard_rollback", *against, best.iteration)
-    if falls[0] > Fraction(str(drop)):
-        return Decision("soft_rollback", *against, restore)
-    return Decision("accepted", *against, None)
+    fall, catastrophe = _exact(previous) - _exact(now), _exact(best) - _exact(now)
+    against_previous = Comparison(previous.iteration, float(fall), 1.0)
+    against_best = Comparison(best.iteration, float(catastrophe), 1.0)
+    if catastrophe > Fraction(str(hard_drop)):
+        return Decision("hard_rollback", against_previous, against_best, best.iteration)
+    if fall > Fraction(str(drop)):
+        return Decision("soft_rollback", against_previous, against_best, restore)
+    return Decision("accepted", against_previous, against_best, None)
 
 
 def _exact(accuracy: Accuracy) -> Fraction:

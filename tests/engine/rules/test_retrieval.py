@@ -45,7 +45,7 @@ def memory_of(*events: MemoryAppended | MemorySuperseded) -> Memory:
 
 
 def query(vector: np.ndarray, **changes: object) -> Query:
-    return Query(vector, "t", "asked", 0)._replace(**changes)
+    return Query(vector, "t", "asked", "What is asked?", 0)._replace(**changes)
 
 
 NEAR, FAR, OPPOSITE = unit(1, 0.1), unit(1, 1), unit(-1, 0)

@@ -1,0 +1,87 @@
+"""Cascade retrieval: what the capability subgraph adds to a prompt (appendix "Cascade-Retrieval Components").
+
+Rules
+    - It comes on top of the base rule: the arm `cascade` also retrieves what `balanced` would (rules/retrieval.py).
+    - D first: where the question's skill is mastered, the next frontier skill guides instead. Whoever guides decides
+      what A and B bring; C is about the goal, which stays the question's own skill.
+    - A brings the active principles of all prerequisites of the guiding skill, of each the newest
+      `principles_per_skill`, prerequisites first; those of a skill that stands in for another are brought, too, those
+      of the question's own skill are the business of the route `cot_principles`.
+    - B quotes the newest action recipes of the guiding skill, then those of its prerequisites, the nearest first.
+    - C names the goal's sub-skills (all that it needs or is composed of) in the order in which they are wanted.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import NamedTuple
+
+from mage_es.engine.config import Config
+from mage_es.engine.rules.frontier import estimated_mastery, learnable
+from mage_es.engine.setting import Setting
+from mage_es.projections.fold import State
+
+ACTION_RECIPES = 3
+"""Most action recipes quoted in a prompt; the paper's K = 3 is the number of actions in each."""
+
+
+class Cascade(NamedTuple):
+    """What the cascade adds: the skill that guides ("": the question's own), memory ids of principles, recipe ids,
+    and the goal's sub-skills in order, the goal last (none where it has no sub-skill)."""
+
+    guiding_skill: str = ""
+    principles: tuple[str, ...] = ()
+    action_recipes: tuple[str, ...] = ()
+    planning: tuple[str, ...] = ()
+
+
+def is_offered(config: Config) -> bool:
+    """Return whether the arm `cascade` exists: any of its four parts is switched on."""
+    parts = (config.cascade_principles, config.cascade_action_recipes, config.cascade_plan, config.cascade_frontier)
+    return any(parts)
+
+
+def cascade(setting: Setting, state: State, skill: str) -> Cascade:
+    """Return what the cascade adds to the prompts of a skill's questions, in the parts that are switched on."""
+    config = setting.config
+    guide = next_skill(setting, state, skill) if config.cascade_frontier else ""
+    needed = state.graph.closure(guide or skill)
+    prerequisites = [name for name in needed if name != (guide or skill)]
+    plan = state.graph.composition(skill)
+    return Cascade(
+        guiding_skill=guide,
+        principles=_principles(setting, state, needed if guide else prerequisites),
+        action_recipes=_action_recipes(state, needed) if config.cascade_action_recipes else (),
+        planning=tuple(plan) if config.cascade_plan and len(plan) > 1 else (),
+    )
+
+
+def next_skill(setting: Setting, state: State, skill: str) -> str:
+    """Return the frontier skill that stands in for a mastered one, "" where it is not mastered or nothing is open.
+
+    A frontier skill that needs the mastered one comes before any other; else the first of the frontier.
+    """
+    threshold, mastery = setting.config.mastery_threshold, estimated_mastery(setting, state)
+    if mastery.get(skill, 0.0) < threshold:
+        return ""
+    open_skills = [name for name in learnable(setting, state) if mastery[name] < threshold]
+    further = [name for name in open_skills if skill in state.graph.closure(name)]
+    return next(iter(further + open_skills), "")
+
+
+def active_principles(setting: Setting, state: State, skill: str) -> tuple[str, ...]:
+    """Return the memory ids of a skill's newest active principles, oldest first, at most `principles_per_skill`."""
+    rows = state.memory.principles(skill)
+    return tuple(row.memory_id for row in rows[max(0, len(rows) - setting.config.principles_per_skill) :])
+
+
+def _principles(setting: Setting, state: State, skills: list[str]) -> tuple[str, ...]:
+    if not setting.config.cascade_principles:
+        return ()
+    return tuple(dict.fromkeys(found for skill in skills for found in active_principles(setting, state, skill)))
+
+
+def _action_recipes(state: State, needed: list[str]) -> tuple[str, ...]:
+    """Return recipe ids; the guiding skill is the last of its closure, so its own come first."""
+    found = (recipe.recipe_id for skill in reversed(needed) for recipe in state.recipes.actions(skill))
+    return tuple(islice(found, ACTION_RECIPES))

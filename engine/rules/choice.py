@@ -1,0 +1,111 @@
+"""What is chosen for a question before it is asked: both arms, the bundle, and what the arms bring along.
+
+Rules
+    - All choices of one phase read the state as it is at the phase's start, in question-id order; pulls planned
+      before in the same phase count. Every draw is keyed by (seed, bandit, iteration, question).
+    - An arm is offered where it can do something: `cascade` where a part of it is switched on, `recipe` where the
+      task type has a retrieval recipe, `tool` where the skill has a tool, `cot_principles` unless principles are off.
+    - A donor (the shuffled control of an exam) gives memories and principles; arms, chain and tool stay the question's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal, NamedTuple
+
+from mage_es.engine.commands import Asked, PlanAnswers
+from mage_es.engine.rules.bandits import DEFAULT_ARM, ROUTING_ARMS, SEARCH_ARMS, Choice, choose, choose_frozen
+from mage_es.engine.rules.cascade import Cascade, active_principles, cascade, is_offered
+from mage_es.engine.rules.randomness import stream
+from mage_es.engine.rules.retrieval import Bundle, Query, retrieve
+from mage_es.engine.setting import Setting
+from mage_es.projections.fold import State
+
+CHAIN_STEPS = 13
+"""Most steps of a chain; of a longer closure the prerequisites nearest to the skill stay."""
+
+
+class Chosen(NamedTuple):
+    """Everything that was chosen for a question; the names are those of `question.planned`."""
+
+    search: Choice
+    routing: Choice
+    bundle: Bundle
+    principles: tuple[str, ...]
+    cascade: Cascade
+    recipe_id: str
+    chain: tuple[str, ...]
+    tool_id: str
+
+
+class Choosing:
+    """The choices of one phase; remembers the pulls planned so far, and the cascade of each skill."""
+
+    def __init__(self, setting: Setting, state: State, command: PlanAnswers) -> None:
+        self._setting, self._state, self._command = setting, state, command
+        self._planned: Counter[tuple[str, str, str]] = Counter()
+        self._cascades: dict[str, Cascade] = {}
+        self._skills = len(state.graph.skills())
+
+    def choose(self, asked: Asked, skill: str) -> Chosen:
+        """Return what is chosen for a question of a skill. To be called in question-id order."""
+        state, donor = self._state, self._command.donors.get(asked.question.id, asked)
+        donor_skill = state.graph.skill_for_task(donor.task_type)
+        search = self._arm("search", asked, asked.task_type, search_arms(self._setting, state, asked.task_type))
+        routing = self._arm("routing", asked, skill, routing_arms(self._setting, state, skill))
+        recipe = state.recipes.retrieval(asked.task_type) if search.arm == "recipe" else None
+        tool = state.tools.active(skill) if routing.arm == "tool" else None
+        added = self._cascade(donor_skill) if search.arm == "cascade" else Cascade()
+        own = active_principles(self._setting, state, donor_skill) if routing.arm == "cot_principles" else ()
+        return Chosen(
+            search=search,
+            routing=routing,
+            bundle=retrieve(search.arm, _query(donor, search), state.memory, self._setting.terms, recipe=recipe),
+            principles=tuple(dict.fromkeys((*added.principles, *own))),
+            cascade=added,
+            recipe_id=recipe.memory_id if recipe else "",
+            chain=tuple(state.graph.closure(skill)[-CHAIN_STEPS:]) if routing.arm == "chain" else (),
+            tool_id=tool.tool_id if tool else "",
+        )
+
+    def _arm(self, bandit: Literal["search", "routing"], asked: Asked, key: str, arms: tuple[str, ...]) -> Choice:
+        config = self._setting.config
+        if not config.bandits:
+            return Choice(DEFAULT_ARM[bandit], 1.0)
+        keys = len(self._setting.task_types) if bandit == "search" else self._skills
+        warmup = self._setting.warmup(keys=keys, arms=len(arms))
+        posteriors = {arm: self._state.bandits.posterior(bandit, key, arm) for arm in arms}
+        if self._command.frozen:
+            return choose_frozen(posteriors, warmup=warmup, default=DEFAULT_ARM[bandit])
+        choice = choose(
+            posteriors,
+            planned={arm: self._planned[bandit, key, arm] for arm in arms},
+            warmup=warmup,
+            exploration=config.exploration,
+            draw=stream(config.seed, bandit, self._command.iteration, asked.question.id),
+        )
+        self._planned[bandit, key, choice.arm] += 1
+        return choice
+
+    def _cascade(self, skill: str) -> Cascade:
+        if skill not in self._cascades:
+            self._cascades[skill] = cascade(self._setting, self._state, skill)
+        return self._cascades[skill]
+
+
+def search_arms(setting: Setting, state: State, task_type: str) -> tuple[str, ...]:
+    """Return the search arms of a task type, in the order that decides ties."""
+    offered = {"cascade": is_offered(setting.config), "recipe": state.recipes.retrieval(task_type) is not None}
+    return tuple(arm for arm in SEARCH_ARMS if offered.get(arm, True))
+
+
+def routing_arms(setting: Setting, state: State, skill: str) -> tuple[str, ...]:
+    """Return the routing arms of a skill, in the order that decides ties."""
+    offered = {"cot_principles": setting.config.principles, "tool": state.tools.active(skill) is not None}
+    return tuple(arm for arm in ROUTING_ARMS if offered.get(arm, True))
+
+
+def _query(asked: Asked, search: Choice) -> Query:
+    vector = asked.recipe_vector if search.arm == "recipe" and asked.recipe_vector is not None else asked.vector
+    question = asked.question
+    return Query(vector, asked.task_type, question.id, question.question, len(question.context))

@@ -1,0 +1,28 @@
+"""The learnable frontier as a state has it (section 3.4), by the configured estimator of mastery.
+
+The rule itself is `curriculum.frontier`; PLAN reads this for its briefs, the cascade for the skill that comes next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mage_es.engine.rules.curriculum import frontier
+from mage_es.engine.rules.mastery import lower_bound
+from mage_es.engine.setting import Setting
+from mage_es.projections.fold import State
+
+
+def estimated_mastery(setting: Setting, state: State) -> Mapping[str, float]:
+    """Return the mastery of every skill, read off the ratchet (Eq. 4) or as a lower bound of the evidence."""
+    if setting.config.frontier_estimator == "lower_bound":
+        return {skill: lower_bound(*state.evidence.counts(skill)) for skill in state.graph.skills()}
+    return {skill: state.slots.mastery(skill) for skill in state.graph.skills()}
+
+
+def learnable(setting: Setting, state: State) -> list[str]:
+    """Return the frontier, prerequisites before what needs them; where nothing is learnable, the weakest skills."""
+    mastery = estimated_mastery(setting, state)
+    prerequisites = {skill: state.graph.prerequisites(skill) for skill in mastery}
+    open_skills = set(frontier(mastery, prerequisites, setting.config.mastery_threshold))
+    return [skill for skill in state.graph.skills_in_order() if skill in open_skills]

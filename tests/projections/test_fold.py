@@ -233,3 +233,15 @@ def test_a_real_log_folds_to_the_live_state_at_every_marker_in_flight_and_sealed
     half = fold(sealed, until=middle)
     assert round_trip(half.progress.dump()) == round_trip(fold(ListSource(flat(stages)), until=middle).progress.dump())
     assert fold(sealed, state=half).digests() == live.digests()
+
+
+def test_a_state_is_compared_with_what_was_recorded_and_with_nothing_else() -> None:
+    state = folded(flat(history(seed=3, iterations=1, questions=1)))
+    recorded = state.digests()
+
+    assert state.differing(recorded) == state.differing(recorded[:9]) == []
+    bent = [
+        Digest(projection="memory", value="0" * 64),
+        Digest(projection="of a later release", value=recorded[0].value),
+    ]
+    assert state.differing([*recorded[1:], *bent]) == ["memory", "of a later release"]

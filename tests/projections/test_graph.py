@@ -8,7 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.events.vocabulary import EdgeAdded, Event, MemoryAppended, MemorySuperseded, SkillCreated, TaskTypeCreated
+from mage_es.events.vocabulary import (
+    EdgeAdded,
+    EntitySeen,
+    Event,
+    MemoryAppended,
+    MemorySuperseded,
+    ObservationRecorded,
+    PatternAbstracted,
+    PatternPruned,
+    SkillCreated,
+    TaskContextOpened,
+    TaskTypeCreated,
+    ToolAuthored,
+)
 from mage_es.projections.graph import Graph
 from tests.projections.histories import Stage, flat, histories, history, round_trip
 
@@ -88,6 +101,68 @@ def test_the_skill_for_a_task_is_the_heaviest_then_the_first_by_name_then_genera
     assert graph.skill_for_task("nothing resolves this") == "general"
 
 
+def test_resolvers_come_by_weight_and_a_skill_knows_its_task_types() -> None:
+    graph = graph_of(
+        *map(skill, "ab"),
+        *(TaskTypeCreated(task_type=name, description=f"about {name}") for name in "utv"),
+        edge("resolves", "skill/a", "task_type/t", 0.5),
+        edge("resolves", "skill/b", "task_type/t"),
+        edge("resolves", "skill/b", "task_type/t", 0.1),
+        edge("resolves", "skill/b", "task_type/u"),
+    )
+
+    assert graph.resolvers("t") == ["b", "a"]
+    assert graph.resolvers("v") == []
+    assert graph.task_types_of("b") == ["t", "u"]
+    assert graph.task_types_of("a") == [] and graph.task_types_of("general") == ["v"]
+
+
+def test_every_node_says_what_it_is() -> None:
+    split = SkillCreated(skill="b", mastery=0.0, prompt_template="", strategy="", parent="a", description="part of a")
+    tool = next(e for e in flat(history(seed=1, iterations=1, questions=1)) if isinstance(e, ToolAuthored))
+    graph = graph_of(
+        skill("a"),
+        split,
+        tool,
+        TaskTypeCreated(task_type="t", description="about t"),
+        EntitySeen(entity_id="wood", kind="material"),
+        ObservationRecorded(observation_id="o", text="you see wood"),
+        TaskContextOpened(context_id="c", statement="get wood", task_type="t"),
+        edge("observed_in", "observation/o", "context/c"),
+        EdgeAdded(kind="relation", source="entity/axe", target="entity/wood", label="needs"),
+        EdgeAdded(kind="relation", source="entity/axe", target="entity/wood", label="makes"),
+    )
+
+    names = ("skill/b", "skill/a", "task_type/t", "entity/wood", "observation/o", "context/c", f"tool/{tool.tool_id}")
+    assert [graph.description(name) for name in names] == [
+        "part of a", "", "about t", "material", "you see wood", "get wood", tool.name,
+    ]  # fmt: skip
+    assert (graph.parent("b"), graph.parent("a")) == ("a", "")
+    assert graph.related("entity/axe") == [("makes", "entity/wood"), ("needs", "entity/wood")]
+    assert graph.observed_in("observation/o") == ["context/c"]
+    assert graph.related("entity/unknown") == graph.observed_in("entity/unknown") == []
+    assert graph.node_counts() == {"capability": 3, "environment": 4, "experience": 1, "provenance": 1, "task": 2}
+
+
+def test_a_pruned_pattern_leaves_the_counts_and_the_digest_tells() -> None:
+    events = flat(history(seed=4, iterations=1, questions=1))
+    pattern = next(event for event in events if isinstance(event, PatternAbstracted))
+    pruned = PatternPruned(memory_id=pattern.memory_id, confidence_micro=1, reason="")
+    whole, less = graph_of(pattern), graph_of(pattern, pruned)
+
+    assert whole.edge_counts() == {"about": 1, "derived_from": 1, "exercises": 1}
+    assert whole.node_counts()["experience"] == 1
+    assert less.edge_counts() == {} and "experience" not in less.node_counts()
+    assert less.digest() == graph_of(pruned, pattern).digest() != whole.digest()
+
+
+def test_a_task_type_of_the_same_name_does_not_order_a_skill() -> None:
+    graph = graph_of(*map(skill, "ab"), edge("prerequisite_of", "task_type/b", "task_type/a"), needs("a", "b"))
+
+    assert graph.skills_in_order() == ["a", "b"]
+    assert not graph.would_close_cycle("task_type/b", "task_type/a")
+
+
 def test_a_memory_brings_its_edges_and_what_it_came_from() -> None:
     events = flat(history(seed=4, iterations=1, questions=1))
     memory = next(event for event in events if isinstance(event, MemoryAppended))
@@ -117,6 +192,9 @@ def test_the_digest_does_not_depend_on_the_order_of_arrival(stages: list[Stage],
         (TaskTypeCreated(task_type="t", description="x"), TaskTypeCreated(task_type="t", description="y")),
         (edge("resolves", "skill/a", "task_type/t"), edge("resolves", "skill/a", "task_type/t", 0.5)),
         (needs("a", "b"), needs("b", "a")),
+        (skill("a"), SkillCreated(skill="a", mastery=0.0, prompt_template="", strategy="", description="b")),
+        (edge("relation", "e/a", "e/b"), EdgeAdded(kind="relation", source="e/a", target="e/b", label="near")),
+        (EntitySeen(entity_id="a", kind="x"), EntitySeen(entity_id="a", kind="y")),
     ],
 )
 def test_every_field_of_a_fact_is_in_the_digest(one: Event, other: Event) -> None:

@@ -7,13 +7,17 @@ import pytest
 
 from mage_es.events.vocabulary import (
     AnswerJudged,
+    EpisodeClosed,
+    EpisodeStepped,
     Event,
     IterationClosed,
     IterationPlanned,
     ModelCalled,
     PhaseCompleted,
     QuestionPlanned,
+    ReplyRejected,
     RunFinished,
+    ToolRan,
 )
 from mage_es.projections.progress import CallKey, Progress
 from tests.projections.histories import flat, history, round_trip
@@ -112,3 +116,24 @@ def test_open_work_survives_a_dump() -> None:
     assert loaded.plans("evaluate") == progress.plans("evaluate")
     assert loaded.verdicts("evaluate") == progress.verdicts("evaluate")
     assert loaded.reply("evaluate", "fresh-0-1") == progress.reply("evaluate", "fresh-0-1")
+
+
+def test_tool_runs_steps_and_rejected_replies_of_the_open_iteration_are_found() -> None:
+    explored = [event for stage in STAGES if stage.phase in ("explore", "evolve") for event in stage.events]
+    ran = next(
+        e for seed in range(9) for e in flat(history(seed=seed, iterations=1, questions=3)) if type(e) is ToolRan
+    )
+    for progress in (found := progress_of([*explored[::-1], ran]), Progress()):
+        progress.load(round_trip(found.dump()))
+        steps = [event for event in explored if isinstance(event, EpisodeStepped)]
+        closed = next(event for event in explored if isinstance(event, EpisodeClosed))
+        rejected = next(event for event in explored if isinstance(event, ReplyRejected))
+
+        assert progress.steps("explore", "explore-0") == steps and progress.steps("explore", "another") == []
+        assert progress.episode("explore", "explore-0") == closed and progress.episode("exam", "explore-0") is None
+        assert progress.rejection("guidance", "tools", rejected.about, 0) == rejected
+        assert progress.rejection("guidance", "tools", rejected.about, 1) is None
+        assert progress.tool_run(ran.purpose, ran.question_id, ran.tool_id, ran.arguments) == ran
+        assert progress.tool_run(ran.purpose, ran.question_id, ran.tool_id, "{}") is None
+    progress.apply(IterationClosed(iteration=0, digests=()))
+    assert progress.steps("explore", "explore-0") == []

@@ -1,0 +1,161 @@
+"""Running dynamic tools: Starlark in a worker process, one run after another, any number of runs.
+
+Starlark has no files, network, clock, imports or endless loops; its interpreter here is starlark-rust by way of
+`starlark-pyo3`. What the language does not bound (steps, memory, time) the worker does: `limits.py`, `worker.py`.
+
+Rules
+    - A tool's source defines `run`, whose parameters are the tool's; its arguments are one JSON object.
+    - A run comes to a result or to a problem, both text and both the same every time; nothing a tool does is raised.
+    - A worker that dies is replaced, and what it was at is run once more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+import weakref
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple
+
+import msgspec
+
+from mage_es.engine.sandbox.limits import Limits
+from mage_es.events.errors import PrerequisiteError
+
+_GRACE = 5.0
+"""Seconds beyond a tool's own time in which a worker must have replied; one that does not is replaced."""
+
+
+class ToolResult(NamedTuple):
+    """What a run came to: its result as text, or the problem ("" if there was none)."""
+
+    result: str
+    problem: str
+
+
+class Sandbox:
+    """A worker process, started at the first run and ended with this object. Runs wait for one another."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self._lock = Lock()
+        self._worker: _Worker | None = None
+
+    def run(self, source: str, arguments: str) -> ToolResult:
+        """Run a tool's source on a JSON object of arguments.
+
+        Raises:
+            PrerequisiteError: The worker cannot be started.
+        """
+        problem = self._refused(source, arguments)
+        if problem:
+            return ToolResult("", problem)
+        with self._lock:
+            for _ in range(2):
+                outcome = self._at_work().run(source, arguments)
+                if outcome is not None:
+                    return outcome
+                self.close()
+        return ToolResult("", "the sandbox ended in the middle of it, twice")
+
+    def close(self) -> None:
+        """End the worker; the next run starts another one."""
+        if self._worker is not None:
+            self._ending.detach()
+            self._worker.end()
+            self._worker = None
+
+    @property
+    def process_id(self) -> int | None:
+        """Return the worker's process id, None before the first run."""
+        return self._worker.process.pid if self._worker else None
+
+    def _refused(self, source: str, arguments: str) -> str:
+        if len(source) > self.limits.source:
+            return f"the source is longer than {self.limits.source} characters"
+        if len(arguments) > self.limits.arguments:
+            return f"the arguments are longer than {self.limits.arguments} characters"
+        try:
+            source.encode()
+            given = json.loads(arguments, parse_constant=_no_number)
+        except (ValueError, RecursionError):
+            return "the arguments are not JSON"
+        return "" if isinstance(given, dict) else "the arguments are not a JSON object"
+
+    def _at_work(self) -> _Worker:
+        if self._worker is None:
+            self._worker = _Worker(self.limits)
+            self._ending = weakref.finalize(self, self._worker.end)
+        return self._worker
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+class _Worker:
+    """One worker process and the pipes to it."""
+
+    def __init__(self, limits: Limits) -> None:
+        script = Path(__file__).with_name("worker.py")
+        self._patience = limits.wall_seconds + _GRACE
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-I", str(script), msgspec.json.encode(limits).decode()],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={},
+                cwd="/",
+                start_new_session=True,  # Ctrl-C at the terminal is the parent's business
+            )
+        except OSError as error:
+            raise PrerequisiteError(f"The sandbox for tools cannot be started: {error}.") from error
+        if not self._line():
+            self.end()
+            raise PrerequisiteError(
+                "The sandbox for tools cannot be started. Is its language there? python -m pip install starlark-pyo3"
+            )
+
+    def run(self, source: str, arguments: str) -> ToolResult | None:
+        """Return what a run came to, None where the worker died of it or did not reply in time."""
+        assert self.process.stdin is not None
+        request = json.dumps({"source": source, "arguments": arguments}) + "\n"
+        try:
+            self.process.stdin.write(request.encode())
+            self.process.stdin.flush()
+            said = json.loads(self._line())
+        except (OSError, ValueError):
+            return None
+        return ToolResult(said["result"], said["problem"])
+
+    def end(self) -> None:
+        """Kill the process and close the pipes; whatever it was at is lost."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)  # with the run that it may be at
+        self.process.wait()
+        with suppress(BrokenPipeError):  # an unsent request dies with its worker
+            self.process.stdin.close()
+        self.process.stdout.close()
+
+    def _line(self) -> bytes:
+        """Return the next line, b"" where none comes in time."""
+        assert self.process.stdout is not None
+        pipe, line, deadline = self.process.stdout.fileno(), b"", time.monotonic() + self._patience
+        while not line.endswith(b"\n"):
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([pipe], [], [], left)[0]:
+                return b""
+            part = os.read(pipe, 65536)
+            if not part:
+                return b""
+            line += part
+        return line

@@ -78,7 +78,9 @@ derived_from        id of the memory that this one was made from; empty for none
 description         description in words
 digests             digest of each projection
 done                whether the episode ended with this step
+donor               question that the memories were retrieved for instead; else empty
 drop                drop of the anchor result, as a fraction of the anchor set
+effect              what the environment says about the action alone
 embedder            name of the embedder
 embedder_dimension  length of its vectors
 embedder_sha256     SHA-256 that identifies the embedder
@@ -121,6 +123,7 @@ marker              marker of the state
 mastery             mastery of the skill at its creation
 meaning             what the parameter stands for
 memories            memories placed in the prompt, with the cosine that brought them there
+episode.stepped.memories  ids of the memories in the prompt that the action was chosen by
 memory_id           id of the memory
 model               model that replied
 name                name of the tool

@@ -42,6 +42,7 @@ PHASE_OF_PURPOSE: dict[str, Phase] = {
     "anchor": "snapshot",
     "exam": "exam",
     "ask": "exam",
+    "explore": "explore",
 }
 """The phase in which a question of this purpose is asked."""
 

@@ -45,7 +45,8 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     calls this is the first. `chain` names the skills whose steps are asked before the answer, `tool_id` the tool of the
     route `tool`, `recipe_id` the retrieval recipe of the arm `recipe`. The rest is the cascade's: `guiding_skill` is
     the frontier skill that stands in for a mastered one, `planning` the sub-skills of the goal in order,
-    `action_recipes` what is quoted of earlier episodes.
+    `action_recipes` what is quoted of earlier episodes. `donor` is the question that another one's memories were
+    retrieved for in its stead (the shuffled control of an exam).
     """
 
     iteration: int
@@ -68,6 +69,7 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     guiding_skill: str = ""
     planning: tuple[str, ...] = ()
     action_recipes: tuple[str, ...] = ()
+    donor: str = ""
 
     stream: ClassVar[str] = "question/{0.question_id}"
 

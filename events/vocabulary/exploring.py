@@ -36,7 +36,11 @@ class ObservationRecorded(Event, frozen=True, kw_only=True, tag="observation.rec
 
 
 class EpisodeStepped(Event, frozen=True, kw_only=True, tag="episode.stepped"):
-    """One action in an environment and what it led to. `parsed` is false where the reply named no valid action."""
+    """One action in an environment and what it led to. `parsed` is false where the reply named no valid action.
+
+    `effect` is what the environment says about the action alone, if it does. `memories` were in the prompt that the
+    action was chosen by: an episode retrieves anew at every step.
+    """
 
     iteration: int
     purpose: str
@@ -48,6 +52,8 @@ class EpisodeStepped(Event, frozen=True, kw_only=True, tag="episode.stepped"):
     reward_micro: int
     achievements: tuple[str, ...]
     done: bool
+    effect: str = ""
+    memories: tuple[str, ...] = ()
 
     stream: ClassVar[str] = "episode/{0.episode_id}"
 

@@ -11,7 +11,7 @@ MICRO = 1_000_000
 
 Phase = Literal["open", "plan", "explore", "evaluate", "update", "evolve", "snapshot", "close", "exam", "log"]
 Outcome = Literal["principle", "failure_memory", "success_memory", "retrieval_recipe", "abstracted_pattern"]
-Purpose = Literal["fresh", "revisit", "anchor", "exam", "ask"]
+Purpose = Literal["fresh", "revisit", "anchor", "exam", "ask", "explore"]
 Tier = Literal["execution", "guidance", "judge"]
 
 Vector = Annotated[bytes, msgspec.Meta(extra={"column": "vector"})]

@@ -9,25 +9,41 @@ import typer
 from mage_es.cli.options import CONFIG, Json, examples, takes
 from mage_es.cli.output import Output, Table
 from mage_es.cli.settings import Settings
+from mage_es.engine.presets import other_than
 
-EXAMPLES = examples("mage-es config show", "MAGE_ES_POOL=50 mage-es config show --seed 7")
+EXAMPLES = examples(
+    "mage-es config show", "MAGE_ES_POOL=50 mage-es config show --seed 7", "mage-es config show --preset paper"
+)
 
 
-@takes(*CONFIG, "workers", "runs_dir", "data_dir")
+@takes("preset", *CONFIG, "workers", "runs_dir", "data_dir")
 def config_show(
     benchmark: Annotated[str | None, typer.Argument(help="Name of the benchmark, such as wordmath.")] = None,
     *,
     settings: Settings,
     as_json: Json = False,
 ) -> None:
-    """Show every setting and where its value comes from.
+    """Show every setting, where its value comes from, and what the other preset would change.
 
-    With the same words `evolve` would use these values: flag, environment, file, default.
+    With the same words `evolve` would use these values: flag, environment, file, preset, default.
     """
     out = Output(as_json=as_json)
-    entries = list(settings.entries.values())
-    rows = [(entry.name, "none" if entry.value is None else str(entry.value), entry.origin) for entry in entries]
-    document = {entry.name: {"value": entry.value, "origin": entry.origin} for entry in entries}
-    out.report(document, Table("", ("setting", "value", "origin"), rows))
+    entries, other = list(settings.entries.values()), other_than(settings.preset)
+    rows = [(entry.name, _shown(entry.value), entry.origin) for entry in entries]
+    document: dict[str, dict[str, object]] = {
+        entry.name: {"value": entry.value, "origin": entry.origin} for entry in entries
+    }
+    for here, there in settings.differing():
+        document[here.name][f"preset_{other}"] = there.value
+    changes = [(here.name, _shown(here.value), _shown(there.value)) for here, there in settings.differing()]
+    out.report(
+        document,
+        Table("", ("setting", "value", "origin"), rows),
+        Table(f"With --preset {other} instead", ("setting", "here", other), changes),
+    )
     name = str(settings.entries["benchmark"].value or "wordmath")
     out.next(settings.again("evolve", name, names=tuple(settings.entries)))
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None else str(value)

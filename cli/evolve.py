@@ -10,15 +10,17 @@ from mage_es.cli.options import CONFIG, Json, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.session import conclude, session
 from mage_es.cli.settings import Settings
+from mage_es.engine.config import cautions
 
 EXAMPLES = examples(
     "mage-es evolve wordmath --iterations 10 --pool 60",
     "mage-es evolve gsm8k --data-dir data --iterations 20",
     "mage-es evolve wordmath --no-success-memories --run-id without-successes",
+    "mage-es evolve gsm8k --preset paper --guard off",
 )
 
 
-@takes(*CONFIG, "workers", "runs_dir", "data_dir")
+@takes("preset", *CONFIG, "workers", "runs_dir", "data_dir")
 def evolve(
     benchmark: Annotated[str | None, typer.Argument(help="Name of the benchmark, such as wordmath.")] = None,
     *,
@@ -34,6 +36,8 @@ def evolve(
 
     out = Output(as_json=as_json)
     config = settings.config()
+    for caution in cautions(config):
+        out.say(f"Caution: {caution}")
     with session(out, settings) as at_work:
         summary = start(
             config,

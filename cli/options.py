@@ -1,8 +1,8 @@
 """The options of the commands: one for each setting, made from the setting's own type and description.
 
 Rules
-    - An option that sets something in `Config` or `Machine` is never written by hand, so its name, default and
-      description cannot drift from the setting's.
+    - An option that sets something in `Config`, `Starting` or `Machine` is never written by hand, so its name,
+      default and description cannot drift from the setting's.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import typer
 
 from mage_es.cli.settings import Machine, fields, kind, resolve
 from mage_es.engine.config import Config
+from mage_es.engine.presets import Starting
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of tables.")]
 RunArgument = Annotated[
@@ -92,7 +93,7 @@ def _metavar(wanted: object) -> str:
 def _descriptions() -> Mapping[str, str]:
     """Return what stands under each setting in its class, with the default."""
     found = {}
-    for struct in (Config, Machine):
+    for struct in (Config, Starting, Machine):
         source = inspect.getsource(sys.modules[struct.__module__])
         classes = {node.name: node.body for node in ast.parse(source).body if isinstance(node, ast.ClassDef)}
         body = classes[struct.__name__]

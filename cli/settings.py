@@ -1,8 +1,9 @@
-"""Where a setting's value comes from: flag, environment, `mage-es.toml` in the current folder, default.
+"""Where a setting's value comes from: flag, environment, `mage-es.toml` in the current folder, preset, default.
 
 Rules
     - One name everywhere: `--held-out`, `MAGE_ES_HELD_OUT`, `held_out` in the file and in `Config`.
-    - The first of flag, environment, file, default that has a value decides; the origin is kept for `config show`.
+    - The first of flag, environment, file, preset, default that has a value decides; the origin is kept for
+      `config show`. The preset itself is a setting like the others: a flag, a variable, a line in the file.
     - A name that is not a setting, and a value that does not fit, are errors wherever they stand.
 """
 
@@ -12,7 +13,7 @@ import functools
 import math
 import shlex
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, get_args, get_origin
 
@@ -20,6 +21,7 @@ import msgspec
 
 from mage_es.engine.benchmarks.registry import own_models
 from mage_es.engine.config import BENCHMARK, Config, Count
+from mage_es.engine.presets import PRESETS, Preset, Starting, other_than
 from mage_es.events.errors import UsageError, nearest
 
 FILE = "mage-es.toml"
@@ -40,7 +42,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Setting(NamedTuple):
-    """A value and who set it: `flag`, a variable's name, `mage-es.toml` or `default`."""
+    """A value and who set it: `flag`, a variable's name, `mage-es.toml`, `preset paper` or `default`."""
 
     name: str
     value: object
@@ -48,10 +50,21 @@ class Setting(NamedTuple):
 
 
 class Settings:
-    """The settings of one command."""
+    """The settings of one command; `others` are what the other preset would have made of the same words."""
 
-    def __init__(self, entries: Mapping[str, Setting]) -> None:
+    def __init__(self, entries: Mapping[str, Setting], others: Mapping[str, Setting]) -> None:
         self.entries = entries
+        self.others = others
+
+    @property
+    def preset(self) -> Preset:
+        """Return the preset that a new run starts from."""
+        return msgspec.convert(self.entries["preset"].value, Preset)
+
+    def differing(self) -> list[tuple[Setting, Setting]]:
+        """Return (here, with the other preset) for each setting of a run on which the two presets differ."""
+        pairs = [(self.entries[name], self.others[name]) for name in Config.__struct_fields__]
+        return [(here, there) for here, there in pairs if here.value != there.value]
 
     @property
     def runs_dir(self) -> Path:
@@ -101,22 +114,34 @@ def fields() -> Mapping[str, msgspec.structs.FieldInfo]:
     """Return every setting by name, those of `Config` first."""
     from msgspec.structs import fields as of
 
-    return {field.name: field for struct in (Config, Machine) for field in of(struct)}
+    return {field.name: field for struct in (Config, Starting, Machine) for field in of(struct)}
 
 
 def resolve(flags: Mapping[str, object], *, environment: Mapping[str, str], folder: Path) -> Settings:
     """Return all settings; flags that are None were not used. Raises `UsageError`."""
     layers = (_from_flags(flags), _from_environment(environment), _from_file(folder / FILE))
+    named = _first(layers, "preset") or Setting("preset", fields()["preset"].default, "default")
+    preset = msgspec.convert(named.value, Preset)
+    return Settings(_entries(layers, preset), _entries(layers, other_than(preset)))
+
+
+def _entries(layers: Sequence[Mapping[str, Setting]], preset: Preset) -> dict[str, Setting]:
     entries = {}
     for name, field in fields().items():
         default = None if field.default is msgspec.NODEFAULT else field.default
-        found = [layer[name] for layer in layers if name in layer]
-        entries[name] = found[0] if found else Setting(name, default, "default")
-    chosen = own_models(str(entries["benchmark"].value))._asdict()
-    for name, model in chosen.items():
+        if name in PRESETS[preset]:
+            least = Setting(name, PRESETS[preset][name], f"preset {preset}")
+        else:
+            least = Setting(name, default, "default")
+        entries[name] = _first(layers, name) or least
+    for name, model in own_models(str(entries["benchmark"].value))._asdict().items():
         if entries[name].value == BENCHMARK:
             entries[name] = entries[name]._replace(value=model)
-    return Settings(entries)
+    return entries
+
+
+def _first(layers: Sequence[Mapping[str, Setting]], name: str) -> Setting | None:
+    return next((layer[name] for layer in layers if name in layer), None)
 
 
 def _from_flags(flags: Mapping[str, object]) -> dict[str, Setting]:

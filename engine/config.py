@@ -6,6 +6,7 @@ is refused with the difference shown.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Annotated, Literal
 
 import msgspec
@@ -18,7 +19,7 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 Seed = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Amount = Annotated[int, msgspec.Meta(ge=0)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-Fraction = Annotated[str, msgspec.Meta(pattern=r"^\d+(/[1-9]\d*)?$")]
+Ratio = Annotated[str, msgspec.Meta(pattern=r"^\d+(/[1-9]\d*)?$")]
 
 BENCHMARK = "benchmark"
 """In the place of a model: the one that the benchmark is run with where no other is named."""
@@ -60,7 +61,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     frontier_estimator: Literal["ratchet", "lower_bound"] = "ratchet"
     """How mastery is read off the answers; the paper's is the ratchet of Eq. 4."""
 
-    recency_weight: Fraction = "3/10"
+    recency_weight: Ratio = "3/10"
     """lambda, Eq. 3, as an exact fraction."""
     targets: Count = 3
     """M, Eq. 3: task types that EVOLVE writes for in an iteration."""
@@ -171,3 +172,18 @@ def difference(old: Config, new: Config) -> list[tuple[str, object, object]]:
         for name in Config.__struct_fields__
         if getattr(old, name) != getattr(new, name)
     ]
+
+
+def cautions(config: Config) -> list[str]:
+    """Return what somebody should know before a run with this configuration begins, one sentence or two each."""
+    found = []
+    if config.failure_signal == "cumulative":
+        found.append(
+            "failure_signal cumulative starves task types: failures add up for ever, so one that fails a little may "
+            "never be selected. `rate`, `window` and `open` bound the wait."
+        )
+    if Fraction(config.recency_weight) == 0:
+        found.append("recency_weight 0 lets a task type wait for ever: only failures count (lambda > 0 in Eq. 3).")
+    if config.guard == "paired" and config.anchors == 0:
+        found.append("guard paired without anchors can notice nothing: give it some, or say guard off.")
+    return found

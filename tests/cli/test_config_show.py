@@ -16,11 +16,11 @@ def test_every_origin_is_shown(mage: Command, tmp_path: Path, monkeypatch: pytes
     (tmp_path / "mage-es.toml").write_text('guidance = "builtin/reference"\nbenchmark = "gsm8k"\n')
     monkeypatch.setenv("MAGE_ES_POOL", "50")
     outcome = mage("config", "show", "--seed", "7")
-    rows = {line.split()[0]: line.split()[1:] for line in outcome.out.splitlines()}
-    assert rows["seed"] == ["7", "flag"]
-    assert rows["pool"] == ["50", "MAGE_ES_POOL"]
-    assert rows["guidance"] == ["builtin/reference", "mage-es.toml"]
-    assert rows["anchors"] == ["100", "default"]
+    rows = [line.split() for line in outcome.out.splitlines()]
+    assert ["seed", "7", "flag"] in rows
+    assert ["pool", "50", "MAGE_ES_POOL"] in rows
+    assert ["guidance", "builtin/reference", "mage-es.toml"] in rows
+    assert ["anchors", "100", "default"] in rows
     assert "Next: mage-es evolve gsm8k --seed 7" in outcome.err
 
 
@@ -29,3 +29,18 @@ def test_json_has_value_and_origin(mage: Command) -> None:
         "value": "wordmath",
         "origin": "flag",
     }
+
+
+def test_the_difference_to_the_other_preset_is_shown(mage: Command) -> None:
+    outcome = mage("config", "show", "--preset", "paper", "--warmup", "7")
+    rows = [line.split() for line in outcome.out.splitlines()]
+    assert ["guard", "paper", "preset", "paper"] in rows
+    assert ["guard", "paper", "paired"] in rows
+    assert "With --preset default instead" in outcome.out
+    assert [row for row in rows if row[:1] == ["warmup"]] == [["warmup", "7", "flag"]]
+
+
+def test_json_has_the_value_of_the_other_preset_where_it_differs(mage: Command) -> None:
+    document = json.loads(mage("config", "show", "wordmath", "--json").out)
+    assert document["warmup"] == {"value": 0, "origin": "default", "preset_paper": 20}
+    assert "preset_paper" not in document["seed"]

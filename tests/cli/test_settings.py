@@ -82,3 +82,38 @@ def test_the_command_to_type_next_carries_the_places_that_were_given_as_flags(tm
     settings = resolve(flags, environment={"MAGE_ES_DATA": "d"}, folder=tmp_path)
     assert settings.again("resume", "r1") == "mage-es resume r1 --runs-dir 'my runs'"
     assert settings.again("evolve", names=("pool", "principles")) == "mage-es evolve --pool 9 --no-principles"
+
+
+def test_a_preset_is_below_everything_that_was_set_and_above_the_defaults(tmp_path: Path) -> None:
+    (tmp_path / "mage-es.toml").write_text('preset = "paper"\nwarmup = 7\n')
+    entries = resolve({"anchors": "5"}, environment={"MAGE_ES_GUARD": "off"}, folder=tmp_path).entries
+    assert entries["preset"] == ("preset", "paper", "mage-es.toml")
+    assert entries["failure_signal"] == ("failure_signal", "window", "preset paper")
+    assert entries["warmup"] == ("warmup", 7, "mage-es.toml")
+    assert entries["guard"] == ("guard", "off", "MAGE_ES_GUARD")
+    assert entries["anchors"] == ("anchors", 5, "flag")
+    assert entries["seed"] == ("seed", 42, "default")
+
+
+@pytest.mark.parametrize(
+    ("flags", "environment", "preset"),
+    [({}, {"MAGE_ES_PRESET": "paper"}, "paper"), ({"preset": "default"}, {"MAGE_ES_PRESET": "paper"}, "default")],
+)
+def test_the_preset_is_itself_a_setting(
+    tmp_path: Path, flags: dict[str, object], environment: dict[str, str], preset: str
+) -> None:
+    settings = resolve(flags | {"benchmark": "wordmath"}, environment=environment, folder=tmp_path)
+    assert settings.preset == preset
+    assert settings.config().guard == {"paper": "paper", "default": "paired"}[preset]
+
+
+def test_the_difference_between_the_presets_leaves_out_what_was_set(tmp_path: Path) -> None:
+    settings = resolve({"warmup": "7"}, environment={}, folder=tmp_path)
+    differing = {here.name: (here.value, there.value) for here, there in settings.differing()}
+    assert differing["guard"] == ("paired", "paper")
+    assert "warmup" not in differing
+
+
+def test_an_unknown_preset_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--preset: 'papr' does not fit. Did you mean paper"):
+        resolve({"preset": "papr"}, environment={}, folder=tmp_path)

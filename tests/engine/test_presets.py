@@ -1,0 +1,60 @@
+"""The paper's preset has every value of the paper's table, and what is set explicitly wins over it."""
+
+from __future__ import annotations
+
+import pytest
+
+from mage_es.engine.config import Config
+from mage_es.engine.presets import PAPER, PRESETS, configured, other_than
+from mage_es.events.errors import UsageError
+
+HYPERPARAMETER_TABLE = {
+    "mastery_increase": 0.6,
+    "mastery_decay": 0.1,
+    "mastery_threshold": 0.5,
+    "recency_weight": "3/10",
+    "targets": 3,
+    "bundle": 3,
+    "long_context": 500,
+    "strategy_floor": 0.55,
+    "refresh_gap": 5,
+    "principles_per_skill": 12,
+    "warmup": 20,
+    "guard_drop": 0.03,
+    "catastrophic_drop": 0.05,
+    "answer_temperature": 0.0,
+    "pool": 200,
+    "iterations": 20,
+}
+
+
+def test_the_papers_preset_has_every_value_of_the_hyperparameter_table() -> None:
+    assert HYPERPARAMETER_TABLE.items() <= PAPER.items()
+
+
+def test_the_literal_readings_are_set_all_at_once() -> None:
+    config = configured("paper", benchmark="wordmath")
+    assert (config.failure_signal, config.guard, config.revisit_self) == ("window", "paper", "include")
+    assert (config.task_types, config.frontier_estimator, config.anchors) == ("gold", "ratchet", 0)
+
+
+def test_without_a_preset_the_configuration_is_the_default_one() -> None:
+    assert configured("default", benchmark="wordmath") == Config(benchmark="wordmath")
+
+
+def test_what_is_given_explicitly_wins() -> None:
+    config = configured("paper", benchmark="wordmath", warmup=3, guard="off")
+    assert (config.warmup, config.guard, config.failure_signal) == (3, "off", "window")
+
+
+def test_every_name_of_every_preset_is_a_setting() -> None:
+    assert all(set(values) <= set(Config.__struct_fields__) for values in PRESETS.values())
+
+
+def test_each_preset_has_another_to_be_compared_with() -> None:
+    assert (other_than("default"), other_than("paper")) == ("paper", "default")
+
+
+def test_a_value_out_of_bounds_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"at `\$.pool`"):
+        configured("paper", benchmark="wordmath", pool=0)

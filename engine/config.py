@@ -43,7 +43,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     execution: str = "benchmark"
     """The frozen model that answers, as provider/model; `benchmark`: the benchmark's own."""
-    guidance: str = "builtin/reference"
+    guidance: str = "benchmark"
     """The model that authors memories during evolution, as provider/model; never called in an exam."""
     judge: str = "benchmark"
     """The model that scores what no rule can decide, as provider/model; `benchmark`: the benchmark's own; "": none."""

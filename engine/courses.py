@@ -12,21 +12,27 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from mage_es.engine.benchmarks.protocol import Verdict
 from mage_es.engine.models.seam import Request
 from mage_es.events.vocabulary import ModelCalled, Span, Tier, ToolRan
 
 
 class Ask(NamedTuple):
     """Call a model. `about` is the question's id for the last call of a course, and `q17/1`, `q17/2`... for those
-    before it; `spans` say where retrieved texts stand in the prompt."""
+    before it; `spans` say where retrieved texts stand in the prompt. `purpose` is the plan's where it is "".
+    `typed` is the form that the reply must have; one of another form is recorded as rejected, and the course is told
+    of it like of any other, to ask again as the next `attempt`."""
 
     about: str
     request: Request
     spans: tuple[Span, ...] = ()
     agent: str = "Learner"
     tier: Tier = "execution"
+    purpose: str = ""
+    attempt: int = 0
+    typed: type[Any] | None = None
 
 
 class Use(NamedTuple):
@@ -37,9 +43,10 @@ class Use(NamedTuple):
 
 
 class Finish(NamedTuple):
-    """The end of a course: the text that the Critic scores."""
+    """The end of a course: the text that the Critic scores, and its verdict once that is given."""
 
     reply: str
+    verdict: Verdict | None = None
 
 
 Move = Ask | Use

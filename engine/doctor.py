@@ -114,11 +114,13 @@ def benchmarks(seed: int, data_dir: Path | None) -> Iterator[Finding]:
 
 
 def models(config: Config) -> Iterator[Finding]:
-    """Check that both tiers can be opened; no call is made."""
+    """Check that every tier can be opened; no call is made."""
     from mage_es.engine.models.registry import Tier, open_model
 
-    tiers: tuple[tuple[Tier, str], ...] = (("execution", config.execution), ("guidance", config.guidance))
-    for tier, spec in tiers:
+    tiers: dict[Tier, str] = {"execution": config.execution, "guidance": config.guidance, "judge": config.judge}
+    for tier, spec in tiers.items():
+        if not spec:
+            continue
         label = f"{tier} model"
         try:
             opened = open_model(spec, tier)

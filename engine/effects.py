@@ -12,6 +12,7 @@ from typing import Any
 from mage_es.engine.commands import RecordCall
 from mage_es.engine.courses import Ask, Move
 from mage_es.engine.decide import decide
+from mage_es.engine.guiding import read_reply
 from mage_es.engine.models.seam import Model
 from mage_es.engine.setting import Setting
 from mage_es.events.envelope import Draft
@@ -45,17 +46,20 @@ class Effects:
             raise LogError(f"This session has no model for the {move.tier} tier; it may not call it.")
         began = time.perf_counter_ns()
         completion = await model.complete(move.request)
+        problem = read_reply(completion.text, move.typed, stop_reason=completion.stop_reason)[1] if move.typed else ""
         call = RecordCall(
             iteration=planned.iteration,
             phase=phase,
             tier=move.tier,
             agent=move.agent,
-            purpose=planned.purpose,
+            purpose=move.purpose or planned.purpose,
             about=move.about,
             request_sha256=move.request.sha256,
             model=model.name,
             completion=completion,
             latency_us=(time.perf_counter_ns() - began) // 1000,
             causation=causation,
+            attempt=move.attempt,
+            problem=problem,
         )
         return decide(self._setting, self._state, call)

@@ -97,7 +97,8 @@ def resume(
 
 
 def _open_models(config: Config) -> Models:
-    return Models(open_model(config.execution, "execution"), open_model(config.guidance, "guidance"))
+    judge = open_model(config.judge, "judge") if config.judge else None
+    return Models(open_model(config.execution, "execution"), open_model(config.guidance, "guidance"), judge)
 
 
 def _note_resumption(session: Session, reader: LogReader) -> None:

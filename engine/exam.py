@@ -46,10 +46,11 @@ def examine(
     workers: int,
     observer: Observer,
     execution: Model | None = None,
+    judge: Model | None = None,
 ) -> ExamReport:
     """Examine a run at a marker on the first `questions` of its held-out split (default: all of it).
 
-    `execution` takes the place of the model that the run's configuration names.
+    `execution` and `judge` take the place of the models that the run's configuration names.
 
     Raises:
         UsageError: An unknown marker or control, or more questions than are held out.
@@ -61,7 +62,9 @@ def examine(
     seq = reader.resolve(at)
     world = reopen_world(reader, data_dir=data_dir)
     names = _chosen(world, questions)
-    model = execution or open_model(world.setting.config.execution, "execution")
+    config = world.setting.config
+    model = execution or open_model(config.execution, "execution")
+    judge = judge or (open_model(config.judge, "judge") if config.judge else None)
     state = fold(reader, until=seq, state=latest_snapshot(run.snapshots_path, reader, until=seq))
     require_ontology(state, at)
     started = ExamStarted(
@@ -70,7 +73,7 @@ def examine(
         head_seq=seq,
         head_chain=reader.head.chain if seq == reader.head.seq else "",
         control=control,
-        config=canonical(world.setting.config),
+        config=canonical(config),
         digests=state.digests(),
     )
     # From here on the state takes in the exam's own records and calls, which both count from the beginning.
@@ -83,7 +86,7 @@ def examine(
             world=world,
             log=log,
             state=state,
-            models=Models(model, None),
+            models=Models(model, None, judge),
             workers=workers,
             observer=observer,
             stop=lambda: False,

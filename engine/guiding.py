@@ -70,7 +70,7 @@ async def guided(recorder: Recorder, model: Model, errand: Errand, reply: type[R
         found, problem = read_reply(call.text, reply, stop_reason=call.stop_reason)
         if found is not None:
             return found, fact
-        repair = _repair(call.text, problem)
+        repair = asked_again(call.text, problem)
     return None, fact
 
 
@@ -117,7 +117,7 @@ def _prompt(errand: Errand) -> str:
     return render_guidance(errand.template, values, msgspec.json.encode(errand.brief).decode())
 
 
-def _repair(text: str, problem: str) -> str:
+def asked_again(text: str, problem: str) -> str:
     """Return what the next attempt is told: the problem, and the reply that had it, shortened."""
     told = msgspec.json.encode({"problem": problem, "rejected_reply": text[:_SHOWN]}).decode()
     return (

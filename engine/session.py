@@ -18,6 +18,7 @@ from mage_es.engine.courses import Ask, Fact, Move, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.effects import Effects
 from mage_es.engine.guiding import Errand, guided
+from mage_es.engine.judging import judged
 from mage_es.engine.models.seam import Model
 from mage_es.engine.opening import World
 from mage_es.engine.reports import Note, Observer
@@ -26,7 +27,7 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.envelope import Draft, Record
 from mage_es.events.errors import Interrupted, LogError
 from mage_es.events.log import Log
-from mage_es.events.vocabulary import Phase, Purpose, QuestionPlanned
+from mage_es.events.vocabulary import Phase, Purpose, QuestionPlanned, Tier
 from mage_es.projections.fold import State
 from mage_es.projections.lance import MemoryTables
 from mage_es.projections.progress import CallKey
@@ -35,10 +36,16 @@ Reply = TypeVar("Reply")
 
 
 class Models(NamedTuple):
-    """The two tiers. An exam has no guidance model at all."""
+    """The tiers. An exam has no guidance model at all; without a judge what no rule can decide counts as wrong."""
 
     execution: Model
     guidance: Model | None
+    judge: Model | None = None
+
+    def asked_in_courses(self) -> dict[Tier, Model]:
+        """Return the models that answering a question may call, by tier; the guidance tier is never among them."""
+        judge: dict[Tier, Model] = {"judge": self.judge} if self.judge else {}
+        return {"execution": self.execution, **judge}
 
 
 class Session:
@@ -64,7 +71,7 @@ class Session:
         self.workers, self.observer, self.stop = workers, observer, stop
         self.plan_seq: dict[tuple[Phase, str], int] = {}
         self.tables = MemoryTables(run.memory_path)
-        self.effects = Effects(world.setting, state, {"execution": models.execution})
+        self.effects = Effects(world.setting, state, models.asked_in_courses())
 
     # ------------------------------------------------------------ deciding and recording
 
@@ -127,7 +134,12 @@ class Session:
 
     def _pending(self, phase: Phase, planned: QuestionPlanned) -> Pending:
         question, setting = self.world.questions[planned.question_id], self.world.setting
-        course = course_of(setting, self.state, planned, question)
+        course = judged(
+            course_of(setting, self.state, planned, question),
+            question,
+            benchmark=self.world.benchmark,
+            has_judge=self.models.judge is not None,
+        )
         first = begin(course)
         if isinstance(first, Ask) and sha256_text(first.request.prompt) != planned.prompt_sha256:
             raise LogError(
@@ -141,20 +153,20 @@ class Session:
         """Return what the log has of a move, None where it is still to be made."""
         match move:
             case Ask():
-                key = CallKey(move.tier, planned.purpose, move.about, 0, move.request.sha256)
+                key = CallKey(move.tier, move.purpose or planned.purpose, move.about, move.attempt, move.request.sha256)
                 return self.state.progress.call(key)
             case _:
                 return None
 
     def _verdict(self, phase: Phase, moved: Moved) -> list[Draft]:
-        if moved.finish is None:
+        if moved.finish is None or moved.finish.verdict is None:
             return []
         pending = moved.pending
         verdict = RecordVerdict(
             phase=phase,
             planned=pending.planned,
             expected=pending.question.gold,
-            verdict=self.world.benchmark.score(pending.question, moved.finish.reply),
+            verdict=moved.finish.verdict,
             causation=pending.causation,
         )
         return decide(self.world.setting, self.state, verdict)

@@ -1,4 +1,4 @@
-"""Critic: scores a reply in [0, 1], by the benchmark's rule."""
+"""Critic: scores a reply in [0, 1], by the benchmark's rule, and by a judge where that rule cannot decide."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def record_verdict(setting: Setting, state: State, command: RecordVerdict) -> li
         score_micro=round(verdict.score * MICRO),
         correct=verdict.correct,
         strict=verdict.strict,
-        judge="rule",
+        judge=verdict.by,
     )
     draft = Draft(
         event=judged,

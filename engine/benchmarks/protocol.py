@@ -37,11 +37,17 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """A scorer's verdict. `answer` is what was extracted from the reply ("" if nothing); score in [0, 1]."""
+    """A scorer's verdict. `answer` is what was extracted from the reply ("" if nothing); score in [0, 1].
+
+    `undecided`: the rule cannot tell, and a judge may; the score, 0, stands where there is none. `by` is who
+    decided: `rule`, a judge's model, or `nobody`.
+    """
 
     answer: str
     score: float
     strict: bool
+    undecided: bool = False
+    by: str = "rule"
 
     @property
     def correct(self) -> bool:
@@ -67,5 +73,5 @@ class Benchmark(Protocol):
         ...
 
     def score(self, question: Question, reply: str) -> Verdict:
-        """Judge a reply by rule. Never raises: what cannot be read is a wrong answer."""
+        """Judge a reply by rule. Never raises: what cannot be read is wrong, or `undecided` where it may be right."""
         ...

@@ -13,10 +13,13 @@ class OwnModels(NamedTuple):
     """The models that a benchmark is run with where the configuration names none; "" is no judge."""
 
     execution: str = "builtin/analogist"
+    guidance: str = "builtin/reference"
     judge: str = ""
 
 
-_OWN_MODELS: dict[str, OwnModels] = {}
+_OWN_MODELS = {
+    "truthworld": OwnModels("builtin/truthworld", "builtin/truthguide", "builtin/truthjudge"),
+}
 """Benchmarks whose own models are others; a table, so that they are known before anything is read or generated."""
 
 
@@ -27,7 +30,7 @@ def own_models(name: str) -> OwnModels:
 
 def names() -> list[str]:
     """Return the names that `open_benchmark` knows, in alphabetical order."""
-    return ["gsm8k", "wordmath"]
+    return ["gsm8k", "truthworld", "wordmath"]
 
 
 def open_benchmark(name: str, *, seed: int, data_dir: Path | None = None) -> Benchmark:
@@ -46,6 +49,10 @@ def open_benchmark(name: str, *, seed: int, data_dir: Path | None = None) -> Ben
         from mage_es.engine.benchmarks.wordmath.benchmark import WordMath
 
         return WordMath(seed)
+    if name == "truthworld":
+        from mage_es.engine.benchmarks.truthworld.benchmark import TruthWorld
+
+        return TruthWorld(seed)
     if name == "gsm8k":
         from mage_es.engine.benchmarks.gsm8k import Gsm8k
 

@@ -8,7 +8,7 @@ from typing import Literal
 from mage_es.engine.models.seam import Model
 from mage_es.events.errors import UsageError, nearest
 
-Tier = Literal["execution", "guidance"]
+Tier = Literal["execution", "guidance", "judge"]
 
 
 def _analogist() -> Model:
@@ -23,9 +23,30 @@ def _reference() -> Model:
     return Reference()
 
 
+def _truth_learner() -> Model:
+    from mage_es.engine.models.truthworld.learner import TruthLearner
+
+    return TruthLearner()
+
+
+def _truth_guide() -> Model:
+    from mage_es.engine.models.truthworld.guide import TruthGuide
+
+    return TruthGuide()
+
+
+def _truth_judge() -> Model:
+    from mage_es.engine.models.truthworld.judge import TruthJudge
+
+    return TruthJudge()
+
+
 _MODELS: dict[str, tuple[Tier, Callable[[], Model]]] = {
     "builtin/analogist": ("execution", _analogist),
     "builtin/reference": ("guidance", _reference),
+    "builtin/truthworld": ("execution", _truth_learner),
+    "builtin/truthguide": ("guidance", _truth_guide),
+    "builtin/truthjudge": ("judge", _truth_judge),
 }
 
 

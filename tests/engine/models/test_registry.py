@@ -10,7 +10,10 @@ from mage_es.events.errors import UsageError
 def test_every_name_opens_as_the_model_of_that_name() -> None:
     assert open_model("builtin/analogist", "execution").name == "builtin/analogist"
     assert open_model("builtin/reference", "guidance").name == "builtin/reference"
-    assert names("execution") == ["builtin/analogist"]
+    assert open_model("builtin/truthworld", "execution").name == "builtin/truthworld"
+    assert open_model("builtin/truthguide", "guidance").name == "builtin/truthguide"
+    assert open_model("builtin/truthjudge", "judge").name == "builtin/truthjudge"
+    assert names("judge") == ["builtin/truthjudge"]
 
 
 def test_an_unknown_model_lists_what_resembles_it() -> None:

@@ -1,0 +1,192 @@
+"""The oracle of truthworld: the true effect of every memory and the best bundle of every question, by the law.
+
+It knows the world and asks no model, so whatever is claimed about memories elsewhere (that one supported an answer,
+that one is to blame, what would have been without it) has a right answer here to be measured against.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import combinations
+from typing import Literal, NamedTuple, Protocol, TypeVar
+
+from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.benchmarks.truthworld.benchmark import TruthWorld
+from mage_es.engine.benchmarks.truthworld.claims import Claim, claims_in, is_true
+from mage_es.engine.benchmarks.truthworld.law import (
+    LAW,
+    Informed,
+    Law,
+    claims_effect,
+    draw,
+    probability,
+    route_effect,
+)
+from mage_es.engine.benchmarks.truthworld.puzzles import Puzzle, read_puzzle
+from mage_es.engine.benchmarks.truthworld.world import ROUTES, World
+
+Kind = Literal["helpful", "useless", "harmful", "poisoned"]
+BUNDLE = 3
+"""K, section 3.5: most memories of a bundle."""
+
+
+class Remembered(Protocol):
+    """What the oracle looks at in a memory: a row of the memory projection, or the event that made it."""
+
+    @property
+    def outcome(self) -> str:
+        """Return its kind of node, such as `success_memory`."""
+        ...
+
+    @property
+    def task_type(self) -> str:
+        """Return the task type that it is about."""
+        ...
+
+    @property
+    def question_id(self) -> str:
+        """Return the question that it comes from, "" for a principle."""
+        ...
+
+    @property
+    def recognise(self) -> str:
+        """Return how a type strategy's questions are recognised."""
+        ...
+
+    @property
+    def reasoning(self) -> str:
+        """Return its text."""
+        ...
+
+
+M = TypeVar("M", bound=Remembered)
+
+
+class Offer(NamedTuple):
+    """What a memory has to offer for one question: the claims about its marks, right and wrong ones."""
+
+    right: frozenset[Claim]
+    wrong: frozenset[Claim]
+
+    def beats(self, other: Offer) -> bool:
+        """Return whether this can stand in for another in any bundle without making it worse."""
+        return self.right >= other.right and self.wrong <= other.wrong
+
+
+class Oracle:
+    """The truth about one world. All averages are exact: over every question of the benchmark's two splits."""
+
+    def __init__(self, benchmark: TruthWorld, law: Law = LAW) -> None:
+        self.world: World = benchmark.world
+        self._benchmark, self._law = benchmark, law
+
+    def success_probability(
+        self, question: Question, bundle: Iterable[Remembered], *, route: str = "cot", strategy: str = ""
+    ) -> float:
+        """Return how likely the execution model is to answer rightly with these memories in its prompt.
+
+        Args:
+            question: A question of this world.
+            bundle: Every memory in the prompt, principles included.
+            route: The routing arm that the question is asked by.
+            strategy: The skill's strategy, where the prompt has one.
+        """
+        return probability(self.world, self._puzzle(question), informed(bundle, strategy), route=route, law=self._law)
+
+    def answers_rightly(self, question: Question, bundle: Iterable[Remembered], *, route: str = "cot") -> bool:
+        """Return whether the execution model does answer rightly with these memories: what would have been."""
+        return draw(self.world, self._puzzle(question)) < self.success_probability(question, bundle, route=route)
+
+    def effect(self, memory: Remembered) -> float:
+        """Return what a memory alone adds to the probability of a right answer, averaged over its type's questions."""
+        counts = self._marks[memory.task_type]
+        stated, none = informed([memory]), informed([])
+        task_type = self.world.named(memory.task_type)
+        total = 0.0
+        for marks, count in counts.items():
+            puzzle = Puzzle(task_type, 1, marks)
+            with_it = probability(self.world, puzzle, stated, route="cot", law=self._law)
+            total += count * (with_it - probability(self.world, puzzle, none, route="cot", law=self._law))
+        return total / counts.total()
+
+    def effect_on(self, question: Question, memory: Remembered, *, beside: Sequence[Remembered] = ()) -> float:
+        """Return what a memory adds to the probability of one question, beside the others of a bundle."""
+        return self.success_probability(question, [*beside, memory]) - self.success_probability(question, beside)
+
+    def kind(self, memory: Remembered) -> Kind:
+        """Return what a memory is: by the sign of its effect, and poisoned where a poisoned solution made it so."""
+        effect = self.effect(memory)
+        if abs(effect) < 1e-12:
+            return "useless"
+        if effect > 0:
+            return "helpful"
+        source = self._questions.get(memory.question_id)
+        if source is not None and memory.outcome == "failure_memory" and source.meta["solution"] == "poisoned":
+            return "poisoned"
+        return "harmful"
+
+    def route_effect(self, task_type: str, route: str) -> float:
+        """Return what a route adds to the probability of a right answer in a task type."""
+        return route_effect(self.world.named(task_type), route, self._law)
+
+    def best_route(self, task_type: str) -> str:
+        """Return the route that suits a task type best where the memories in the prompt are the same."""
+        return max(ROUTES, key=lambda route: self.route_effect(task_type, route))
+
+    def best_bundle(self, question: Question, memories: Iterable[M], *, size: int = BUNDLE) -> tuple[M, ...]:
+        """Return a bundle of at most `size` of the memories with the largest probability of a right answer.
+
+        It is optimal, not a guess: a memory is left out only if another of those that are kept offers at least
+        the same right claims and at most the same wrong ones, and all bundles of the rest are compared. Fewer
+        memories win a tie, then those that come first.
+        """
+        marks = self._puzzle(question).marks
+        kept: list[tuple[Offer, M]] = []
+        for memory in memories:
+            offer = self._offer(memory, marks)
+            if offer.right and not any(other.beats(offer) for other, _ in kept):
+                kept = [(other, one) for other, one in kept if not offer.beats(other)] + [(offer, memory)]
+        bundles = (tuple(m for _, m in chosen) for n in range(size + 1) for chosen in combinations(kept, n))
+        return max(bundles, key=lambda bundle: self._gain(marks, bundle))
+
+    def _offer(self, memory: Remembered, marks: Sequence[str]) -> Offer:
+        claims = frozenset(claim for claim in _claims(memory) if claim.mark in marks)
+        right = frozenset(claim for claim in claims if is_true(self.world, claim))
+        return Offer(right, claims - right)
+
+    def _gain(self, marks: Sequence[str], bundle: Iterable[Remembered]) -> float:
+        return round(claims_effect(self.world, marks, informed(bundle), self._law), 9)
+
+    def _puzzle(self, question: Question) -> Puzzle:
+        puzzle = read_puzzle(question.question, self.world)
+        if puzzle is None:
+            raise ValueError(f"the question {question.id} is none of this world: {question.question[:80]!r}")
+        return puzzle
+
+    @cached_property
+    def _questions(self) -> Mapping[str, Question]:
+        splits = (self._benchmark.questions("evolution"), self._benchmark.questions("test"))
+        return {question.id: question for questions in splits for question in questions}
+
+    @cached_property
+    def _marks(self) -> Mapping[str, Counter[tuple[str, ...]]]:
+        """How often each set of marks is asked about, by task type."""
+        found: dict[str, Counter[tuple[str, ...]]] = {}
+        for question in self._questions.values():
+            marks = tuple(sorted(self._puzzle(question).marks))
+            found.setdefault(question.task_type, Counter())[marks] += 1
+        return found
+
+
+def informed(bundle: Iterable[Remembered], strategy: str = "") -> Informed:
+    """Return what a prompt with these memories (and this strategy of the skill) states."""
+    shown, told = set[Claim](), set(claims_in(strategy))
+    for memory in bundle:
+        (told if memory.outcome == "principle" else shown).update(_claims(memory))
+    return Informed(frozenset(shown), frozenset(told))
+
+
+def _claims(memory: Remembered) -> frozenset[Claim]:
+    return claims_in(f"{memory.recognise}\n{memory.reasoning}")

@@ -1,0 +1,73 @@
+"""The judge: a third role, asked about an answer only where the benchmark's own rule leaves it undecided.
+
+Rules
+    - The rule first: what it decides is never put to a judge.
+    - The judge is shown question, expected and given answer, as data inside JSON strings, and nothing else.
+    - A reply that is no score in [0, 1] with a reason is rejected, and the judge is asked again at most twice. If no
+      reply can be used, or there is no judge, the answer counts as wrong and the verdict says that nobody decided.
+    - A judge's calls are part of the course of a question: durable before anything follows from them, found again by
+      a resumed run, counted in a tier of their own. A judge is no guidance: an exam may have one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Annotated
+
+import msgspec
+
+from mage_es.engine.benchmarks.protocol import Benchmark, Question, Verdict
+from mage_es.engine.courses import Ask, Course, Fact, Move
+from mage_es.engine.guiding import MOST_REPAIRS, asked_again, read_reply
+from mage_es.engine.models.seam import Request
+from mage_es.engine.rules.prompt import render_guidance
+from mage_es.events.vocabulary import ModelCalled
+
+TEMPLATE = "judge_v1"
+"""The template's id; it is recorded as the purpose of every call."""
+NOBODY = "nobody"
+"""Who decided an answer that no rule could decide and no judge did."""
+_TOKENS = 512
+
+
+class JudgeBrief(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a judge is told."""
+
+    question: str
+    expected: str
+    answer: str
+
+
+class JudgeReply(msgspec.Struct, frozen=True, kw_only=True):
+    """A judge's verdict: how right the answer is, and why."""
+
+    score: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    reason: str
+
+
+def judged(course: Course, question: Question, *, benchmark: Benchmark, has_judge: bool) -> Course:
+    """Follow a course to its end and give the verdict: by the rule, by a judge where that cannot decide."""
+    finish = yield from course
+    verdict = benchmark.score(question, finish.reply)
+    if verdict.undecided:
+        opinion = (yield from _opinion(question, verdict)) if has_judge else None
+        verdict = msgspec.structs.replace(verdict, by=NOBODY) if opinion is None else opinion
+    return finish._replace(verdict=verdict)
+
+
+def _opinion(question: Question, undecided: Verdict) -> Generator[Move, Fact, Verdict | None]:
+    brief = JudgeBrief(question=question.question, expected=question.gold, answer=undecided.answer)
+    prompt = render_guidance(TEMPLATE, {}, msgspec.json.encode(brief).decode())
+    schema = msgspec.json.encode(msgspec.json.schema(JudgeReply)).decode()
+    repair = ""
+    for attempt in range(1 + MOST_REPAIRS):
+        request = Request(prompt=prompt + repair, max_tokens=_TOKENS, reply_schema=schema)
+        fact = yield Ask(
+            question.id, request, agent="Critic", tier="judge", purpose=TEMPLATE, attempt=attempt, typed=JudgeReply
+        )
+        assert isinstance(fact, ModelCalled)
+        reply, problem = read_reply(fact.text, JudgeReply, stop_reason=fact.stop_reason)
+        if reply is not None:
+            return Verdict(answer=undecided.answer, score=reply.score, strict=False, by=fact.model)
+        repair = asked_again(fact.text, problem)
+    return None

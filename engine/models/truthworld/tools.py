@@ -1,0 +1,77 @@
+"""Tools of truthworld by rule: one Starlark function that applies the rules which the solutions agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from mage_es.engine.agents.briefs import AuthoredExample, AuthoredParameter, AuthoredTool, ToolsBrief, ToolsReply
+from mage_es.engine.benchmarks.truthworld.world import SIGNS, Rule
+from mage_es.engine.models.truthworld.solutions import Reckoning, agreed, read_solution
+
+START = "the number that the question starts from"
+MARKS = "the marks in the order of the question, with one blank between them"
+LINE = "the number that the line is drawn at, 0 where there is none"
+_MOST_EXAMPLES = 3
+
+_SOURCE = """\
+RULES = {{
+{rules}
+}}
+
+def reckon(start, marks, line):
+    value = start
+    for mark in marks.split(" "):
+        sign, number = RULES[mark]
+        if sign == "+":
+            value += number
+        elif sign == "-":
+            value -= number
+        else:
+            value *= number
+    if line == 0:
+        return str(value)
+    return "surplus" if value > line else "debt" if value < line else "level"
+"""
+
+
+def author_tools(brief: ToolsBrief) -> ToolsReply:
+    """Return one tool that knows every mark which the solutions are about, with examples of the brief's own."""
+    told = [(c.question_id, c.solution, read_solution(c.question, c.solution)) for c in (*brief.cases, *brief.solved)]
+    read = [(name, solution, reckoning) for name, solution, reckoning in told if reckoning is not None]
+    rules = agreed(solution for _, solution, _ in read)
+    source = _SOURCE.format(rules="\n".join(_row(mark, rule) for mark, rule in rules.items()))
+    if not rules or brief.limit < 1 or any(source == known.source for known in brief.existing):
+        return ToolsReply(tools=())
+    tool = AuthoredTool(
+        name="reckon",
+        description=f"Applies marks to a number; it knows {', '.join(rules)}.",
+        parameters=tuple(
+            AuthoredParameter(name=name, meaning=meaning)
+            for name, meaning in (("start", START), ("marks", MARKS), ("line", LINE))
+        ),
+        source=source,
+        examples=_examples([(name, reckoning) for name, _, reckoning in read]),
+    )
+    return ToolsReply(tools=(tool,))
+
+
+def arguments_of(start: int, marks: Sequence[str], line: int) -> str:
+    """Return the arguments of a call as a JSON object."""
+    return msgspec.json.encode({"start": start, "marks": " ".join(marks), "line": line}).decode()
+
+
+def _examples(read: Sequence[tuple[str, Reckoning]]) -> tuple[AuthoredExample, ...]:
+    return tuple(
+        AuthoredExample(
+            question_id=name,
+            arguments=arguments_of(reckoning.start, reckoning.marks, reckoning.line),
+            result=reckoning.answer,
+        )
+        for name, reckoning in read[:_MOST_EXAMPLES]
+    )
+
+
+def _row(mark: str, rule: Rule) -> str:
+    return f'    "{mark}": ("{SIGNS[rule.operation]}", {rule.number}),'

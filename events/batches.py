@@ -65,26 +65,25 @@ class Columns(Mapping[str, Sequence[Any]]):
 class Batch:
     """Events of one type: their sequence numbers, and one column for each wanted field."""
 
-    def __init__(self, cls: type[Event], rows: int, seqs: Callable[[], list[int]], columns: Columns) -> None:
+    def __init__(self, cls: type[Event], seqs: Column | list[int], columns: Columns) -> None:
         self.columns = columns
         self._cls = cls
-        self._rows = rows
-        self._read_seqs = seqs
+        self._seqs = seqs
 
     @classmethod
     def of(cls, kind: type[Event], seqs: list[int], events: Sequence[Event], fields: Sequence[str]) -> Batch:
         """Return the batch of whole events, of which only `fields` are wanted."""
         values = {name: list(map(operator.attrgetter(name), events)) for name in fields}
-        return cls(kind, len(seqs), lambda: seqs, Columns(kind, fields, values, {}))
+        return cls(kind, seqs, Columns(kind, fields, values, {}))
 
     def __len__(self) -> int:
         """Return the number of events."""
-        return self._rows
+        return len(self._seqs)
 
     @cached_property
     def seqs(self) -> list[int]:
-        """The sequence numbers; read when they are first asked for, which most folds never do."""
-        return self._read_seqs()
+        """The sequence numbers, which most folds never ask for."""
+        return self._seqs if isinstance(self._seqs, list) else self._seqs.values()
 
     @cached_property
     def events(self) -> list[Event]:

@@ -21,10 +21,14 @@ class Groups:
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self._columns = columns
-        self.of = np.zeros(len(columns[0]), np.int64)
+        codes, bound = np.zeros(len(columns[0]), np.int64), 1
         for column in columns:
-            codes = column.codes()  # numbered after each column, so that no product is too large
-            self.of = _numbered(self.of * (int(codes.max(initial=0)) + 1) + codes)
+            more = column.codes()
+            width = int(more.max(initial=0)) + 1
+            if bound * width >= 1 << 63:
+                codes, bound = _numbered(codes), len(codes)
+            codes, bound = codes * width + more, bound * width
+        self.of = _numbered(codes)
         self.last = np.zeros(int(self.of.max(initial=-1)) + 1, np.int64)
         self.last[self.of] = np.arange(len(self.of))  # of several assignments to one place the last one stands
 

@@ -15,8 +15,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import google_crc32c
+import pyarrow as pa
 from pyarrow.parquet import FileMetaData
 
 from mage_es.events import wal
@@ -37,6 +39,9 @@ _KEPT = 2
 _FOOTERS = 32
 """How many parsed footers wait for the second reading of their segment; each takes about 1.5 MiB."""
 
+_NARROW = 16 << 20
+"""Bytes of columns up to which a reading is kept in memory as a whole."""
+
 _ALL: Reads = {SegmentSealed: SegmentSealed.__struct_fields__}
 
 
@@ -46,6 +51,14 @@ def seals_in(frames: Iterable[wal.Frame]) -> dict[int, SegmentSealed]:
     own = (frame for frame in frames if frame.events == 1)  # the log commits its own records one by one
     events = (event for frame in own for _, event in reader.events(frame, {tag_of(SegmentSealed)}))
     return {event.first: event for event in events if isinstance(event, SegmentSealed)}
+
+
+class _File(NamedTuple):
+    """The bytes of a segment, their CRC32C, and their SHA-256 unless bytes with this CRC32C were found right before."""
+
+    data: bytes
+    checksum: int
+    sha256: str | None
 
 
 class SealedEvents:
@@ -80,6 +93,10 @@ class SealedEvents:
         def read(span: Range) -> Batches:
             return self.open(span).batches(reads, window)
 
+        early = self._going_back(reads, window)
+        if early:
+            yield from reversed(early)
+            return
         with ThreadPoolExecutor(max_workers=1) as ahead:
             coming: Future[Batches] | None = None
             for span in self._overlapping(window):
@@ -88,6 +105,21 @@ class SealedEvents:
                     yield current.result()
             if coming is not None:
                 yield coming.result()
+
+    def _going_back(self, reads: Reads, window: Range) -> list[Batches]:
+        """Return the batches from the newest on, if these segments have to be gone through for their hashes anyway.
+
+        Nothing is returned where that would be much to hold at once.
+        """
+        spans, before = self._overlapping(window), pa.total_allocated_bytes()
+        found: list[Batches] = []
+        if spans and not self.is_recorded(spans[0]):
+            for span, segment in self._backwards(spans):
+                found.append(segment.batches(reads, window))
+                share = (spans[-1].last - span.first + 1) / (spans[-1].last - spans[0].first + 1)
+                if pa.total_allocated_bytes() - before > _NARROW * share:
+                    return []
+        return found
 
     def last(self, cls: type[Event], window: Range) -> int:
         """Return the last event of a type within a window, 0 if there is none. Raises `LogDamaged`."""
@@ -107,27 +139,25 @@ class SealedEvents:
         for span in list(self.spans):
             yield from self.open(span).ids()
 
-    def open(self, span: Range) -> Segment:
-        """Return a segment, parsed only once its bytes are known to be those that were sealed. Raises `LogDamaged`."""
+    def open(self, span: Range, file: _File | None = None) -> Segment:
+        """Return a segment, parsed only once its bytes are known to be those that were sealed. Raises `LogDamaged`.
+
+        `file` is what `_fetch` returned, where that was done ahead.
+        """
         if span in self._opened:
             return self._opened[span]
         path, sealed = self._layout.segment(span), self.seal_of(span)
-        data = self._read(path)
-        checksum = google_crc32c.value(data)
-        footer = self._footers.pop(span, None)
-        is_known = self._seen.get(span) == checksum
-        if not is_known:
-            sha256 = hashlib.sha256(data).hexdigest()
-            if sha256 != sealed.sha256:
-                raise LogDamaged(
-                    f"{path} is not the file that was sealed (SHA-256 {sha256[:16]}..., recorded "
-                    f"{sealed.sha256[:16]}...); events {span.first} to {span.last} are affected. {RESTORE}"
-                )
-            self._seen[span] = checksum
+        data, checksum, sha256 = file or self._fetch(span)
+        if sha256 not in (None, sealed.sha256):
+            raise LogDamaged(
+                f"{path} is not the file that was sealed (SHA-256 {sha256[:16]}..., recorded "
+                f"{sealed.sha256[:16]}...); events {span.first} to {span.last} are affected. {RESTORE}"
+            )
+        footer = self._footers.pop(span, None) if sha256 is None else None
         vectors = functools.partial(self._vectors, span)
-        footer = footer if is_known else None
         segment = Segment(data, vectors, name=str(path), registry=self._registry, footer=footer)
-        if not is_known:  # going back from the newest: the last ones to come are the first to be read again
+        if sha256 is not None:  # going back from the newest: the last ones to come are the first to be read again
+            self._seen[span] = checksum
             self._footers = {**dict(list(self._footers.items())[1 - _FOOTERS :]), span: segment.footer}
         self._opened = {**dict(list(self._opened.items())[1 - _KEPT :]), span: segment}
         return segment
@@ -138,16 +168,29 @@ class SealedEvents:
 
     def seal_of(self, span: Range) -> SegmentSealed:
         """Return what the log recorded when it sealed a segment. Raises `LogDamaged` if nothing sound records it."""
-        for before, later in reversed(list(pairwise(self.spans))):
-            if before < span or span.first in self._recorded:
-                break
-            if before.first not in self._recorded:
-                seals = (event for _, event in self.open(later).events(_ALL, later))
+        if span.first not in self._recorded:
+            pairs = [pair for pair in pairwise(self.spans) if pair[0] >= span]
+            for later, segment in self._backwards([b for a, b in pairs if a.first not in self._recorded]):
+                seals = (event for _, event in segment.events(_ALL, later))
                 found = {event.first: event for event in seals if isinstance(event, SegmentSealed)}
                 self._recorded = found | self._recorded  # what a later part of the log says counts
         if span.first not in self._recorded:
             raise LogDamaged(f"nothing in the log records the hash of {self._layout.segment(span)}. {RESTORE}")
         return self._recorded[span.first]
+
+    def _backwards(self, spans: list[Range]) -> Iterator[tuple[Range, Segment]]:
+        """Yield segments from the last to the first; the next is read and hashed on another thread meanwhile."""
+        with ThreadPoolExecutor(max_workers=1) as ahead:
+            coming: Future[_File] | None = None
+            for place in range(len(spans) - 1, -1, -1):
+                file = coming.result() if coming is not None else None
+                coming = ahead.submit(self._fetch, spans[place - 1]) if place else None
+                yield spans[place], self.open(spans[place], file)
+
+    def _fetch(self, span: Range) -> _File:
+        data = self._read(self._layout.segment(span))
+        checksum = google_crc32c.value(data)
+        return _File(data, checksum, None if self._seen.get(span) == checksum else hashlib.sha256(data).hexdigest())
 
     def _overlapping(self, window: Range) -> list[Range]:
         return [span for span in self.spans if span.first <= window.last and span.last >= window.first]

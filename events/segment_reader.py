@@ -21,7 +21,7 @@ from mage_es.events.errors import LogDamaged, UnknownEvent
 from mage_es.events.layout import Range
 from mage_es.events.schema import HEADER, column_of
 from mage_es.events.segments import METADATA_KEY, Description, TypeRun
-from mage_es.events.shapes import fingerprint, shapes_of
+from mage_es.events.shapes import Shape, fingerprint, shapes_of
 from mage_es.events.upcasting import Registry
 from mage_es.events.vocabulary import Event, tag_of
 
@@ -30,11 +30,10 @@ _DERIVED = ("type", "sv", "stream")
 
 
 class _Rows(NamedTuple):
-    """A type's rows within a window of sequence numbers: where in the row group, how many, and their numbers."""
+    """A type's rows within a window of sequence numbers: where in the row group, and how many."""
 
     start: int
     count: int
-    seqs: Callable[[], list[int]]
 
 
 class Segment:
@@ -56,14 +55,15 @@ class Segment:
         self._name = name
         self._registry = registry
         with self._damage():
-            self.footer = footer or pq.read_metadata(pa.BufferReader(data))
+            plain = _opened(data, metadata=footer)
+            self.footer = plain.metadata
             self.about = unpack((self.footer.metadata or {}).get(METADATA_KEY, b""), Description, name=name)
-            self._file = pq.ParquetFile(
-                pa.BufferReader(data),
-                metadata=self.footer,
-                read_dictionary=[path for run in self.about.runs for path in self._texts(run)],
-                page_checksum_verification=True,
-            )
+            self._leaves: dict[str, list[int]] = {}
+            for place, path in enumerate(plain.column_paths):
+                for name in {path[0], ".".join(path[:2])}:  # a column as a whole, and each of its fields
+                    self._leaves.setdefault(name, []).append(place)
+            texts = [leaf for run in self.about.runs for leaf in self._texts(run)]
+            self._file = _opened(data, metadata=self.footer, read_dictionary=texts)
 
     def batches(self, reads: Reads, window: Range) -> dict[type[Event], Batch]:
         """Return the wanted events by type, their values as they are stored.
@@ -105,47 +105,48 @@ class Segment:
     def ids(self) -> Iterator[tuple[bytes, int]]:
         """Yield the identity and the sequence number of every event."""
         with self._damage():
-            table = self._file.read(columns=["event_id", "seq"], use_threads=False)
+            leaves = self._leaves["event_id"] + self._leaves["seq"]
+            table = self._file.read_all(column_indices=leaves, use_threads=False)
         yield from zip(_plain(table.column("event_id")), _plain(table.column("seq")), strict=True)
 
-    def _texts(self, run: TypeRun) -> list[str]:
+    def _texts(self, run: TypeRun) -> list[int]:
         """Return a type's columns of texts: written with a dictionary, and read as such, they cost a fraction."""
         cls = self._registry.types.get(run.tag)
         if cls is None or run.fingerprint != fingerprint(cls):
             return []
-        return [f"{column_of(run.tag, run.version)}.{n}" for n, shape in shapes_of(cls).items() if shape.kind == "str"]
+        column = column_of(run.tag, run.version)
+        names = (f"{column}.{name}" for name, shape in shapes_of(cls).items() if shape.kind == "str")
+        return [leaf for name in names for leaf in self._leaves[name]]
 
     def _rows(self, run: TypeRun, window: Range) -> _Rows:
-        def read() -> list[int]:
-            with self._damage():
-                return _plain(self._cut(self._read(run, ["seq"]).column("seq"), run.offset, run.rows))
-
         if window.first <= self.about.first and self.about.last <= window.last:
-            return _Rows(run.offset, run.rows, read)
-        seqs = read()
+            return _Rows(run.offset, run.rows)
+        seqs = self._cut(self._read(run, ["seq"]), "seq", _Rows(run.offset, run.rows)).to_pylist()
         start, stop = bisect_left(seqs, window.first), bisect_right(seqs, window.last)
-        return _Rows(run.offset + start, max(stop - start, 0), lambda: seqs[start:stop])
+        return _Rows(run.offset + start, max(stop - start, 0))
 
     def _read(self, run: TypeRun, names: list[str]) -> pa.Table:
-        return self._file.read_row_group(run.group, columns=names, use_threads=False)
+        leaves = [leaf for name in names for leaf in self._leaves[name]]
+        return self._file.read_row_group(run.group, column_indices=leaves, use_threads=False)
 
-    def _cut(self, column: pa.ChunkedArray, start: int, count: int) -> pa.ChunkedArray:
-        part = column.slice(start, count)
-        if len(part) != count:
-            raise LogDamaged(f"{self._name} has {len(column)} rows where it says {start + count}. {RESTORE}")
-        return part
+    def _cut(self, table: pa.Table, column: str, rows: _Rows) -> pa.Array:
+        array = table.column(column).slice(rows.start, rows.count).combine_chunks()
+        if len(array) != rows.count:
+            raise LogDamaged(f"{self._name} has {len(table)} rows where it says {rows.start + rows.count}. {RESTORE}")
+        return array
 
     def _batch(self, run: TypeRun, rows: _Rows, wanted: tuple[str, ...]) -> Batch:
         cls = self._registry.require(run.tag, run.version)
-        if run.version < cls.version:
-            return Batch.of(cls, rows.seqs(), self._upcast(run, rows), wanted)
-        shapes, present = shapes_of(cls), self._stored(run, cls)
-        stored: dict[str, columns.Column] = {}
+        shapes, present = shapes_of(cls), self._stored(run, cls) if run.version == cls.version else ()
         plain = [name for name in wanted if name in present and shapes[name].kind != "vector"]
+        column = column_of(run.tag, run.version)
+        table = self._read(run, ["seq", *(f"{column}.{name}" for name in plain)])
+        seqs = columns.Column(self._cut(table, "seq", rows), Shape("int"))
+        if run.version < cls.version:
+            return Batch.of(cls, seqs.values(), self._upcast(run, rows, seqs.values()), wanted)
+        stored: dict[str, columns.Column] = {}
         if plain:
-            column = column_of(run.tag, run.version)
-            table = self._read(run, [f"{column}.{name}" for name in plain])
-            struct = self._cut(table.column(column), rows.start, rows.count).combine_chunks()
+            struct = self._cut(table, column, rows)
             for field, array in zip(struct.type, struct.flatten(), strict=True):
                 stored[field.name] = columns.Column(array, shapes[field.name])
         values: dict[str, list[Any]] = {}
@@ -153,8 +154,8 @@ class Segment:
             if name not in present:
                 values[name] = [columns.default_of(cls, name)] * rows.count
             elif name not in stored:
-                values[name] = self._vectors_of(run, rows, name)
-        return Batch(cls, rows.count, rows.seqs, Columns(cls, wanted, values, stored))
+                values[name] = self._vectors_of(run, seqs.values(), name)
+        return Batch(cls, seqs, Columns(cls, wanted, values, stored))
 
     def _stored(self, run: TypeRun, cls: type[Event]) -> Collection[str]:
         """Return the fields of a type that this segment has; the others must have defaults, and kinds must agree."""
@@ -172,11 +173,11 @@ class Segment:
             )
         return stored
 
-    def _upcast(self, run: TypeRun, rows: _Rows) -> list[Event]:
+    def _upcast(self, run: TypeRun, rows: _Rows, seqs: list[int]) -> list[Event]:
         column = column_of(run.tag, run.version)
-        payloads = self._read(run, [column]).column(column).slice(rows.start, rows.count).to_pylist()
+        payloads = self._cut(self._read(run, [column]), column, rows).to_pylist()
         for name in self._vector_fields(column):
-            for payload, vector in zip(payloads, self._vectors_of(run, rows, name), strict=True):
+            for payload, vector in zip(payloads, self._vectors_of(run, seqs, name), strict=True):
                 payload[name] = vector
         return [self._registry.upcast(run.tag, run.version, payload) for payload in payloads]
 
@@ -188,14 +189,14 @@ class Segment:
         names = pc.unique(self._vector_table().column("field")).to_pylist() if self.about.vectors else []
         return [name.removeprefix(f"{column}.") for name in names if name.startswith(f"{column}.")]
 
-    def _vectors_of(self, run: TypeRun, rows: _Rows, name: str) -> list[bytes]:
+    def _vectors_of(self, run: TypeRun, seqs: list[int], name: str) -> list[bytes]:
         table = self._vector_table()
         is_wanted = pc.equal(table.column("field"), f"{column_of(run.tag, run.version)}.{name}")
         if not pc.all(is_wanted).as_py():
             table = table.filter(is_wanted)
         vectors = columns.vectors_to_python(table.column("vector").combine_chunks())
         found = dict(zip(_plain(table.column("seq")), vectors, strict=True))
-        return [found[seq] for seq in rows.seqs()]
+        return [found[seq] for seq in seqs]
 
     def _records(self, run: TypeRun, rows: _Rows, events: list[Event]) -> Iterator[Record]:
         table = self._read(run, HEADER.names).slice(rows.start, rows.count)
@@ -209,6 +210,13 @@ class Segment:
             yield
         except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
             raise LogDamaged(f"{self._name} cannot be read: {str(error).rstrip('.')}. {RESTORE}") from error
+
+
+def _opened(data: bytes, **options: Any) -> pq.ParquetReader:
+    """Return a reader of these bytes: the one inside `ParquetFile`, without what that prepares for every column."""
+    reader = pq.ParquetReader()
+    reader.open(pa.BufferReader(data), page_checksum_verification=True, **options)
+    return reader
 
 
 def _plain(column: pa.ChunkedArray) -> list[Any]:

@@ -13,6 +13,7 @@ from mage_es.engine.reports import (
     QuestionReport,
     ReplayReport,
     RunSummary,
+    Waiting,
 )
 
 DIGEST_DIGITS = 16
@@ -27,7 +28,23 @@ def overview(summary: RunSummary) -> str:
         f"  execution {summary.execution}, guidance {summary.guidance}",
         f"  head {summary.head[:DIGEST_DIGITS]}",
     ]
+    if summary.waiting:
+        lines.append(f"  {_waiting(summary.waiting, summary.iterations)}")
     return "\n".join([*lines, f"  {summary.problem}"] if summary.problem else lines)
+
+
+def _waiting(waiting: Waiting, iterations: int) -> str:
+    """Return the effective coverage bound in words, VACUOUS where no wait in this run could exceed it."""
+    shown = f"a task type waited at most {_iterations(waiting.longest)} for EVOLVE"
+    if waiting.bound is None:
+        return f"{shown}; nothing bounds that (recency_weight 0)"
+    made_of = f"n_fail up to {waiting.largest}, {waiting.task_types} types, {waiting.targets} a time"
+    vacuous = f": VACUOUS in a run of {iterations}" if waiting.bound >= iterations else ""
+    return f"{shown}, and can wait {_iterations(waiting.bound)} ({made_of}){vacuous}"
+
+
+def _iterations(count: int) -> str:
+    return f"{count} iteration" if count == 1 else f"{count} iterations"
 
 
 def iterations(summary: RunSummary) -> Table:

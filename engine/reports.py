@@ -50,6 +50,20 @@ class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
     guidance_calls: int
 
 
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a task type can wait for EVOLVE (Theorem 2), with what the run showed so far.
+
+    `bound` is floor(largest / lambda) + ceil(task_types / targets) in iterations, None where lambda is 0; `largest` is
+    the largest n_fail of any type in any iteration, as a fraction such as 5/6; `longest` is the longest wait there was.
+    """
+
+    bound: int | None
+    largest: str
+    task_types: int
+    targets: int
+    longest: int
+
+
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A run at a glance. `state`: `finished`, `unfinished` (running or to be resumed), `damaged` (see `problem`)."""
 
@@ -66,6 +80,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     head: str
     rows: tuple[IterationRow, ...]
     problem: str = ""
+    waiting: Waiting | None = None
 
 
 class DigestCheck(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 
-from mage_es.engine.config import parse
+from mage_es.engine.config import Config, parse
 from mage_es.engine.opening import first_event
-from mage_es.engine.reports import IterationRow, RunSummary
+from mage_es.engine.reports import IterationRow, RunSummary, Waiting
+from mage_es.engine.rules.coverage import effective_bound, selections
 from mage_es.engine.runs import Run
 from mage_es.events.errors import LogError, PrerequisiteError
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import Outcome
+from mage_es.events.vocabulary import Outcome, TargetsSelected
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot
 
@@ -58,6 +60,26 @@ def _summary(run: Run) -> RunSummary:
         events=reader.head.seq,
         head=reader.head.chain,
         rows=tuple(iteration_rows(state)),
+        waiting=_waiting(reader, state, config),
+    )
+
+
+def _waiting(reader: LogReader, state: State, config: Config) -> Waiting | None:
+    """Return the effective coverage bound, None before the first selection."""
+    events = [record.event for record in reader.records({TargetsSelected})]
+    signal = config.failure_signal
+    history = selections([e for e in events if isinstance(e, TargetsSelected)], state.scores, signal)
+    if not history:
+        return None
+    found = effective_bound(
+        history, signal=signal, recency_weight=Fraction(config.recency_weight), targets=config.targets
+    )
+    return Waiting(
+        bound=found.iterations,
+        largest=str(found.largest),
+        task_types=found.types,
+        targets=config.targets,
+        longest=found.longest,
     )
 
 

@@ -71,7 +71,7 @@ def main() -> None:
     queries = []
     for i in range(options.queries):
         vector = rng.standard_normal(HashEmbedder().dimension).astype(np.float32)
-        queries.append(Query(vector / np.linalg.norm(vector), f"type{i % options.types:02d}", "asked", 0))
+        queries.append(Query(vector / np.linalg.norm(vector), f"type{i % options.types:02d}", "asked", "how much?", 0))
     for arm in ("balanced", "success_only", "failure_only", "diverse"):
         report(arm, [milliseconds(lambda q=q, a=arm: retrieve(a, q, memory, TERMS)) for q in queries])
     with tempfile.TemporaryDirectory() as folder:

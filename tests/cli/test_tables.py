@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
+import pytest
+
 from mage_es.cli import tables
 from mage_es.cli.output import Table
 from mage_es.engine.reports import (
@@ -14,6 +17,7 @@ from mage_es.engine.reports import (
     QuestionReport,
     ReplayReport,
     RunSummary,
+    Waiting,
 )
 
 ROW = IterationRow(
@@ -172,3 +176,20 @@ def test_a_question_shows_its_bundle_arms_and_verdict() -> None:
     assert isinstance(shown, Table)
     assert shown.rows == [("m1", "success_memory", "0.988", "iter-2")]
     assert tables.bundle(()) == "Bundle: none of the run's memories"
+
+
+@pytest.mark.parametrize(
+    ("bound", "iterations", "parts"),
+    [
+        (6, 20, ["waited at most 1 iteration for", "can wait 6 iterations (n_fail up to 5/6, 8 types, 3 a time)"]),
+        (6, 6, ["can wait 6 iterations", "VACUOUS in a run of 6"]),
+        (None, 6, ["nothing bounds that"]),
+    ],
+)
+def test_the_effective_bound_is_shown_and_called_vacuous_where_it_is_no_shorter_than_the_run(
+    bound: int | None, iterations: int, parts: list[str]
+) -> None:
+    waiting = Waiting(bound=bound, largest="5/6", task_types=8, targets=3, longest=1)
+    shown = tables.overview(msgspec.structs.replace(summary(), waiting=waiting, iterations=iterations))
+    assert all(part in shown for part in parts)
+    assert ("VACUOUS" in shown) == (bound is not None and bound >= iterations)

@@ -2,7 +2,11 @@
 
 from collections import Counter
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pytest import approx
+from scipy.stats import chisquare
 
 from mage_es.engine.rules.bandits import (
     choose,
@@ -13,7 +17,7 @@ from mage_es.engine.rules.bandits import (
 )
 from mage_es.engine.rules.randomness import stream
 from mage_es.events.vocabulary import MICRO
-from mage_es.projections.bandits import Posterior
+from mage_es.projections.bandits import PRIOR, Posterior
 
 PULLED = {
     "a": Posterior(3 * MICRO, 5 * MICRO, 6),
@@ -44,17 +48,63 @@ def test_pulls_planned_in_the_same_iteration_end_the_warmup() -> None:
     assert choice.probability != approx(1 / 3)
 
 
-def test_arms_are_drawn_as_often_as_their_logged_probability_says() -> None:
+@st.composite
+def keys(draw: st.DrawFn) -> dict[str, Posterior]:
+    """Draw the posteriors of a key with one to seven arms."""
+    parameters = st.integers(MICRO // 2, 60 * MICRO)
+    arms = range(draw(st.integers(1, 7)))
+    return {f"arm{i}": Posterior(draw(parameters), draw(parameters), draw(st.integers(0, 30))) for i in arms}
+
+
+@settings(deadline=None)
+@given(keys(), st.floats(0, 1), st.integers(0, 30))
+def test_the_probabilities_of_all_arms_sum_to_one(key: dict[str, Posterior], exploration: float, warmup: int) -> None:
+    logged: dict[str, float] = {}
+    shares = probabilities_of_best(tuple((p.alpha, p.beta) for p in key.values()))
+    assert sum(shares) == approx(1.0)
+    for i in range(200):
+        choice = choose(key, planned={}, warmup=warmup, exploration=exploration, draw=stream(1, "search", i, "q"))
+        assert 0 < choice.probability <= 1 + 1e-12
+        assert logged.setdefault(choice.arm, choice.probability) == choice.probability
+    if set(logged) == set(key):
+        assert sum(logged.values()) == approx(1.0)
+
+
+LATE = {"none": Posterior(2 * MICRO, 3 * MICRO, 3), "balanced": Posterior(9 * MICRO, 4 * MICRO, 11)}
+
+
+@pytest.mark.parametrize(
+    ("key", "warmup", "exploration"),
+    [
+        (PULLED, 0, 0.02),
+        (PULLED, 7, 0.02),
+        (PULLED, 0, 0.5),
+        (LATE, 2, 0.02),
+        ({**LATE, "recipe": PRIOR}, 0, 0.02),
+        ({**LATE, "recipe": PRIOR}, 2, 0.02),
+    ],
+    ids=["thompson", "warm-up", "much exploration", "before an arm came", "a new arm", "a new arm in warm-up"],
+)
+def test_arms_are_drawn_as_often_as_their_logged_probability_says(
+    key: dict[str, Posterior], warmup: int, exploration: float
+) -> None:
+    """A chi-square test over 6,000 seeded draws: a wrong probability fails it, a right one has p uniform in [0, 1]."""
     drawn: Counter[str] = Counter()
     logged: dict[str, float] = {}
-    for i in range(4000):
-        choice = choose(PULLED, planned={}, warmup=0, exploration=0.02, draw=stream(1, "search", 0, f"q{i}"))
+    for i in range(6000):
+        choice = choose(key, planned={}, warmup=warmup, exploration=exploration, draw=stream(1, "search", 0, f"q{i}"))
         drawn[choice.arm] += 1
         logged[choice.arm] = choice.probability
+    assert set(logged) == set(key)
     assert sum(logged.values()) == approx(1.0)
-    for arm, probability in logged.items():
-        deviation = (probability * (1 - probability) / 4000) ** 0.5
-        assert abs(drawn[arm] / 4000 - probability) < 4 * deviation
+    assert chisquare([drawn[arm] for arm in key], [6000 * logged[arm] for arm in key]).pvalue > 0.001
+
+
+def test_a_new_arm_starts_even_and_brings_its_key_back_into_warmup() -> None:
+    warm = choose(LATE, planned={}, warmup=3, exploration=0.0, draw=stream(1, "search", 0, "q"))
+    assert warm.probability != approx(1 / 2)
+    colder = choose({**LATE, "recipe": PRIOR}, planned={}, warmup=3, exploration=0.0, draw=stream(1, "search", 0, "q"))
+    assert colder.probability == approx(1 / 3)
 
 
 def test_the_probability_of_being_best_is_a_half_for_equal_arms() -> None:
@@ -76,3 +126,14 @@ def test_the_same_key_draws_the_same_arm() -> None:
 def test_frozen_the_best_mean_is_served_and_a_key_in_warmup_serves_the_default() -> None:
     assert choose_frozen(PULLED, warmup=6, default="c") == ("b", 1.0)
     assert choose_frozen(PULLED, warmup=7, default="c") == ("c", 1.0)
+
+
+def test_frozen_a_late_arm_without_pulls_of_its_own_does_not_undo_what_the_key_has_learned() -> None:
+    key = {**LATE, "recipe": Posterior(9 * MICRO, MICRO, 2)}
+    assert choose_frozen(key, warmup=3, default="none") == ("balanced", 1.0)
+    assert choose_frozen(key, warmup=2, default="none") == ("recipe", 1.0)
+
+
+def test_frozen_a_tie_of_means_goes_by_arm_order() -> None:
+    key = {"b": Posterior(100_001, 200_002, 5), "a": Posterior(700_007, 1_400_014, 5)}
+    assert choose_frozen(key, warmup=0, default="b").arm == "b"

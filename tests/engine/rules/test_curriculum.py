@@ -1,24 +1,19 @@
 """The round-robin is exact and covers every type; the frontier is what can be learned next."""
 
+from collections.abc import Mapping
 from fractions import Fraction
-from math import ceil, floor
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import pytest
 
-from mage_es.engine.rules.curriculum import Candidate, frontier, n_fail, select_targets
+from mage_es.engine.rules.curriculum import Candidate, Signal, candidates_of, frontier, n_fail, select_targets
+from mage_es.events.vocabulary import AnswerJudged, Purpose
+from mage_es.projections.scores import Scores
 
 LAMBDA = Fraction(3, 10)
 
 
-def chosen(candidates: list[Candidate], iteration: int, count: int = 3, signal: str = "rate") -> list[str]:
-    targets = select_targets(
-        candidates,
-        iteration=iteration,
-        recency_weight=LAMBDA,
-        count=count,
-        signal="rate" if signal == "rate" else "window",
-    )
+def chosen(candidates: list[Candidate], iteration: int, count: int = 3, signal: Signal = "rate") -> list[str]:
+    targets = select_targets(candidates, iteration=iteration, recency_weight=LAMBDA, count=count, signal=signal)
     return [target.task_type for target in targets]
 
 
@@ -46,18 +41,48 @@ def test_a_type_without_attempts_has_no_failures() -> None:
     assert n_fail(Candidate("a", 0, 0, 1), "rate") == 0
 
 
-@settings(max_examples=60)
-@given(st.data(), st.integers(1, 12), st.integers(1, 4))
-def test_between_two_selections_at_most_the_bound_passes(data: st.DataObject, types: int, count: int) -> None:
-    last = dict.fromkeys([f"t{i:02d}" for i in range(types)], -1)
-    bound = floor(1 / LAMBDA) + ceil(Fraction(types, count))  # Theorem 2 for failure rates, which are at most 1
-    for iteration in range(25):
-        rates = data.draw(st.lists(st.integers(0, 10), min_size=types, max_size=types))
-        candidates = [Candidate(name, rate, 10, last[name]) for (name, rate) in zip(last, rates, strict=True)]
-        for name in chosen(candidates, iteration, count=count):
-            assert iteration - last[name] <= bound
-            last[name] = iteration
-        assert all(iteration - seen <= bound for seen in last.values())
+def answered(*iterations: Mapping[str, tuple[int, int]]) -> Scores:
+    """Return the scores of iterations in which each type had (failures, attempts) fresh answers."""
+    scores = Scores()
+    for k, types in enumerate(iterations):
+        for task_type, (failures, attempts) in types.items():
+            for place in range(attempts):
+                scores.apply(judged(k, task_type, correct=place >= failures))
+    return scores
+
+
+def judged(iteration: int, task_type: str, *, correct: bool, purpose: Purpose = "fresh") -> AnswerJudged:
+    return AnswerJudged(
+        iteration=iteration,
+        purpose=purpose,
+        question_id="q",
+        task_type=task_type,
+        skill="s",
+        answer="1",
+        expected="1",
+        score_micro=0,
+        correct=correct,
+        strict=True,
+        judge="",
+    )
+
+
+@pytest.mark.parametrize(
+    ("signal", "failures", "attempts"),
+    [("rate", 1, 5), ("window", 1, 5), ("open", 4, 8), ("cumulative", 6, 12)],
+)
+def test_each_signal_counts_the_fresh_answers_of_its_own_stretch(signal: Signal, failures: int, attempts: int) -> None:
+    scores = answered({"a": (2, 4)}, {"a": (3, 3)}, {"a": (1, 5)})
+    scores.apply(judged(2, "a", correct=False, purpose="revisit"))
+    [candidate] = candidates_of(scores, {"a": 0}, iteration=2, signal=signal)
+    assert candidate == Candidate("a", failures, attempts, 0)
+
+
+def test_with_the_open_signal_failures_wait_until_their_type_is_selected() -> None:
+    scores = answered({"a": (5, 5), "b": (1, 5)}, {"a": (0, 5), "b": (1, 5)})
+    for last, expected in ({"a": -1, "b": -1}, [5, 2]), ({"a": 0, "b": -1}, [0, 2]):
+        found = candidates_of(scores, last, iteration=1, signal="open")
+        assert [n_fail(candidate, "open") for candidate in found] == expected
 
 
 def test_a_skill_is_learnable_once_all_its_prerequisites_are_mastered() -> None:

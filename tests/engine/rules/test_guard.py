@@ -1,8 +1,18 @@
-"""The guard notices a real drop on the same questions and seldom a chance one."""
+"""The guard notices a real drop on the same questions and seldom a chance one; the paper's compares raw accuracies."""
 
 from pytest import approx, mark
 
-from mage_es.engine.rules.guard import Accepted, compare, decide_guard, sign_test, smallest_drop
+from mage_es.engine.rules.guard import (
+    Accepted,
+    Accuracy,
+    Comparison,
+    compare,
+    decide_guard,
+    decide_raw,
+    sign_test,
+    smallest_drop,
+    smallest_raw_drop,
+)
 
 LIMITS = {"drop": 0.03, "p": 0.04, "hard_drop": 0.05, "hard_p": 0.001}
 
@@ -48,3 +58,33 @@ def test_the_smallest_noticeable_drop_is_five_questions_of_a_hundred() -> None:
     assert smallest_drop(100, drop=0.03, p=0.04) == 0.05
     assert smallest_drop(300, drop=0.03, p=0.04) == approx(10 / 300)
     assert smallest_drop(3, drop=0.03, p=0.04) == 1.0
+
+
+@mark.parametrize(
+    ("correct", "verdict", "restored"),
+    [(164, "accepted", None), (163, "soft_rollback", 5), (160, "soft_rollback", 5), (159, "hard_rollback", 2)],
+)
+def test_the_papers_guard_compares_raw_accuracies_exactly(correct: int, verdict: str, restored: int | None) -> None:
+    """170 - 164 of 200 is a drop of 0.03, which is not more than delta, though 0.85 - 0.82 > 0.03 in floating point."""
+    decision = decide_raw(
+        Accuracy(7, correct, 200),
+        previous=Accuracy(6, 170, 200),
+        best=Accuracy(2, 170, 200),
+        restore=5,
+        drop=0.03,
+        hard_drop=0.05,
+    )
+    assert (decision.verdict, decision.restore) == (verdict, restored)
+    assert decision.previous == Comparison(6, approx((170 - correct) / 200), 1.0)
+
+
+def test_the_papers_guard_compares_iterations_with_different_numbers_of_fresh_questions() -> None:
+    now, then = Accuracy(1, 80, 100), Accuracy(0, 170, 200)
+    decision = decide_raw(now, previous=then, best=then, restore=0, drop=0.03, hard_drop=0.05)
+    assert (decision.verdict, decision.previous.drop) == ("soft_rollback", approx(0.05))
+
+
+def test_the_smallest_raw_drop_is_one_question_more_than_delta() -> None:
+    assert smallest_raw_drop(200, drop=0.03) == 7 / 200
+    assert smallest_raw_drop(10, drop=0.03) == 1 / 10
+    assert smallest_raw_drop(0, drop=0.03) == 1.0

@@ -17,6 +17,7 @@ from mage_es.engine.models.seam import Model
 from mage_es.engine.opening import reopen_world
 from mage_es.engine.reports import AskReport
 from mage_es.engine.runs import Run
+from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.events.errors import UsageError
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import QuestionPlanned
@@ -53,7 +54,7 @@ def ask(run: Run, question: str, *, at: str, data_dir: Path | None, execution: M
     planned = plan_answers(world.setting, state, command)[0].event
     assert isinstance(planned, QuestionPlanned)
     model = execution or open_model(world.setting.config.execution, "execution")
-    effects = Effects(world.setting, state, {"execution": model})
+    effects = Effects(world.setting, state, {"execution": model}, Sandbox())
     prompts, reply = asyncio.run(_follow(course_of(world.setting, state, planned, asked), planned, effects))
     return AskReport(
         run_id=run.id,

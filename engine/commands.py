@@ -78,6 +78,18 @@ class RecordCall(NamedTuple):
     problem: str = ""
 
 
+class RecordToolRun(NamedTuple):
+    """Record what a tool came to for a planned question."""
+
+    phase: Phase
+    planned: QuestionPlanned
+    tool_id: str
+    arguments: str
+    result: str
+    problem: str
+    causation: int
+
+
 class RecordVerdict(NamedTuple):
     """Record what the Critic found in the reply to a planned question."""
 
@@ -148,6 +160,7 @@ Command = (
     | PlanIteration
     | PlanAnswers
     | RecordCall
+    | RecordToolRun
     | RecordVerdict
     | CompletePhase
     | LearnFromAnswers

@@ -56,6 +56,11 @@ Part = Generator[Move, Fact, str]
 """A stretch of a course that comes to a text."""
 
 
+def call_of(question_id: str, place: int) -> str:
+    """Return what a call is about: `q17/2` is the second call for q17 before its last, which is `q17` itself."""
+    return f"{question_id}/{place}" if place else question_id
+
+
 def reply_to(move: Ask) -> Part:
     """Ask, and return the reply's text."""
     fact = yield move

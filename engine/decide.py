@@ -24,6 +24,7 @@ from mage_es.engine.commands import (
     PlanAnswers,
     PlanIteration,
     RecordCall,
+    RecordToolRun,
     RecordVerdict,
     TakeSnapshot,
 )
@@ -40,6 +41,7 @@ from mage_es.events.vocabulary import (
     PhaseCompleted,
     ReplyRejected,
     RunFinished,
+    ToolRan,
 )
 from mage_es.projections.fold import State
 
@@ -57,6 +59,8 @@ def decide(setting: Setting, state: State, command: Command) -> list[Draft]:
             return plan_answers(setting, state, command)
         case RecordCall():
             return _record_call(command)
+        case RecordToolRun():
+            return _record_tool_run(command)
         case RecordVerdict():
             return record_verdict(setting, state, command)
         case CompletePhase():
@@ -122,4 +126,26 @@ def _record_call(command: RecordCall) -> list[Draft]:
             correlation=command.about,
         )
         for event in events
+    ]
+
+
+def _record_tool_run(command: RecordToolRun) -> list[Draft]:
+    planned = command.planned
+    ran = ToolRan(
+        iteration=planned.iteration,
+        purpose=planned.purpose,
+        question_id=planned.question_id,
+        tool_id=command.tool_id,
+        arguments=command.arguments,
+        result=command.result,
+        problem=command.problem,
+    )
+    return [
+        Draft(
+            event=ran,
+            iteration=planned.iteration,
+            phase=command.phase,
+            causation=command.causation,
+            correlation=planned.question_id,
+        )
     ]

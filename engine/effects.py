@@ -5,15 +5,17 @@ One method for each kind of move, in a table; what a move needs of the world is 
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from mage_es.engine.commands import RecordCall
-from mage_es.engine.courses import Ask, Move
+from mage_es.engine.commands import RecordCall, RecordToolRun
+from mage_es.engine.courses import Ask, Move, Use
 from mage_es.engine.decide import decide
 from mage_es.engine.guiding import read_reply
 from mage_es.engine.models.seam import Model
+from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.setting import Setting
 from mage_es.events.envelope import Draft
 from mage_es.events.errors import LogError
@@ -27,15 +29,16 @@ Handler = Callable[[Phase, QuestionPlanned, Any, int], Awaitable[Sequence[Draft]
 class Effects:
     """The effects of one session. `models` maps each tier that may be called to its model."""
 
-    def __init__(self, setting: Setting, state: State, models: Mapping[Tier, Model]) -> None:
+    def __init__(self, setting: Setting, state: State, models: Mapping[Tier, Model], sandbox: Sandbox) -> None:
         self._setting, self._state, self._models = setting, state, models
-        self._handlers: dict[type[Move], Handler] = {Ask: self._ask}
+        self._sandbox = sandbox
+        self._handlers: dict[type[Move], Handler] = {Ask: self._ask, Use: self._use}
 
     async def perform(self, phase: Phase, planned: QuestionPlanned, move: Move, causation: int) -> Sequence[Draft]:
         """Make a move and return the facts that it leaves, the one that its course is sent first.
 
         Raises:
-            PrerequisiteError: A model cannot be reached.
+            PrerequisiteError: A model cannot be reached, or the sandbox cannot be started.
             LogError: A tier is called that this session has no model for.
         """
         return await self._handlers[type(move)](phase, planned, move, causation)
@@ -63,3 +66,17 @@ class Effects:
             problem=problem,
         )
         return decide(self._setting, self._state, call)
+
+    async def _use(self, phase: Phase, planned: QuestionPlanned, move: Use, causation: int) -> Sequence[Draft]:
+        tool = self._state.tools.tool(move.tool_id)
+        outcome = await asyncio.to_thread(self._sandbox.run, tool.source, move.arguments)
+        ran = RecordToolRun(
+            phase=phase,
+            planned=planned,
+            tool_id=move.tool_id,
+            arguments=move.arguments,
+            result=outcome.result,
+            problem=outcome.problem,
+            causation=causation,
+        )
+        return decide(self._setting, self._state, ran)

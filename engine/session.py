@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 from mage_es.engine.agents.learner import course_of
 from mage_es.engine.answering import Moved, Pending, answer_all
 from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordVerdict
-from mage_es.engine.courses import Ask, Fact, Move, begin, catch_up
+from mage_es.engine.courses import Ask, Fact, Move, Use, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.effects import Effects
 from mage_es.engine.guiding import Errand, guided
@@ -23,6 +23,7 @@ from mage_es.engine.models.seam import Model
 from mage_es.engine.opening import World
 from mage_es.engine.reports import Note, Observer
 from mage_es.engine.runs import Run
+from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.events.digests import sha256_text
 from mage_es.events.envelope import Draft, Record
 from mage_es.events.errors import Interrupted, LogError
@@ -71,7 +72,8 @@ class Session:
         self.workers, self.observer, self.stop = workers, observer, stop
         self.plan_seq: dict[tuple[Phase, str], int] = {}
         self.tables = MemoryTables(run.memory_path)
-        self.effects = Effects(world.setting, state, models.asked_in_courses())
+        self.sandbox = Sandbox()
+        self.effects = Effects(world.setting, state, models.asked_in_courses(), self.sandbox)
 
     # ------------------------------------------------------------ deciding and recording
 
@@ -142,21 +144,22 @@ class Session:
         )
         first = begin(course)
         if isinstance(first, Ask) and sha256_text(first.request.prompt) != planned.prompt_sha256:
-            raise LogError(
-                f"The prompt of {planned.question_id} renders differently from when it was planned: the "
-                "templates or this program changed within the run. Continue with the version that began it."
-            )
-        move = catch_up(course, first, lambda move: self._recorded(planned, move))
+            raise _renders_differently(planned.question_id)
+        move = catch_up(course, first, lambda move: self._recorded(phase, planned, move))
         return Pending(planned, question, course, move, self.plan_seq.get((phase, planned.question_id), 0))
 
-    def _recorded(self, planned: QuestionPlanned, move: Move) -> Fact | None:
+    def _recorded(self, phase: Phase, planned: QuestionPlanned, move: Move) -> Fact | None:
         """Return what the log has of a move, None where it is still to be made."""
+        progress = self.state.progress
         match move:
             case Ask():
                 key = CallKey(move.tier, move.purpose or planned.purpose, move.about, move.attempt, move.request.sha256)
-                return self.state.progress.call(key)
-            case _:
-                return None
+                call = progress.call(key)
+                if call is None and move.tier == "execution" and progress.is_replied(phase, move.about):
+                    raise _renders_differently(move.about)
+                return call
+            case Use():
+                return progress.tool_run(planned.purpose, planned.question_id, move.tool_id, move.arguments)
 
     def _verdict(self, phase: Phase, moved: Moved) -> list[Draft]:
         if moved.finish is None or moved.finish.verdict is None:
@@ -199,3 +202,10 @@ class Session:
                 message=message,
             )
         )
+
+
+def _renders_differently(about: str) -> LogError:
+    return LogError(
+        f"The prompt of {about} renders differently from when it was recorded: the templates or this program changed "
+        "within the run. Continue with the version that began it."
+    )

@@ -181,6 +181,10 @@ class Graph:
         """Return a skill and all that it needs or is composed of, directly or not, in the order in which it comes."""
         return self._ordered().composition(skill)
 
+    def directly_before(self, skill: str) -> list[str]:
+        """Return what a skill needs or is composed of directly, in lexicographic order."""
+        return self._ordered().directly_before(skill)
+
     def skills_in_order(self) -> list[str]:
         """Return every skill after all that it needs or is composed of, ties in lexicographic order."""
         return self._ordered().in_order()

@@ -54,6 +54,12 @@ class Ordering:
         before = rx.ancestors(self._graph, self._places[skill])
         return self._sorted({skill, *(self._graph[place] for place in before)})
 
+    def directly_before(self, skill: str) -> list[str]:
+        """Return what a skill needs or is composed of directly, in lexicographic order; none for an unknown skill."""
+        if skill not in self._places:
+            return []
+        return sorted({self._graph[source] for source, _, _ in self._graph.in_edges(self._places[skill])})
+
     def in_order(self) -> list[str]:
         """Return every skill after all that it needs or is composed of, ties in lexicographic order."""
         return list(rx.lexicographical_topological_sort(self._graph, key=str))

@@ -169,6 +169,10 @@ class Progress:
         """Return the execution model's reply to a question, of several the last attempt. Raises `KeyError`."""
         return self._replies[phase, question_id]
 
+    def is_replied(self, phase: Phase, about: str) -> bool:
+        """Return whether the execution model replied to a call about this in the open iteration."""
+        return (phase, about) in self._replies
+
     def call(self, key: CallKey) -> ModelCalled | None:
         """Return the recorded reply to exactly this call, if there is one; it must not be made again."""
         return self._calls.get(key)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from mage_es.engine.commands import LearnFromAnswers
+from mage_es.engine.courses import call_of
 from mage_es.engine.embedders.protocol import to_bytes
 from mage_es.engine.rules.bandits import rewarded
 from mage_es.engine.rules.harvest import Met, capped, memory_id, reasoning_of
@@ -27,6 +28,7 @@ from mage_es.events.vocabulary import (
     MemoryAppended,
     MemoryReinforced,
     PhaseCompleted,
+    Step,
 )
 from mage_es.projections.bandits import Posterior
 from mage_es.projections.fold import State
@@ -100,17 +102,36 @@ def _harvest(
     met = Met(state.memory)
     ordinal = 0
     for verdict in verdicts:
-        reasoning = reasoning_of(state.progress.reply("evaluate", verdict.question_id).text, verdict.answer)
-        if not verdict.correct or not reasoning:
+        if not verdict.correct:
             continue
-        memory = _success_memory(setting, command, verdict, reasoning, ordinal)
+        steps = _steps(state, verdict.question_id, cap=setting.config.reasoning_cap)
+        reply = state.progress.reply("evaluate", verdict.question_id).text
+        # A chain's last reply may do no more than state the answer: the reasoning is in its steps then.
+        reasoning = reasoning_of(reply, verdict.answer) or "\n".join(step.output for step in steps)
+        if not reasoning:
+            continue
+        memory = _success_memory(setting, command, verdict, reasoning, steps, ordinal)
         event = met.again(memory)
         ordinal += isinstance(event, MemoryAppended)
         yield event
 
 
+def _steps(state: State, question_id: str, *, cap: int) -> tuple[Step, ...]:
+    """Return the decomposition of an answer: what each step of its chain found, read off the recorded replies."""
+    chain = state.progress.plan("evaluate", question_id).chain
+    outputs = (state.progress.reply("evaluate", call_of(question_id, place)).text for place in range(1, 1 + len(chain)))
+    return tuple(
+        Step(skill=skill, output=capped(output.strip(), cap)) for skill, output in zip(chain, outputs, strict=True)
+    )
+
+
 def _success_memory(
-    setting: Setting, command: LearnFromAnswers, verdict: AnswerJudged, reasoning: str, ordinal: int
+    setting: Setting,
+    command: LearnFromAnswers,
+    verdict: AnswerJudged,
+    reasoning: str,
+    steps: tuple[Step, ...],
+    ordinal: int,
 ) -> MemoryAppended:
     question = command.questions[verdict.question_id]
     kept = capped(reasoning, setting.config.reasoning_cap)
@@ -134,7 +155,7 @@ def _success_memory(
         reasoning=kept,
         answer=verdict.answer,
         wrong_answer="",
-        steps=(),
+        steps=steps,
         derived_from=origin.hex(),
         iteration=command.iteration,
         phase="update",

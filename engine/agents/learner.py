@@ -12,10 +12,10 @@ import msgspec
 
 from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.commands import Asked, PlanAnswers
-from mage_es.engine.courses import Ask, Course, Finish, begin, reply_to
-from mage_es.engine.models.seam import Request
+from mage_es.engine.courses import Ask, Course, begin
 from mage_es.engine.rules.choice import Choosing, Chosen
-from mage_es.engine.rules.prompt import TEMPLATE_OF_ROUTE, Ingredients, Prompt, render_answer
+from mage_es.engine.rules.prompt import TEMPLATE_OF_ROUTE
+from mage_es.engine.rules.routes import Route, follow
 from mage_es.engine.setting import Setting
 from mage_es.events.digests import sha256_text
 from mage_es.events.envelope import Draft
@@ -41,32 +41,7 @@ def course_of(setting: Setting, state: State, planned: QuestionPlanned, question
 
     The skill's slots are read from the state, so it must be the one that the plan was made on.
     """
-    prompt = _prompt_of(setting, state, planned, question)
-    reply = yield from reply_to(_ask(setting, planned.question_id, prompt))
-    return Finish(reply)
-
-
-def _ask(setting: Setting, about: str, prompt: Prompt) -> Ask:
-    config = setting.config
-    request = Request(prompt=prompt.text, temperature=config.answer_temperature, max_tokens=config.max_tokens)
-    return Ask(about, request, prompt.spans)
-
-
-def _prompt_of(setting: Setting, state: State, planned: QuestionPlanned, question: Question) -> Prompt:
-    rows = [state.memory.row(hit.memory_id) for hit in planned.memories]
-    ingredients = Ingredients(
-        success=[row for row in rows if row.outcome == "success_memory"],
-        failure=[row for row in rows if row.outcome == "failure_memory"],
-        principles=[state.memory.row(memory_id) for memory_id in planned.principles],
-        skill_strategy=state.slots.strategy(planned.skill),
-    )
-    return render_answer(
-        planned.template,
-        ingredients,
-        question=question.question,
-        context=question.context,
-        answer_format=setting.answer_format,
-    )
+    return follow(Route(setting, state, planned, question))
 
 
 def _plan(

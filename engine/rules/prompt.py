@@ -1,22 +1,33 @@
 """Rendering a prompt, with the provenance of every retrieved span.
 
 Rules
-    - The same template, memories and question give the same bytes: what the log keeps is the template's id, the
-      memory ids and the prompt's hash, and whoever asks renders it again.
-    - Retrieved text is data: every line of it is quoted with "> ", so nothing inside can end its own quotation.
+    - The same template, sections and question give the same bytes: what the log keeps is the template's id, what
+      went into the sections and the prompt's hash, and whoever asks renders it again.
+    - Retrieved text is data: every line of it is quoted with "> ", so nothing inside can end its own quotation. That
+      holds for a skill's own instruction, too: the prompt says that it is to be followed, and shows it as a quote.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from mage_es.events.vocabulary import Span
-from mage_es.projections.memory import MemoryRow
 
-TEMPLATE_OF_ROUTE = {"direct": "answer_direct", "cot": "answer_cot", "cot_principles": "answer_cot"}
-"""Which template a routing arm asks with."""
+TEMPLATE_OF_ROUTE = {
+    "direct": "answer_direct",
+    "cot": "answer_cot",
+    "chain": "answer_step_v1",
+    "cot_principles": "answer_cot",
+    "tool": "answer_tool_v1",
+}
+"""Which template a routing arm's first call has."""
+INSTRUCTION_OF_SKILL = "Work as the instruction of the skill says."
+"""What takes the place of a template's own instruction where the skill has one."""
+
+_INSTRUCTION = re.compile(r"\{\{instruction\|([^{}]*)\}\}")
 
 
 class Prompt(NamedTuple):
@@ -26,13 +37,29 @@ class Prompt(NamedTuple):
     spans: tuple[Span, ...]
 
 
-class Ingredients(NamedTuple):
-    """What goes into an answer prompt, in the order in which it stands there."""
+class Quote(NamedTuple):
+    """A text that was retrieved or written by a model, and what it is from: `memory/<id>`, `skill/<name>`,
+    `recipe/<id>`, `tool/<id>`, or `call/<about>` for an earlier reply of the same course."""
 
-    success: Sequence[MemoryRow]
-    failure: Sequence[MemoryRow]
-    principles: Sequence[MemoryRow]
-    skill_strategy: str
+    source: str
+    text: str
+
+
+class Section(NamedTuple):
+    """A heading and what is quoted under it; without a quote the section is left out."""
+
+    title: str
+    quotes: Sequence[Quote]
+
+
+class Asked(NamedTuple):
+    """What a prompt asks: the question with its context, how the answer must end, and whether the skill has an
+    instruction of its own (quoted in a section)."""
+
+    question: str
+    context: str
+    answer_format: str
+    is_instructed: bool = False
 
 
 @lru_cache(maxsize=64)
@@ -43,27 +70,21 @@ def template(name: str) -> str:
     return files("mage_es.engine.prompts").joinpath(f"{name}.md").read_text(encoding="utf-8").rstrip("\n")
 
 
-def render_answer(name: str, ingredients: Ingredients, *, question: str, context: str, answer_format: str) -> Prompt:
-    """Return the prompt of an answer: successes, corrections, strategies, principles, skill, question."""
-    corrections = [row for row in ingredients.failure if row.kind != "type_strategy"]
-    strategies = [row for row in ingredients.failure if row.kind == "type_strategy"]
-    head, tail = template(name).split("{{sections}}")
-    text = head
+def render_answer(name: str, sections: Sequence[Section], asked: Asked) -> Prompt:
+    """Return the prompt of a call for a question: the sections in their order, then the question."""
+    head, tail = _parts(name, asked.is_instructed)
+    pieces, length = [head], len(head)
     spans: list[Span] = []
-    for title, rows, block in (
-        ("Solved earlier", ingredients.success, _solved),
-        ("Corrected earlier", corrections, _corrected),
-        ("Strategy", strategies, _strategy),
-        ("Principles", ingredients.principles, _principle),
-    ):
-        if rows:
-            text += f"## {title}\n\n"
-            text, spans = _blocks(text, spans, rows, block)
-    if ingredients.skill_strategy:
-        text += f"## Skill\n\n{quoted(ingredients.skill_strategy)}\n\n"
-    asked = f"{context}\n\n{question}" if context else question
-    text += tail.replace("{{answer_format}}", answer_format).replace("{{question}}", asked)
-    return Prompt(text, tuple(spans))
+    for section in sections:
+        for place, quote in enumerate(section.quotes):
+            opening = f"## {section.title}\n\n" if place == 0 else ""
+            rendered = quoted(quote.text)
+            spans.append(Span(offset=length + len(opening), length=len(rendered), source=quote.source))
+            pieces.append(f"{opening}{rendered}\n\n")
+            length += len(pieces[-1])
+    question = f"{asked.context}\n\n{asked.question}" if asked.context else asked.question
+    pieces.append(tail.replace("{{answer_format}}", asked.answer_format).replace("{{question}}", question))
+    return Prompt("".join(pieces), tuple(spans))
 
 
 def render_guidance(name: str, values: dict[str, str], brief_json: str) -> str:
@@ -79,30 +100,9 @@ def quoted(text: str) -> str:
     return "\n".join("> " + line for line in text.splitlines() or [""])
 
 
-def _blocks(
-    text: str, spans: list[Span], rows: Sequence[MemoryRow], block: Callable[[MemoryRow], str]
-) -> tuple[str, list[Span]]:
-    for row in rows:
-        rendered = quoted(block(row))
-        spans = [*spans, Span(offset=len(text), length=len(rendered), source=f"memory/{row.memory_id}")]
-        text += rendered + "\n\n"
-    return text, spans
-
-
-def _solved(row: MemoryRow) -> str:
-    return f"Question: {row.question}\nReasoning: {row.reasoning}\nAnswer: {row.answer}"
-
-
-def _corrected(row: MemoryRow) -> str:
-    return (
-        f"Question: {row.question}\nWrong answer: {row.wrong_answer}\n"
-        f"Correction: {row.reasoning}\nRight answer: {row.answer}"
-    )
-
-
-def _strategy(row: MemoryRow) -> str:
-    return f"When: {row.recognise}\nHow: {row.reasoning}"
-
-
-def _principle(row: MemoryRow) -> str:
-    return f"- {row.reasoning}"
+@lru_cache(maxsize=64)
+def _parts(name: str, is_instructed: bool) -> tuple[str, str]:
+    """Return what stands before the sections and after them, with the instruction chosen."""
+    text = _INSTRUCTION.sub(INSTRUCTION_OF_SKILL if is_instructed else r"\1", template(name))
+    head, tail = text.split("{{sections}}")
+    return head, tail

@@ -27,6 +27,12 @@ def test_composition_orders_skills_and_is_no_prerequisite() -> None:
     assert skills.leads("b", "a") and not skills.leads("a", "b")
 
 
+def test_what_comes_directly_before_a_skill_is_needed_or_part_of_it() -> None:
+    skills = Ordering(["a", "b", "c"], [("b", "a", "composes_into"), ("c", "a", NEEDS), ("c", "b", NEEDS)])
+    assert skills.directly_before("a") == ["b", "c"]
+    assert skills.directly_before("unknown") == []
+
+
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), st.booleans()), max_size=30))
 def test_a_closure_is_closed_in_order_and_has_nothing_that_is_not_needed(pairs: list[tuple[int, int, bool]]) -> None:
     names = [str(number) for number in range(9)]

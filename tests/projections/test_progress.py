@@ -116,6 +116,7 @@ def test_open_work_survives_a_dump() -> None:
     assert loaded.plans("evaluate") == progress.plans("evaluate")
     assert loaded.verdicts("evaluate") == progress.verdicts("evaluate")
     assert loaded.reply("evaluate", "fresh-0-1") == progress.reply("evaluate", "fresh-0-1")
+    assert loaded.is_replied("evaluate", "fresh-0-1") and not loaded.is_replied("evaluate", "fresh-0-1/1")
 
 
 def test_tool_runs_steps_and_rejected_replies_of_the_open_iteration_are_found() -> None:

@@ -1,0 +1,107 @@
+"""The routes to an answer as courses: at once, step by step over what the skill needs, or by way of a tool.
+
+Rules
+    - Every call of a course shows what was retrieved for the question; calls differ in what stands before the
+      question and in what they ask for.
+    - `chain`: one sub-answer for each skill of the plan's chain, each shown those before it, then the answer.
+    - `tool`: the model fills in the arguments, the tool runs, and the model answers with the result before it. Where
+      there are no arguments, or the run had a problem, it answers without the tool and is told why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.courses import Ask, Course, Finish, Part, Use, call_of, reply_to, result_of
+from mage_es.engine.models.seam import Request
+from mage_es.engine.rules.harvest import capped
+from mage_es.engine.rules.ingredients import (
+    earlier_steps,
+    sections_of,
+    sections_of_step,
+    tool_outcome,
+    tool_section,
+)
+from mage_es.engine.rules.prompt import TEMPLATE_OF_ROUTE, Asked, Section, render_answer
+from mage_es.engine.setting import Setting
+from mage_es.events.vocabulary import QuestionPlanned
+from mage_es.projections.fold import State
+
+AFTER_STEPS = "answer_after_steps_v1"
+AFTER_TOOL = "answer_after_tool_v1"
+NO_ARGUMENTS = "no arguments: the reply was not a JSON object"
+
+
+class Route(NamedTuple):
+    """A planned question on the state that the plan was made on."""
+
+    setting: Setting
+    state: State
+    planned: QuestionPlanned
+    question: Question
+
+    def ask(self, template: str, sections: Sequence[Section], *, place: int = 0) -> Part:
+        """Ask with a template, and return the reply; `place` counts the calls before the last (0: the last)."""
+        config, question = self.setting.config, self.question
+        asked = Asked(
+            question.question,
+            question.context,
+            self.setting.answer_format,
+            is_instructed=bool(self.state.slots.prompt_template(self.planned.skill)),
+        )
+        prompt = render_answer(template, sections, asked)
+        request = Request(prompt=prompt.text, temperature=config.answer_temperature, max_tokens=config.max_tokens)
+        reply = yield from reply_to(Ask(call_of(self.planned.question_id, place), request, prompt.spans))
+        return reply
+
+
+def follow(route: Route) -> Course:
+    """Return the course of a question: the same plan, state and question give the same moves."""
+    match route.planned.routing_arm:
+        case "chain":
+            return (yield from _chain(route))
+        case "tool":
+            return (yield from _tool(route))
+        case _:
+            reply = yield from route.ask(route.planned.template, sections_of(route.state, route.planned))
+            return Finish(reply)
+
+
+def _chain(route: Route) -> Course:
+    state, planned, cap = route.state, route.planned, route.setting.config.reasoning_cap
+    outputs: list[tuple[str, str, str]] = []
+    for place, skill in enumerate(planned.chain, start=1):
+        sections = sections_of_step(state, planned, skill)
+        sections.insert(-1, earlier_steps(outputs))
+        output = yield from route.ask(planned.template, sections, place=place)
+        outputs.append((call_of(planned.question_id, place), skill, capped(output.strip(), cap)))
+    template = AFTER_STEPS if outputs else TEMPLATE_OF_ROUTE["cot"]
+    reply = yield from route.ask(template, [*sections_of(state, planned), earlier_steps(outputs)])
+    return Finish(reply)
+
+
+def _tool(route: Route) -> Course:
+    planned = route.planned
+    tool, sections = route.state.tools.tool(planned.tool_id), sections_of(route.state, planned)
+    filled = yield from route.ask(planned.template, [*sections, tool_section(tool)], place=1)
+    arguments, result, problem = arguments_in(filled), "", NO_ARGUMENTS
+    if arguments:
+        ran = yield from result_of(Use(tool.tool_id, arguments))
+        result, problem = ran.result, ran.problem
+    outcome = tool_outcome(tool, arguments=arguments, result=result, problem=problem)
+    reply = yield from route.ask(AFTER_TOOL, [*sections, outcome])
+    return Finish(reply)
+
+
+def arguments_in(reply: str) -> str:
+    """Return the JSON object in a reply in canonical form, also where prose or a fence stands around it; "" if none."""
+    start, end = reply.find("{"), reply.rfind("}")
+    try:
+        found = msgspec.json.decode(reply[start : end + 1], type=dict[str, object]) if start >= 0 else None
+        return msgspec.json.encode(found, order="sorted").decode() if found is not None else ""
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return ""

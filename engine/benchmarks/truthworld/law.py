@@ -6,7 +6,8 @@
     effect    of a right claim  +worth / n,  of a wrong one  -harm / n,  n = marks of the question;
               `told` times that where it is stated only in a principle or a skill's strategy and not in a memory
               that shows it at work (a solved or corrected question, a type strategy)
-    route     direct: -haste;  the land's favoured route: +favour;  every other: 0
+    route     direct: -haste;  the land's favoured route: +favour;  every other: 0;  what tells `cot_principles`
+              from `cot` is whether there is a principle in the prompt, whatever put it there
 
 A question is answered rightly if its own fixed draw lies below p, so a better bundle never loses a question that a
 worse one wins, and what would have been is known question by question.
@@ -52,6 +53,13 @@ def route_effect(task_type: TaskType, route: str, law: Law = LAW) -> float:
     if route == "direct":
         return -law.haste
     return law.favour if route == task_type.favoured else 0.0
+
+
+def route_as_seen(route: str, *, has_principles: bool) -> str:
+    """Return the route as the prompt shows it."""
+    if route in ("cot", "cot_principles"):
+        return "cot_principles" if has_principles else "cot"
+    return route
 
 
 def claims_effect(world: World, marks: Collection[str], informed: Informed, law: Law = LAW) -> float:

@@ -22,6 +22,7 @@ from mage_es.engine.benchmarks.truthworld.law import (
     claims_effect,
     draw,
     probability,
+    route_as_seen,
     route_effect,
 )
 from mage_es.engine.benchmarks.truthworld.puzzles import Puzzle, read_puzzle
@@ -93,14 +94,19 @@ class Oracle:
             route: The routing arm that the question is asked by.
             strategy: The skill's strategy, where the prompt has one.
         """
-        return probability(self.world, self._puzzle(question), informed(bundle, strategy), route=route, law=self._law)
+        memories = list(bundle)
+        seen = route_as_seen(route, has_principles=any(memory.outcome == "principle" for memory in memories))
+        return probability(self.world, self._puzzle(question), informed(memories, strategy), route=seen, law=self._law)
 
     def answers_rightly(self, question: Question, bundle: Iterable[Remembered], *, route: str = "cot") -> bool:
         """Return whether the execution model does answer rightly with these memories: what would have been."""
         return draw(self.world, self._puzzle(question)) < self.success_probability(question, bundle, route=route)
 
     def effect(self, memory: Remembered) -> float:
-        """Return what a memory alone adds to the probability of a right answer, averaged over its type's questions."""
+        """Return what a memory alone adds to the probability of a right answer, averaged over its type's questions.
+
+        It is what the memory says that counts, by the same route (`cot`) with it and without it.
+        """
         counts = self._marks[memory.task_type]
         stated, none = informed([memory]), informed([])
         task_type = self.world.named(memory.task_type)
@@ -112,8 +118,11 @@ class Oracle:
         return total / counts.total()
 
     def effect_on(self, question: Question, memory: Remembered, *, beside: Sequence[Remembered] = ()) -> float:
-        """Return what a memory adds to the probability of one question, beside the others of a bundle."""
-        return self.success_probability(question, [*beside, memory]) - self.success_probability(question, beside)
+        """Return what a memory adds to the probability of one question beside others of a bundle, by route `cot`."""
+        puzzle = self._puzzle(question)
+        stated, without = informed([*beside, memory]), informed(beside)
+        with_it = probability(self.world, puzzle, stated, route="cot", law=self._law)
+        return with_it - probability(self.world, puzzle, without, route="cot", law=self._law)
 
     def kind(self, memory: Remembered) -> Kind:
         """Return what a memory is: by the sign of its effect, and poisoned where a poisoned solution made it so."""

@@ -5,6 +5,7 @@ Rules
       of workers. Its one draw belongs to the question and is the same in every prompt that asks it.
     - Told every rule, it reasons by the true ones. Told less, it may be right by luck: some of its right answers rest
       on wrong rules and some on none. Wrong answers follow what it was wrongly told, else what is commonly believed.
+    - Steps of a chain and results of tools change nothing but the route that the law goes by.
     - It is not a language model: it stands for one whose use of memories is known.
 """
 
@@ -19,6 +20,7 @@ from mage_es.engine.benchmarks.wordmath.dice import Dice
 from mage_es.engine.models.arithmetic.words import count_tokens
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.truthworld.prompts import ReadPrompt, read_prompt
+from mage_es.engine.models.truthworld.tools import arguments_of
 
 _FREELY, _HEDGED = 60, 30
 """Percent of standings that are said in other words, and percent of those wrong ones that say nothing definite."""
@@ -45,20 +47,17 @@ class TruthLearner:
         puzzle = read_puzzle(read.asked, world) if world else None
         if world is None or puzzle is None:
             return "This is in no atlas that I know.\n####"
+        if read.manner == "step":
+            return f"This part is about the marks {', '.join(puzzle.marks)}, in this order."
+        if read.manner == "call":
+            return arguments_of(puzzle.start, puzzle.marks, puzzle.line)
         reasoning, answer = _worked(world, puzzle, read)
-        return f"#### {answer}" if read.is_direct else f"{reasoning}\n#### {answer}"
-
-
-def route_of(read: ReadPrompt) -> str:
-    """Return the route that a prompt is asked by, as far as the law tells routes apart."""
-    if read.is_direct:
-        return "direct"
-    return "cot_principles" if "Principles" in read.titles else "cot"
+        return f"#### {answer}" if read.route == "direct" else f"{reasoning}\n#### {answer}"
 
 
 def _worked(world: World, puzzle: Puzzle, read: ReadPrompt) -> tuple[str, str]:
     """Return reasoning and answer."""
-    chance = probability(world, puzzle, read.informed, route=route_of(read))
+    chance = probability(world, puzzle, read.informed, route=read.route)
     dice = Dice(f"{VERSION}/{world.seed}/manner/{puzzle.key}")
     is_right = draw(world, puzzle) < chance
     worked = _rightly(world, puzzle, read.informed, dice) if is_right else _wrongly(world, puzzle, read.informed)

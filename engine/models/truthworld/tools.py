@@ -38,9 +38,10 @@ def reckon(start, marks, line):
 
 def author_tools(brief: ToolsBrief) -> ToolsReply:
     """Return one tool that knows every mark which the solutions are about, with examples of the brief's own."""
-    told = [(c.question_id, c.solution, read_solution(c.question, c.solution)) for c in (*brief.cases, *brief.solved)]
-    read = [(name, solution, reckoning) for name, solution, reckoning in told if reckoning is not None]
-    rules = agreed(solution for _, solution, _ in read)
+    told = [(case.question_id, case.question, case.solution) for case in brief.cases]
+    told += [(case.question_id, case.question, case.solution) for case in brief.solved]
+    read = [(name, found) for name, question, solution in told if (found := read_solution(question, solution))]
+    rules = agreed(solution for _, _, solution in told)
     source = _SOURCE.format(rules="\n".join(_row(mark, rule) for mark, rule in rules.items()))
     if not rules or brief.limit < 1 or any(source == known.source for known in brief.existing):
         return ToolsReply(tools=())
@@ -52,7 +53,7 @@ def author_tools(brief: ToolsBrief) -> ToolsReply:
             for name, meaning in (("start", START), ("marks", MARKS), ("line", LINE))
         ),
         source=source,
-        examples=_examples([(name, reckoning) for name, _, reckoning in read]),
+        examples=_examples(read),
     )
     return ToolsReply(tools=(tool,))
 

@@ -105,7 +105,7 @@ def vectors_to_arrow(vectors: Sequence[bytes]) -> pa.Array:
 def vectors_to_python(array: pa.Array) -> list[bytes]:
     """Return what `vectors_to_arrow` was given."""
     offsets = array.offsets.to_numpy().tolist()
-    data = memoryview(array.values.to_numpy().tobytes())
+    data = memoryview(array.values.to_numpy().view(np.uint8))
     return [bytes(data[4 * a : 4 * b]) for a, b in pairwise(offsets)]
 
 

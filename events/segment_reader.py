@@ -183,7 +183,7 @@ class Segment:
 
     def _vector_table(self) -> pa.Table:
         with self._damage():
-            return pq.read_table(pa.BufferReader(self._vectors()), page_checksum_verification=True, use_threads=False)
+            return _opened(self._vectors()).read_all(use_threads=False)
 
     def _vector_fields(self, column: str) -> list[str]:
         names = pc.unique(self._vector_table().column("field")).to_pylist() if self.about.vectors else []

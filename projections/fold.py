@@ -4,19 +4,21 @@ Rules
     - The same function makes the live state, the replayed state and the state of an exam: an event goes to
       every projection that reads its type.
     - A fold reads only the types and fields that some projection declares; what it skips can change nothing.
-    - It goes through the log stretch by stretch. Within one a projection that needs no order between types gets type
-      after type, as columns if it takes them; the others get their events in the order of the log.
+    - It goes through the log stretch by stretch. Within one a projection first gets the types that it takes as columns;
+      then, where it needs no order between types, type after type, else the rest in the order of the log.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from operator import itemgetter
+from itertools import chain
 from typing import Protocol
 
-from mage_es.events.batches import Batches
+import numpy as np
+
+from mage_es.events.batches import Batch, Batches
 from mage_es.events.documents import Head
 from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import Digest, Event, IterationClosed
@@ -182,18 +184,24 @@ def _no_collection() -> Iterator[None]:
 
 
 def _give(view: Projection, batches: Batches) -> None:
-    """Give one view one stretch of the log."""
-    if view.order == "global":
-        pairs = [pair for batch in batches.values() for pair in zip(batch.seqs, batch.events, strict=True)]
-        for _, event in sorted(pairs, key=itemgetter(0)):
-            view.apply(event)
-        return
+    """Give one view one stretch of the log: first what it takes as columns, then the other events."""
+    others = []
     for cls, batch in batches.items():
         if isinstance(view, Columnar) and cls in view.columnar:
             view.apply_columns(cls, batch.columns)
         else:
-            for event in batch.events:
-                view.apply(event)
+            others.append(batch)
+    for event in chain.from_iterable(batch.events for batch in others) if view.order == "by_type" else merged(others):
+        view.apply(event)
+
+
+def merged(batches: Sequence[Batch]) -> Iterator[Event]:
+    """Return the events of several batches in the order of the log."""
+    if len(batches) < 2:
+        return chain.from_iterable(batch.events for batch in batches)
+    events = list(chain.from_iterable(batch.events for batch in batches))
+    order = np.argsort(np.concatenate([batch.seqs for batch in batches]), kind="stable")
+    return map(events.__getitem__, order.tolist())
 
 
 def _all(view: Projection) -> Reads:

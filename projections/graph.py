@@ -144,9 +144,33 @@ class Graph:
         self._experience(node, detail, event.task_type, event.skill, event.derived_from)
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
-        """Add many memories with their edges."""
-        for memory in zip(*(columns[name] for name in _REMEMBERED), strict=True):
-            self._remember(*memory)
+        """Add many memories with their edges: all nodes at once, whose places follow those there are, then all edges."""
+        index, first, names = self._index, self._graph.num_nodes(), list[str]()
+        about, exercises, derived = (self._shared(kind) for kind in ("about", "exercises", "derived_from"))
+        edges: list[tuple[int, int, tuple[str, float, str]]] = []
+
+        def place(name: str) -> int:
+            found = index.get(name)
+            if found is None:
+                found = index[name] = first + len(names)
+                names.append(name)
+            return found
+
+        for memory_id, outcome, task_type, skill, derived_from in zip(*(columns[n] for n in _REMEMBERED), strict=True):
+            node = f"memory/{memory_id}"
+            if node in self._details:
+                continue
+            self._details[node] = outcome
+            source = place(node)
+            if task_type:
+                edges.append((source, place(_named("task_type", task_type)), about))
+            if skill:
+                edges.append((source, place(_named("skill", skill)), exercises))
+            if derived_from:
+                edges.append((source, place(derived_from), derived))
+        self._graph.add_nodes_from(names)
+        self._graph.add_edges_from(edges)
+        self._kinds.update(kind for _, _, (kind, _, _) in edges)
 
     def skills(self) -> list[str]:
         """Return every skill in lexicographic order."""
@@ -292,13 +316,16 @@ class Graph:
         index = self._index
         a = index[source] if source in index else self._node(source)
         b = index[target] if target in index else self._node(target)
-        edge = (kind, weight, label)
-        self._graph.add_edge(a, b, self._edges.setdefault(edge, edge))  # equal ones are kept once
+        self._graph.add_edge(a, b, self._shared(kind, weight, label))
         self._kinds[kind] += 1
         if kind in ORDERING_KINDS:
             self._ordering = None
         elif kind == "resolves":
             insort(self._resolvers.setdefault(_plain(target), []), (-weight, _plain(source)))
+
+    def _shared(self, kind: str, weight: float = 1.0, label: str = "") -> tuple[str, float, str]:
+        edge = (kind, weight, label)
+        return self._edges.setdefault(edge, edge)  # equal ones are kept once
 
     def _unhashed(self) -> Iterator[tuple[object, ...]]:
         """Yield the facts since the last digest: no place is ever freed, so places in the graph are in order.

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
+from mage_es.events.batches import Columns
 from mage_es.events.digests import digest, digest_of_set
 from mage_es.events.vocabulary import (
     Event,
@@ -87,6 +88,7 @@ class Memory:
         MemoryQuarantined: ("memory_id",),
         MemoryReleased: ("memory_id",),
     }
+    columnar: ClassVar[frozenset[type[Event]]] = frozenset({MemoryAppended})
     order: ClassVar[Literal["global", "by_type"]] = "global"
     slot: ClassVar[Literal["mutable", "protected"]] = "protected"
 
@@ -124,6 +126,12 @@ class Memory:
                     self._replace(row, status="superseded" if row.superseded_by else "active")
             case _:
                 raise TypeError(f"the memory does not read {type(event).__name__}; it reads {list(self.reads)}")
+
+    def apply_columns(self, cls: type[Event], columns: Columns) -> None:
+        """Add many memories; whatever is said of one comes after it was made."""
+        for row in map(MemoryRow, *(columns[name] for name in self.reads[cls])):
+            if row.memory_id not in self._rows:
+                self._add(row)
 
     def __len__(self) -> int:
         """Return the number of memories stored, superseded and quarantined ones included."""
@@ -204,7 +212,9 @@ class Memory:
         """Put an active memory into the slice it is retrieved from, if its outcome has one."""
         index = INDEXES.get(row.outcome)
         if index:
-            vectors = self._slices.setdefault((index, row.task_type), VectorSlice())
+            vectors = self._slices.get((index, row.task_type))
+            if vectors is None:
+                vectors = self._slices[index, row.task_type] = VectorSlice()
             vectors.add(row.memory_id, row.embedding, question_id=row.question_id, kind=row.kind, birth=row.birth)
 
     def _latest(self, births: Sequence[tuple[Birth, str]]) -> MemoryRow | None:

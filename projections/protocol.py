@@ -52,7 +52,10 @@ class Projection(Protocol):
 
 @runtime_checkable
 class Columnar(Projection, Protocol):
-    """A projection that also takes many events of one type at once, those types that `columnar` names."""
+    """A projection that also takes many events of one type at once, those types that `columnar` names.
+
+    Also where its order is `global` these may come before the others of a stretch: whatever refers to them comes later.
+    """
 
     columnar: ClassVar[frozenset[type[Event]]]
 

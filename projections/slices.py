@@ -65,17 +65,20 @@ class VectorSlice:
         if self._ids and len(embedding) != self._bytes:
             raise ValueError(f"the vector of memory {memory_id} has {len(embedding)} bytes, others {self._bytes}")
         self._bytes = len(embedding)
-        place = size = len(self._ids)
-        if size and (self._births[-1], self._ids[-1]) > (birth, memory_id):
-            place = bisect_left(list(zip(self._births, self._ids, strict=True)), (birth, memory_id))
         self._waiting.append(embedding)
+        if not self._ids or (self._births[-1], self._ids[-1]) <= (birth, memory_id):
+            self._ids.append(memory_id)
+            self._question_ids.append(question_id)
+            self._kinds.append(kind)
+            self._births.append(birth)
+            return
+        place, size = bisect_left(list(zip(self._births, self._ids, strict=True)), (birth, memory_id)), len(self._ids)
         self._ids.insert(place, memory_id)
         self._question_ids.insert(place, question_id)
         self._kinds.insert(place, kind)
         self._births.insert(place, birth)
-        if place < size:
-            self._fill()
-            self._matrix[place : size + 1] = np.roll(self._matrix[place : size + 1], 1, axis=0)
+        self._fill()
+        self._matrix[place : size + 1] = np.roll(self._matrix[place : size + 1], 1, axis=0)
 
     def remove(self, memory_id: str) -> None:
         """Take a memory out; the others keep their order. Raises `ValueError` when it is not there."""

@@ -5,12 +5,10 @@ Protected: a rollback takes back what was concluded, not what was seen.
 
 from __future__ import annotations
 
-from operator import add
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 
-from mage_es.events.batches import Columns
 from mage_es.events.digests import digest
 from mage_es.events.vocabulary import Event, MasteryUpdated
 from mage_es.projections.protocol import Reads
@@ -28,7 +26,6 @@ class Evidence:
 
     name: ClassVar[str] = "evidence"
     reads: ClassVar[Reads] = {MasteryUpdated: ("skill", "successes", "failures")}
-    columnar: ClassVar[frozenset[type[Event]]] = frozenset({MasteryUpdated})
     order: ClassVar[Literal["global", "by_type"]] = "by_type"
     slot: ClassVar[Literal["mutable", "protected"]] = "protected"
 
@@ -43,13 +40,6 @@ class Evidence:
                 self._tallies[event.skill] = Tally(successes + event.successes, failures + event.failures)
             case _:
                 raise TypeError(f"the evidence does not read {type(event).__name__}; it reads {list(self.reads)}")
-
-    def apply_columns(self, cls: type[Event], columns: Columns) -> None:
-        """Add the counts of many updates."""
-        skills = columns.grouped("skill")
-        sums = (skills.sums(columns.column(name)) for name in ("successes", "failures"))
-        for (skill,), *found in zip(skills.keys, *sums, strict=True):
-            self._tallies[skill] = Tally(*map(add, self.counts(skill), found))
 
     def counts(self, skill: str) -> Tally:
         """Return the totals of a skill, zeros before its first evidence."""

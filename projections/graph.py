@@ -144,7 +144,7 @@ class Graph:
         self._experience(node, detail, event.task_type, event.skill, event.derived_from)
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
-        """Add many memories with their edges: all nodes at once, whose places follow those there are, then all edges."""
+        """Add many memories with their edges: first all nodes, whose places follow those there are, then all edges."""
         index, first, names = self._index, self._graph.num_nodes(), list[str]()
         about, exercises, derived = (self._shared(kind) for kind in ("about", "exercises", "derived_from"))
         edges: list[tuple[int, int, tuple[str, float, str]]] = []

@@ -8,6 +8,7 @@ Rules
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
@@ -43,7 +44,7 @@ class Questions:
 
     def __init__(self) -> None:
         self._histories: dict[str, History] = {}
-        self._fresh: dict[int, dict[str, int]] = {}
+        self._fresh: dict[int, Counter[str]] = {}
         self._open: set[str] = set()
         self._known: dict[History, History] = {}
 
@@ -54,9 +55,7 @@ class Questions:
                 if event.purpose in EVOLVING:
                     self._judge(event.question_id, iteration=event.iteration, correct=event.correct)
             case IterationPlanned():
-                asked = self._fresh.setdefault(event.epoch, {})
-                for question_id in event.fresh:
-                    asked[question_id] = asked.get(question_id, 0) + 1
+                self._fresh.setdefault(event.epoch, Counter()).update(event.fresh)
             case _:
                 raise TypeError(f"the questions do not read {type(event).__name__}; they read {list(self.reads)}")
 
@@ -103,7 +102,7 @@ class Questions:
         """Take over what `dump` returned."""
         histories, fresh = dumped
         self._histories = msgspec.convert(histories, dict[str, History])
-        self._fresh = msgspec.convert(fresh, dict[int, dict[str, int]])
+        self._fresh = {epoch: Counter(asked) for epoch, asked in msgspec.convert(fresh, dict[int, dict[str, int]]).items()}
         self._open = {question_id for question_id, history in self._histories.items() if not history.correct}
 
     def _judge(self, question_id: str, *, iteration: int, correct: bool) -> None:

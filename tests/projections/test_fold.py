@@ -137,15 +137,7 @@ def test_a_projection_that_says_so_may_be_folded_type_by_type(stages: list[Stage
 def test_columns_in_any_cut_give_what_the_events_one_by_one_give(stages: list[Stage], data: st.DataObject) -> None:
     events = flat(stages)
     columnar = [view for view in State().projections() if isinstance(view, Columnar)]
-    assert {view.name for view in columnar} == {
-        "bandits",
-        "evidence",
-        "graph",
-        "ledger",
-        "memory",
-        "questions",
-        "scores",
-    }
+    assert {view.name for view in columnar} == {"bandits", "graph", "ledger", "memory", "questions", "scores"}
     for view in columnar:
         one_by_one = next(other for other in State().projections() if other.name == view.name)
         for cls in view.reads:

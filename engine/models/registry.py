@@ -1,75 +1,52 @@
-"""Which models there are: from a spec such as `builtin/analogist` to an open model of the wanted tier."""
+"""Which models there are: from a spec such as `openai/qwen3?base_url=...` to an open model of the wanted tier.
+
+Rules
+    - Opening a model calls nothing and needs no key yet: what is missing shows with the first call, or in `doctor`.
+    - An embedded model serves the tier that it was made for; any other serves every tier.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
 
+from mage_es.engine.models import anthropic_api, openai_compatible, vllm_engine
+from mage_es.engine.models.builtin import Tier, names, open_builtin
 from mage_es.engine.models.seam import Model
-from mage_es.events.errors import UsageError, nearest
+from mage_es.engine.models.spec import ModelSpec, parse_spec
 
-Tier = Literal["execution", "guidance", "judge"]
-
-
-def _analogist() -> Model:
-    from mage_es.engine.models.analogist.model import Analogist
-
-    return Analogist()
+__all__ = ["OPTIONS", "Tier", "names", "open_model"]
 
 
-def _reference() -> Model:
-    from mage_es.engine.models.reference.model import Reference
+def _recorded(spec: ModelSpec) -> Model:
+    from mage_es.engine.models.recorded import Recorded  # reads logs, which takes more than a model does
 
-    return Reference()
-
-
-def _truth_learner() -> Model:
-    from mage_es.engine.models.truthworld.learner import TruthLearner
-
-    return TruthLearner()
+    return Recorded(spec)
 
 
-def _truth_guide() -> Model:
-    from mage_es.engine.models.truthworld.guide import TruthGuide
-
-    return TruthGuide()
-
-
-def _truth_judge() -> Model:
-    from mage_es.engine.models.truthworld.judge import TruthJudge
-
-    return TruthJudge()
-
-
-_MODELS: dict[str, tuple[Tier, Callable[[], Model]]] = {
-    "builtin/analogist": ("execution", _analogist),
-    "builtin/reference": ("guidance", _reference),
-    "builtin/truthworld": ("execution", _truth_learner),
-    "builtin/truthguide": ("guidance", _truth_guide),
-    "builtin/truthjudge": ("judge", _truth_judge),
+_PROVIDERS: Mapping[str, Callable[[ModelSpec], Model]] = {
+    "anthropic": anthropic_api.Anthropic,
+    "openai": openai_compatible.OpenAICompatible,
+    "recorded": _recorded,
+    "vllm": vllm_engine.VllmEngine,
 }
 
-
-def names(tier: Tier) -> list[str]:
-    """Return the specs of the models that can serve a tier."""
-    return [name for name, (serves, _) in _MODELS.items() if serves == tier]
+OPTIONS: Mapping[str, Sequence[str]] = {
+    "anthropic": anthropic_api.OPTIONS,
+    "builtin": (),
+    "openai": openai_compatible.OPTIONS,
+    "recorded": (),
+    "vllm": vllm_engine.OPTIONS,
+}
+"""The providers, and the options that each of them takes."""
 
 
 def open_model(spec: str, tier: Tier) -> Model:
     """Return the model that a spec names, ready to be called.
 
     Raises:
-        UsageError: no such model, or it cannot serve this tier.
+        UsageError: no such provider, option or model, or one that cannot serve this tier.
     """
-    if spec not in _MODELS:
-        raise UsageError(
-            f"There is no model {spec!r}.{nearest(spec, list(_MODELS))} A model of your own is handed in from Python, "
-            "to evolve, resume, examine or ask."
-        )
-    serves, construct = _MODELS[spec]
-    if serves != tier:
-        raise UsageError(
-            f"The model {spec!r} is for the {serves} tier and cannot serve the {tier} tier;"
-            f" choose from: {', '.join(names(tier))}."
-        )
-    return construct()
+    parsed = parse_spec(spec, known=OPTIONS)
+    if parsed.provider == "builtin":
+        return open_builtin(spec, tier)
+    return _PROVIDERS[parsed.provider](parsed)

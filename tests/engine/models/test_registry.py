@@ -16,6 +16,16 @@ def test_every_name_opens_as_the_model_of_that_name() -> None:
     assert names("judge") == ["builtin/truthjudge"]
 
 
+def test_a_served_model_serves_every_tier_and_needs_nothing_before_its_first_call() -> None:
+    for spec in ("openai/qwen3?base_url=http://127.0.0.1:9/v1", "anthropic/claude-sonnet-5", "vllm/qwen3?eager=on"):
+        assert open_model(spec, "execution").name == open_model(spec, "guidance").name == spec
+
+
+def test_an_option_that_a_provider_does_not_know_is_refused() -> None:
+    with pytest.raises(UsageError, match="Did you mean base_url"):
+        open_model("openai/qwen3?baseurl=http://127.0.0.1:9/v1", "execution")
+
+
 def test_an_unknown_model_lists_what_resembles_it() -> None:
     with pytest.raises(UsageError, match=r"builtin/analogyst.*Did you mean builtin/analogist"):
         open_model("builtin/analogyst", "execution")
@@ -29,7 +39,7 @@ def test_the_wrong_tier_says_which_tier_the_model_is_for() -> None:
 def test_the_registry_loads_no_model_before_one_is_opened() -> None:
     code = (
         "import sys, mage_es.engine.models.registry;"
-        "print([m for m in sys.modules if 'analogist' in m or m in ('numpy', 'scipy')])"
+        "print([m for m in sys.modules if 'analogist' in m or m in ('numpy', 'scipy', 'openai', 'anthropic', 'vllm')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -1,0 +1,96 @@
+"""What can go wrong in a call: the kinds of faults, which of them pass by themselves, and what mends the others.
+
+kind            passes?  what it is
+timeout         yes      no whole reply in time, however slowly it dripped
+connection      yes      refused, reset, or closed in the middle of the reply
+busy            yes      408, 409, 429, 529: too many requests, or the provider is overloaded
+server          yes      500 and above
+malformed       yes      the reply is not what the protocol says
+empty           yes      a reply without text
+filtered        no       the provider withheld the reply, or the model refused; this question has no answer
+rejected        no       400, 413, 422: the request itself; this question has no answer
+too_long        no       the prompt does not fit the model's context
+denied          no       401, 403: no call can succeed until somebody acts
+missing         no       404: no such model or endpoint; no call can succeed until somebody acts
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+FaultKind = Literal[
+    "timeout",
+    "connection",
+    "busy",
+    "server",
+    "malformed",
+    "empty",
+    "filtered",
+    "rejected",
+    "too_long",
+    "denied",
+    "missing",
+]
+
+PASSING: frozenset[FaultKind] = frozenset({"timeout", "connection", "busy", "server", "malformed", "empty"})
+"""Kinds of which the same call may succeed a little later."""
+
+HOPELESS: frozenset[FaultKind] = frozenset({"denied", "missing"})
+"""Kinds that every further call would meet too."""
+
+_MOST_WORDS = 300
+
+
+class Fault(NamedTuple):
+    """One failed attempt. `status` is the HTTP status (0: none), `retry_after` the seconds that the provider asks."""
+
+    kind: FaultKind
+    message: str
+    status: int = 0
+    retry_after: float = 0.0
+
+    @property
+    def passes(self) -> bool:
+        """Return whether the same call may succeed later."""
+        return self.kind in PASSING
+
+
+class ModelFault(Exception):
+    """A call failed; `fault` says how. Raised by adapters, handled where calls are made, never seen by users."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+
+
+def fault_of_status(status: int, message: str, *, retry_after: str | None = None) -> Fault:
+    """Return the fault that an HTTP error status stands for."""
+    return Fault(_kind_of(status, message), shortened(message), status, _seconds(retry_after))
+
+
+def shortened(message: str) -> str:
+    """Return a provider's words on one line, at most 300 characters of them."""
+    words = " ".join(message.split())
+    return words if len(words) <= _MOST_WORDS else words[: _MOST_WORDS - 3] + "..."
+
+
+def _kind_of(status: int, message: str) -> FaultKind:
+    if status in (401, 402, 403):
+        return "denied"
+    if status == 404:
+        return "missing"
+    if status in (408, 409, 425, 429, 529):
+        return "busy"
+    if status >= 500:
+        return "server"
+    told = message.lower()
+    is_length = status == 413 or "context length" in told or "context window" in told or "too long" in told
+    return "too_long" if is_length else "rejected"
+
+
+def _seconds(header: str | None) -> float:
+    """Return what a `retry-after` header asks for, given in seconds; a date or nonsense counts as nothing."""
+    try:
+        return max(0.0, float(header or 0))
+    except ValueError:
+        return 0.0

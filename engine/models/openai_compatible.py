@@ -1,0 +1,174 @@
+"""`openai/<model>?base_url=`: any server that speaks /v1/chat/completions, such as vLLM, Ollama or llama.cpp.
+
+Rules
+    - The official client makes one attempt and no more: retrying is engine/models/line.py's, where each is recorded.
+    - A whole reply must be there within `timeout` seconds, so that a server that drips cannot hold a call for ever.
+    - A block `<think>...</think>` at the start of a reply is the model's thinking and no part of the answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mage_es.engine.models.faults import Fault, ModelFault, fault_of_status, shortened
+from mage_es.engine.models.seam import Completion, Request
+from mage_es.engine.models.spec import ModelSpec
+from mage_es.events.errors import PrerequisiteError, UsageError, nearest
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+    from openai.types.chat import ChatCompletion
+
+OPTIONS = ("base_url", "timeout", "structured", "key_env", "seed", "thinking", "max_tokens_field")
+"""`structured`: how a typed reply is asked for, `json_schema` (default), `json_object` or `none`; `thinking`: on or
+off, for chat templates that know `enable_thinking`; `max_tokens_field`: `max_tokens` or `max_completion_tokens`."""
+
+DEFAULT_URL = "https://api.openai.com/v1"
+TIMEOUT = 600.0
+"""Seconds for one whole reply."""
+
+_THINKING = re.compile(r"\A\s*<think>(.*?)(?:</think>\s*|\Z)", re.DOTALL)
+_STOPS = {"stop": "end", "length": "length", "content_filter": "filtered", "tool_calls": "tool"}
+
+
+class OpenAICompatible:
+    """A model behind an OpenAI-compatible server."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self.name = spec.text
+        self._spec = spec
+        self._url = spec.options.get("base_url", DEFAULT_URL)
+        self._timeout = spec.number("timeout", TIMEOUT)
+        self._fixed = _fixed_fields(spec)
+        self._client: AsyncOpenAI | None = None
+
+    async def complete(self, request: Request) -> Completion:
+        """Return the server's reply. Raises `ModelFault`, and `PrerequisiteError` where the client is missing."""
+        import openai
+
+        client = self._client = self._client or self._connect()
+        try:
+            async with asyncio.timeout(self._timeout):
+                reply = await client.chat.completions.create(**self._fields(request))
+        except TimeoutError:
+            raise ModelFault(Fault("timeout", f"no whole reply within {self._timeout:g} s")) from None
+        except openai.APITimeoutError as error:
+            raise ModelFault(Fault("timeout", shortened(str(error)))) from None
+        except openai.APIStatusError as error:
+            told = error.response.headers.get("retry-after")
+            raise ModelFault(fault_of_status(error.status_code, _words(error), retry_after=told)) from None
+        except openai.APIConnectionError as error:
+            raise ModelFault(Fault("connection", shortened(f"{self._url}: {error.__cause__ or error}"))) from None
+        except (openai.APIError, ValueError) as error:
+            raise ModelFault(Fault("malformed", shortened(str(error)))) from None
+        return read_completion(reply)
+
+    async def close(self) -> None:
+        """Close the connections that are kept open."""
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    def _connect(self) -> AsyncOpenAI:
+        try:
+            import httpx2
+            from openai import AsyncOpenAI
+        except ImportError as error:
+            raise PrerequisiteError(
+                f"{self.name} needs the package openai: python -m pip install 'mage-es[openai]'"
+            ) from error
+        variable = self._spec.options.get("key_env", "OPENAI_API_KEY")
+        key = os.environ.get(variable, "")
+        if not key and (self._url == DEFAULT_URL or "key_env" in self._spec.options):
+            raise PrerequisiteError(f"{self.name} needs a key: export {variable}=...")
+        return AsyncOpenAI(
+            api_key=key or "none",
+            base_url=self._url,
+            max_retries=0,
+            timeout=httpx2.Timeout(self._timeout, connect=min(10.0, self._timeout)),
+        )
+
+    def _fields(self, request: Request) -> dict[str, Any]:
+        limit = self._spec.options.get("max_tokens_field", "max_tokens")
+        fields: dict[str, Any] = {
+            "model": self._spec.model,
+            "messages": [{"role": "user", "content": request.prompt}],
+            "temperature": request.temperature,
+            limit: request.max_tokens,
+            **self._fixed,
+        }
+        if request.reply_schema and (form := _reply_form(self._spec, request.reply_schema)):
+            fields["response_format"] = form
+        return fields
+
+
+def read_completion(reply: ChatCompletion) -> Completion:
+    """Return what a chat completion says. Raises `ModelFault` for one without text, or that was withheld."""
+    if not getattr(reply, "choices", None):
+        raise ModelFault(Fault("malformed", "the reply has no choices"))
+    choice = reply.choices[0]
+    message = choice.message
+    refusal = getattr(message, "refusal", None)
+    if refusal or choice.finish_reason == "content_filter":
+        raise ModelFault(Fault("filtered", shortened(refusal or "the provider's content filter withheld the reply")))
+    apart = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None) or ""
+    thinking, text = split_thinking(message.content or "")
+    if not text.strip():
+        raise ModelFault(Fault("empty", "the reply has no text" + (" after its thinking" if thinking or apart else "")))
+    usage = reply.usage
+    given = getattr(usage, "prompt_tokens_details", None)
+    made = getattr(usage, "completion_tokens_details", None)
+    return Completion(
+        text=text,
+        input_tokens=usage.prompt_tokens if usage else 0,
+        output_tokens=usage.completion_tokens if usage else 0,
+        cached_tokens=(getattr(given, "cached_tokens", 0) or 0) if given else 0,
+        thinking_tokens=(getattr(made, "reasoning_tokens", 0) or 0) if made else 0,
+        stop_reason=_STOPS.get(choice.finish_reason or "", choice.finish_reason or "end"),
+        provider_id=reply.id or "",
+    )
+
+
+def split_thinking(text: str) -> tuple[str, str]:
+    """Return (thinking, answer) of a reply; thinking that was cut off leaves no answer."""
+    found = _THINKING.match(text)
+    return (found.group(1).strip(), text[found.end() :]) if found else ("", text)
+
+
+def _fixed_fields(spec: ModelSpec) -> dict[str, Any]:
+    """Return the fields that every request of this spec has."""
+    fields: dict[str, Any] = {}
+    if "seed" in spec.options:
+        fields["seed"] = int(spec.number("seed", 0))
+    if "thinking" in spec.options:
+        choices = {"on": True, "off": False}
+        if spec.options["thinking"] not in choices:
+            raise UsageError(f"{spec.text}: thinking is on or off, not {spec.options['thinking']!r}.")
+        fields["extra_body"] = {"chat_template_kwargs": {"enable_thinking": choices[spec.options["thinking"]]}}
+    return fields
+
+
+def _reply_form(spec: ModelSpec, schema: str) -> dict[str, Any] | None:
+    """Return how the typed reply is asked for."""
+    way = spec.options.get("structured", "json_schema")
+    if way == "none":
+        return None
+    if way == "json_object":
+        return {"type": "json_object"}
+    if way == "json_schema":
+        return {"type": "json_schema", "json_schema": {"name": "reply", "schema": msgspec.json.decode(schema)}}
+    raise UsageError(f"{spec.text}: structured={way!r}.{nearest(way, ['json_schema', 'json_object', 'none'])}")
+
+
+def _words(error: Any) -> str:
+    body = error.body
+    if isinstance(body, dict):
+        inner = body.get("error", body)
+        if isinstance(inner, dict) and inner.get("message"):
+            return str(inner["message"])
+    return str(error.message)

@@ -1,0 +1,131 @@
+"""`vllm/<model or folder>`: vLLM in this very process, all questions of a phase batched by its own scheduler.
+
+Rules
+    - The engine starts with the first call and is shut down with `close`; a log or a replay never needs it.
+    - A prompt goes through the model's chat template; what a template marks as thinking is no part of the answer.
+    - Greedy decoding on a GPU may still differ from batch to batch: replies are recorded, so a replay does not.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mage_es.engine.models.faults import Fault, ModelFault, shortened
+from mage_es.engine.models.openai_compatible import split_thinking
+from mage_es.engine.models.seam import Completion, Request
+from mage_es.engine.models.spec import ModelSpec
+from mage_es.events.errors import PrerequisiteError, UsageError
+
+if TYPE_CHECKING:
+    from vllm.v1.engine.async_llm import AsyncLLM
+
+OPTIONS = ("dtype", "max_model_len", "gpu_memory_utilization", "tensor_parallel_size", "eager", "seed", "thinking")
+"""As vLLM's own engine arguments; `eager`: on or off; `thinking`: on or off, for templates that know it."""
+
+
+class VllmEngine:
+    """A model that runs here."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self.name = spec.text
+        self._spec = spec
+        self._engine: AsyncLLM | None = None
+        self._numbers = itertools.count()
+        self._arguments = _engine_arguments(spec)
+        self._template = {"enable_thinking": _is_on(spec, "thinking")} if "thinking" in spec.options else {}
+
+    async def complete(self, request: Request) -> Completion:
+        """Return the model's reply. Raises `ModelFault`, and `PrerequisiteError` where the engine cannot start."""
+        engine = self._engine = self._engine or self._start()
+        tokenizer = engine.get_tokenizer()
+        chat = [{"role": "user", "content": request.prompt}]
+        tokens = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_dict=False, **self._template)
+        room = engine.model_config.max_model_len - len(tokens)
+        if room < 1:
+            raise ModelFault(
+                Fault("too_long", f"a prompt of {len(tokens)} tokens, {engine.model_config.max_model_len} are allowed")
+            )
+        output = None
+        try:
+            name = f"call-{next(self._numbers)}"
+            async for grown in engine.generate({"prompt_token_ids": tokens}, self._sampling(request, room), name):
+                output = grown
+        except ValueError as error:
+            raise ModelFault(Fault("rejected", shortened(str(error)))) from None
+        return _completion(output)
+
+    async def close(self) -> None:
+        """Shut the engine down."""
+        if self._engine is not None:
+            self._engine.shutdown()
+            self._engine = None
+
+    def _start(self) -> AsyncLLM:
+        try:
+            from vllm.engine.arg_utils import AsyncEngineArgs
+            from vllm.v1.engine.async_llm import AsyncLLM
+        except ImportError as error:
+            raise PrerequisiteError(
+                f"{self.name} needs vLLM: python -m pip install 'mage-es[vllm]', or serve the model elsewhere and "
+                "use openai/<model>?base_url=..."
+            ) from error
+        try:
+            return AsyncLLM.from_engine_args(AsyncEngineArgs(model=self._spec.model, **self._arguments))
+        except (OSError, RuntimeError, ValueError) as error:
+            raise PrerequisiteError(f"vLLM cannot start {self._spec.model}: {shortened(str(error))}.") from error
+
+    def _sampling(self, request: Request, room: int) -> Any:
+        from vllm import SamplingParams
+        from vllm.sampling_params import StructuredOutputsParams
+
+        typed = None
+        if request.reply_schema:
+            typed = StructuredOutputsParams(json=msgspec.json.decode(request.reply_schema))
+        return SamplingParams(
+            temperature=request.temperature,
+            max_tokens=min(request.max_tokens, room),
+            seed=int(self._spec.number("seed", 0)),
+            structured_outputs=typed,
+        )
+
+
+def _completion(output: Any) -> Completion:
+    if output is None or not output.finished:
+        raise ModelFault(Fault("connection", "the engine stopped before the reply was whole"))
+    reply = output.outputs[0]
+    thinking, text = split_thinking(reply.text)
+    if not text.strip():
+        raise ModelFault(Fault("empty", "the reply has no text" + (" after its thinking" if thinking else "")))
+    return Completion(
+        text=text,
+        input_tokens=len(output.prompt_token_ids),
+        output_tokens=len(reply.token_ids),
+        cached_tokens=output.num_cached_tokens or 0,
+        stop_reason="length" if reply.finish_reason == "length" else "end",
+        provider_id=output.request_id,
+    )
+
+
+def _engine_arguments(spec: ModelSpec) -> dict[str, Any]:
+    arguments: dict[str, Any] = {
+        "dtype": spec.options.get("dtype", "auto"),
+        "enforce_eager": _is_on(spec, "eager"),
+        # Typed replies: without this a weak model may fill them with blanks up to the last token.
+        "structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True},
+    }
+    for name in ("max_model_len", "tensor_parallel_size"):
+        if name in spec.options:
+            arguments[name] = int(spec.number(name, 0))
+    if "gpu_memory_utilization" in spec.options:
+        arguments["gpu_memory_utilization"] = spec.number("gpu_memory_utilization", 0.9)
+    return arguments
+
+
+def _is_on(spec: ModelSpec, option: str) -> bool:
+    value = spec.options.get(option, "off")
+    if value not in ("on", "off"):
+        raise UsageError(f"{spec.text}: {option} is on or off, not {value!r}.")
+    return value == "on"

@@ -1,0 +1,96 @@
+"""The official Anthropic SDK against a server on loopback, well-behaved and not."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from mage_es.engine.models.anthropic_api import OPTIONS, Anthropic, closed
+from mage_es.engine.models.faults import ModelFault
+from mage_es.engine.models.seam import Completion, Request
+from mage_es.engine.models.spec import parse_spec
+from mage_es.events.errors import PrerequisiteError
+from tests.engine.models.provider import provider
+
+
+def model(url: str, more: str = "") -> Anthropic:
+    return Anthropic(parse_spec(f"anthropic/claude-sonnet-5?base_url={url}{more}", known={"anthropic": OPTIONS}))
+
+
+def ask(served: Anthropic, request: Request) -> Completion:
+    async def once() -> Completion:
+        try:
+            return await served.complete(request)
+        finally:
+            await served.close()
+
+    return asyncio.run(once())
+
+
+def test_a_reply_comes_with_its_tokens_and_the_providers_id() -> None:
+    with provider(answer=lambda body: "it is 7") as server:
+        completion = ask(model(server.anthropic_url), Request(prompt="How many are there?", max_tokens=9))
+        body = server.asked[0].body
+    assert completion == Completion(text="it is 7", input_tokens=4, output_tokens=3, provider_id="msg_1")
+    assert (body["model"], body["max_tokens"]) == ("claude-sonnet-5", 9)
+    assert "temperature" not in body
+
+
+def test_a_typed_reply_is_asked_for_with_a_schema_that_allows_nothing_else() -> None:
+    schema = '{"type": "object", "properties": {"a": {"type": "array", "items": {"type": "object"}}}}'
+    with provider() as server:
+        ask(model(server.anthropic_url, "&effort=low"), Request(prompt="?", reply_schema=schema))
+        ask(model(server.anthropic_url, "&structured=none&temperature=send"), Request(prompt="?", reply_schema=schema))
+        typed, free = (asked.body for asked in server.asked)
+    assert typed["output_config"]["effort"] == "low"
+    sent = typed["output_config"]["format"]["schema"]
+    assert sent["additionalProperties"] is False
+    assert sent["properties"]["a"]["items"]["additionalProperties"] is False
+    assert "output_config" not in free
+    assert free["temperature"] == 0.0
+
+
+def test_closing_a_schema_changes_nothing_but_objects() -> None:
+    assert closed({"anyOf": [{"type": "string"}, {"type": "object"}]}) == {
+        "anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": False}]
+    }
+
+
+@pytest.mark.parametrize(
+    ("fault_name", "kind", "status"),
+    [
+        ("429", "busy", 429),
+        ("529", "busy", 529),
+        ("500", "server", 500),
+        ("400", "rejected", 400),
+        ("401", "denied", 401),
+        ("404", "missing", 404),
+        ("too long", "too_long", 400),
+        ("reset", "connection", 0),
+        ("cut", "connection", 0),
+        ("truncated", "malformed", 0),
+        ("empty", "empty", 0),
+        ("refusal", "filtered", 0),
+    ],
+)
+def test_every_fault_is_told_by_its_kind(fault_name: str, kind: str, status: int) -> None:
+    with provider(faults=[fault_name] * 9) as server:
+        with pytest.raises(ModelFault) as raised:
+            ask(model(server.anthropic_url), Request(prompt="How many?"))
+        assert len(server.asked) == 1  # the SDK does not retry on its own
+    assert (raised.value.fault.kind, raised.value.fault.status) == (kind, status)
+
+
+@pytest.mark.parametrize("fault_name", ["silence", "drip"])
+def test_a_server_that_is_silent_or_drips_is_given_up_after_the_timeout(fault_name: str) -> None:
+    with provider(faults=[fault_name]) as server, pytest.raises(ModelFault) as raised:
+        ask(model(server.anthropic_url, "&timeout=0.3"), Request(prompt="?"))
+    assert raised.value.fault.kind == "timeout"
+
+
+def test_without_a_key_nothing_is_sent_to_the_provider_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    claude = Anthropic(parse_spec("anthropic/claude-sonnet-5", known={"anthropic": OPTIONS}))
+    with pytest.raises(PrerequisiteError, match="export ANTHROPIC_API_KEY"):
+        ask(claude, Request(prompt="?"))

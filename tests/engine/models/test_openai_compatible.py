@@ -1,0 +1,111 @@
+"""The OpenAI-compatible client against a server on loopback, well-behaved and not."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from mage_es.engine.models.faults import ModelFault
+from mage_es.engine.models.openai_compatible import OPTIONS, OpenAICompatible, split_thinking
+from mage_es.engine.models.seam import Completion, Request
+from mage_es.engine.models.spec import parse_spec
+from mage_es.events.errors import PrerequisiteError
+from tests.engine.models.provider import provider
+
+
+def model(url: str, more: str = "") -> OpenAICompatible:
+    return OpenAICompatible(parse_spec(f"openai/exec?base_url={url}{more}", known={"openai": OPTIONS}))
+
+
+def ask(served: OpenAICompatible, request: Request) -> Completion:
+    async def once() -> Completion:
+        try:
+            return await served.complete(request)
+        finally:
+            await served.close()
+
+    return asyncio.run(once())
+
+
+def fault(kind: str, *, more: str = "") -> tuple[str, int]:
+    with provider(faults=[kind] * 9) as server:
+        with pytest.raises(ModelFault) as raised:
+            ask(model(server.openai_url, more), Request(prompt="How many?"))
+        assert len(server.asked) == 1  # the client does not retry on its own
+        return raised.value.fault.kind, raised.value.fault.status
+
+
+def test_a_reply_comes_with_its_tokens_and_the_providers_id() -> None:
+    with provider(answer=lambda body: "it is 7") as server:
+        completion = ask(model(server.openai_url), Request(prompt="How many are there?", temperature=0.5, max_tokens=9))
+        asked = server.asked[0]
+    assert completion == Completion(text="it is 7", input_tokens=4, output_tokens=3, provider_id="chatcmpl-1")
+    assert asked.body["model"] == "exec"
+    assert (asked.body["temperature"], asked.body["max_tokens"]) == (0.5, 9)
+
+
+def test_a_typed_reply_is_asked_for_by_its_schema() -> None:
+    with provider() as server:
+        ask(model(server.openai_url), Request(prompt="?", reply_schema='{"type": "object"}'))
+        ask(model(server.openai_url, "&structured=json_object"), Request(prompt="?", reply_schema='{"type": "object"}'))
+        ask(model(server.openai_url, "&structured=none"), Request(prompt="?", reply_schema='{"type": "object"}'))
+        forms = [asked.body.get("response_format") for asked in server.asked]
+    assert forms[0] == {"type": "json_schema", "json_schema": {"name": "reply", "schema": {"type": "object"}}}
+    assert forms[1:] == [{"type": "json_object"}, None]
+
+
+@pytest.mark.parametrize(
+    ("fault_name", "kind", "status"),
+    [
+        ("408", "busy", 408),
+        ("409", "busy", 409),
+        ("429", "busy", 429),
+        ("529", "busy", 529),
+        ("500", "server", 500),
+        ("503", "server", 503),
+        ("400", "rejected", 400),
+        ("401", "denied", 401),
+        ("403", "denied", 403),
+        ("404", "missing", 404),
+        ("too long", "too_long", 400),
+        ("reset", "connection", 0),
+        ("cut", "connection", 0),
+        ("truncated", "malformed", 0),
+        ("shape", "malformed", 0),
+        ("empty", "empty", 0),
+        ("refusal", "filtered", 0),
+        ("filter", "filtered", 0),
+    ],
+)
+def test_every_fault_is_told_by_its_kind(fault_name: str, kind: str, status: int) -> None:
+    assert fault(fault_name) == (kind, status)
+
+
+@pytest.mark.parametrize("fault_name", ["silence", "drip"])
+def test_a_server_that_is_silent_or_drips_is_given_up_after_the_timeout(fault_name: str) -> None:
+    assert fault(fault_name, more="&timeout=0.3") == ("timeout", 0)
+
+
+def test_nobody_listening_is_a_connection_fault() -> None:
+    with pytest.raises(ModelFault) as raised:
+        ask(model("http://127.0.0.1:9/v1"), Request(prompt="?"))
+    assert raised.value.fault.kind == "connection"
+
+
+def test_thinking_is_no_part_of_the_answer() -> None:
+    assert split_thinking("<think>so and so</think>\n\nIt is 7") == ("so and so", "It is 7")
+    assert split_thinking("<think>cut off in the middle") == ("cut off in the middle", "")
+    assert split_thinking("It is <think>7</think>") == ("", "It is <think>7</think>")
+    with provider(answer=lambda body: "<think>hm</think>7") as server:
+        assert ask(model(server.openai_url), Request(prompt="?")).text == "7"
+
+
+def test_a_key_goes_to_the_server_and_is_demanded_where_one_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "canary-1234")
+    with provider() as server:
+        ask(model(server.openai_url, "&key_env=MY_KEY"), Request(prompt="?"))
+        assert server.asked[0].headers["authorization"] == "Bearer canary-1234"
+    monkeypatch.delenv("MY_KEY")
+    with pytest.raises(PrerequisiteError, match="export MY_KEY"):
+        ask(model("http://127.0.0.1:9/v1", "&key_env=MY_KEY"), Request(prompt="?"))

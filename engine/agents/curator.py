@@ -2,7 +2,8 @@
 
 Rules
     - Answers are taken in question-id order, whatever order they came in.
-    - Mastery counts fresh questions only; rewards count every answer of the iteration.
+    - Mastery counts fresh questions only, and for the question's own skill: an answer by way of a chain or a guiding
+      skill says nothing about those by itself. Rewards count every answer of the iteration; without bandits none.
     - A correct answer with reasoning of its own becomes a success memory; met again, it is reinforced.
 """
 
@@ -15,12 +16,15 @@ from typing import Literal
 from mage_es.engine.commands import LearnFromAnswers
 from mage_es.engine.courses import call_of
 from mage_es.engine.embedders.protocol import to_bytes
+from mage_es.engine.rules.action_recipes import harvest_recipes
 from mage_es.engine.rules.bandits import rewarded
 from mage_es.engine.rules.harvest import Met, capped, memory_id, reasoning_of
 from mage_es.engine.rules.mastery import ratchet
+from mage_es.engine.rules.trajectories import account_of, trajectory_of
 from mage_es.engine.setting import Setting
 from mage_es.events.envelope import Draft, fact_id
 from mage_es.events.vocabulary import (
+    ActionRecipeHarvested,
     AnswerJudged,
     BanditUpdated,
     Event,
@@ -39,8 +43,9 @@ def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Dra
     verdicts = state.progress.verdicts("evaluate")
     events: list[Event] = [
         *_mastery(setting, state, command.iteration, verdicts),
-        *_rewards(state, verdicts),
+        *(_rewards(state, verdicts) if setting.config.bandits else ()),
         *(_harvest(setting, state, command, verdicts) if setting.config.success_memories else ()),
+        *_action_recipes(state, command.iteration, verdicts),
     ]
     drafts = [
         Draft(event=event, iteration=command.iteration, phase="update", ordinal=ordinal)
@@ -105,7 +110,7 @@ def _harvest(
         if not verdict.correct:
             continue
         steps = _steps(state, verdict.question_id, cap=setting.config.reasoning_cap)
-        reply = state.progress.reply("evaluate", verdict.question_id).text
+        reply = account_of(state, "evaluate", verdict)
         # A chain's last reply may do no more than state the answer: the reasoning is in its steps then.
         reasoning = reasoning_of(reply, verdict.answer) or "\n".join(step.output for step in steps)
         if not reasoning:
@@ -123,6 +128,12 @@ def _steps(state: State, question_id: str, *, cap: int) -> tuple[Step, ...]:
     return tuple(
         Step(skill=skill, output=capped(output.strip(), cap)) for skill, output in zip(chain, outputs, strict=True)
     )
+
+
+def _action_recipes(state: State, iteration: int, verdicts: Sequence[AnswerJudged]) -> Iterable[ActionRecipeHarvested]:
+    """Return the recipes of this iteration's episodes that went well; there are none where nothing is an episode."""
+    went_well = [trajectory_of(state, "evaluate", verdict) for verdict in verdicts if verdict.correct]
+    return harvest_recipes(went_well, state.graph, iteration=iteration, phase="update")
 
 
 def _success_memory(

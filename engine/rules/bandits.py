@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SEARCH_ARMS = ("none", "balanced", "success_only", "failure_only", "diverse", "cascade", "recipe")
 """Retrieval strategies, one bandit per task type."""
-ROUTING_ARMS = ("direct", "cot", "cot_principles")
+ROUTING_ARMS = ("direct", "cot", "chain", "cot_principles", "tool")
 """Ways to ask, one bandit per skill."""
 LATE_ARMS = frozenset({"recipe", "tool"})
 """Arms that wait for something to be written: a retrieval recipe of the task type, a tool of the skill."""

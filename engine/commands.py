@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from mage_es.engine.agents.briefs import AuthoredFailure, OntologyReply
+from mage_es.engine.agents.briefs import (
+    AuthoredTool,
+    FailureReply,
+    NavigatorReply,
+    OntologyReply,
+    PrinciplesReply,
+    RefinementReply,
+    RetrievalReply,
+    SplittingReply,
+)
 from mage_es.engine.benchmarks.protocol import Question, Verdict
 from mage_es.engine.models.seam import Completion
 from mage_es.engine.rules.curriculum import Candidate
@@ -28,9 +37,10 @@ class InduceOntology(NamedTuple):
 
 
 class PlanIteration(NamedTuple):
-    """Choose the frontier and the questions of an iteration."""
+    """Choose the frontier and the questions of an iteration; `refined` is the guidance tier's order, if it gave one."""
 
     iteration: int
+    refined: NavigatorReply | None = None
 
 
 class Asked(NamedTuple):
@@ -115,23 +125,42 @@ class LearnFromAnswers(NamedTuple):
     vectors: Mapping[str, Vector]
 
 
-class Authored(NamedTuple):
-    """What the guidance tier wrote for one target; None where its reply could not be read.
+class CheckedTool(NamedTuple):
+    """A tool, and what the sandbox found wrong with it on its own examples ("": it gets all of them right)."""
 
-    `principles_call` is the fact id of the call that the principles came from, in hexadecimal digits.
+    tool: AuthoredTool
+    problem: str
+
+
+class CheckedTools(NamedTuple):
+    """A reply of tools after the sandbox has tried them."""
+
+    tools: Sequence[CheckedTool]
+
+
+EvolveReply = FailureReply | PrinciplesReply | CheckedTools | RetrievalReply | RefinementReply | SplittingReply
+"""What one of EVOLVE's actions may have got from the guidance tier."""
+
+
+class Authored(NamedTuple):
+    """What came of one action for one target.
+
+    `reply` is None where nobody was asked or no attempt could be read; `idle` says why nobody was asked, "" where
+    somebody was. `call` is the fact id of the call, in hexadecimal digits.
     """
 
-    target: Candidate
-    failures: Sequence[AuthoredFailure] | None
-    principles: Sequence[str] | None
-    principles_call: str
+    task_type: str
+    action: str
+    reply: EvolveReply | None
+    call: str = ""
+    idle: str = ""
 
 
 class Evolve(NamedTuple):
     """EVOLVE: write what was authored. `vectors` maps the source text of an embedding to its unit vector."""
 
     iteration: int
-    action: str
+    targets: Sequence[Candidate]
     authored: Sequence[Authored]
     questions: Mapping[str, Question]
     vectors: Mapping[str, Vector]

@@ -8,12 +8,11 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from mage_es.engine.agents.briefs import AuthoredFailure, FailureReply, OntologyReply, PrinciplesReply
-from mage_es.engine.agents.skill_discovery import failure_brief, ontology_brief, principles_brief, targets
+from mage_es.engine.agents.briefs import NavigatorReply, OntologyReply
+from mage_es.engine.agents.navigator import navigator_brief
+from mage_es.engine.agents.skill_discovery import assignments, ontology_brief, targets
+from mage_es.engine.authoring import author
 from mage_es.engine.commands import (
-    Authored,
     CloseIteration,
     CompletePhase,
     Evolve,
@@ -27,8 +26,6 @@ from mage_es.engine.commands import (
 from mage_es.engine.disk import require_free_space
 from mage_es.engine.guiding import Errand
 from mage_es.engine.rules.authoring import sources_of
-from mage_es.engine.rules.curriculum import Candidate
-from mage_es.engine.rules.rotation import EXTRACT_PRINCIPLES, action_of
 from mage_es.engine.session import Session
 from mage_es.events.vocabulary import Purpose
 from mage_es.projections.snapshots import write_snapshot
@@ -50,7 +47,7 @@ async def run_iterations(session: Session) -> None:
 
 async def iterate(session: Session, k: int) -> None:
     """Algorithm 1, one iteration. EXPLORE has nothing to do in benchmarks of questions."""
-    plan(session, k)
+    await plan(session, k)
     await evaluate(session, k)
     update(session, k)
     await evolve(session, k)
@@ -72,10 +69,14 @@ async def open_run(session: Session) -> None:
         await snapshot(session, START)
 
 
-def plan(session: Session, k: int) -> None:
-    """PLAN: the learnable frontier, fresh questions and revisits."""
-    if not session.state.progress.is_completed(k, "plan"):
-        session.do(PlanIteration(k))
+async def plan(session: Session, k: int) -> None:
+    """PLAN: the learnable frontier, refined by the guidance tier into exploration briefs; questions and revisits."""
+    if session.state.progress.is_completed(k, "plan"):
+        return
+    brief = navigator_brief(session.world.setting, session.state, k)
+    errand = Errand(k, "plan", "Navigator", "navigator_v1", "frontier", brief)
+    refined, _ = await session.guide(errand, NavigatorReply)
+    session.do(PlanIteration(k, refined))
 
 
 async def evaluate(session: Session, k: int) -> None:
@@ -105,15 +106,17 @@ async def evolve(session: Session, k: int) -> None:
     """EVOLVE: for each target failure memories, and the action whose turn it is."""
     if session.state.progress.is_completed(k, "evolve"):
         return
-    chosen = targets(session.world.setting, session.state, k)
+    setting, questions = session.world.setting, session.world.questions
+    chosen = targets(setting, session.state, k)
+    assigned = assignments(setting, session.state, k, chosen, questions)
     authored = []
-    for number, target in enumerate(chosen):
-        session.note(k, "evolve", number, len(chosen), target.task_type)
-        authored.append(await _author(session, k, target))
-    texts = sorted({text for item in authored for text in sources_of(item, session.world.questions)})
+    for number, assignment in enumerate(assigned):
+        session.note(k, "evolve", number, len(assigned), f"{assignment.task_type}: {assignment.action}")
+        authored.append(await author(session, k, assignment))
+    texts = sorted({text for item in authored for text in sources_of(item, questions)})
     vectors = dict(zip(texts, session.world.embed(texts), strict=True))
-    session.do(Evolve(k, action_of(k), authored, session.world.questions, vectors))
-    session.note(k, "evolve", len(chosen), len(chosen))
+    session.do(Evolve(k, chosen, authored, questions, vectors))
+    session.note(k, "evolve", len(assigned), len(assigned))
 
 
 async def snapshot(session: Session, k: int) -> None:
@@ -130,22 +133,3 @@ def keep(session: Session) -> None:
     """Bring what can be rebuilt at any time up to date: the LanceDB tables and the cached fold."""
     session.tables.write(session.state.memory)
     write_snapshot(session.run.snapshots_path, session.state, chain=session.log.head.chain)
-
-
-async def _author(session: Session, k: int, target: Candidate) -> Authored:
-    setting, state, questions = session.world.setting, session.state, session.world.questions
-    failures: Sequence[AuthoredFailure] | None = ()
-    principles: Sequence[str] | None = ()
-    call = ""
-    brief = failure_brief(setting, state, k, target, questions) if setting.config.failure_memories else None
-    if brief:
-        errand = Errand(k, "evolve", "SkillDiscovery", "failure_memories_v1", target.task_type, brief)
-        reply, _ = await session.guide(errand, FailureReply)
-        failures = reply.memories if reply else None
-    is_turn = action_of(k) == EXTRACT_PRINCIPLES and setting.config.principles
-    wanted = principles_brief(state, target, questions) if is_turn else None
-    if wanted:
-        errand = Errand(k, "evolve", "SkillDiscovery", "principles_v1", target.task_type, wanted)
-        written, call = await session.guide(errand, PrinciplesReply)
-        principles = written.principles if written else None
-    return Authored(target, failures, principles, call)

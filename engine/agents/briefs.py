@@ -62,16 +62,25 @@ class OntologyReply(msgspec.Struct, frozen=True, kw_only=True):
     task_types: tuple[AuthoredTaskType, ...] = ()
 
 
-class FailureCase(msgspec.Struct, frozen=True, kw_only=True):
-    """A question that the learner answered wrongly, with its reply, the right answer and the solution."""
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """An evolution question with the right answer and the reference solution."""
 
     question_id: str
     question: str
     context: str
-    wrong_answer: str
-    wrong_reasoning: str
     answer: str
     solution: str
+
+
+class FailureCase(Case, frozen=True, kw_only=True):
+    """A question that the learner answered wrongly, with its reply."""
+
+    wrong_answer: str
+    wrong_reasoning: str
+
+
+class SolvedCase(Case, frozen=True, kw_only=True):
+    """A question that the learner answered rightly, or one whose answer does not matter here."""
 
 
 class FailureBrief(Brief, frozen=True, kw_only=True, tag="failure_memories"):
@@ -108,6 +117,7 @@ class PrinciplesBrief(Brief, frozen=True, kw_only=True, tag="principles"):
     cases: tuple[FailureCase, ...]
     existing: tuple[str, ...]
     limit: int
+    solved: tuple[SolvedCase, ...] = ()
 
 
 class PrinciplesReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,16 +159,6 @@ class NavigatorReply(msgspec.Struct, frozen=True, kw_only=True):
     briefs: tuple[ExplorationBrief, ...]
 
 
-class SolvedCase(msgspec.Struct, frozen=True, kw_only=True):
-    """An evolution question that the learner answered rightly, with the right answer and the solution."""
-
-    question_id: str
-    question: str
-    context: str
-    answer: str
-    solution: str
-
-
 class KnownTool(msgspec.Struct, frozen=True, kw_only=True):
     """A tool that a skill has already; `problem` says why it is not used, "" where it is."""
 
@@ -194,7 +194,7 @@ class AuthoredExample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuthoredTool(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool: the Starlark source of one function of its name, and the calls that it must get right."""
+    """A tool: Starlark source that defines `run` with these parameters, and the calls that it must get right."""
 
     name: str
     description: str

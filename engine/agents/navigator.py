@@ -1,12 +1,15 @@
-"""Navigator: the learnable frontier, and which questions an iteration asks.
+"""Navigator: the learnable frontier with exploration briefs, and which questions an iteration asks.
 
-Stage 1 (this file) needs no model: frontier, fresh questions from the seeded pool, and earlier failures again.
+Stage 1 needs no model: frontier, fresh questions from the seeded pool, and earlier failures again. Stage 2 is one
+call of the guidance tier, which orders the frontier and says what to look for; a bad reply leaves stage 1's.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
+from mage_es.engine.agents.briefs import NavigatorBrief, NavigatorReply, SkillStanding
 from mage_es.engine.commands import PlanIteration
 from mage_es.engine.rules.frontier import learnable
 from mage_es.engine.rules.randomness import shuffled
@@ -14,6 +17,9 @@ from mage_es.engine.setting import Setting
 from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import IterationPlanned
 from mage_es.projections.fold import State
+
+BRIEF_LENGTH = 400
+"""Most characters of an exploration brief; the Explorer's prompt carries it."""
 
 
 def plan(setting: Setting, state: State, command: PlanIteration) -> list[Draft]:
@@ -24,16 +30,47 @@ def plan(setting: Setting, state: State, command: PlanIteration) -> list[Draft]:
     fresh, repeats, epoch = next_fresh(setting, asked=state.questions.fresh_asked, count=config.pool - revisit_count)
     chosen = set(fresh)
     revisits = [question for question in open_failures if question not in chosen][:revisit_count]
+    ordered, briefs = refined_frontier(learnable(setting, state), command.refined)
     planned = IterationPlanned(
         iteration=iteration,
-        frontier=tuple(learnable(setting, state)),
-        brief="",
+        frontier=tuple(ordered),
+        brief="\n".join(f"{skill}: {briefs[skill]}" for skill in ordered if skill in briefs),
         epoch=epoch,
         fresh=tuple(fresh),
         revisits=tuple(revisits),
         repeats=tuple(repeats),
     )
     return [Draft(event=planned, iteration=iteration, phase="plan")]
+
+
+def navigator_brief(setting: Setting, state: State, iteration: int) -> NavigatorBrief:
+    """Return what stage 2 is told: how the learner stands with each skill of the frontier, and what it masters."""
+    threshold = setting.config.mastery_threshold
+    return NavigatorBrief(
+        iteration=iteration,
+        frontier=tuple(_standing(state, skill) for skill in learnable(setting, state)),
+        mastered=tuple(skill for skill in state.graph.skills() if state.slots.mastery(skill) >= threshold),
+    )
+
+
+def refined_frontier(frontier: Sequence[str], reply: NavigatorReply | None) -> tuple[list[str], dict[str, str]]:
+    """Return the frontier in the reply's order and the brief of each skill; skills that it leaves out come last."""
+    briefs: dict[str, str] = {}
+    for each in reply.briefs if reply else ():
+        text = " ".join(each.brief.split())[:BRIEF_LENGTH]
+        if each.skill in frontier and text:
+            briefs.setdefault(each.skill, text)
+    return [*briefs, *(skill for skill in frontier if skill not in briefs)], briefs
+
+
+def briefs_of(planned: IterationPlanned) -> dict[str, str]:
+    """Return the exploration briefs of a plan by skill."""
+    lines = planned.brief.splitlines()
+    return {
+        skill: line.removeprefix(f"{skill}: ")
+        for skill, line in zip(planned.frontier, lines, strict=False)
+        if line.startswith(f"{skill}: ")
+    }
 
 
 def next_fresh(setting: Setting, *, asked: int, count: int) -> tuple[list[str], list[str], int]:
@@ -53,6 +90,19 @@ def next_fresh(setting: Setting, *, asked: int, count: int) -> tuple[list[str], 
             if epoch:
                 repeats.append(question)
     return fresh, repeats, (asked + max(count, 1) - 1) // size
+
+
+def _standing(state: State, skill: str) -> SkillStanding:
+    right, wrong = state.evidence.counts(skill)
+    return SkillStanding(
+        skill=skill,
+        description=state.graph.description(f"skill/{skill}"),
+        mastery=state.slots.mastery(skill),
+        right=right,
+        wrong=wrong,
+        prerequisites=tuple(state.graph.prerequisites(skill)),
+        task_types=tuple(state.graph.task_types_of(skill)),
+    )
 
 
 @lru_cache(maxsize=4)

@@ -1,30 +1,45 @@
-"""What the guidance tier wrote, as events: failure memories, principles, and the outcome of the turn's action.
+"""What the guidance tier wrote, as events: failure memories, principles, and the outcome of every action.
 
 Rules
     - A newer memory about the same question, or a newer strategy of the same type, supersedes the older one,
       which stays stored.
     - A reply that cannot be used is recorded as such and never ends an iteration.
+    - What an action is not asked for (it is switched off, or there is nothing to write about) is recorded, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from mage_es.engine.agents.briefs import AuthoredFailure
+from mage_es.engine.agents.briefs import (
+    AuthoredFailure,
+    FailureReply,
+    PrinciplesReply,
+    RefinementReply,
+    RetrievalReply,
+    SplittingReply,
+)
 from mage_es.engine.benchmarks.protocol import Question
-from mage_es.engine.commands import Authored, Evolve
+from mage_es.engine.commands import Authored, CheckedTools, Evolve
 from mage_es.engine.embedders.protocol import to_bytes
 from mage_es.engine.rules.harvest import Met, capped, memory_id
-from mage_es.engine.rules.rotation import EXTRACT_PRINCIPLES, WRITE_FAILURES
+from mage_es.engine.rules.normalise import normalise
+from mage_es.engine.rules.refinement import refine
+from mage_es.engine.rules.retrieval_recipes import author_recipe
+from mage_es.engine.rules.rotation import AUTHORED, NOTHING, UNREADABLE, Written
+from mage_es.engine.rules.splitting import split
+from mage_es.engine.rules.tools import author_tools
 from mage_es.engine.setting import Setting
 from mage_es.events.envelope import Draft, fact_id
 from mage_es.events.vocabulary import (
     ActionTaken,
+    AnswerJudged,
     Event,
     MemoryAppended,
     MemorySuperseded,
     Outcome,
     PhaseCompleted,
+    SkillCreated,
     Target,
     TargetsSelected,
 )
@@ -41,16 +56,26 @@ def source_of(item: AuthoredFailure, question: Question) -> str:
 
 def sources_of(authored: Authored, questions: Mapping[str, Question]) -> list[str]:
     """Return every text that has to be embedded before what was authored can be written."""
-    failures = [item for item in authored.failures or () if item.question_id in questions]
-    return [source_of(item, questions[item.question_id]) for item in failures] + list(authored.principles or ())
+    match authored.reply:
+        case FailureReply(memories=memories):
+            return [source_of(item, questions[item.question_id]) for item in memories if item.question_id in questions]
+        case PrinciplesReply(principles=principles):
+            return texts_of(principles)
+        case _:
+            return []
+
+
+def texts_of(principles: Iterable[str]) -> list[str]:
+    """Return the principles that say something, without space around them."""
+    return [text.strip() for text in principles if text.strip()]
 
 
 def evolve(setting: Setting, state: State, command: Evolve) -> list[Draft]:
-    """Return everything that EVOLVE writes: targets, memories, the action's outcome, the phase mark."""
+    """Return everything that EVOLVE writes: targets, what was authored, every action's outcome, the phase mark."""
     observed = {verdict.task_type for verdict in state.progress.verdicts("evaluate")}
     selected = TargetsSelected(
         iteration=command.iteration,
-        targets=tuple(Target(**authored.target._asdict()) for authored in command.authored),
+        targets=tuple(Target(**target._asdict()) for target in command.targets),
         newly_observed=tuple(sorted(observed - set(state.coverage.observed()))),
     )
     events: list[Event] = [selected, *_Writing(setting, state, command).events()]
@@ -63,30 +88,82 @@ def evolve(setting: Setting, state: State, command: Evolve) -> list[Draft]:
 
 
 class _Writing:
-    """The memories of one EVOLVE; keeps what it has written so far, since the state only knows what came before."""
+    """The writings of one EVOLVE; keeps what it has written so far, since the state only knows what came before."""
 
     def __init__(self, setting: Setting, state: State, command: Evolve) -> None:
         self.setting, self.state, self.command = setting, state, command
         self.verdicts = {v.question_id: v for v in state.progress.verdicts("evaluate")}
         self.met = Met(state.memory)
+        self.created: list[str] = []
         self.ordinal = 0
 
     def events(self) -> Iterable[Event]:
-        """Return the memories and outcomes, target by target."""
+        """Return what every action wrote, and its outcome, in the order of the command."""
         for authored in self.command.authored:
-            task_type = authored.target.task_type
-            usable = [item for item in authored.failures or () if self._is_usable(item)]
-            usable = usable[: self.setting.config.failure_memories_per_target]
-            for item in usable:
-                yield from self._failure(task_type, item)
-            yield self._taken(WRITE_FAILURES, task_type, authored.failures, len(usable))
-            principles = (authored.principles or ())[:PRINCIPLES_PER_TARGET]
-            for text in principles:
-                yield self._principle(task_type, text, authored.principles_call)
-            yield self._taken(self.command.action, task_type, authored.principles, len(principles))
+            written = self._written(authored)
+            yield from written.events
+            self.created += [event.skill for event in written.events if isinstance(event, SkillCreated)]
+            yield ActionTaken(
+                iteration=self.command.iteration,
+                action=authored.action,
+                task_type=authored.task_type,
+                outcome=_outcome(authored, written),
+                authored=written.authored,
+            )
 
-    def _is_usable(self, item: AuthoredFailure) -> bool:
-        return item.question_id in self.verdicts and item.kind in ("specific", "type_strategy")
+    def _written(self, authored: Authored) -> Written:
+        iteration, call, task_type = self.command.iteration, authored.call, authored.task_type
+        skill = self.state.graph.skill_for_task(task_type)
+        match authored.reply:
+            case None:
+                return Written()
+            case FailureReply(memories=memories):
+                return self._failures(task_type, memories)
+            case PrinciplesReply(principles=principles):
+                return self._principles(task_type, skill, principles, call)
+            case CheckedTools(tools=tools):
+                return author_tools(
+                    self.state, iteration=iteration, task_type=task_type, tools=tools, call=call, skill=skill
+                )
+            case RetrievalReply(recipe=recipe):
+                self.ordinal += 1
+                return author_recipe(
+                    self.state,
+                    iteration=iteration,
+                    task_type=task_type,
+                    skill=skill,
+                    recipe=recipe,
+                    call=call,
+                    ordinal=self.ordinal - 1,
+                    bundle=self.setting.config.bundle,
+                )
+            case RefinementReply() as reply:
+                return refine(self.state, iteration=iteration, skill=skill, reply=reply, call=call)
+            case SplittingReply() as reply:
+                taken = self.created
+                return split(self.state, iteration=iteration, skill=skill, reply=reply, call=call, taken=taken)
+
+    def _failures(self, task_type: str, items: Sequence[AuthoredFailure]) -> Written:
+        """Return the first usable memories, of each question (and of the type's strategy) one."""
+        usable: dict[str, AuthoredFailure] = {}
+        for item in items:
+            verdict = self.verdicts.get(item.question_id)
+            if _is_usable(item, verdict, task_type):
+                usable.setdefault("" if item.kind == "type_strategy" else item.question_id, item)
+        kept = list(usable.values())[: self.setting.config.failure_memories_per_target]
+        return Written([event for item in kept for event in self._failure(task_type, item)], len(kept))
+
+    def _principles(self, task_type: str, skill: str, texts: Sequence[str], call: str) -> Written:
+        """Return the first principles; one that the skill has already in the same words is met again."""
+        said = {normalise(row.reasoning): row.memory_id for row in self.state.memory.principles(skill)}
+        events: list[Event] = []
+        for text in texts_of(texts)[:PRINCIPLES_PER_TARGET]:
+            known = said.get(normalise(text))
+            event = self.met.reinforced(known) if known else self._principle(task_type, text, call)
+            if isinstance(event, MemoryAppended):
+                said[normalise(text)] = event.memory_id
+            events.append(event)
+        return Written(events, len(events))
 
     def _failure(self, task_type: str, item: AuthoredFailure) -> Iterable[Event]:
         question = self.command.questions[item.question_id]
@@ -114,7 +191,7 @@ class _Writing:
         event = self._append(memory)
         yield event
         # Only a new memory takes an older one's place: one that is met again may itself be superseded by now.
-        if older is not None and isinstance(event, MemoryAppended):
+        if older is not None and older.status != "superseded" and isinstance(event, MemoryAppended):
             yield MemorySuperseded(memory_id=older.memory_id, by=memory.memory_id)
 
     def _principle(self, task_type: str, text: str, call: str) -> Event:
@@ -125,24 +202,13 @@ class _Writing:
             question_id="",
             question="",
             recognise="",
-            reasoning=text,
+            reasoning=capped(text, self.setting.config.reasoning_cap),
             answer="",
             wrong_answer="",
             derived_from=call,
             source=text,
         )
         return self._append(memory)
-
-    def _taken(self, action: str, task_type: str, reply: Sequence[object] | None, written: int) -> ActionTaken:
-        if action not in (WRITE_FAILURES, EXTRACT_PRINCIPLES):
-            outcome = "not available in this version"
-        elif reply is None:
-            outcome = "the reply could not be read"
-        else:
-            outcome = "authored" if written else "nothing to author"
-        return ActionTaken(
-            iteration=self.command.iteration, action=action, task_type=task_type, outcome=outcome, authored=written
-        )
 
     def _append(self, memory: MemoryAppended) -> Event:
         event = self.met.again(memory)
@@ -162,3 +228,17 @@ class _Writing:
             embedding=to_bytes(self.command.vectors[source]),
             **fields,
         )
+
+
+def _is_usable(item: AuthoredFailure, verdict: AnswerJudged | None, task_type: str) -> bool:
+    """Return whether a memory is of a known kind, says something, and is about a question of the type got wrong."""
+    is_wrong = verdict is not None and not verdict.correct and verdict.task_type == task_type
+    return is_wrong and item.kind in ("specific", "type_strategy") and bool(item.reasoning.strip())
+
+
+def _outcome(authored: Authored, written: Written) -> str:
+    if authored.idle:
+        return authored.idle
+    if authored.reply is None:
+        return UNREADABLE
+    return written.refused or (AUTHORED if written.authored else NOTHING)

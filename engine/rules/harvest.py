@@ -47,9 +47,15 @@ class Met:
 
     def again(self, memory: MemoryAppended) -> MemoryAppended | MemoryReinforced:
         """Return the memory itself the first time it is met, a reinforcement with its count every time after."""
-        name = memory.memory_id
-        before = self._times.get(name) or self._memory.count_of(name)
-        self._times[name] = before + 1
-        if not before:
+        if not self._count(memory.memory_id):
+            self._times[memory.memory_id] = 1
             return memory
-        return MemoryReinforced(memory_id=name, question_id=memory.question_id, count=before + 1)
+        return self.reinforced(memory.memory_id, question_id=memory.question_id)
+
+    def reinforced(self, memory_id: str, *, question_id: str = "") -> MemoryReinforced:
+        """Return the reinforcement of a memory that exists."""
+        self._times[memory_id] = self._count(memory_id) + 1
+        return MemoryReinforced(memory_id=memory_id, question_id=question_id, count=self._times[memory_id])
+
+    def _count(self, memory_id: str) -> int:
+        return self._times.get(memory_id) or self._memory.count_of(memory_id)

@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mage_es.events.vocabulary import Event
+
 WRITE_FAILURES = "failure_memories"
 """What every EVOLVE does, whatever else is in turn."""
 EXTRACT_PRINCIPLES = "principle_extraction"
-"""The first of the four."""
-ACTIONS = (EXTRACT_PRINCIPLES, "dynamic_tool_authoring", "prompt_refinement", "skill_splitting")
-"""The actions in the paper's order."""
+AUTHOR_TOOLS = "dynamic_tool_authoring"
+REFINE_PROMPTS = "prompt_refinement"
+SPLIT_SKILLS = "skill_splitting"
+ACTIONS = (EXTRACT_PRINCIPLES, AUTHOR_TOOLS, REFINE_PROMPTS, SPLIT_SKILLS)
+"""The four actions in the paper's order."""
+AUTHOR_RECIPES = "retrieval_recipes"
+"""What goes with the authoring of tools (appendix, call audit)."""
+
+SWITCHED_OFF = "switched off"
+NOTHING = "nothing to author"
+UNREADABLE = "the reply could not be read"
+AUTHORED = "authored"
+
+
+class Written(NamedTuple):
+    """What became of one reply: its events, how many things were authored, and why nothing was where it is said."""
+
+    events: Sequence[Event] = ()
+    authored: int = 0
+    refused: str = ""
 
 
 def action_of(iteration: int) -> str:
     """Return the action of an iteration: k mod 4."""
     return ACTIONS[iteration % len(ACTIONS)]
+
+
+def with_companions(action: str) -> tuple[str, ...]:
+    """Return everything that EVOLVE does for a target when this action is in turn."""
+    return (WRITE_FAILURES, action, AUTHOR_RECIPES) if action == AUTHOR_TOOLS else (WRITE_FAILURES, action)

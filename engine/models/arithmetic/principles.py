@@ -14,7 +14,6 @@ import re
 
 import msgspec
 
-
 _FORM = re.compile(
     r'^When the question says ("[^"]+"(?: and "[^"]+")*),'
     r" ((?:add|subtract|multiply|divide)(?:, then (?:add|subtract|multiply|divide))*)\.$"

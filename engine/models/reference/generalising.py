@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from mage_es.engine.models.arithmetic.analogies import transfer
 from mage_es.engine.models.arithmetic.chains import Operand
 from mage_es.engine.models.arithmetic.cues import CLASSES, FUNCTION_WORDS
+from mage_es.engine.models.arithmetic.quantities import Quantity
 from mage_es.engine.models.arithmetic.strategies import MOST_ROLES, Strategy, is_sayable, split_steps
 from mage_es.engine.models.arithmetic.words import stem
 from mage_es.engine.models.reference.solutions import Worked
@@ -18,8 +20,22 @@ _TELLING = frozenset({"rest", "total", "each", "more", "less", "times", "share",
 _FEATURES_PER_ROLE = 6
 
 
+class Shared(NamedTuple):
+    """A strategy that questions share: which they are, and of each the quantities that play the strategy's roles."""
+
+    strategy: Strategy
+    members: tuple[int, ...]
+    players: tuple[tuple[Quantity, ...], ...]
+
+
 def generalise(works: Sequence[Worked]) -> tuple[Strategy, tuple[int, ...]] | None:
     """Return the strategy that most of the questions share, and which they are; None where no two agree."""
+    shared = share(works)
+    return (shared.strategy, shared.members) if shared else None
+
+
+def share(works: Sequence[Worked]) -> Shared | None:
+    """Return the strategy that most of the questions share, with who plays which role; None where no two agree."""
     best: tuple[int, ...] = ()
     cast: dict[int, dict[int, int]] = {}
     for base, worked in enumerate(works):
@@ -32,7 +48,9 @@ def generalise(works: Sequence[Worked]) -> tuple[Strategy, tuple[int, ...]] | No
             best, cast = (base, *(at for at in mappings if at != base)), mappings
     if len(best) < _LEAST_CASES or len(works[best[0]].chain.needed) > MOST_ROLES:
         return None
-    return _describe(works, best, cast=cast), best
+    needed = works[best[0]].chain.needed
+    players = [tuple(works[at].problem.quantities[cast[at][index]] for index in needed) for at in best]
+    return Shared(_describe(works, best, cast=cast), best, tuple(players))
 
 
 def _describe(works: Sequence[Worked], members: tuple[int, ...], *, cast: dict[int, dict[int, int]]) -> Strategy:
@@ -65,7 +83,8 @@ def _most_telling(features: dict[str, float], roles: Sequence[dict[str, float]])
     return frozenset(sorted(features, key=rank)[:_FEATURES_PER_ROLE])
 
 
-def _is_telling(word: str) -> bool:
+def is_telling(word: str) -> bool:
+    """Return whether a word has a content of its own, or tells a kind of question from others."""
     return word not in FUNCTION_WORDS or not _TELLING.isdisjoint(CLASSES.get(stem(word), ()))
 
 
@@ -73,5 +92,5 @@ def common_words(works: Sequence[Worked]) -> tuple[str, ...]:
     """Return words that all the questions share, in alphabetical order; those with a content of their own if any."""
     texts = [{token.text for token in worked.problem.tokens if token.kind == "word"} for worked in works]
     shared = set.intersection(*texts) if texts else set()
-    telling = {word for word in shared if _is_telling(word)} or shared
+    telling = {word for word in shared if is_telling(word)} or shared
     return tuple(sorted(sorted(telling, key=lambda word: (-len(word), word))[:_MOST_WORDS]))

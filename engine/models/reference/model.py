@@ -13,18 +13,39 @@ from typing import Any
 
 import msgspec
 
-from mage_es.engine.agents.briefs import AnyBrief, Brief, FailureBrief, OntologyBrief, PrinciplesBrief
+from mage_es.engine.agents.briefs import (
+    AnyBrief,
+    Brief,
+    FailureBrief,
+    NavigatorBrief,
+    OntologyBrief,
+    PrinciplesBrief,
+    RefinementBrief,
+    RetrievalBrief,
+    SplittingBrief,
+    ToolsBrief,
+)
 from mage_es.engine.models.arithmetic.words import count_tokens
 from mage_es.engine.models.reference.failures import author_failures
+from mage_es.engine.models.reference.navigating import author_briefs
 from mage_es.engine.models.reference.ontology import author_ontology
 from mage_es.engine.models.reference.principles import author_principles
+from mage_es.engine.models.reference.refinement import author_refinement
+from mage_es.engine.models.reference.retrieval import author_recipe
+from mage_es.engine.models.reference.splitting import author_split
+from mage_es.engine.models.reference.tools import author_tools
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.events.errors import UsageError
 
 AUTHORS: dict[type[Brief], Callable[[Any], msgspec.Struct]] = {
     OntologyBrief: author_ontology,
+    NavigatorBrief: author_briefs,
     FailureBrief: author_failures,
     PrinciplesBrief: author_principles,
+    ToolsBrief: author_tools,
+    RetrievalBrief: author_recipe,
+    RefinementBrief: author_refinement,
+    SplittingBrief: author_split,
 }
 """Who answers which brief."""
 

@@ -8,10 +8,11 @@ Rules
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from statistics import median_low
 from typing import NamedTuple
 
-from mage_es.engine.agents.briefs import AuthoredSkill, OntologyBrief, OntologyReply, TaskTypeSample
+from mage_es.engine.agents.briefs import AuthoredSkill, AuthoredTaskType, OntologyBrief, OntologyReply, TaskTypeSample
 from mage_es.engine.models.reference import operations
 from mage_es.engine.models.reference.solutions import final_answer, work_out
 
@@ -49,7 +50,20 @@ def author_ontology(brief: OntologyBrief) -> OntologyReply:
         prerequisites=(),
         resolves=tuple(sorted(unread)),
     )
-    return OntologyReply(skills=(general, *(_skill(demand, kept, task_types=resolves[demand]) for demand in kept)))
+    return OntologyReply(
+        skills=(general, *(_skill(demand, kept, task_types=resolves[demand]) for demand in kept)),
+        task_types=tuple(_task_types(resolves)),
+    )
+
+
+def _task_types(resolves: dict[Demand, list[str]]) -> Iterator[AuthoredTaskType]:
+    """Yield what is said of each task type that can be read; it builds on types whose demand is part of its own."""
+    for demand, names in sorted(resolves.items()):
+        parts = [other for other in resolves if demand.contains(other)]
+        direct = [part for part in parts if not any(between.contains(part) for between in parts)]
+        needed = sorted(name for part in direct for name in resolves[part])
+        for name in names:
+            yield AuthoredTaskType(task_type=name, description=_describe(demand), depends_on=tuple(needed))
 
 
 def _demand(sample: TaskTypeSample) -> Demand | None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from mage_es.engine.agents.briefs import AuthoredFailure
+from mage_es.engine.agents.briefs import AuthoredFailure, FailureReply, PrinciplesReply
 from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.commands import Authored, Evolve
 from mage_es.engine.config import Config
 from mage_es.engine.rules.authoring import evolve, sources_of
 from mage_es.engine.rules.curriculum import Candidate
+from mage_es.engine.rules.rotation import EXTRACT_PRINCIPLES, WRITE_FAILURES
 from mage_es.engine.setting import Setting
 from mage_es.events.vocabulary import (
     ActionTaken,
@@ -18,6 +21,7 @@ from mage_es.events.vocabulary import (
     Event,
     IterationClosed,
     MemoryAppended,
+    MemoryQuarantined,
     MemoryReinforced,
     MemorySuperseded,
     PhaseCompleted,
@@ -33,12 +37,12 @@ QUESTIONS = {
 }
 
 
-def judged(question_id: str, *, iteration: int = 0, correct: bool = False) -> AnswerJudged:
+def judged(question_id: str, *, iteration: int = 0, correct: bool = False, task_type: str = "t") -> AnswerJudged:
     return AnswerJudged(
         iteration=iteration,
         purpose="fresh",
         question_id=question_id,
-        task_type="t",
+        task_type=task_type,
         skill="general",
         answer="9",
         expected="4",
@@ -59,17 +63,21 @@ def state() -> State:
 
 
 def written(
-    state: State,
-    *failures: AuthoredFailure,
-    iteration: int = 0,
-    action: str = "principle_extraction",
-    unreadable: bool = False,
-    principles: tuple[str, ...] | None = (),
+    state: State, *failures: AuthoredFailure, iteration: int = 0, principles: tuple[str, ...] = ()
 ) -> list[Event]:
-    authored = Authored(Candidate("t", 1, 2, -1), None if unreadable else failures, principles, "call")
-    vectors = {text: np.ones(4, dtype=np.float32) for text in sources_of(authored, QUESTIONS)}
-    drafts = evolve(SETTING, state, Evolve(iteration, action, [authored], QUESTIONS, vectors))
-    return [draft.event for draft in drafts]
+    return evolved(
+        state,
+        Authored("t", WRITE_FAILURES, FailureReply(memories=failures), "call"),
+        Authored("t", EXTRACT_PRINCIPLES, PrinciplesReply(principles=principles), "call"),
+        iteration=iteration,
+    )
+
+
+def evolved(state: State, *authored: Authored, iteration: int = 0) -> list[Event]:
+    texts = [text for item in authored for text in sources_of(item, QUESTIONS)]
+    vectors = {text: np.ones(4, dtype=np.float32) for text in texts}
+    command = Evolve(iteration, [Candidate("t", 1, 2, -1)], authored, QUESTIONS, vectors)
+    return [draft.event for draft in evolve(SETTING, state, command)]
 
 
 def strategy(reasoning: str, question_id: str = "q1") -> AuthoredFailure:
@@ -82,7 +90,7 @@ def specific(reasoning: str, question_id: str = "q1") -> AuthoredFailure:
     return AuthoredFailure(question_id=question_id, kind="specific", recognise="", reasoning=reasoning, answer="")
 
 
-def kinds(events: list[Event], *types: type[Event]) -> list[Event]:
+def kinds(events: list[Event], *types: type[Any]) -> list[Any]:
     return [event for event in events if isinstance(event, types)]
 
 
@@ -142,18 +150,48 @@ def test_a_principle_is_kept_once_and_names_the_call_it_came_from(state: State) 
     assert memories[0].derived_from == "call"
 
 
+def test_a_question_gets_one_memory_and_the_type_one_strategy_in_an_iteration(state: State) -> None:
+    events = written(state, specific("first"), specific("second"), strategy("one"), strategy("other", "q2"))
+    memories = [event for event in events if isinstance(event, MemoryAppended)]
+    assert [memory.reasoning for memory in memories] == ["first", "one"]
+
+
+def test_nothing_is_written_about_a_question_that_was_answered_rightly(state: State) -> None:
+    state.apply(judged("q1", correct=True))
+    assert kinds(written(state, specific("x")), MemoryAppended) == []
+
+
+def test_a_principle_that_the_skill_has_in_the_same_words_is_met_again_whatever_type_it_came_from(state: State) -> None:
+    first = written(state, principles=("Add first.",))
+    next_iteration(state, first, 0)
+    state.apply(judged("q9", iteration=1, task_type="u"))
+    reply = PrinciplesReply(principles=("  add FIRST ",))
+    second = evolved(state, Authored("u", EXTRACT_PRINCIPLES, reply, "other"), iteration=1)
+    assert kinds(second, MemoryAppended, MemoryReinforced) == [
+        MemoryReinforced(memory_id=kinds(first, MemoryAppended)[0].memory_id, question_id="", count=2)
+    ]
+
+
+def test_a_memory_in_quarantine_is_left_as_it_is_when_a_new_one_is_written(state: State) -> None:
+    first = written(state, specific("first"))
+    quarantined = MemoryQuarantined(memory_id=kinds(first, MemoryAppended)[0].memory_id, reason="harm", by="user")
+    next_iteration(state, [*first, quarantined], 0)
+    second = written(state, specific("second"), iteration=1)
+    assert [type(event) for event in kinds(second, MemoryAppended, MemorySuperseded)] == [MemoryAppended]
+
+
 @pytest.mark.parametrize(
-    ("arguments", "outcomes"),
+    ("authored", "outcome"),
     [
-        ({}, ["nothing to author", "nothing to author"]),
-        ({"unreadable": True, "principles": None}, ["the reply could not be read"] * 2),
-        ({"principles": ("Add.",)}, ["nothing to author", "authored"]),
-        ({"action": "skill_splitting"}, ["nothing to author", "not available in this version"]),
+        (Authored("t", WRITE_FAILURES, FailureReply(memories=())), "nothing to author"),
+        (Authored("t", WRITE_FAILURES, None), "the reply could not be read"),
+        (Authored("t", EXTRACT_PRINCIPLES, PrinciplesReply(principles=("Add.",))), "authored"),
+        (Authored("t", "skill_splitting", None, idle="switched off"), "switched off"),
     ],
 )
-def test_every_outcome_is_recorded(state: State, arguments: dict[str, object], outcomes: list[str]) -> None:
-    events = written(state, **arguments)  # type: ignore[arg-type]
-    assert [event.outcome for event in kinds(events, ActionTaken)] == outcomes
+def test_every_outcome_is_recorded(state: State, authored: Authored, outcome: str) -> None:
+    taken = kinds(evolved(state, authored), ActionTaken)
+    assert [(event.action, event.outcome) for event in taken] == [(authored.action, outcome)]
 
 
 def test_the_targets_come_first_and_the_phase_mark_last(state: State) -> None:

@@ -1,0 +1,70 @@
+"""Prompt refinement by rule: what went wrong in a skill's failures, said as an instruction, and the steps they share.
+
+The learner's equations are held against those of the reference solution: a number left out, a number that was beside
+the point, too few steps, another operation, no equation at all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from mage_es.engine.agents.briefs import FailureCase, RefinementBrief, RefinementReply
+from mage_es.engine.models.arithmetic.equations import find_equations
+from mage_es.engine.models.arithmetic.strategies import print_strategy
+from mage_es.engine.models.reference import operations
+from mage_es.engine.models.reference.generalising import generalise
+from mage_es.engine.models.reference.principles import steps_of
+from mage_es.engine.models.reference.solutions import Worked, work_out
+
+_ADVICE = {
+    "no equation": "Write every step as an equation before the answer.",
+    "left out": "Use every number that the question depends on; check which one was not used yet.",
+    "beside": "Leave out numbers that have nothing to do with what is asked.",
+    "short": "Do not stop early: ask after each step whether its result is what the question asks for.",
+    "operation": "Before each step say what its result stands for, then choose the operation.",
+}
+"""What helps against each fault, in the order of saying it where two are equally frequent."""
+
+
+def author_refinement(brief: RefinementBrief) -> RefinementReply:
+    """Return advice against the commonest faults, and the strategy that most failures share; "" where none is read."""
+    read: list[tuple[FailureCase, Worked]] = []
+    for case in brief.cases:
+        worked = work_out(f"{case.context}\n{case.question}".strip(), case.solution, answer=case.answer)
+        if worked is not None:
+            read.append((case, worked))
+    faults = Counter(fault for case, worked in read for fault in set(_faults(case, worked)))
+    found = generalise([worked for _, worked in read])
+    strategy = print_strategy(found[0]) if found else ""
+    return RefinementReply(
+        prompt_template=_instruction(faults, cases=len(read))[: brief.length] if faults else "",
+        strategy=strategy if len(strategy) <= brief.length else "",
+    )
+
+
+def _instruction(faults: Counter[str], *, cases: int) -> str:
+    order = sorted(faults, key=lambda fault: (-faults[fault], list(_ADVICE).index(fault)))
+    return " ".join(f"{_ADVICE[fault]} (It went wrong in {faults[fault]} of {cases} failures.)" for fault in order[:3])
+
+
+def _faults(case: FailureCase, worked: Worked) -> Iterator[str]:
+    """Yield what is wrong with a failure's reasoning, next to its reference solution."""
+    equations = find_equations(case.wrong_reasoning)
+    if not equations:
+        yield "no equation"
+        return
+    used = {item for equation in equations for item in equation.expression if not isinstance(item, str)}
+    quantities = worked.problem.quantities
+    needed = {quantities[at].value for at in worked.chain.needed}
+    results = {equation.value for equation in worked.equations}
+    if any(quantity.value in used - needed - results for quantity in quantities):
+        yield "beside"
+    if any(quantities[at].value not in used for at in worked.chain.needed if quantities[at].kind == "count"):
+        yield "left out"
+    done = [sign for equation in equations for sign in equation.expression if sign in operations.NAMES]
+    right = list(steps_of(worked))
+    if len(done) < len(right):
+        yield "short"
+    elif [operations.NAMES[str(sign)] for sign in done] != right:
+        yield "operation"

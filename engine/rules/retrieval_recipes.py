@@ -1,0 +1,79 @@
+"""Retrieval recipes as events: for a task type the query, quotas and least cosine of the search arm `recipe`.
+
+Rules
+    - A recipe fits the bundle: its quotas are at most K together, and its query holds the question.
+    - The newest recipe of a task type is the one in use; one with the same content is written once.
+"""
+
+from __future__ import annotations
+
+import math
+
+from mage_es.engine.agents.briefs import AuthoredRecipe
+from mage_es.engine.rules.harvest import memory_id
+from mage_es.engine.rules.rotation import Written
+from mage_es.events.vocabulary import RetrievalRecipeAuthored
+from mage_es.projections.fold import State
+
+QUESTION = "{question}"
+"""What stands for the question in a query template."""
+LONGEST_TEMPLATE = 500
+
+
+def problem_of(recipe: AuthoredRecipe, *, bundle: int) -> str:
+    """Return why a recipe cannot be used with bundles of this size, "" if it can."""
+    success, failure = recipe.success_quota, recipe.failure_quota
+    if QUESTION not in recipe.query_template:
+        return f"the query template does not hold {QUESTION}"
+    if len(recipe.query_template) > LONGEST_TEMPLATE:
+        return f"the query template is longer than {LONGEST_TEMPLATE} characters"
+    if min(success, failure) < 0 or not 1 <= success + failure <= bundle:
+        return f"quotas of {success} and {failure} do not fit a bundle of {bundle}"
+    if not (math.isfinite(recipe.least_similarity) and -1 <= recipe.least_similarity < 1):
+        return f"no cosine is at least {recipe.least_similarity}"
+    return ""
+
+
+def author_recipe(
+    state: State,
+    *,
+    iteration: int,
+    task_type: str,
+    skill: str,
+    recipe: AuthoredRecipe | None,
+    call: str,
+    ordinal: int,
+    bundle: int,
+) -> Written:
+    """Return the recipe as an event, or why there is none."""
+    if recipe is None:
+        return Written()
+    if problem := problem_of(recipe, bundle=bundle):
+        return Written(refused=f"refused: {problem}")
+    content = f"{recipe.success_quota}/{recipe.failure_quota}/{recipe.least_similarity!r}"
+    name = memory_id(
+        outcome="retrieval_recipe",
+        kind="",
+        task_type=task_type,
+        question=recipe.query_template,
+        answer=content,
+        reasoning=recipe.reasoning,
+    )
+    current = state.recipes.retrieval(task_type)
+    if current is not None and current.memory_id == name:
+        return Written()
+    event = RetrievalRecipeAuthored(
+        memory_id=name,
+        task_type=task_type,
+        skill=skill,
+        query_template=recipe.query_template,
+        success_quota=recipe.success_quota,
+        failure_quota=recipe.failure_quota,
+        least_similarity=recipe.least_similarity,
+        reasoning=recipe.reasoning,
+        derived_from=call,
+        iteration=iteration,
+        phase="evolve",
+        ordinal=ordinal,
+    )
+    return Written([event], 1)

@@ -1,0 +1,86 @@
+"""Dynamic tools as events: a tool is active only if it got all of its own examples right in the sandbox.
+
+Rules
+    - A tool that failed, or that cannot be called as it is described, is recorded with its problem and never used.
+    - Every example is about a question that the iteration asked; the same tool with the same outcome is written once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection
+
+from mage_es.engine.agents.briefs import AuthoredTool
+from mage_es.engine.commands import CheckedTool
+from mage_es.engine.rules.rotation import Written
+from mage_es.events.vocabulary import Event, Parameter, ToolAuthored, ToolExample
+from mage_es.projections.fold import State
+
+TOOLS_PER_TARGET = 1
+"""Tools asked for at a time: a skill has at most one in use."""
+MOST_PARAMETERS = 12
+LONGEST_SOURCE = 4000
+"""Characters of a tool's source."""
+
+
+def tool_id(*, skill: str, name: str, source: str) -> str:
+    """Return the 32-digit content hash of a tool."""
+    return hashlib.sha256("\x00".join((skill, name, source)).encode()).hexdigest()[:32]
+
+
+def malformed(tool: AuthoredTool, questions: Collection[str]) -> str:
+    """Return why a tool may not even be tried, "" if it may; `questions` are those that it may have examples of."""
+    names = [parameter.name for parameter in tool.parameters]
+    if not all(name.isidentifier() for name in (tool.name, *names)):
+        return "a name of the tool or of a parameter is no identifier"
+    if not 1 <= len(set(names)) == len(names) <= MOST_PARAMETERS:
+        return f"a tool has 1 to {MOST_PARAMETERS} parameters, each once"
+    if len(tool.source) > LONGEST_SOURCE:
+        return f"the source is longer than {LONGEST_SOURCE} characters"
+    if not tool.examples:
+        return "there is no example to check it by"
+    for example in tool.examples:
+        if example.question_id not in questions:
+            return f"the example of {example.question_id!r} is about no question of the brief"
+        if _keys(example.arguments) != set(names):
+            return f"the example of {example.question_id} does not give exactly the parameters"
+    return ""
+
+
+def author_tools(
+    state: State, *, iteration: int, task_type: str, tools: Collection[CheckedTool], call: str, skill: str
+) -> Written:
+    """Return the tools as events; those that were written before with the same outcome are passed over."""
+    known = {tool.tool_id: tool.problem for tool in state.tools.tools()}
+    events: list[Event] = []
+    problems: list[str] = []
+    for tool, problem in list(tools)[:TOOLS_PER_TARGET]:
+        name = tool_id(skill=skill, name=tool.name, source=tool.source)
+        if known.get(name) == problem:
+            continue
+        authored = ToolAuthored(
+            iteration=iteration,
+            tool_id=name,
+            skill=skill,
+            task_type=task_type,
+            name=tool.name,
+            description=tool.description,
+            parameters=tuple(Parameter(name=each.name, meaning=each.meaning) for each in tool.parameters),
+            source=tool.source,
+            examples=tuple(ToolExample(arguments=each.arguments, result=each.result) for each in tool.examples),
+            active=not problem,
+            problem=problem,
+            derived_from=call,
+        )
+        events.append(authored)
+        problems += [problem] if problem else []
+    return Written(events, len(events) - len(problems), f"not activated: {problems[0]}" if problems else "")
+
+
+def _keys(arguments: str) -> set[str] | None:
+    try:
+        decoded = json.loads(arguments)
+    except ValueError:
+        return None
+    return set(decoded) if isinstance(decoded, dict) else None

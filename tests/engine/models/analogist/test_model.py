@@ -108,6 +108,75 @@ def test_only_the_answer_is_given_where_only_the_answer_is_wanted() -> None:
     assert reply(prompt(question, solved=JARS, ending=DIRECT)) == "#### 27"
 
 
+LEMONS = "Each crate holds 12 lemons, and Omar fills 3 crates. After selling 9 lemons, how many are left?"
+
+
+def section(name: str, *lines: str) -> str:
+    return f"## {name}\n\n" + "\n".join(f"> {line}" for line in lines) + "\n\n"
+
+
+def test_a_step_gives_the_first_equations_that_its_skill_is_for() -> None:
+    step = section("This step", "Skill: multiply-1", "Description: Solve with one equation, using: multiply.")
+    assert reply(step + prompt(LEMONS, solved=JARS)) == "3 * 12 = 36"
+    whole = section("This step", "Skill: all", "Description: First multiply, then subtract.")
+    assert reply(whole + prompt(LEMONS, solved=JARS)) == "3 * 12 = 36\n36 - 9 = 27"
+    other = section("This step", "Skill: share", "Description: Solve with one equation, using: divide.")
+    assert reply(other + prompt(LEMONS, solved=JARS)) == "Nothing in the question asks for this part."
+
+
+def test_a_step_follows_the_approach_of_its_own_skill() -> None:
+    approach = "It asks: how many.\nA stands for a number: said first.\nB stands for a number: said last.\n"
+    step = section("This step", "Skill: area", *f"Approach: {approach}Step 1: multiply A by B.".splitlines())
+    question = "How many square meters has a field that is 30 meters long and 17 meters wide?"
+    assert reply(step + prompt(question)) == "30 * 17 = 510"
+
+
+def test_what_steps_came_to_backs_an_answer() -> None:
+    question = "Omar has 12 lemons and 3 crates. He gets 9 lemons. How many lemons are there?"
+    found = section("Steps so far", "Step: add", "Output: 12 + 9 = 21")
+    assert "#### " in reply(found + prompt(question, solved=JARS))
+
+
+TOOL = section("Tool", "Name: left", "Description: x", "Parameters:", "- a: a rate", "- b: a number", "Examples:")
+
+
+def test_a_tool_is_given_its_arguments_and_nothing_else() -> None:
+    assert reply(TOOL + prompt("Each crate holds 12 lemons. How many are in 3 crates?")) == '{"a": 12, "b": 3}'
+
+
+def test_a_tools_result_is_the_answer_where_no_example_fits() -> None:
+    outcome = section("Tool result", "Name: left", "Description: x", 'Arguments: {"a": 12}', "Result: 27.50")
+    assert reply(outcome + prompt(LEMONS)).endswith('left gives 27.50 for {"a": 12}.\n#### 27.5')
+
+
+def test_a_tool_with_a_problem_changes_nothing() -> None:
+    outcome = section("Tool result", "Name: left", "Description: x", "Problem: the arguments are not JSON")
+    assert reply(outcome + prompt(LEMONS, solved=JARS)) == reply(prompt(LEMONS, solved=JARS))
+
+
+def test_a_closely_fitting_example_outweighs_a_tool() -> None:
+    outcome = section("Tool result", "Name: left", "Description: x", "Arguments: {}", "Result: 5")
+    assert reply(outcome + prompt(LEMONS, solved=JARS)).endswith("#### 27")
+
+
+def test_a_principle_is_followed_where_no_example_is_there() -> None:
+    question = "A shop sells 15 lamps for 8 dollars each. The rent is 50 dollars. What is its profit?"
+    principle = section("Principles", '- When the question says "profit", multiply, then subtract.')
+    assert reply(principle + prompt(question)).endswith("15 * 8 = 120\n120 - 50 = 70\n#### 70")
+    assert reply(section("Principles", "- Read twice.") + prompt(question)) == reply(prompt(question))
+
+
+def test_the_approach_of_the_skill_is_followed() -> None:
+    approach = (
+        "It asks: how many.\nA stands for a number: near a word of total.\n"
+        "B stands for a number: just before a word of to.\nC stands for a number: just after a word of to.\n"
+        "Step 1: add B to C.\nStep 2: divide A by result 1.\nStep 3: multiply result 2 by C."
+    )
+    question = "Red and blue beads are as 2 to 3. There are 40 beads in total. How many beads are blue?"
+    skill = section("Skill", "Instruction: Mind the ratio.", *f"Approach: {approach}".splitlines())
+    assert reply(skill + prompt(question)).endswith("#### 24")
+
+
 def test_without_a_number_the_answer_is_zero() -> None:
     assert reply(prompt("Who is it?")) == "#### 0"
 
@@ -127,8 +196,13 @@ def test_no_prompt_makes_it_raise(text: str, sums: str) -> None:
         sums,
         prompt(sums, solved=solved(text, sums, sums)),
         prompt(text, advice=f"When: x\nHow: {sums}"),
+        section("Principles", f'- When the question says "{text}", add.', sums) + prompt(text),
+        section("Skill", f"Approach: {sums}") + section("Steps so far", f"Output: {sums}") + prompt(sums),
+        section("Tool result", f"Name: {text}", f"Result: {sums}") + prompt(sums),
     ):
         assert "#### " in reply(odd)
+    for odd in (section("Tool", f"- {text}: {sums}"), section("This step", f"Description: {text}")):
+        reply(odd + prompt(sums))
 
 
 def test_a_hostile_length_is_cut_and_answered() -> None:

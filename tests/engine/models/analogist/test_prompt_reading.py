@@ -55,6 +55,71 @@ def test_every_part_is_found_where_it_stands() -> None:
     assert (read.before, read.after, read.is_direct) == ("#### ", "", False)
 
 
+MOVES = """## Skill
+
+> Instruction: Mind the units.
+> Approach: Step 1: multiply A by B.
+> Step 2: add C to result 1.
+
+## Steps so far
+
+> Step: add-1
+> Output: 1 + 1 = 2
+> 2 + 2 = 4
+
+> Step: add-2
+> Output: none
+
+## This step
+
+> Skill: add-3
+> Description: Solve it.
+> Approach: When the question says "all", add.
+
+## Tool
+
+> Name: total
+> Description: Adds.
+> Parameters:
+> - a: a rate
+> - b: said last; near a word of all
+> Examples:
+> - {"a": 1} gives 1
+
+## Tool result
+
+> Name: total
+> Description: Adds.
+> Arguments: {"a": 1}
+> Result: 1
+
+## Question
+
+How many?
+
+Reason.
+"""
+
+
+def test_what_belongs_to_one_call_is_found_where_it_stands() -> None:
+    read = read_prompt(MOVES)
+    assert [advice.how.splitlines()[0] for advice in read.advice] == [
+        "Step 1: multiply A by B.",
+        'When the question says "all", add.',
+    ]
+    assert "Mind the units." in read.principles and 'When the question says "all", add.' in read.principles
+    assert read.outputs == ("1 + 1 = 2\n2 + 2 = 4", "none")
+    assert read.step is not None and (read.step.skill, read.step.description) == ("add-3", "Solve it.")
+    assert read.tool is not None and read.tool.name == "total"
+    assert read.tool.parameters == (("a", "a rate"), ("b", "said last; near a word of all"))
+    assert read.outcome is not None
+    assert (read.outcome.name, read.outcome.arguments, read.outcome.result) == ("total", '{"a": 1}', "1")
+
+
+def test_principles_are_read_without_their_dashes() -> None:
+    assert read_prompt(PROMPT).principles == ("Read twice.",)
+
+
 def test_the_direct_instruction_is_recognised() -> None:
     prompt = '## Question\n\nHow many?\n\nGive only the answer, without reasoning. Finish with a line "#### <number>".'
     assert read_prompt(prompt).is_direct

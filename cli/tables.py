@@ -28,6 +28,8 @@ def overview(summary: RunSummary) -> str:
         f"  execution {summary.execution}, guidance {summary.guidance}",
         f"  head {summary.head[:DIGEST_DIGITS]}",
     ]
+    if summary.judge:
+        lines.append(f"  judge {summary.judge}, asked {summary.judge_calls} times")
     if summary.waiting:
         lines.append(f"  {_waiting(summary.waiting, summary.iterations)}")
     return "\n".join([*lines, f"  {summary.problem}"] if summary.problem else lines)
@@ -157,9 +159,11 @@ def memory_sizes(successes: int, failures: int, principles: int) -> str:
 
 def examined(report: ExamReport) -> str:
     """Return what an exam cost."""
+    judge = f", {report.judge_calls} judge calls" if report.judge_calls else ""
+    undecided = f"; {report.undecided} undecided, counted as wrong" if report.undecided else ""
     return (
-        f"{report.execution_calls} execution calls, {report.guidance_calls} guidance calls, {report.seconds:.1f} s; "
-        f"task types from {report.task_type_source}"
+        f"{report.execution_calls} execution calls, {report.guidance_calls} guidance calls{judge}, "
+        f"{report.seconds:.1f} s; task types from {report.task_type_source}{undecided}"
     )
 
 

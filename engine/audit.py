@@ -138,8 +138,10 @@ def _exam(name: str, exam: LogReader, reader: LogReader) -> Check:
     if wrong := fold(reader, until=started.head_seq).differing(started.digests):
         detail = f"{', '.join(wrong)} not as the log has it at event {started.head_seq}"
         return Check(name=label, ok=False, detail=detail)
+    judge = sum(isinstance(event, ModelCalled) and event.tier == "judge" for event in events)
     ending = "" if any(isinstance(event, ExamClosed) for event in events) else "unfinished: "
     detail = f"{ending}{len(asked)} unseen questions, frozen at event {started.head_seq}, 0 guidance calls"
+    detail += f", {judge} judge calls" if judge else ""
     return Check(name=label, ok=True, detail=detail)
 
 

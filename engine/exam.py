@@ -17,6 +17,7 @@ from pathlib import Path
 
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.config import canonical
+from mage_es.engine.judging import NOBODY
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Model
 from mage_es.engine.opening import World, reopen_world
@@ -141,6 +142,8 @@ def read_exam(run: Run, exam: Run, world: World, *, seconds: float = 0.0) -> Exa
         seconds=seconds,
         task_type_source="metadata" if world.typing.source == "metadata" else "input",
         answers=tuple((answer.question_id, answer.correct) for answer in answers),
+        judge_calls=tiers.count("judge"),
+        undecided=sum(answer.judge == NOBODY for answer in answers),
     )
 
 

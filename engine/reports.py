@@ -81,6 +81,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[IterationRow, ...]
     problem: str = ""
     waiting: Waiting | None = None
+    judge: str = ""
+    judge_calls: int = 0
 
 
 class DigestCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,7 +137,8 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     """An exam on questions that the run never saw.
 
     `unfamiliar` are the questions of phrasing families that occur only in the exam (None where the benchmark
-    has no families). `answers` is (question id, correct) in id order, for paired comparisons.
+    has no families). `answers` is (question id, correct) in id order, for paired comparisons. `undecided` answers
+    count as wrong: no rule could decide them, and no judge did.
     """
 
     run_id: str
@@ -152,6 +155,8 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     task_type_source: str
     answers: tuple[tuple[str, bool], ...]
+    judge_calls: int = 0
+    undecided: int = 0
 
 
 class BundleMember(msgspec.Struct, frozen=True, kw_only=True):

@@ -61,6 +61,8 @@ def _summary(run: Run) -> RunSummary:
         head=reader.head.chain,
         rows=tuple(iteration_rows(state)),
         waiting=_waiting(reader, state, config),
+        judge=config.judge,
+        judge_calls=state.ledger.total("judge").calls,
     )
 
 

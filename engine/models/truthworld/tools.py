@@ -20,7 +20,7 @@ RULES = {{
 {rules}
 }}
 
-def reckon(start, marks, line):
+def run(start, marks, line):
     value = start
     for mark in marks.split(" "):
         sign, number = RULES[mark]

@@ -1,0 +1,112 @@
+"""The learner is right as often as the law says, for the reasons that the law says, and only from its prompt."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.benchmarks.truthworld.benchmark import TruthWorld
+from mage_es.engine.benchmarks.truthworld.claims import claims_in, is_true
+from mage_es.engine.benchmarks.truthworld.oracle import Oracle
+from mage_es.engine.benchmarks.truthworld.standings import STANDINGS
+from mage_es.engine.benchmarks.truthworld.world import ORDINARY
+from mage_es.engine.models.seam import Request
+from mage_es.engine.models.truthworld.judge import standings_in
+from mage_es.engine.models.truthworld.learner import TruthLearner
+
+BENCHMARK = TruthWorld(42)
+WORLD, ORACLE, LEARNER = BENCHMARK.world, Oracle(BENCHMARK), TruthLearner()
+EVOLUTION = BENCHMARK.questions("evolution")
+NUMERIC = [question for question in EVOLUTION if question.gold not in STANDINGS]
+ESTATES = [question for question in EVOLUTION if question.gold in STANDINGS]
+
+
+def ask(question: Question, *solutions: str, instruction: str = "Reason step by step.") -> str:
+    shown = "".join("".join(f"> {line}\n" for line in text.splitlines()) + "\n" for text in solutions)
+    head = f"## Solved earlier\n\n{shown}" if shown else ""
+    return LEARNER.reply(f"You answer questions.\n\n{head}## Question\n\n{question.question}\n\n{instruction}")
+
+
+def is_right(question: Question, reply: str) -> bool:
+    return BENCHMARK.score(question, reply).correct
+
+
+def test_as_many_answers_are_right_as_the_law_says_on_average() -> None:
+    expected = sum(ORACLE.success_probability(question, []) for question in NUMERIC) / len(NUMERIC)
+    found = sum(is_right(question, ask(question)) for question in NUMERIC) / len(NUMERIC)
+    assert found == pytest.approx(expected, abs=0.025)
+
+
+def test_each_single_answer_is_right_exactly_where_the_oracle_says() -> None:
+    assert all(is_right(q, ask(q)) == ORACLE.answers_rightly(q, []) for q in NUMERIC[:500])
+
+
+def test_a_better_bundle_loses_no_question_and_a_poisoned_one_wins_none() -> None:
+    poisoned = [question for question in NUMERIC if question.meta["solution"] == "poisoned"]
+    sound = [question for question in NUMERIC if question.meta["solution"] == "sound"]
+    assert all(is_right(q, ask(q, q.solution)) >= is_right(q, ask(q)) for q in sound[:300])
+    assert all(is_right(q, ask(q, q.solution)) <= is_right(q, ask(q)) for q in poisoned[:300] if _misleads(q))
+
+
+def _misleads(question: Question) -> bool:
+    claims = claims_in(question.solution)
+    return sum(not is_true(WORLD, claim) for claim in claims) * 2 >= len(claims)
+
+
+def test_right_answers_without_help_come_in_three_manners_in_about_the_stated_shares() -> None:
+    replies = [reply for q in NUMERIC if is_right(q, reply := ask(q))]
+    mute = sum(not claims_in(reply) for reply in replies) / len(replies)
+    fluke = sum(any(not is_true(WORLD, claim) for claim in claims_in(reply)) for reply in replies) / len(replies)
+    assert mute == pytest.approx(ORDINARY.mute / 100, abs=0.05)
+    assert fluke == pytest.approx(ORDINARY.fluke / 100, abs=0.05)
+
+
+def test_told_every_rule_it_reasons_by_the_true_ones() -> None:
+    sound = [question for question in NUMERIC if question.meta["solution"] == "sound"][:300]
+    replies = [reply for q in sound if is_right(q, reply := ask(q, q.solution))]
+    assert len(replies) > 150
+    assert all(claims_in(reply) and all(is_true(WORLD, claim) for claim in claims_in(reply)) for reply in replies)
+
+
+def test_a_wrong_answer_follows_the_wrong_rule_that_it_was_told() -> None:
+    for question in [q for q in NUMERIC if q.meta["solution"] == "poisoned"][:200]:
+        reply = ask(question, question.solution)
+        if not is_right(question, reply):
+            told = {claim for claim in claims_in(question.solution) if not is_true(WORLD, claim)}
+            assert told <= claims_in(reply)
+
+
+def test_only_the_answer_is_given_where_only_the_answer_is_asked_for() -> None:
+    reply = ask(NUMERIC[0], instruction="Give only the answer, without reasoning.")
+    assert reply.splitlines() == [reply]
+
+
+def test_estates_are_answered_in_bare_words_in_other_words_and_sometimes_in_nothing_definite() -> None:
+    verdicts = [(q, BENCHMARK.score(q, ask(q))) for q in ESTATES]
+    undecided = [(q, verdict) for q, verdict in verdicts if verdict.undecided]
+    assert 0.4 < len(undecided) / len(verdicts) < 0.8
+    said = [standings_in(verdict.answer) for _, verdict in undecided]
+    assert {len(words) for words in said} == {0, 1}
+    for q, verdict in verdicts:
+        judged = verdict.correct or (verdict.undecided and standings_in(verdict.answer) == {q.gold})
+        assert judged == ORACLE.answers_rightly(q, [])
+
+
+@pytest.mark.parametrize(
+    "prompt", ["", "What is 3 + 4?", "## Question\n\nAtlas 42, land of Nowhere: 57 and tarn", "\x00" * 50]
+)
+def test_any_prompt_gets_a_reply(prompt: str) -> None:
+    done = asyncio.run(LEARNER.complete(Request(prompt=prompt)))
+    assert done.text.endswith("####")
+    assert done.output_tokens > 0
+
+
+def test_a_step_of_a_chain_and_the_arguments_of_a_tool_are_read_off_the_question() -> None:
+    question = NUMERIC[0]
+    head = f"## Question\n\n{question.question}\n\nDo not answer yet."
+    step = LEARNER.reply(f"Hello.\n\n## This step\n\n> Skill: read\n\n{head}")
+    call = LEARNER.reply(f"Hello.\n\n## Tool\n\n> Name: reckon\n\n{head}")
+    assert step.startswith("This part is about the marks") and not claims_in(step)
+    assert call.startswith('{"start":')

@@ -29,6 +29,7 @@ from mage_es.engine.commands import (
     TakeSnapshot,
 )
 from mage_es.engine.rules.authoring import evolve
+from mage_es.engine.rules.leaks import without_leaks
 from mage_es.engine.rules.ontology import induce_ontology
 from mage_es.engine.rules.snapshot import take_snapshot
 from mage_es.engine.setting import Setting
@@ -47,7 +48,11 @@ from mage_es.projections.fold import State
 
 
 def decide(setting: Setting, state: State, command: Command) -> list[Draft]:
-    """Return the events that a command leads to on this state."""
+    """Return the events that a command leads to on this state; what would leak is refused, whoever wrote it."""
+    return without_leaks(setting.guarded, _decided(setting, state, command))
+
+
+def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
     match command:
         case OpenRun():
             return [Draft(event=event, iteration=-1, phase="open") for event in (command.started, *command.splits)]

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from mage_es import __version__
 from mage_es.engine.benchmarks.protocol import Benchmark, Question
 from mage_es.engine.benchmarks.registry import open_benchmark
@@ -17,13 +19,14 @@ from mage_es.engine.commands import Asked
 from mage_es.engine.config import Config, canonical, fingerprint, parse
 from mage_es.engine.embedders.protocol import Embedder, Vectors
 from mage_es.engine.embedders.registry import open_embedder
+from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.retrieval import recipe_query
 from mage_es.engine.rules.splits import Splits, make_splits
 from mage_es.engine.setting import Setting
 from mage_es.engine.task_typing import TaskTyping
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import Purpose, RunStarted, SplitCommitted
+from mage_es.events.vocabulary import Event, Purpose, RunStarted, SplitCommitted
 from mage_es.projections.fold import State
 
 
@@ -111,7 +114,7 @@ def reopen_world(reader: LogReader, *, data_dir: Path | None) -> World:
                 f"{getattr(now, name)}: give it the same data and embedder, or start a new run."
             )
     committed = [record.event for record in reader.records({SplitCommitted})]
-    if committed != list(world.splits.events):
+    if committed != _as_committed(world.splits.events, committed):
         raise PrerequisiteError(
             f"The questions divide differently from what the run {started.run_id} committed to: "
             "the data set or this program changed. Start a new run."
@@ -125,6 +128,13 @@ def first_event(reader: LogReader) -> RunStarted:
         if isinstance(record.event, RunStarted):
             return record.event
     raise PrerequisiteError(f"The run {reader.run} ended before its first event; delete its folder and start anew.")
+
+
+def _as_committed(present: Sequence[SplitCommitted], committed: Sequence[Event]) -> list[SplitCommitted]:
+    """Return the present commitments in the form that a run was started with: an earlier release had no shingles."""
+    if any(isinstance(event, SplitCommitted) and event.shingles for event in committed):
+        return list(present)
+    return [msgspec.structs.replace(event, shingles=()) for event in present]
 
 
 def _open(config: Config, *, data_dir: Path | None, strategy_floor: float) -> World:
@@ -146,6 +156,7 @@ def _open(config: Config, *, data_dir: Path | None, strategy_floor: float) -> Wo
         held_out=splits.held_out,
         task_types=tuple(sorted({question.task_type for question in known})),
         answer_format=benchmark.answer_format,
+        guarded=Guarded(splits.events),
     )
     typing = TaskTyping(benchmark, known, embedder, choice=config.task_types)
     return World(setting, benchmark, embedder, typing, questions, splits)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from mage_es.engine.config import Config
 from mage_es.engine.rules.bandits import warmup_pulls
+from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.retrieval import Terms
 
 
@@ -14,7 +15,7 @@ class Setting(NamedTuple):
     """A run's constants.
 
     `evolution` and `anchors` are question ids, evolution in its seeded order; `task_types` are all types that a
-    question of the run can have, sorted.
+    question of the run can have, sorted; `guarded` are the questions that must not be learned.
     """
 
     config: Config
@@ -24,6 +25,7 @@ class Setting(NamedTuple):
     held_out: tuple[str, ...]
     task_types: tuple[str, ...]
     answer_format: str
+    guarded: Guarded = Guarded()
 
     @property
     def terms(self) -> Terms:

@@ -157,6 +157,7 @@ model.called.purpose  why the model was called
 quarantined         files in quarantine/ that hold what was cut out
 query_template      how to turn the question into the text that is embedded
 question            text of the question
+question_hash       16-digit hash of the normalised question that must not be learned
 question_hashes     16-digit hash of each normalised question, in id order
 question_id         id of the question
 questions_sha256    SHA-256 of the normalised questions
@@ -185,6 +186,7 @@ seed                seed of the run's random choices
 sha256              SHA-256 of the segment's bytes
 shingles            for each question the sorted 8-byte hashes of its word shingles, concatenated; empty for evolution
 similarity          cosine between the question and the memory
+memory.refused.similarity  how much of the question the refused text holds; 1.0 is word for word
 size                number of questions
 skill               the skill
 smallest_drop       least drop that could have been noticed with the questions that changed

@@ -1,4 +1,4 @@
-"""When two questions count as the same: a normal form, its hash, and shingles for near-duplicates."""
+"""When two questions count as the same: a normal form, its hash, and word shingles for near-duplicates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,16 @@ def question_hash(normalised: str) -> str:
     return hashlib.sha256(normalised.encode()).hexdigest()[:16]
 
 
-def shingles(normalised: str) -> frozenset[str]:
-    """Return all runs of five words of a normalised question; a shorter one is its own only shingle."""
-    words = normalised.split(" ")
-    return frozenset(" ".join(words[at : at + _SHINGLE]) for at in range(max(1, len(words) - _SHINGLE + 1)))
+def shingle_run(text: str) -> list[str]:
+    """Return every run of five words of a text, in order; a shorter text is its own only shingle.
+
+    Words are those of the normal form, without punctuation at either end.
+    """
+    bare = (_EDGES.sub("", word) for word in normalise(text).split(" "))
+    words = [word for word in bare if word]
+    return [" ".join(words[at : at + _SHINGLE]) for at in range(max(1, len(words) - _SHINGLE + 1))]
+
+
+def shingle_hash(shingle: str) -> bytes:
+    """Return the 8 bytes that stand for a shingle in a log."""
+    return hashlib.blake2b(shingle.encode(), digest_size=8).digest()

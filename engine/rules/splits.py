@@ -1,19 +1,21 @@
 """The three disjoint splits of a run: what it learns from, what its guard asks, what only the exam sees.
 
 Rules
-    - No question text stands in two splits, neither word for word (after normalising) nor nearly (five-word
-      shingles, Jaccard at least 0.8). What would is left out of evolution first, then of the anchors.
+    - No question text stands in two splits, neither word for word (after normalising) nor nearly (some passage of it
+      has five-word shingles like another's, Jaccard at least 0.8). What would is left out of evolution first, then of
+      the anchors.
     - The splits depend on (questions, seed, sizes) only.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from mage_es.engine.benchmarks.protocol import Question
-from mage_es.engine.rules.normalise import NEAR_DUPLICATE, normalise, question_hash, shingles
+from mage_es.engine.rules.leaks import LEARNED, packed_shingles
+from mage_es.engine.rules.near_duplicates import near_index
+from mage_es.engine.rules.normalise import normalise, question_hash, shingle_run
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.events.digests import sha256_text
 from mage_es.events.vocabulary import SplitCommitted
@@ -47,13 +49,14 @@ def make_splits(
         anchors: Wanted size of the anchor set; at most 15 % of the evolution questions are taken.
         held_out: Wanted size of the exam; fewer if the test split is smaller.
     """
-    taken = _Taken()
+    guarded = min(anchors, int(ANCHOR_SHARE * len(evolution)))
+    taken = _Taken(held_out + guarded)
     exam = taken.first(shuffled(test, seed, purpose="split.held_out"), held_out, own=True)
     order = shuffled(evolution, seed, purpose="split.evolution")
-    guard = taken.first(order, min(anchors, int(ANCHOR_SHARE * len(evolution))), own=True)
-    guarded = {question.id for question in guard}
-    learned = taken.first([q for q in order if q.id not in guarded], len(order), own=False)
-    parts = {"evolution": learned, "anchors": guard, "held_out": exam}
+    guard = taken.first(order, guarded, own=True)
+    anchored = {question.id for question in guard}
+    learned = taken.first([q for q in order if q.id not in anchored], len(order), own=False)
+    parts = {LEARNED: learned, "anchors": guard, "held_out": exam}
     return Splits(
         evolution=tuple(q.id for q in learned),
         anchors=tuple(q.id for q in guard),
@@ -67,12 +70,11 @@ def make_splits(
 class _Taken:
     """The texts that earlier splits hold, by normal form and by shingle."""
 
-    def __init__(self) -> None:
+    def __init__(self, expected: int) -> None:
         self.duplicates: set[str] = set()
         self.near_duplicates: set[str] = set()
         self._texts: set[str] = set()
-        self._sizes: list[int] = []
-        self._holders: defaultdict[str, list[int]] = defaultdict(list)
+        self._index = near_index(expected)
 
     def first(self, questions: Sequence[Question], count: int, *, own: bool) -> list[Question]:
         """Return the first `count` questions whose text is free; with `own`, they take it from then on."""
@@ -83,25 +85,14 @@ class _Taken:
             text = normalise(question.question)
             if text in self._texts:
                 self.duplicates.add(question.id)
-            elif self._is_near(pieces := shingles(text)):
+            elif self._index.has_near(run := shingle_run(text)):
                 self.near_duplicates.add(question.id)
             else:
                 chosen.append(question)
                 if own:
-                    self._take(text, pieces)
+                    self._texts.add(text)
+                    self._index.add(run)
         return chosen
-
-    def _take(self, text: str, pieces: frozenset[str]) -> None:
-        self._texts.add(text)
-        for piece in pieces:
-            self._holders[piece].append(len(self._sizes))
-        self._sizes.append(len(pieces))
-
-    def _is_near(self, pieces: frozenset[str]) -> bool:
-        shared = Counter(holder for piece in pieces for holder in self._holders.get(piece, ()))
-        return any(
-            common >= NEAR_DUPLICATE * (len(pieces) + self._sizes[holder] - common) for holder, common in shared.items()
-        )
 
 
 def _committed(split: str, questions: Sequence[Question]) -> SplitCommitted:
@@ -113,4 +104,5 @@ def _committed(split: str, questions: Sequence[Question]) -> SplitCommitted:
         ids_sha256=sha256_text("\n".join(question.id for question in ordered)),
         questions_sha256=sha256_text("\n".join(texts)),
         question_hashes=tuple(question_hash(text) for text in texts),
+        shingles=() if split == LEARNED else tuple(packed_shingles(text) for text in texts),
     )

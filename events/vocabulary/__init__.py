@@ -34,6 +34,7 @@ from mage_es.events.vocabulary.authoring import (
 )
 from mage_es.events.vocabulary.curation import (
     MemoryQuarantined,
+    MemoryRefused,
     MemoryReleased,
     PatternAbstracted,
     PatternPruned,
@@ -103,6 +104,7 @@ __all__ = [
     "MasteryUpdated",
     "MemoryAppended",
     "MemoryQuarantined",
+    "MemoryRefused",
     "MemoryReinforced",
     "MemoryReleased",
     "MemorySuperseded",

@@ -68,3 +68,19 @@ class PatternPruned(Event, frozen=True, kw_only=True, tag="pattern.pruned"):
     reason: str
 
     stream: ClassVar[str] = "memory/{0.memory_id}"
+
+
+class MemoryRefused(Event, frozen=True, kw_only=True, tag="memory.refused"):
+    """Something that was about to be remembered holds a question that must not be learned, so it was not written.
+
+    `memory_id` is the id that it would have had, `what` the type of the event, `split` and `question_hash` say which
+    question, `similarity` how much of it (1.0: word for word). The text itself is not recorded here.
+    """
+
+    memory_id: str
+    what: str
+    split: str
+    question_hash: str
+    similarity: float
+
+    stream: ClassVar[str] = "memory/{0.memory_id}"

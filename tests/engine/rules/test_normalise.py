@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.rules.normalise import normalise, question_hash, shingles
+from mage_es.engine.rules.normalise import normalise, question_hash, shingle_hash, shingle_run
 
 
 @pytest.mark.parametrize(
@@ -40,5 +40,14 @@ def test_a_question_hash_has_sixteen_hexadecimal_digits() -> None:
 
 
 def test_shingles_are_runs_of_five_words_and_a_short_text_is_its_own() -> None:
-    assert shingles("a b c d e f") == {"a b c d e", "b c d e f"}
-    assert shingles("a b") == {"a b"}
+    assert shingle_run("a b c d e f") == ["a b c d e", "b c d e f"]
+    assert shingle_run("a b") == ["a b"] and shingle_run("?!") == [""]
+
+
+def test_punctuation_around_a_word_does_not_matter_to_shingles() -> None:
+    assert shingle_run('She asked: "How (many) are - left, then?"') == shingle_run("she asked how many are left then")
+    assert shingle_run("it costs 1,200.50 in all") == ["it costs 1,200.50 in all"]
+
+
+def test_a_shingle_stands_in_a_log_as_eight_bytes() -> None:
+    assert shingle_hash("how many are left now").hex() == "b241d5a32c80de4f"

@@ -1,0 +1,184 @@
+"""What must not be learned: no memory may hold an anchor or held-out question, word for word or nearly.
+
+Rules
+    - The questions are known only by what a run commits to in its first events: hashes of their normal forms and of
+      their word shingles. So the run that writes and the auditor who reads the log judge by the same facts.
+    - A text holds a question where the normal forms are equal, or where some passage of it is a near-duplicate.
+      A question of fewer than five words is found only as a whole text; as a passage it says nothing.
+    - What would leak is not written; that it was refused is an event, with no word of the text.
+    - The comparison is exact here, whatever the number of questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from mage_es.engine.rules.near_duplicates import ExactIndex
+from mage_es.engine.rules.normalise import NEAR_DUPLICATE, normalise, question_hash, shingle_hash, shingle_run
+from mage_es.events.envelope import Draft
+from mage_es.events.vocabulary import (
+    ActionRecipeHarvested,
+    Event,
+    MemoryAppended,
+    MemoryRefused,
+    MemoryReinforced,
+    MemorySuperseded,
+    PatternAbstracted,
+    PatternPruned,
+    PatternSupported,
+    RetrievalRecipeAuthored,
+    SkillCreated,
+    SkillRefined,
+    SplitCommitted,
+    TaskTypeCreated,
+    ToolAuthored,
+    tag_of,
+)
+
+LEARNED = "evolution"
+"""The split that memories are about; the questions of every other one must not be learned."""
+
+_SHINGLE_BYTES = 8
+
+
+class Likeness(NamedTuple):
+    """The question that a text is most like, and how much of it the text holds (0.0: nothing; 1.0: all of it)."""
+
+    similarity: float
+    split: str = ""
+    question_hash: str = ""
+
+    @property
+    def is_leak(self) -> bool:
+        """Return whether a text as like as this holds the question."""
+        return self.similarity >= NEAR_DUPLICATE
+
+
+NOTHING_ALIKE = Likeness(0.0)
+
+
+class Guarded:
+    """The questions that must not be learned."""
+
+    def __init__(self, committed: Iterable[SplitCommitted] = ()) -> None:
+        self._splits: dict[str, str] = {}
+        self._names: list[str] = []
+        self._index: ExactIndex[bytes] = ExactIndex()
+        for split in committed:
+            if split.split != LEARNED:
+                self._splits.update(dict.fromkeys(split.question_hashes, split.split))
+                for name, packed in zip(split.question_hashes, split.shingles, strict=False):
+                    self._names.append(name)
+                    self._index.add(_unpacked(packed))
+
+    def __len__(self) -> int:
+        """Return how many questions must not be learned."""
+        return len(self._splits)
+
+    @property
+    def shingled(self) -> int:
+        """Return of how many of them near-duplicates can be told; a log of an earlier release has no shingles."""
+        return len(self._index)
+
+    def likeness(self, texts: Iterable[str]) -> Likeness:
+        """Return the question that one of these texts holds most of, an equal one before any other."""
+        best = NOTHING_ALIKE
+        for text in texts:
+            name = question_hash(normalise(text))
+            if name in self._splits:
+                return Likeness(1.0, self._splits[name], name)
+            run = [shingle_hash(piece) for piece in shingle_run(text)]
+            similarity, place = self._index.nearest(run, above=best.similarity)
+            if place >= 0:
+                best = Likeness(similarity, self._splits[self._names[place]], self._names[place])
+        return best
+
+
+def packed_shingles(text: str) -> bytes:
+    """Return the sorted hashes of a text's shingles, one after another, as a split commits to them."""
+    return b"".join(sorted({shingle_hash(piece) for piece in shingle_run(text)}))
+
+
+def _unpacked(packed: bytes) -> Iterable[bytes]:
+    return (packed[at : at + _SHINGLE_BYTES] for at in range(0, len(packed), _SHINGLE_BYTES))
+
+
+def texts_of(event: Event) -> tuple[str, ...]:
+    """Return what an event puts into the graph or a prompt as text, () for an event that puts nothing there."""
+    match event:
+        case MemoryAppended():
+            steps = (step.output for step in event.steps)
+            return (event.question, event.recognise, event.reasoning, event.answer, event.wrong_answer, *steps)
+        case ToolAuthored():
+            meanings = (parameter.meaning for parameter in event.parameters)
+            examples = (text for example in event.examples for text in (example.arguments, example.result))
+            return (event.name, event.description, event.source, *meanings, *examples)
+        case RetrievalRecipeAuthored():
+            return event.query_template, event.reasoning
+        case PatternAbstracted():
+            return (event.text,)
+        case ActionRecipeHarvested():
+            return (event.achievement, " ".join(event.actions))
+        case SkillCreated():
+            return event.skill, event.description, event.prompt_template, event.strategy
+        case SkillRefined():
+            return event.prompt_template, event.strategy
+        case TaskTypeCreated():
+            return event.task_type, event.description
+        case _:
+            return ()
+
+
+def id_of(event: Event) -> str:
+    """Return the id that something remembered has, the name of a skill or task type."""
+    names = ("memory_id", "tool_id", "recipe_id", "skill", "task_type")
+    return str(next(getattr(event, name) for name in names if hasattr(event, name)))
+
+
+def without_leaks(guarded: Guarded, drafts: Sequence[Draft]) -> list[Draft]:
+    """Return the drafts with a refusal in place of each that would leak, and without what only speaks of it.
+
+    A skill or task type is made all the same, without its words: others refer to it by name.
+    """
+    if not len(guarded):
+        return list(drafts)
+    kept: list[Draft] = []
+    refused: set[str] = set()
+    for draft in drafts:
+        event = draft.event
+        found = guarded.likeness(texts_of(event))
+        if found.is_leak:
+            kept.append(msgspec.structs.replace(draft, event=_refusal(event, found)))
+            refused.add(id_of(event))
+            if isinstance(event, SkillCreated | TaskTypeCreated):
+                kept.append(msgspec.structs.replace(draft, event=_wordless(event)))
+        elif not _speaks_of(event, refused):
+            kept.append(draft)
+    return kept
+
+
+def _refusal(event: Event, found: Likeness) -> MemoryRefused:
+    return MemoryRefused(
+        memory_id=id_of(event),
+        what=tag_of(event),
+        split=found.split,
+        question_hash=found.question_hash,
+        similarity=found.similarity,
+    )
+
+
+def _wordless(event: SkillCreated | TaskTypeCreated) -> Event:
+    if isinstance(event, SkillCreated):
+        return msgspec.structs.replace(event, description="", prompt_template="", strategy="")
+    return msgspec.structs.replace(event, description="")
+
+
+def _speaks_of(event: Event, refused: set[str]) -> bool:
+    """Return whether an event only says something about what was refused."""
+    if isinstance(event, MemorySuperseded):
+        return event.by in refused
+    about = MemoryReinforced | PatternSupported | PatternPruned
+    return isinstance(event, about) and event.memory_id in refused

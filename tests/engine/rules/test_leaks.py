@@ -1,0 +1,189 @@
+"""No memory may hold a question that must not be learned."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from mage_es.engine.rules.leaks import Guarded, packed_shingles, texts_of, without_leaks
+from mage_es.engine.rules.normalise import normalise, question_hash
+from mage_es.events.envelope import Draft
+from mage_es.events.vocabulary import (
+    EVENT_TYPES,
+    ActionRecipeHarvested,
+    Event,
+    MemoryAppended,
+    MemoryRefused,
+    MemoryReinforced,
+    MemorySuperseded,
+    PatternAbstracted,
+    PatternPruned,
+    PatternSupported,
+    RetrievalRecipeAuthored,
+    SkillCreated,
+    SkillRefined,
+    SplitCommitted,
+    Step,
+    TaskTypeCreated,
+    ToolAuthored,
+)
+from tests.projections.histories import flat, history
+
+SECRET = "A baker makes 12 loaves in each of 3 ovens and sells 30 of them by noon. How many loaves are left?"
+ANCHOR = "Who sells the last loaf?"
+EVENTS = flat(history(seed=1, iterations=2, questions=1))
+
+
+def committed(split: str, *questions: str) -> SplitCommitted:
+    texts = [normalise(question) for question in questions]
+    return SplitCommitted(
+        split=split,
+        size=len(questions),
+        ids_sha256="",
+        questions_sha256="",
+        question_hashes=tuple(question_hash(text) for text in texts),
+        shingles=tuple(packed_shingles(text) for text in texts),
+    )
+
+
+GUARDED = Guarded(
+    [committed("evolution", "What was learned?"), committed("held_out", SECRET), committed("anchors", ANCHOR)]
+)
+
+
+def sample(cls: type[Event]) -> Event:
+    return next(event for event in EVENTS if type(event) is cls)
+
+
+def drafts(*events: Event) -> list[Draft]:
+    return [Draft(event=event, iteration=0, phase="evolve", ordinal=k) for k, event in enumerate(events)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SECRET,
+        f"  {SECRET.upper()} ",
+        f"Principle: whenever you read “{SECRET}”, subtract.",
+        SECRET.replace("left?", "over?"),
+    ],
+    ids=["exact", "normalised", "quoted", "nearly"],
+)
+def test_a_text_with_a_guarded_question_is_a_leak(text: str) -> None:
+    found = GUARDED.likeness([text])
+    assert found.is_leak and found.split == "held_out"
+    assert found.question_hash == question_hash(normalise(SECRET))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What was learned?",
+        "A baker makes 12 loaves in each of 3 ovens.",
+        "",
+        "Subtract what is sold from what is made.",
+    ],
+)
+def test_another_text_is_none_however_much_it_speaks_of_the_same(text: str) -> None:
+    assert not GUARDED.likeness([text]).is_leak
+
+
+def test_the_likeness_is_that_of_the_most_alike_text() -> None:
+    half = "A baker makes 12 loaves in each of 3 ovens and sells them."
+    found = GUARDED.likeness(["nothing", half, "A baker makes 12 loaves"])
+    assert 0.3 < found.similarity < 0.8 and found.split == "held_out"
+    assert GUARDED.likeness([ANCHOR, SECRET]).split == "anchors"
+
+
+def test_a_short_question_is_found_as_a_whole_text_only() -> None:
+    assert GUARDED.likeness(["who sells the last loaf"]).is_leak
+    short = Guarded([committed("held_out", "Two plus two?")])
+    assert short.likeness(["two plus two"]).is_leak
+    assert not short.likeness(["we know that two plus two is four"]).is_leak
+
+
+def test_a_log_without_shingles_still_tells_equal_questions() -> None:
+    bare = Guarded([msgspec.structs.replace(committed("held_out", SECRET), shingles=())])
+    assert (len(bare), bare.shingled) == (1, 0)
+    assert bare.likeness([SECRET.lower()]).is_leak and not bare.likeness([f"so: {SECRET}"]).is_leak
+
+
+WRITTEN: list[tuple[type[Event], str]] = [
+    (MemoryAppended, "question"),
+    (MemoryAppended, "reasoning"),
+    (MemoryAppended, "recognise"),
+    (MemoryAppended, "wrong_answer"),
+    (ToolAuthored, "description"),
+    (ToolAuthored, "source"),
+    (RetrievalRecipeAuthored, "query_template"),
+    (RetrievalRecipeAuthored, "reasoning"),
+    (PatternAbstracted, "text"),
+    (SkillRefined, "strategy"),
+    (SkillRefined, "prompt_template"),
+]
+
+
+@pytest.mark.parametrize(("cls", "field"), WRITTEN, ids=lambda value: getattr(value, "__name__", value))
+def test_whatever_would_leak_is_refused_and_the_refusal_tells_no_word_of_it(cls: type[Event], field: str) -> None:
+    leaking = msgspec.structs.replace(sample(cls), **{field: f"note: {SECRET}"})
+    kept = without_leaks(GUARDED, drafts(sample(cls), leaking))
+
+    assert [draft.event for draft in kept[:1]] == [sample(cls)]
+    refusal = kept[1].event
+    assert isinstance(refusal, MemoryRefused) and len(kept) == 2
+    assert (refusal.split, refusal.similarity > 0.9) == ("held_out", True)
+    assert "baker" not in repr(refusal) and kept[1].ordinal == 1
+
+
+def test_steps_and_actions_are_texts_too() -> None:
+    memory = msgspec.structs.replace(sample(MemoryAppended), steps=(Step(skill="s", output=SECRET),))
+    recipe = msgspec.structs.replace(sample(ActionRecipeHarvested), actions=tuple(SECRET.split()))
+    kept = without_leaks(GUARDED, drafts(memory, recipe))
+    assert [type(draft.event) for draft in kept] == [MemoryRefused, MemoryRefused]
+
+
+def test_what_only_speaks_of_a_refused_memory_goes_with_it() -> None:
+    memory = msgspec.structs.replace(sample(MemoryAppended), memory_id="new", question=SECRET)
+    pattern = msgspec.structs.replace(sample(PatternAbstracted), memory_id="pattern", text=SECRET)
+    others: list[Event] = [
+        MemorySuperseded(memory_id="old", by="new"),
+        MemoryReinforced(memory_id="new", question_id="q", count=2),
+        PatternSupported(memory_id="pattern", successes=1, failures=1, confidence_micro=1),
+        PatternPruned(memory_id="pattern", confidence_micro=1, reason=""),
+    ]
+    stays = [MemorySuperseded(memory_id="old", by="another"), MemoryReinforced(memory_id="x", question_id="q", count=2)]
+    kept = without_leaks(GUARDED, drafts(memory, pattern, *others, *stays))
+    assert [draft.event for draft in kept[2:]] == stays
+
+
+def test_a_skill_or_task_type_is_made_without_the_words_that_leak() -> None:
+    skill = SkillCreated(skill="s", mastery=0.5, prompt_template="", strategy=SECRET, parent="p", description="d")
+    task_type = TaskTypeCreated(task_type="t", description=SECRET)
+    kept = [draft.event for draft in without_leaks(GUARDED, drafts(skill, task_type))]
+
+    assert [type(event) for event in kept] == [MemoryRefused, SkillCreated, MemoryRefused, TaskTypeCreated]
+    assert kept[1] == SkillCreated(skill="s", mastery=0.5, prompt_template="", strategy="", parent="p")
+    assert kept[3] == TaskTypeCreated(task_type="t", description="")
+
+
+def test_without_guarded_questions_nothing_is_held_back() -> None:
+    events = drafts(*EVENTS)
+    assert without_leaks(Guarded(), events) == events
+    assert without_leaks(GUARDED, events) == events
+
+
+def test_every_event_with_words_that_a_prompt_may_quote_is_looked_at() -> None:
+    """A new type that brings text into the graph or a prompt has to be looked at too, or be named here."""
+    looked_at = {type(event) for event in EVENTS if texts_of(event)}
+    wordless = {"edge.added", "edge.refused", "skill.split", "entity.seen", "memory.reinforced", "memory.superseded"}
+    growing = {tag for tag in EVENT_TYPES if tag.partition(".")[0] in
+               {"memory", "tool", "retrieval_recipe", "action_recipe", "pattern", "skill", "task_type"}}  # fmt: skip
+    unread = {
+        "memory.quarantined",
+        "memory.released",
+        "memory.refused",
+        "pattern.supported",
+        "pattern.pruned",
+        "tool.ran",
+    }
+    assert {EVENT_TYPES[tag] for tag in growing - wordless - unread} == looked_at

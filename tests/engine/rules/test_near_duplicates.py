@@ -1,0 +1,87 @@
+"""Whether a text is, or quotes, a near-duplicate."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mage_es.engine.rules.near_duplicates import (
+    EXACT_MOST,
+    ExactIndex,
+    MinHashIndex,
+    NearIndex,
+    near_index,
+    passage_similarity,
+)
+from mage_es.engine.rules.normalise import NEAR_DUPLICATE, shingle_run
+
+RUNS = st.lists(st.integers(0, 12), max_size=14)
+
+
+def by_definition(run: list[int], question: frozenset[int]) -> float:
+    """Return the same by looking at every passage."""
+    passages = [set(run[a:b]) for a in range(len(run)) for b in range(a + 1, len(run) + 1)]
+    return max((len(passage & question) / len(passage | question) for passage in passages), default=0.0)
+
+
+@given(RUNS, st.frozensets(st.integers(0, 12), min_size=1, max_size=8))
+def test_the_similarity_of_the_best_passage_is_that_of_all_passages(run: list[int], question: frozenset[int]) -> None:
+    assert passage_similarity(run, question) == by_definition(run, question)
+
+
+@given(RUNS, st.lists(st.frozensets(st.integers(0, 12), min_size=1, max_size=8), max_size=5))
+def test_the_index_finds_the_nearest_question_and_every_near_one(
+    run: list[int], questions: list[frozenset[int]]
+) -> None:
+    index: ExactIndex[int] = ExactIndex()
+    for question in questions:
+        index.add(question)
+    wanted = [by_definition(run, question) for question in questions]
+
+    assert index.nearest(run).similarity == max([0.0, *wanted])
+    assert index.has_near(run) == any(similarity >= NEAR_DUPLICATE for similarity in wanted)
+    above = index.nearest(run, above=0.5)
+    assert above.similarity == max([0.5, *wanted])
+    assert above.place == -1 or wanted[above.place] == above.similarity > 0.5
+
+
+def sentence(random: Random, words: int = 30) -> list[str]:
+    return [random.choice(WORDS) for _ in range(words)]
+
+
+WORDS = [f"word{number}" for number in range(400)]
+
+
+@pytest.mark.parametrize("index", [ExactIndex(), MinHashIndex()], ids=["exact", "minhash"])
+def test_no_planted_duplicate_is_lost_and_nothing_else_is_found(index: NearIndex[str]) -> None:
+    """One word in 30 changed leaves 21 to 25 of 26 shingles: Jaccard 0.68 to 0.93, of which those from 0.8 count."""
+    random = Random(7)
+    questions = [sentence(random) for _ in range(3_000)]
+    for words in questions:
+        index.add(shingle_run(" ".join(words)))
+    near = far = 0
+    for words in questions:
+        place = random.randrange(30)
+        changed = shingle_run(" ".join([*words[:place], "another", *words[place + 1 :]]))
+        is_near = passage_similarity(changed, frozenset(shingle_run(" ".join(words)))) >= NEAR_DUPLICATE
+        assert index.has_near(changed) == is_near
+        near, far = near + is_near, far + (not is_near)
+    assert near > 500 and far > 500
+    assert not any(index.has_near(shingle_run(" ".join(sentence(random)))) for _ in range(500))
+
+
+def test_a_quote_in_a_longer_text_is_near_and_a_question_of_the_same_form_is_not() -> None:
+    index: ExactIndex[str] = ExactIndex()
+    index.add(shingle_run("Three parcels weigh 93, 35 and 53 kilograms. What do they weigh together?"))
+
+    quote = "Remember this one: three parcels weigh 93, 35, and 53 kilograms! What do they weigh together? It was 181."
+    assert index.has_near(shingle_run(quote))
+    assert not index.has_near(shingle_run("Three parcels weigh 31, 52 and 53 kilograms. What do they weigh together?"))
+
+
+def test_many_questions_are_indexed_by_signatures_and_few_exactly() -> None:
+    assert isinstance(near_index(EXACT_MOST), ExactIndex)
+    assert isinstance(near_index(EXACT_MOST + 1), MinHashIndex)

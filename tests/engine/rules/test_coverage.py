@@ -103,6 +103,14 @@ def test_a_gap_begins_just_before_a_type_was_first_seen_and_an_open_one_ends_wit
     ]
 
 
+def test_the_largest_failure_count_of_a_gap_is_that_of_all_its_iterations_and_of_no_other() -> None:
+    history = [{"a": (8, 8), "b": (0, 8)}, {"a": (6, 8), "b": (0, 8)}, {"a": (0, 8), "b": (7, 8)}, {"b": (2, 8)}]
+    choices = selections(selected(history, count=1, signal="window"), answered(*history), "window")
+    assert [choice.selected for choice in choices] == [("a",), ("a",), ("b",), ("b",)]
+    found = {(gap.task_type, gap.start, gap.end): gap.largest for gap in gaps(choices, "window")}
+    assert found == {("a", -1, 0): 8, ("a", 0, 1): 6, ("b", -1, 2): 8, ("b", 2, 3): 2, ("a", 1, 3): 7}
+
+
 def test_nothing_is_bounded_without_a_weight_on_waiting() -> None:
     assert coverage_bound(Fraction(1), recency_weight=Fraction(0), types=8, targets=3) is None
     assert coverage_bound(Fraction(1), recency_weight=LAMBDA, types=8, targets=3) == 6

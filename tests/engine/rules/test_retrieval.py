@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mage_es.engine.embedders.protocol import to_bytes
-from mage_es.engine.rules.retrieval import Query, Terms, quotas, retrieve
-from mage_es.events.vocabulary import MemoryAppended, MemorySuperseded
+from mage_es.engine.rules.retrieval import Query, Terms, quotas, recipe_query, retrieve
+from mage_es.events.vocabulary import MemoryAppended, MemoryQuarantined, MemoryReleased, MemorySuperseded
 from mage_es.projections.memory import Memory
+from tests.engine.rules.states import Built
 
 TERMS = Terms(bundle=3, long_context=500, strategy_floor=0.5, exclude_self=True)
 
@@ -87,6 +88,38 @@ def test_a_question_is_not_given_its_own_memories_unless_asked_to() -> None:
     assert [hit.memory_id for hit in retrieve("success_only", query(ASKED), memory, TERMS).success] == ["other"]
     included = TERMS._replace(exclude_self=False)
     assert len(retrieve("success_only", query(ASKED), memory, included).success) == 3
+
+
+def test_the_same_question_under_another_id_is_left_out_unless_a_context_tells_the_two_apart() -> None:
+    memory = memory_of(remembered("twin", NEAR, ordinal=0, question="  what is ASKED"), remembered("o", FAR, ordinal=1))
+    for arm in ("balanced", "success_only", "diverse", "cascade"):
+        assert [hit.memory_id for hit in retrieve(arm, query(ASKED), memory, TERMS).success] == ["o"]
+    in_context = query(ASKED, context_length=9)
+    assert [hit.memory_id for hit in retrieve("balanced", in_context, memory, TERMS).success] == ["twin", "o"]
+
+
+@pytest.mark.parametrize("arm", ["balanced", "success_only", "failure_only", "diverse", "cascade"])
+def test_no_arm_takes_more_than_k_memories(arm: str) -> None:
+    both = [{"outcome": "success_memory"}, {"outcome": "failure_memory", "kind": "specific"}]
+    memory = memory_of(*(remembered(f"m{i}", NEAR, ordinal=i, **both[i % 2]) for i in range(20)))
+    for bundle in range(1, 8):
+        found = retrieve(arm, query(ASKED), memory, TERMS._replace(bundle=bundle))
+        assert len(found.success) + len(found.failure) == bundle
+
+
+def test_a_quarantined_memory_is_in_no_bundle_until_it_is_released() -> None:
+    here = memory_of(remembered("good", NEAR, ordinal=0), remembered("bad", NEAR, ordinal=1))
+    here.apply(MemoryQuarantined(memory_id="bad", reason="", by=""))
+    for arm in ("balanced", "success_only", "diverse", "cascade"):
+        assert [hit.memory_id for hit in retrieve(arm, query(ASKED), here, TERMS).success] == ["good"]
+    here.apply(MemoryReleased(memory_id="bad", reason="", by=""))
+    assert len(retrieve("balanced", query(ASKED), here, TERMS).success) == 2
+
+
+def test_a_recipe_turns_the_question_into_the_text_that_is_embedded() -> None:
+    recipe = Built().recipe(template="A rate problem: {question}")
+    assert recipe_query(recipe, "How fast?") == "A rate problem: How fast?"
+    assert recipe_query(Built().recipe(template=""), "How fast?") == "How fast?"
 
 
 def test_a_type_strategy_below_the_floor_is_left_out() -> None:

@@ -1,0 +1,163 @@
+"""Small states built from events: skills with prerequisites and mastery, principles, recipes, tools."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mage_es.engine.config import Config
+from mage_es.engine.embedders.protocol import to_bytes
+from mage_es.engine.rules.bandits import ROUTING_ARMS, SEARCH_ARMS
+from mage_es.engine.setting import Setting
+from mage_es.events.vocabulary import (
+    MICRO,
+    ActionRecipeHarvested,
+    BanditUpdated,
+    EdgeAdded,
+    MasteryUpdated,
+    MemoryAppended,
+    Outcome,
+    RetrievalRecipeAuthored,
+    SkillCreated,
+    TaskTypeCreated,
+    ToolAuthored,
+)
+from mage_es.projections.fold import State
+
+
+def setting_of(**changes: object) -> Setting:
+    """Return a setting of wordmath's configuration with some changes, one task type `t` and no questions."""
+    return Setting(Config(benchmark="wordmath", **changes), 0.0, (), (), (), ("t",), "")  # type: ignore[arg-type]
+
+
+class Built:
+    """A state, and a method for each fact that a test puts into it. Task type `t` is resolved by the skill `goal`."""
+
+    def __init__(self) -> None:
+        self.state = State()
+        self.ordinal = 0
+        self.skill("goal")
+        self.state.apply(TaskTypeCreated(task_type="t", description=""))
+        self.edge("resolves", "skill/goal", "task_type/t")
+
+    def skill(self, name: str, mastery: float = 0.0, needs: tuple[str, ...] = (), parts: tuple[str, ...] = ()) -> None:
+        """Create a skill (`goal` is there) or add to it what it needs and is composed of."""
+        if name not in self.state.graph.skills():
+            self.state.apply(SkillCreated(skill=name, mastery=mastery, prompt_template="", strategy=""))
+        for kind, others in (("prerequisite_of", needs), ("composes_into", parts)):
+            for other in others:
+                self.edge(kind, f"skill/{other}", f"skill/{name}")
+
+    def edge(self, kind: str, source: str, target: str) -> None:
+        """Add an edge."""
+        self.state.apply(EdgeAdded(kind=kind, source=source, target=target))
+
+    def master(self, skill: str, mastery: float = 0.9) -> None:
+        """Bring a skill's mastery to a value."""
+        self.state.apply(
+            MasteryUpdated(iteration=0, skill=skill, before=0, after=mastery, evidence=1, successes=1, failures=0)
+        )
+
+    def memory(
+        self, name: str, outcome: Outcome = "success_memory", *, skill: str = "goal", vector: tuple[float, ...] = (1, 0)
+    ) -> None:
+        """Append a memory of task type `t` about a question `q-NAME`."""
+        self.ordinal += 1
+        direction = np.array(vector, dtype=np.float32)
+        self.state.apply(
+            MemoryAppended(
+                memory_id=name,
+                outcome=outcome,
+                kind="specific" if outcome == "failure_memory" else "",
+                task_type="t",
+                skill=skill,
+                question_id=f"q-{name}",
+                question=f"What of {name}?",
+                recognise="",
+                reasoning=name,
+                answer="1",
+                wrong_answer="",
+                steps=(),
+                derived_from="",
+                iteration=0,
+                phase="evolve",
+                ordinal=self.ordinal,
+                embedding=to_bytes(direction / np.linalg.norm(direction)),
+            )
+        )
+
+    def actions(self, name: str, skill: str, achievement: str) -> None:
+        """Harvest an action recipe."""
+        self.ordinal += 1
+        self.state.apply(
+            ActionRecipeHarvested(
+                recipe_id=name,
+                skill=skill,
+                task_type="t",
+                achievement=achievement,
+                actions=("look", "take", "use"),
+                derived_from="",
+                iteration=0,
+                phase="update",
+                ordinal=self.ordinal,
+            )
+        )
+
+    def tool(self, name: str = "tool1", skill: str = "goal", *, active: bool = True) -> None:
+        """Author a tool."""
+        self.state.apply(
+            ToolAuthored(
+                iteration=0,
+                tool_id=name,
+                skill=skill,
+                task_type="t",
+                name=name,
+                description="",
+                parameters=(),
+                source="",
+                examples=(),
+                active=active,
+                problem="",
+                derived_from="",
+            )
+        )
+
+    def recipe(
+        self, name: str = "recipe1", *, quotas: tuple[int, int] = (2, 1), least: float = 0.0, template: str = ""
+    ) -> RetrievalRecipeAuthored:
+        """Author a retrieval recipe for `t`, and return it."""
+        self.ordinal += 1
+        event = RetrievalRecipeAuthored(
+            memory_id=name,
+            task_type="t",
+            skill="goal",
+            query_template=template,
+            success_quota=quotas[0],
+            failure_quota=quotas[1],
+            least_similarity=least,
+            reasoning="",
+            derived_from="",
+            iteration=0,
+            phase="evolve",
+            ordinal=self.ordinal,
+        )
+        self.state.apply(event)
+        return event
+
+    def reward(self, arm: str, *, alpha: int, beta: int, pulls: int) -> None:
+        """Give an arm of task type `t` or of the skill `goal` a posterior, in ones."""
+        is_search = arm in SEARCH_ARMS
+        assert is_search or arm in ROUTING_ARMS
+        self.state.apply(
+            BanditUpdated(
+                bandit="search" if is_search else "routing",
+                key="t" if is_search else "goal",
+                arm=arm,
+                question_id="q",
+                reward_micro=0,
+                alpha_before=0,
+                beta_before=0,
+                alpha_after=alpha * MICRO,
+                beta_after=beta * MICRO,
+                pulls_after=pulls,
+            )
+        )

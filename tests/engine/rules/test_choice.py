@@ -1,0 +1,185 @@
+"""Arms come and go with what they need, and each brings along what it is for."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.commands import Asked, PlanAnswers
+from mage_es.engine.rules.bandits import LATE_ARMS, ROUTING_ARMS, SEARCH_ARMS
+from mage_es.engine.rules.choice import CHAIN_STEPS, Choosing, Chosen, routing_arms, search_arms
+from mage_es.engine.setting import Setting
+from tests.engine.rules.states import Built, setting_of
+from tests.engine.rules.test_cascade import OFF
+
+RIGHT, UP = np.array([1, 0], dtype=np.float32), np.array([0, 1], dtype=np.float32)
+
+
+def asked(name: str = "q1", *, recipe: bool = False) -> Asked:
+    question = Question(id=name, benchmark="", split="evolution", task_type="t", question=f"{name}?", gold="1")
+    return Asked(question, "t", RIGHT, "fresh", UP if recipe else None)
+
+
+def choosing(built: Built, setting: Setting, *, frozen: bool = False, **donors: Asked) -> Choosing:
+    return Choosing(setting, built.state, PlanAnswers(3, "evaluate", [], frozen, donors))
+
+
+def forced(built: Built, setting: Setting, *arms: str, question: Asked | None = None, **donors: Asked) -> Chosen:
+    """Choose, frozen, after giving some arms by far the best posteriors of their keys."""
+    for arm in (*search_arms(setting, built.state, "t"), *routing_arms(setting, built.state, "goal")):
+        built.reward(arm, alpha=100 if arm in arms else 1, beta=1 if arm in arms else 100, pulls=100)
+    chosen = choosing(built, setting, frozen=True, **donors).choose(question or asked(), "goal")
+    assert {chosen.search.arm, chosen.routing.arm} >= set(arms)
+    return chosen
+
+
+def test_arms_that_need_something_are_offered_once_it_is_there() -> None:
+    built, setting = Built(), setting_of()
+    assert set(search_arms(setting, built.state, "t")) == set(SEARCH_ARMS) - LATE_ARMS
+    assert set(routing_arms(setting, built.state, "goal")) == set(ROUTING_ARMS) - LATE_ARMS
+    built.tool("failed", active=False)
+    assert "tool" not in routing_arms(setting, built.state, "goal")
+    built.tool()
+    built.recipe()
+    assert search_arms(setting, built.state, "t") == SEARCH_ARMS
+    assert routing_arms(setting, built.state, "goal") == ROUTING_ARMS
+    assert "tool" not in routing_arms(setting, built.state, "other") and "recipe" not in search_arms(
+        setting, built.state, "u"
+    )
+
+
+def test_switched_off_arms_are_not_offered() -> None:
+    built = Built()
+    assert "cascade" not in search_arms(setting_of(**OFF), built.state, "t")
+    assert "cot_principles" not in routing_arms(setting_of(principles=False), built.state, "goal")
+
+
+def test_without_bandits_every_question_gets_the_default_arms() -> None:
+    built, setting = Built(), setting_of(bandits=False)
+    built.reward("none", alpha=100, beta=1, pulls=100)
+    for frozen in (True, False):
+        chosen = choosing(built, setting, frozen=frozen).choose(asked(), "goal")
+        assert (chosen.search, chosen.routing) == (("balanced", 1.0), ("cot", 1.0))
+
+
+def test_a_frozen_key_in_warmup_serves_the_default_arms() -> None:
+    chosen = choosing(Built(), setting_of(), frozen=True).choose(asked(), "goal")
+    assert (chosen.search, chosen.routing) == (("balanced", 1.0), ("cot", 1.0))
+
+
+def test_the_same_question_gets_the_same_choice_whatever_was_asked_besides_once_warmup_is_over() -> None:
+    built, setting = Built(), setting_of(warmup=2)
+    for arm in (*SEARCH_ARMS, *ROUTING_ARMS):
+        built.reward(arm, alpha=3, beta=3, pulls=4)
+    alone = choosing(built, setting).choose(asked("q9"), "goal")
+    among = choosing(built, setting)
+    assert [among.choose(asked(f"q{i}"), "goal") for i in range(10)][9] == alone
+
+
+def test_arms_of_one_phase_are_drawn_as_often_as_their_logged_probabilities_add_up_to() -> None:
+    """A key whose tool and recipe arrived a moment ago, with a warm-up of two pulls that the phase itself ends."""
+    built, setting = Built(), setting_of(warmup=2)
+    built.tool()
+    built.recipe()
+    for arm in (*SEARCH_ARMS, *ROUTING_ARMS):
+        if arm not in LATE_ARMS:
+            built.reward(arm, alpha=6, beta=4, pulls=8)
+    chooser = choosing(built, setting)
+    drawn: Counter[str] = Counter()
+    expected: Counter[str] = Counter()
+    for i in range(600):
+        chosen = chooser.choose(asked(f"q{i:03d}", recipe=True), "goal")
+        for choice in (chosen.search, chosen.routing):
+            drawn[choice.arm] += 1
+            expected[choice.arm] += 1 / choice.probability  # 600 in the mean for every arm that is always offered
+    assert set(drawn) == {*SEARCH_ARMS, *ROUTING_ARMS}
+    assert all(expected[arm] == approx(600, rel=0.35) for arm in expected), expected
+
+
+def test_the_pulls_of_a_phase_end_the_warmup_within_it() -> None:
+    built = Built()
+    for arm in ("direct", "cot", "chain"):
+        built.reward(arm, alpha=5, beta=2, pulls=5)
+    chooser = choosing(built, setting_of(warmup=5))
+    logged = [chooser.choose(asked(f"q{i:02d}"), "goal").routing.probability for i in range(60)]
+    assert logged[:5] == [approx(1 / 4)] * 5  # the fourth arm needs five pulls
+    assert approx(1 / 4) not in logged[-5:]
+
+
+@pytest.mark.parametrize("quotas", [(2, 1), (0, 3), (9, 9)])
+def test_the_recipe_searches_with_its_own_vector_quotas_and_floor(quotas: tuple[int, int]) -> None:
+    built = Built()
+    for outcome in ("success_memory", "failure_memory"):
+        for i in range(4):
+            built.memory(f"up {outcome} {i}", outcome, vector=(0.1 * i, 1))
+            built.memory(f"right {outcome} {i}", outcome, vector=(1, 0))
+    built.recipe(quotas=quotas, least=0.9)
+    chosen = forced(built, setting_of(), "recipe", question=asked(recipe=True))
+    success = min(quotas[0], 3)
+    assert chosen.recipe_id == "recipe1"
+    assert [hit.memory_id for hit in chosen.bundle.success] == [f"up success_memory {i}" for i in range(success)]
+    assert len(chosen.bundle.failure) == min(quotas[1], 3 - success)
+
+
+def test_a_recipes_floor_leaves_out_what_is_too_far() -> None:
+    built = Built()
+    built.memory("near", vector=(0.1, 1))
+    built.memory("far", vector=(1, 0.1))
+    built.recipe(quotas=(3, 0), least=0.5)
+    chosen = forced(built, setting_of(), "recipe", question=asked(recipe=True))
+    assert [hit.memory_id for hit in chosen.bundle.success] == ["near"]
+
+
+def test_the_cascade_takes_the_memories_of_the_base_rule_and_adds_its_parts() -> None:
+    built = Built()
+    built.skill("b")
+    built.skill("goal", needs=("b",))
+    built.memory("of-b", "principle", skill="b")
+    built.memory("near")
+    chosen = forced(built, setting_of(), "cascade", "cot")
+    assert [hit.memory_id for hit in chosen.bundle.success] == ["near"]
+    assert (chosen.principles, chosen.cascade.planning) == (("of-b",), ("b", "goal"))
+
+
+def test_the_route_with_principles_adds_the_skills_own_to_those_of_the_cascade() -> None:
+    built = Built()
+    built.skill("b")
+    built.skill("goal", needs=("b",))
+    built.memory("of-goal", "principle")
+    built.memory("of-b", "principle", skill="b")
+    assert forced(built, setting_of(), "cascade", "cot_principles").principles == ("of-b", "of-goal")
+    assert forced(built, setting_of(), "balanced", "cot_principles").principles == ("of-goal",)
+    assert forced(built, setting_of(principles_per_skill=0), "balanced", "cot_principles").principles == ()
+
+
+def test_a_chain_is_the_closure_with_the_nearest_prerequisites_kept() -> None:
+    built = Built()
+    names = [f"s{i:02d}" for i in range(20)]
+    for before, name in zip([None, *names], names, strict=False):
+        built.skill(name, needs=(before,) if before else ())
+    built.skill("goal", needs=(names[-1],))
+    chain = forced(built, setting_of(), "chain").chain
+    assert chain == (*names[-(CHAIN_STEPS - 1) :], "goal")
+    assert forced(built, setting_of(), "cot").chain == ()
+
+
+def test_the_route_with_a_tool_names_it() -> None:
+    built = Built()
+    built.tool()
+    assert forced(built, setting_of(), "tool").tool_id == "tool1"
+    assert forced(built, setting_of(), "direct").tool_id == ""
+
+
+def test_a_donor_gives_its_memories_and_keeps_its_own_away() -> None:
+    built = Built()
+    built.memory("own")
+    built.memory("given", vector=(0, 1))
+    donor = asked("q-own")._replace(vector=UP)
+    plain = forced(built, setting_of(), "success_only")
+    swapped = forced(built, setting_of(), "success_only", **{"q1": donor})
+    assert [hit.memory_id for hit in plain.bundle.success] == ["own", "given"]
+    assert [hit.memory_id for hit in swapped.bundle.success] == ["given"]

@@ -165,14 +165,14 @@ def fold_into(views: tuple[Projection, ...], source: Source, *, since: int = 1, 
         if first > last:
             continue
         wanted = _union(reads(view) for view in views)
-        with _no_collection():
+        with uncollected():
             for batches in source.batches(wanted, since=first, until=last):
                 for view in views:
                     _give(view, {cls: batches[cls] for cls in reads(view) if cls in batches})
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """Keep the garbage collector from searching, again and again, a growing state in which there is no garbage."""
     was_enabled = gc.isenabled()
     gc.disable()

@@ -20,6 +20,7 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any, ClassVar, Literal, TypeAlias
 
+import numpy as np
 import rustworkx as rx
 
 from mage_es.events.batches import Columns
@@ -260,25 +261,35 @@ class Graph:
         return digest_of_set(self._hashes)
 
     def dump(self) -> Any:
-        """Return nodes in order of appearance with details, edges by names, descriptions of skills, what was pruned."""
+        """Return nodes in order of appearance and their details; of edges where they lead, and what they are, once.
+
+        Then what is said of skills, and what was pruned.
+        """
         names = self._graph.nodes()
-        nodes = [(name, self._details.get(name)) for name in names]
-        edges = [(kind, names[a], names[b], *rest) for a, b, (kind, *rest) in self._graph.weighted_edge_list()]
-        return [nodes, edges, self._descriptions, list(self._pruned)]
+        numbers = {edge: number for number, edge in enumerate(dict.fromkeys(self._graph.edges()))}
+        sources, targets = np.asarray(self._graph.edge_list(), np.int64).reshape(-1, 2).T.tolist()
+        kinds = list(map(numbers.__getitem__, self._graph.edges()))
+        details = list(map(self._details.get, names))
+        return [names, details, list(numbers), sources, targets, kinds, self._descriptions, list(self._pruned)]
 
     def load(self, dumped: Any) -> None:
         """Rebuild the graph from `dump`."""
         self._clear()
-        nodes, edges, descriptions, pruned = dumped
-        self._descriptions = dict(descriptions)
-        for name, detail in nodes:
-            if detail is None:
-                self._node(name)
-            else:
-                self._create(name, detail)
-        for edge in edges:
-            self._connect(*edge)
-        self._pruned = dict.fromkeys(pruned)
+        names, details, different, sources, targets, kinds, descriptions, pruned = dumped
+        self._graph.add_nodes_from(names)
+        self._index = dict(zip(names, range(len(names)), strict=True))
+        self._details = {name: detail for name, detail in zip(names, details, strict=True) if detail is not None}
+        self._skills = sorted(_plain(name) for name in self._details if name.startswith("skill/"))
+        self._task_types = sorted(_plain(name) for name in self._details if name.startswith("task_type/"))
+        edges = [self._shared(*edge) for edge in different]
+        self._graph.add_edges_from(list(zip(sources, targets, map(edges.__getitem__, kinds), strict=True)))
+        for number, count in Counter(kinds).items():
+            self._kinds[edges[number][0]] += count
+        for source, target, number in zip(sources, targets, kinds, strict=True):
+            kind, weight, _ = edges[number]
+            if kind == "resolves":
+                insort(self._resolvers.setdefault(_plain(names[target]), []), (-weight, _plain(names[source])))
+        self._descriptions, self._pruned = dict(descriptions), dict.fromkeys(pruned)
 
     def _remember(self, memory_id: str, outcome: str, task_type: str, skill: str, derived_from: str) -> None:
         self._experience(f"memory/{memory_id}", outcome, task_type, skill, derived_from)

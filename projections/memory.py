@@ -89,6 +89,7 @@ class Memory:
         MemoryReleased: ("memory_id",),
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({MemoryAppended})
+    dumped: ClassVar[Any] = list[MemoryRow]
     order: ClassVar[Literal["global", "by_type"]] = "global"
     slot: ClassVar[Literal["mutable", "protected"]] = "protected"
 

@@ -69,3 +69,10 @@ class Passing(Projection, Protocol):
     """A projection that forgets: events of the types in `passing` matter only until their iteration is closed."""
 
     passing: ClassVar[frozenset[type[Event]]]
+
+
+@runtime_checkable
+class Typed(Projection, Protocol):
+    """A projection that may be given its dump back as values of the type `dumped`, which saves making builtins."""
+
+    dumped: ClassVar[Any]

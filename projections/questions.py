@@ -95,14 +95,22 @@ class Questions:
         return digest([self._histories, sorted(self._fresh.items())])
 
     def dump(self) -> Any:
-        """Return all histories and what was planned as fresh by epoch."""
-        return [self._histories, self._fresh]
+        """Return the questions, the different histories, which one each question has, and fresh ones by epoch."""
+        numbers = {history: number for number, history in enumerate(dict.fromkeys(self._histories.values()))}
+        return [
+            list(self._histories),
+            list(numbers),
+            list(map(numbers.__getitem__, self._histories.values())),
+            self._fresh,
+        ]
 
     def load(self, dumped: Any) -> None:
         """Take over what `dump` returned."""
-        histories, fresh = dumped
-        self._histories = msgspec.convert(histories, dict[str, History])
-        self._fresh = {epoch: Counter(asked) for epoch, asked in msgspec.convert(fresh, dict[int, dict[str, int]]).items()}
+        question_ids, different, numbers, fresh = dumped
+        histories = msgspec.convert(different, list[History])
+        self._known = {history: history for history in histories}
+        self._histories = dict(zip(question_ids, map(histories.__getitem__, numbers), strict=True))
+        self._fresh = {epoch: Counter(asked) for epoch, asked in fresh.items()}
         self._open = {question_id for question_id, history in self._histories.items() if not history.correct}
 
     def _judge(self, question_id: str, *, iteration: int, correct: bool) -> None:

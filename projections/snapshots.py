@@ -1,55 +1,63 @@
 """Snapshots: folds kept on disk, so that a resumed run need not fold its whole log again.
 
-    <snapshots>/<seq:020d>.<fold fingerprint, 8 digits>.msgpack.zst
+    <snapshots>/<seq:020d>.<fold fingerprint, 8 digits>.msgpack
 
 Rules
     - A snapshot is a cache and never trusted: with other projection code or event schema, a flipped bit, or a log
       that does not agree, it is passed over and the log is folded instead.
     - It agrees with a log where the event at its sequence number closes an iteration with exactly the digests
-      that the loaded state has, and, at the log's head, the hash chain is the one it was taken at.
-    - A write is atomic and durable: temporary file, sync, rename, sync of the folder.
+      that the state had when it was kept, and, at the log's head, the hash chain is the one it was taken at. That the
+      state is still that one is what the file's own hash says; it is compared before anything else is looked at.
+    - A write is atomic and durable: temporary file, sync, rename, sync of the folder. Nothing is compressed: that took
+      longer than all the rest, for a few files whose larger part, the vectors, hardly becomes smaller.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import zstandard
 
 from mage_es.events import vocabulary
 from mage_es.events.filesystem import LocalFileSystem, write_new
-from mage_es.events.vocabulary import IterationClosed
-from mage_es.projections.fold import Source, State
-from mage_es.projections.protocol import Reads
+from mage_es.events.vocabulary import Digest, IterationClosed
+from mage_es.projections.fold import Source, State, uncollected
+from mage_es.projections.protocol import Reads, Typed
 
 KEPT = 3
 """The newest snapshots that are kept; the first one is kept besides."""
 
-_MAGIC = b"MGS1"
-_NAME = re.compile(r"(\d{20})\.([0-9a-f]{8})\.msgpack\.zst")
+_MAGIC = b"MGS2"
+_NAME = re.compile(r"(\d{20})\.([0-9a-f]{8})\.msgpack(\.zst)?")
+"""Earlier releases compressed theirs; those are passed over, and removed when they are superseded."""
 
 
 class _Content(msgspec.Struct, frozen=True, array_like=True):
     seq: int
     chain: str
     fingerprint: str
+    digests: tuple[Digest, ...]
     dumps: dict[str, msgspec.Raw]
 
 
-def write_snapshot(folder: Path, state: State, *, chain: str) -> Path:
-    """Keep the state as it stands; `chain` is that of the log at `state.seq`. Returns the file written."""
-    dumps = {view.name: msgspec.Raw(msgspec.msgpack.encode(view.dump())) for view in state.projections()}
-    content = msgspec.msgpack.encode(_Content(state.seq, chain, fold_fingerprint(), dumps))
-    body = zstandard.ZstdCompressor(level=1).compress(content)
+def write_snapshot(folder: Path, state: State, *, chain: str, digests: Sequence[Digest] = ()) -> Path:
+    """Keep the state as it stands; `chain` is that of the log at `state.seq`. Returns the file written.
+
+    `digests` are those of the state, where they are known: finding them out takes longer than all the rest.
+    """
+    known = tuple(digests) or state.digests()
+    with uncollected():
+        dumps = {view.name: view.dump() for view in state.projections()}
+        body = msgspec.msgpack.encode((state.seq, chain, fold_fingerprint(), known, dumps))
     disk = LocalFileSystem()
     disk.make_folder(folder)
-    path = folder / f"{state.seq:020d}.{fold_fingerprint()[:8]}.msgpack.zst"
-    write_new(disk, path, _MAGIC + hashlib.sha256(body).digest() + body)
+    path = folder / f"{state.seq:020d}.{fold_fingerprint()[:8]}.msgpack"
+    write_new(disk, path, b"".join((_MAGIC, hashlib.sha256(body).digest(), body)))
     for superseded in _found(folder)[1:-KEPT]:
         disk.unlink(superseded)
     return path
@@ -108,26 +116,31 @@ def _read(path: Path, source: Source) -> State | None:
         return None
     if content.seq == source.head.seq and content.chain != source.head.chain:
         return None
+    if not _agrees(content, source):
+        return None
     state = State()
-    for view in state.projections():
-        view.load(msgspec.msgpack.decode(content.dumps[view.name]))
+    with uncollected():
+        for view in state.projections():
+            dumped = view.dumped if isinstance(view, Typed) else Any
+            view.load(msgspec.msgpack.decode(content.dumps[view.name], type=dumped))
     state.seq = content.seq
-    return state if _agrees(state, source) else None
+    return state
 
 
 def _content(data: bytes) -> _Content | None:
-    magic, digest, body = data[:4], data[4:36], data[36:]
+    magic, digest, body = data[:4], data[4:36], memoryview(data)[36:]
     if magic != _MAGIC or hashlib.sha256(body).digest() != digest:
         return None
     try:
-        return msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(body), type=_Content)
-    except (msgspec.MsgspecError, zstandard.ZstdError):  # whole, but what another release writes
+        return msgspec.msgpack.decode(body, type=_Content)
+    except msgspec.MsgspecError:  # whole, but what another release writes
         return None
 
 
-def _agrees(state: State, source: Source) -> bool:
-    reads: Reads = {IterationClosed: ("iteration", "digests")}
-    for _, event in source.events(reads, since=state.seq, until=state.seq):
-        if isinstance(event, IterationClosed):
-            return event.iteration == state.progress.closed and not state.differing(event.digests)
+def _agrees(content: _Content, source: Source) -> bool:
+    digests = {digest.projection: digest.value for digest in content.digests}
+    reads: Reads = {IterationClosed: ("digests",)}
+    for _, event in source.events(reads, since=content.seq, until=content.seq):
+        if isinstance(event, IterationClosed):  # a log of an earlier release names the projections that it had
+            return all(digests.get(digest.projection) == digest.value for digest in event.digests)
     return False

@@ -31,7 +31,7 @@ from mage_es.projections.bandits import Bandits
 from mage_es.projections.evidence import Evidence
 from mage_es.projections.fold import State, fold, fold_into, reads_of
 from mage_es.projections.slots import Slots
-from mage_es.projections.snapshots import latest_snapshot, write_snapshot
+from mage_es.projections.snapshots import fold_fingerprint, latest_snapshot, write_snapshot
 from tests.bench.long_run import commits
 from tests.bench.tables import Gate, Ratio, print_gates, print_machine, print_table
 
@@ -270,11 +270,12 @@ def snapshot(path: Path) -> dict[str, Any]:
     reader = LogReader(path / "log")
     close = max(seq for seq, _ in reader.events({IterationClosed: ("iteration",)}))
     state = fold(reader, until=close)
-    state.digests()  # known at the close of an iteration, when snapshots are taken
+    digests = state.digests()  # known at the close of an iteration, when snapshots are taken
+    fold_fingerprint()  # found out once in the life of a process
     folder = path / "snapshots"
     shutil.rmtree(folder, ignore_errors=True)
     began = time.perf_counter()
-    file = write_snapshot(folder, state, chain=reader.head.chain)
+    file = write_snapshot(folder, state, chain=reader.head.chain, digests=digests)
     written = time.perf_counter()
     restored = latest_snapshot(folder, reader)
     read = time.perf_counter()

@@ -113,6 +113,16 @@ def test_a_log_that_differs_in_one_number_before_the_snapshot_is_another_log(tmp
     assert latest_snapshot(tmp_path, ListSource(doctored)) is None
 
 
+def test_a_snapshot_is_believed_by_the_digests_that_it_was_kept_with(tmp_path: Path) -> None:
+    seq = closes(EVENTS)[-1]
+    state, other = fold(ListSource(EVENTS), until=seq), fold(ListSource(EVENTS), until=closes(EVENTS)[0])
+
+    write_snapshot(tmp_path, state, chain=chain_at(EVENTS, seq), digests=other.digests())
+    assert latest_snapshot(tmp_path, ListSource(EVENTS)) is None
+    write_snapshot(tmp_path, state, chain=chain_at(EVENTS, seq), digests=state.digests())
+    assert latest_snapshot(tmp_path, ListSource(EVENTS)) is not None
+
+
 def test_at_the_head_the_chain_must_be_the_same(tmp_path: Path) -> None:
     write_snapshot(tmp_path, fold(ListSource(EVENTS)), chain="0" * 64)
 

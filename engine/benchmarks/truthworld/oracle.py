@@ -98,9 +98,12 @@ class Oracle:
         seen = route_as_seen(route, has_principles=any(memory.outcome == "principle" for memory in memories))
         return probability(self.world, self._puzzle(question), informed(memories, strategy), route=seen, law=self._law)
 
-    def answers_rightly(self, question: Question, bundle: Iterable[Remembered], *, route: str = "cot") -> bool:
+    def answers_rightly(
+        self, question: Question, bundle: Iterable[Remembered], *, route: str = "cot", strategy: str = ""
+    ) -> bool:
         """Return whether the execution model does answer rightly with these memories: what would have been."""
-        return draw(self.world, self._puzzle(question)) < self.success_probability(question, bundle, route=route)
+        chance = self.success_probability(question, bundle, route=route, strategy=strategy)
+        return draw(self.world, self._puzzle(question)) < chance
 
     def effect(self, memory: Remembered) -> float:
         """Return what a memory alone adds to the probability of a right answer, averaged over its type's questions.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +14,15 @@ from mage_es.engine.benchmarks.truthworld.claims import claims_in, is_true
 from mage_es.engine.benchmarks.truthworld.oracle import Oracle
 from mage_es.engine.benchmarks.truthworld.standings import STANDINGS
 from mage_es.engine.benchmarks.truthworld.world import ORDINARY
+from mage_es.engine.config import Config
+from mage_es.engine.evolution import evolve
 from mage_es.engine.models.seam import Request
 from mage_es.engine.models.truthworld.judge import standings_in
 from mage_es.engine.models.truthworld.learner import TruthLearner
+from mage_es.engine.runs import find_run
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import AnswerJudged, QuestionPlanned
+from mage_es.projections.fold import State, fold
 
 BENCHMARK = TruthWorld(42)
 WORLD, ORACLE, LEARNER = BENCHMARK.world, Oracle(BENCHMARK), TruthLearner()
@@ -110,3 +118,36 @@ def test_a_step_of_a_chain_and_the_arguments_of_a_tool_are_read_off_the_question
     call = LEARNER.reply(f"Hello.\n\n## Tool\n\n> Name: reckon\n\n{head}")
     assert step.startswith("This part is about the marks") and not claims_in(step)
     assert call.startswith('{"start":')
+
+
+def test_in_an_ordinary_run_every_verdict_is_the_one_that_the_oracle_foretells(tmp_path: Path) -> None:
+    config = Config(benchmark="truthworld", seed=42, iterations=5, pool=60, held_out=20, anchors=30)
+    evolve(
+        config,
+        runs_dir=tmp_path,
+        data_dir=None,
+        workers=4,
+        observer=lambda note: None,
+        stop=lambda: False,
+        run_id="r",
+    )
+    reader, state = LogReader(find_run(tmp_path, "r").log_path), State()
+    questions = {question.id: question for question in EVOLUTION}
+    foretold: dict[tuple[int, str], bool] = {}
+    routes: Counter[str] = Counter()
+    for record in reader.records({QuestionPlanned, AnswerJudged}):
+        match record.event:
+            case QuestionPlanned() as planned:
+                state = fold(reader, until=record.commit - 1, state=state)
+                names = [*(hit.memory_id for hit in planned.memories), *planned.principles]
+                foretold[planned.iteration, planned.question_id] = ORACLE.answers_rightly(
+                    questions[planned.question_id],
+                    [state.memory.row(name) for name in names],
+                    route=planned.routing_arm,
+                    strategy=state.slots.strategy(planned.guiding_skill or planned.skill),
+                )
+                routes[planned.routing_arm] += 1
+            case AnswerJudged() as judged:
+                assert judged.correct == foretold.pop((judged.iteration, judged.question_id)), judged
+    assert not foretold
+    assert set(routes) >= {"direct", "cot", "chain", "cot_principles", "tool"}

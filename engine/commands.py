@@ -19,7 +19,18 @@ from mage_es.engine.benchmarks.protocol import Question, Verdict
 from mage_es.engine.models.seam import Completion
 from mage_es.engine.rules.curriculum import Candidate
 from mage_es.engine.rules.retrieval import Vector
-from mage_es.events.vocabulary import Digest, Phase, Purpose, QuestionPlanned, RunStarted, SplitCommitted, Tier
+from mage_es.engine.rules.step_prompt import Opening
+from mage_es.events.vocabulary import (
+    Digest,
+    EpisodeClosed,
+    EpisodeStepped,
+    Phase,
+    Purpose,
+    QuestionPlanned,
+    RunStarted,
+    SplitCommitted,
+    Tier,
+)
 
 
 class OpenRun(NamedTuple):
@@ -47,6 +58,7 @@ class Asked(NamedTuple):
     """A question about to be asked, with its task type, its unit vector and the reason for asking it.
 
     `recipe_vector` is that of the text which the task type's retrieval recipe makes of the question, where it has one.
+    `opening` is how an episode begins; both vectors are then of the question with what is observed there.
     """
 
     question: Question
@@ -54,6 +66,7 @@ class Asked(NamedTuple):
     vector: Vector
     purpose: Purpose
     recipe_vector: Vector | None = None
+    opening: Opening | None = None
 
 
 class PlanAnswers(NamedTuple):
@@ -100,6 +113,14 @@ class RecordToolRun(NamedTuple):
     causation: int
 
 
+class RecordAct(NamedTuple):
+    """Record a step of an episode, or its end."""
+
+    phase: Phase
+    fact: EpisodeStepped | EpisodeClosed
+    causation: int
+
+
 class RecordVerdict(NamedTuple):
     """Record what the Critic found in the reply to a planned question."""
 
@@ -108,6 +129,21 @@ class RecordVerdict(NamedTuple):
     expected: str
     verdict: Verdict
     causation: int
+
+
+class Explored(NamedTuple):
+    """An explored question, and what its episode brought to light: (entity, kind), (source, label, target)."""
+
+    question: Question
+    entities: Sequence[tuple[str, str]]
+    relations: Sequence[tuple[str, str, str]]
+
+
+class LearnFromEpisodes(NamedTuple):
+    """EXPLORE: what this iteration's explored episodes add to the environment and experience subgraphs."""
+
+    iteration: int
+    explored: Sequence[Explored]
 
 
 class CompletePhase(NamedTuple):
@@ -190,8 +226,10 @@ Command = (
     | PlanAnswers
     | RecordCall
     | RecordToolRun
+    | RecordAct
     | RecordVerdict
     | CompletePhase
+    | LearnFromEpisodes
     | LearnFromAnswers
     | Evolve
     | TakeSnapshot

@@ -88,6 +88,15 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     revisit_self: Literal["exclude", "include"] = "exclude"
     """Whether a revisited question may retrieve the memories of itself (the paper's practice)."""
 
+    explore_episodes: Amount = 8
+    """Episodes that the Explorer plays in an iteration of a sequential benchmark."""
+    exploration_temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.3
+    """Temperature of the Explorer's calls, section 4.1."""
+    episode_steps: Count = 500
+    """Most steps of an episode, whatever the environment allows; paper, Crafter: 500."""
+    episode_history: Amount = 16
+    """Earlier steps of an episode that a step's prompt shows, as in the Crafter protocol."""
+
     cascade_principles: bool = True
     """Cascade part A, appendix "Cascade-Retrieval Components": principles of all prerequisite skills."""
     cascade_action_recipes: bool = True

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from mage_es.engine.benchmarks.protocol import Verdict
 from mage_es.engine.models.seam import Request
-from mage_es.events.vocabulary import ModelCalled, Span, Tier, ToolRan
+from mage_es.events.vocabulary import EpisodeClosed, EpisodeStepped, ModelCalled, Span, Tier, ToolRan
 
 
 class Ask(NamedTuple):
@@ -42,6 +42,12 @@ class Use(NamedTuple):
     arguments: str
 
 
+class Act(NamedTuple):
+    """Record what an action of an episode led to, or its end: the course has simulated the environment itself."""
+
+    fact: EpisodeStepped | EpisodeClosed
+
+
 class Finish(NamedTuple):
     """The end of a course: the text that the Critic scores, and its verdict once that is given."""
 
@@ -49,8 +55,8 @@ class Finish(NamedTuple):
     verdict: Verdict | None = None
 
 
-Move = Ask | Use
-Fact = ModelCalled | ToolRan
+Move = Ask | Use | Act
+Fact = ModelCalled | ToolRan | EpisodeStepped | EpisodeClosed
 Course = Generator[Move, Fact, Finish]
 Part = Generator[Move, Fact, str]
 """A stretch of a course that comes to a text."""

@@ -10,6 +10,7 @@ from typing import assert_never
 
 from mage_es.engine.agents.critic import record_verdict
 from mage_es.engine.agents.curator import learn
+from mage_es.engine.agents.explorer import learn_from_episodes
 from mage_es.engine.agents.learner import plan_answers
 from mage_es.engine.agents.navigator import plan
 from mage_es.engine.commands import (
@@ -20,9 +21,11 @@ from mage_es.engine.commands import (
     FinishRun,
     InduceOntology,
     LearnFromAnswers,
+    LearnFromEpisodes,
     OpenRun,
     PlanAnswers,
     PlanIteration,
+    RecordAct,
     RecordCall,
     RecordToolRun,
     RecordVerdict,
@@ -35,6 +38,7 @@ from mage_es.engine.rules.snapshot import take_snapshot
 from mage_es.engine.setting import Setting
 from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import (
+    EpisodeStepped,
     Event,
     IterationClosed,
     ModelCalled,
@@ -66,10 +70,14 @@ def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
             return _record_call(command)
         case RecordToolRun():
             return _record_tool_run(command)
+        case RecordAct():
+            return _record_act(command)
         case RecordVerdict():
             return record_verdict(setting, state, command)
         case CompletePhase():
             return _completed(command.iteration, command.phase)
+        case LearnFromEpisodes():
+            return learn_from_episodes(setting, state, command)
         case LearnFromAnswers():
             return learn(setting, state, command)
         case Evolve():
@@ -154,3 +162,16 @@ def _record_tool_run(command: RecordToolRun) -> list[Draft]:
             correlation=planned.question_id,
         )
     ]
+
+
+def _record_act(command: RecordAct) -> list[Draft]:
+    fact = command.fact
+    draft = Draft(
+        event=fact,
+        iteration=fact.iteration,
+        phase=command.phase,
+        ordinal=fact.step if isinstance(fact, EpisodeStepped) else 0,
+        causation=command.causation,
+        correlation=fact.episode_id,
+    )
+    return [draft]

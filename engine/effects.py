@@ -10,8 +10,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from mage_es.engine.commands import RecordCall, RecordToolRun
-from mage_es.engine.courses import Ask, Move, Use
+from mage_es.engine.commands import RecordAct, RecordCall, RecordToolRun
+from mage_es.engine.courses import Act, Ask, Move, Use
 from mage_es.engine.decide import decide
 from mage_es.engine.guiding import read_reply
 from mage_es.engine.models.seam import Model
@@ -32,7 +32,7 @@ class Effects:
     def __init__(self, setting: Setting, state: State, models: Mapping[Tier, Model], sandbox: Sandbox) -> None:
         self._setting, self._state, self._models = setting, state, models
         self._sandbox = sandbox
-        self._handlers: dict[type[Move], Handler] = {Ask: self._ask, Use: self._use}
+        self._handlers: dict[type[Move], Handler] = {Ask: self._ask, Use: self._use, Act: self._act}
 
     async def perform(self, phase: Phase, planned: QuestionPlanned, move: Move, causation: int) -> Sequence[Draft]:
         """Make a move and return the facts that it leaves, the one that its course is sent first.
@@ -80,3 +80,6 @@ class Effects:
             causation=causation,
         )
         return decide(self._setting, self._state, ran)
+
+    async def _act(self, phase: Phase, planned: QuestionPlanned, move: Act, causation: int) -> Sequence[Draft]:
+        return decide(self._setting, self._state, RecordAct(phase, move.fact, causation))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from mage_es.engine.agents.learner import course_of
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.opening import World, reopen_world
 from mage_es.engine.reports import BundleMember, QuestionReport
@@ -82,7 +81,7 @@ def _askings(run: Run, reader: LogReader, question_id: str) -> list[Asking]:
 
 def _report(run: Run, world: World, state: State, asking: Asking, others: list[str]) -> QuestionReport:
     planned, question = asking.planned, world.questions[asking.planned.question_id]
-    first = begin(course_of(world.setting, state, planned, question))
+    first = begin(world.course(state, planned))
     prompt = first.request.prompt if isinstance(first, Ask) else ""
     reply, verdict = _outcome(asking)
     return QuestionReport(

@@ -46,9 +46,12 @@ class JudgeReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judged(course: Course, question: Question, *, benchmark: Benchmark, has_judge: bool) -> Course:
-    """Follow a course to its end and give the verdict: by the rule, by a judge where that cannot decide."""
+    """Follow a course to its end and give the verdict: by the rule, by a judge where that cannot decide.
+
+    The verdict that an episode brings with it, its environment's own score, stands.
+    """
     finish = yield from course
-    verdict = benchmark.score(question, finish.reply)
+    verdict = finish.verdict or benchmark.score(question, finish.reply)
     if verdict.undecided:
         opinion = (yield from _opinion(question, verdict)) if has_judge else None
         verdict = msgspec.structs.replace(verdict, by=NOBODY) if opinion is None else opinion

@@ -9,6 +9,7 @@ Rules
 from __future__ import annotations
 
 from mage_es.engine.agents.briefs import NavigatorReply, OntologyReply
+from mage_es.engine.agents.explorer import choose_tasks
 from mage_es.engine.agents.navigator import navigator_brief
 from mage_es.engine.agents.skill_discovery import assignments, ontology_brief, targets
 from mage_es.engine.authoring import author
@@ -16,14 +17,18 @@ from mage_es.engine.commands import (
     CloseIteration,
     CompletePhase,
     Evolve,
+    Explored,
     FinishRun,
     InduceOntology,
     LearnFromAnswers,
+    LearnFromEpisodes,
     OpenRun,
     PlanIteration,
     TakeSnapshot,
 )
 from mage_es.engine.disk import require_free_space
+from mage_es.engine.environments.playing import sightings
+from mage_es.engine.environments.protocol import SequentialBenchmark, is_sequential
 from mage_es.engine.guiding import Errand
 from mage_es.engine.rules.authoring import sources_of
 from mage_es.engine.session import Session
@@ -48,6 +53,7 @@ async def run_iterations(session: Session) -> None:
 async def iterate(session: Session, k: int) -> None:
     """Algorithm 1, one iteration. EXPLORE has nothing to do in benchmarks of questions."""
     await plan(session, k)
+    await explore(session, k)
     await evaluate(session, k)
     update(session, k)
     await evolve(session, k)
@@ -77,6 +83,20 @@ async def plan(session: Session, k: int) -> None:
     errand = Errand(k, "plan", "Navigator", "navigator_v1", "frontier", brief)
     refined, _ = await session.guide(errand, NavigatorReply)
     session.do(PlanIteration(k, refined))
+
+
+async def explore(session: Session, k: int) -> None:
+    """EXPLORE, where questions are episodes: play some, and add what they bring to light to the graph."""
+    world, state = session.world, session.state
+    benchmark = world.benchmark
+    if not is_sequential(benchmark) or state.progress.is_completed(k, "explore"):
+        return
+    evolution = [world.questions[name] for name in world.setting.evolution]
+    types = {q.id: name for q, name in zip(evolution, world.typing.types_of(evolution), strict=True)}
+    chosen = choose_tasks(world.setting, state, k, types)
+    purposes: dict[str, Purpose] = dict.fromkeys(chosen, "explore")
+    await session.ask(k, "explore", purposes, frozen=True)
+    session.do(LearnFromEpisodes(k, [_explored(benchmark, session, name) for name in chosen]))
 
 
 async def evaluate(session: Session, k: int) -> None:
@@ -133,3 +153,11 @@ def keep(session: Session) -> None:
     """Bring what can be rebuilt at any time up to date: the LanceDB tables and the cached fold."""
     session.tables.write(session.state.memory)
     write_snapshot(session.run.snapshots_path, session.state, chain=session.log.head.chain)
+
+
+def _explored(benchmark: SequentialBenchmark, session: Session, question_id: str) -> Explored:
+    """Return what an explored episode brought to light, played again from its recorded actions."""
+    question = session.world.questions[question_id]
+    steps = session.state.progress.steps("explore", question_id)
+    seen = sightings(benchmark.environment(question), [step.action if step.parsed else None for step in steps])
+    return Explored(question, seen.entities, seen.relations)

@@ -13,20 +13,25 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es import __version__
+from mage_es.engine.agents.learner import course_of
 from mage_es.engine.benchmarks.protocol import Benchmark, Question
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.commands import Asked
 from mage_es.engine.config import Config, canonical, fingerprint, parse
+from mage_es.engine.courses import Course
 from mage_es.engine.embedders.protocol import Embedder, Vectors
 from mage_es.engine.embedders.registry import open_embedder
+from mage_es.engine.environments.protocol import is_sequential
+from mage_es.engine.episodes import Donor, Stage, episode_of, opening_of
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.retrieval import recipe_query
 from mage_es.engine.rules.splits import Splits, make_splits
+from mage_es.engine.rules.step_prompt import Opening, retrieval_text
 from mage_es.engine.setting import Setting
 from mage_es.engine.task_typing import TaskTyping
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import Event, Purpose, RunStarted, SplitCommitted
+from mage_es.events.vocabulary import Event, Purpose, QuestionPlanned, RunStarted, SplitCommitted
 from mage_es.projections.fold import State
 
 
@@ -48,16 +53,33 @@ class World(NamedTuple):
         self, state: State, questions: Sequence[Question], task_types: Sequence[str], purposes: Sequence[Purpose]
     ) -> list[Asked]:
         """Return questions about to be asked on a state, with the vectors that choosing their bundles can need."""
-        vectors = self.embed([question.question for question in questions])
+        openings = {question.id: self._opening(question) for question in questions}
+        asking = {question.id: _retrieved_by(question, openings[question.id]) for question in questions}
+        vectors = self.embed(list(asking.values()))
         texts = {}
         for question, task_type in zip(questions, task_types, strict=True):
             if recipe := state.recipes.retrieval(task_type):
-                texts[question.id] = recipe_query(recipe, question.question)
+                texts[question.id] = recipe_query(recipe, asking[question.id])
         searched = dict(zip(texts, self.embed(list(texts.values())), strict=True)) if texts else {}
         return [
-            Asked(question, task_type, vector, purpose, searched.get(question.id))
+            Asked(question, task_type, vector, purpose, searched.get(question.id), openings[question.id])
             for question, task_type, vector, purpose in zip(questions, task_types, vectors, purposes, strict=True)
         ]
+
+    def course(self, state: State, planned: QuestionPlanned) -> Course:
+        """Return the course of a planned question on the state of its plan: an episode where the benchmark has such."""
+        question = self.questions[planned.question_id]
+        if not is_sequential(self.benchmark):
+            return course_of(self.setting, state, planned, question)
+        stage = Stage(self.setting, state, self.benchmark, lambda text: self.embed([text])[0])
+        donor = None
+        if planned.donor:
+            other = self.questions[planned.donor]
+            donor = Donor(other, self.typing.types_of([other])[0])
+        return episode_of(stage, planned, question, donor)
+
+    def _opening(self, question: Question) -> Opening | None:
+        return opening_of(self.benchmark, question) if is_sequential(self.benchmark) else None
 
     def started(self, run_id: str) -> RunStarted:
         """Return the first event of a run in this world."""
@@ -160,3 +182,7 @@ def _open(config: Config, *, data_dir: Path | None, strategy_floor: float) -> Wo
     )
     typing = TaskTyping(benchmark, known, embedder, choice=config.task_types)
     return World(setting, benchmark, embedder, typing, questions, splits)
+
+
+def _retrieved_by(question: Question, opening: Opening | None) -> str:
+    return retrieval_text(question.question, opening.moment.observation) if opening else question.question

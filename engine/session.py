@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from mage_es.engine.agents.learner import course_of
 from mage_es.engine.answering import Moved, Pending, answer_all
 from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordVerdict
-from mage_es.engine.courses import Ask, Fact, Move, Use, begin, catch_up
+from mage_es.engine.courses import Act, Ask, Fact, Move, Use, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.effects import Effects
 from mage_es.engine.guiding import Errand, guided
@@ -28,7 +27,7 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.envelope import Draft, Record
 from mage_es.events.errors import Interrupted, LogError
 from mage_es.events.log import Log
-from mage_es.events.vocabulary import Phase, Purpose, QuestionPlanned, Tier
+from mage_es.events.vocabulary import EpisodeStepped, Phase, Purpose, QuestionPlanned, Tier
 from mage_es.projections.fold import State
 from mage_es.projections.lance import MemoryTables
 from mage_es.projections.progress import CallKey
@@ -135,9 +134,9 @@ class Session:
         self.check_stop()
 
     def _pending(self, phase: Phase, planned: QuestionPlanned) -> Pending:
-        question, setting = self.world.questions[planned.question_id], self.world.setting
+        question = self.world.questions[planned.question_id]
         course = judged(
-            course_of(setting, self.state, planned, question),
+            self.world.course(self.state, planned),
             question,
             benchmark=self.world.benchmark,
             has_judge=self.models.judge is not None,
@@ -160,6 +159,10 @@ class Session:
                 return call
             case Use():
                 return progress.tool_run(planned.purpose, planned.question_id, move.tool_id, move.arguments)
+            case Act(EpisodeStepped() as stepped):
+                return progress.step(planned.purpose, planned.question_id, stepped.step)
+            case Act():
+                return progress.episode(planned.purpose, planned.question_id)
 
     def _verdict(self, phase: Phase, moved: Moved) -> list[Draft]:
         if moved.finish is None or moved.finish.verdict is None:

@@ -190,6 +190,10 @@ class Progress:
         steps = self._steps.get((purpose, episode_id), {})
         return [steps[step] for step in sorted(steps)]
 
+    def step(self, purpose: str, episode_id: str, step: int) -> EpisodeStepped | None:
+        """Return one recorded step of an episode of the open iteration, None if it is not recorded."""
+        return self._steps.get((purpose, episode_id), {}).get(step)
+
     def episode(self, purpose: str, episode_id: str) -> EpisodeClosed | None:
         """Return the end of an episode of the open iteration, None while it goes on or never began."""
         return self._episodes.get((purpose, episode_id))

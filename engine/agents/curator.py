@@ -16,12 +16,15 @@ from typing import Literal
 from mage_es.engine.commands import LearnFromAnswers
 from mage_es.engine.courses import call_of
 from mage_es.engine.embedders.protocol import to_bytes
+from mage_es.engine.rules.action_recipes import harvest_recipes
 from mage_es.engine.rules.bandits import rewarded
 from mage_es.engine.rules.harvest import Met, capped, memory_id, reasoning_of
 from mage_es.engine.rules.mastery import ratchet
+from mage_es.engine.rules.trajectories import account_of, trajectory_of
 from mage_es.engine.setting import Setting
 from mage_es.events.envelope import Draft, fact_id
 from mage_es.events.vocabulary import (
+    ActionRecipeHarvested,
     AnswerJudged,
     BanditUpdated,
     Event,
@@ -42,6 +45,7 @@ def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Dra
         *_mastery(setting, state, command.iteration, verdicts),
         *(_rewards(state, verdicts) if setting.config.bandits else ()),
         *(_harvest(setting, state, command, verdicts) if setting.config.success_memories else ()),
+        *_action_recipes(state, command.iteration, verdicts),
     ]
     drafts = [
         Draft(event=event, iteration=command.iteration, phase="update", ordinal=ordinal)
@@ -106,7 +110,7 @@ def _harvest(
         if not verdict.correct:
             continue
         steps = _steps(state, verdict.question_id, cap=setting.config.reasoning_cap)
-        reply = state.progress.reply("evaluate", verdict.question_id).text
+        reply = account_of(state, "evaluate", verdict)
         # A chain's last reply may do no more than state the answer: the reasoning is in its steps then.
         reasoning = reasoning_of(reply, verdict.answer) or "\n".join(step.output for step in steps)
         if not reasoning:
@@ -124,6 +128,12 @@ def _steps(state: State, question_id: str, *, cap: int) -> tuple[Step, ...]:
     return tuple(
         Step(skill=skill, output=capped(output.strip(), cap)) for skill, output in zip(chain, outputs, strict=True)
     )
+
+
+def _action_recipes(state: State, iteration: int, verdicts: Sequence[AnswerJudged]) -> Iterable[ActionRecipeHarvested]:
+    """Return the recipes of this iteration's episodes that went well; there are none where nothing is an episode."""
+    went_well = [trajectory_of(state, "evaluate", verdict) for verdict in verdicts if verdict.correct]
+    return harvest_recipes(went_well, state.graph, iteration=iteration, phase="update")
 
 
 def _success_memory(

@@ -14,8 +14,9 @@ from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.courses import Ask, Course, begin
 from mage_es.engine.rules.choice import Choosing, Chosen
-from mage_es.engine.rules.prompt import TEMPLATE_OF_ROUTE
+from mage_es.engine.rules.prompt import TEMPLATE_OF_ROUTE, Prompt
 from mage_es.engine.rules.routes import Route, follow
+from mage_es.engine.rules.step_prompt import EXPLORING, STEP_TEMPLATE_OF_ROUTE, Consulted, step_prompt
 from mage_es.engine.setting import Setting
 from mage_es.events.digests import sha256_text
 from mage_es.events.envelope import Draft
@@ -47,7 +48,7 @@ def course_of(setting: Setting, state: State, planned: QuestionPlanned, question
 def _plan(
     setting: Setting, state: State, command: PlanAnswers, asked: Asked, skill: str, chosen: Chosen
 ) -> QuestionPlanned:
-    question = asked.question
+    question, donor = asked.question, command.donors.get(asked.question.id)
     draft = QuestionPlanned(
         iteration=command.iteration,
         purpose=asked.purpose,
@@ -60,16 +61,32 @@ def _plan(
         routing_probability=chosen.routing.probability,
         memories=tuple(Retrieved(**hit._asdict()) for hit in (*chosen.bundle.success, *chosen.bundle.failure)),
         principles=chosen.principles,
-        template=TEMPLATE_OF_ROUTE[chosen.routing.arm],
+        template=_template(asked, chosen),
         prompt_sha256="",
         spans=(),
-        chain=chosen.chain,
+        chain=() if asked.opening else chosen.chain,
         tool_id=chosen.tool_id,
         recipe_id=chosen.recipe_id,
         guiding_skill=chosen.cascade.guiding_skill,
-        planning=chosen.cascade.planning,
+        planning=chosen.cascade.planning or (chosen.chain if asked.opening else ()),
         action_recipes=chosen.cascade.action_recipes,
+        donor=donor.question.id if donor else "",
     )
-    first = begin(course_of(setting, state, draft, question))
+    prompt = _first_prompt(setting, state, draft, asked, donor or asked)
+    return msgspec.structs.replace(draft, prompt_sha256=sha256_text(prompt.text), spans=prompt.spans)
+
+
+def _template(asked: Asked, chosen: Chosen) -> str:
+    if asked.opening is None:
+        return TEMPLATE_OF_ROUTE[chosen.routing.arm]
+    return EXPLORING if asked.purpose == "explore" else STEP_TEMPLATE_OF_ROUTE[chosen.routing.arm]
+
+
+def _first_prompt(setting: Setting, state: State, planned: QuestionPlanned, asked: Asked, giver: Asked) -> Prompt:
+    """Return the prompt of a question's first call; `giver` is whose memories it gets."""
+    if asked.opening is not None:
+        about = Consulted(giver.task_type, giver.opening.entities if giver.opening else ())
+        return step_prompt(setting, state, planned, asked.question, asked.opening.moment, about=about)
+    first = begin(course_of(setting, state, planned, asked.question))
     assert isinstance(first, Ask)
-    return msgspec.structs.replace(draft, prompt_sha256=sha256_text(first.request.prompt), spans=first.spans)
+    return Prompt(first.request.prompt, first.spans)

@@ -58,6 +58,7 @@ from mage_es.engine.rules.rotation import (
 )
 from mage_es.engine.rules.splitting import FULL, room
 from mage_es.engine.rules.tools import TOOLS_PER_TARGET
+from mage_es.engine.rules.trajectories import account_of
 from mage_es.engine.setting import Setting
 from mage_es.events.vocabulary import AnswerJudged
 from mage_es.projections.fold import State
@@ -281,7 +282,7 @@ class _Asking:
             question=question.question,
             context=question.context,
             wrong_answer=verdict.answer,
-            wrong_reasoning=self.state.progress.reply("evaluate", verdict.question_id).text,
+            wrong_reasoning=account_of(self.state, "evaluate", verdict),
             answer=verdict.expected,
             solution=question.solution,
         )

@@ -19,6 +19,7 @@ class OwnModels(NamedTuple):
 
 _OWN_MODELS = {
     "truthworld": OwnModels("builtin/truthworld", "builtin/truthguide", "builtin/truthjudge"),
+    "workshop": OwnModels(execution="builtin/apprentice"),
 }
 """Benchmarks whose own models are others; a table, so that they are known before anything is read or generated."""
 
@@ -30,7 +31,7 @@ def own_models(name: str) -> OwnModels:
 
 def names() -> list[str]:
     """Return the names that `open_benchmark` knows, in alphabetical order."""
-    return ["gsm8k", "truthworld", "wordmath"]
+    return ["gsm8k", "truthworld", "wordmath", "workshop"]
 
 
 def open_benchmark(name: str, *, seed: int, data_dir: Path | None = None) -> Benchmark:
@@ -53,6 +54,10 @@ def open_benchmark(name: str, *, seed: int, data_dir: Path | None = None) -> Ben
         from mage_es.engine.benchmarks.truthworld.benchmark import TruthWorld
 
         return TruthWorld(seed)
+    if name == "workshop":
+        from mage_es.engine.environments.workshop.benchmark import Workshop
+
+        return Workshop(seed)
     if name == "gsm8k":
         from mage_es.engine.benchmarks.gsm8k import Gsm8k
 

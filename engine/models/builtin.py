@@ -23,6 +23,12 @@ def _reference() -> Model:
     return Reference()
 
 
+def _apprentice() -> Model:
+    from mage_es.engine.models.apprentice.model import Apprentice
+
+    return Apprentice()
+
+
 def _truth_learner() -> Model:
     from mage_es.engine.models.truthworld.learner import TruthLearner
 
@@ -44,6 +50,7 @@ def _truth_judge() -> Model:
 _MODELS: dict[str, tuple[Tier, Callable[[], Model]]] = {
     "builtin/analogist": ("execution", _analogist),
     "builtin/reference": ("guidance", _reference),
+    "builtin/apprentice": ("execution", _apprentice),
     "builtin/truthworld": ("execution", _truth_learner),
     "builtin/truthguide": ("guidance", _truth_guide),
     "builtin/truthjudge": ("judge", _truth_judge),

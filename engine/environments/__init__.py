@@ -1,0 +1,1 @@
+"""Sequential environments: benchmarks whose questions are episodes of many actions."""

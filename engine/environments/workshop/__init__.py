@@ -1,0 +1,1 @@
+"""`workshop`: a text world of seeded lands, each with its own hidden technology tree; nothing to download."""

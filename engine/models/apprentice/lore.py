@@ -1,0 +1,102 @@
+"""What is believed of the world: where things are found, what they take, which tool, which comes before which.
+
+Rules
+    - Beliefs come from the text alone: accounts of what worked, corrections, rules, relations, recipes, patterns.
+    - Where accounts differ, the one told most often counts. What this episode has shown outweighs all that is told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from mage_es.engine.models.apprentice.prompt_reading import Step, amounts, names
+
+_WALKED = re.compile(r"walk to the ([a-z]+)\. you see ([a-z ,]+?) here")
+_COLLECTED = re.compile(r"you collect ([a-z]+)(?: with the ([a-z]+))?\.")
+_MADE = re.compile(r"you (?:make|build) the ([a-z]+)(?: at the ([a-z]+))?\. it took ([^.]*)")
+_RELATION = re.compile(r"^([a-z]+)(?: \([^)]*\))? (found at|needs|takes|made at) ([a-z]+)", re.MULTILINE)
+_BEFORE = re.compile(r"`([a-z ]+)` comes before `([a-z ]+)`")
+
+
+class Recipe(NamedTuple):
+    """What a thing takes. `exact` is whether the amounts were told; else each is at least one."""
+
+    takes: tuple[tuple[str, int], ...]
+    station: str
+    exact: bool
+
+
+class Lore:
+    """Beliefs gathered from texts; ask for the one that most accounts agree on."""
+
+    def __init__(self) -> None:
+        self._places: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._tools: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._recipes: defaultdict[str, Counter[Recipe]] = defaultdict(Counter)
+        self._parts: defaultdict[str, set[str]] = defaultdict(set)
+        self._stations: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._before: defaultdict[str, set[str]] = defaultdict(set)
+
+    def hear(self, text: str) -> None:
+        """Take in a text, whatever it is about."""
+        told = text.lower()
+        for place, seen in _WALKED.findall(told):
+            for name in names(seen):
+                self._places[name][place] += 1
+        for material, tool in _COLLECTED.findall(told):
+            self._tools[material][tool] += 1
+        for thing, station, took in _MADE.findall(told):
+            self._recipes[thing][Recipe(tuple(sorted(amounts(took).items())), station, exact=True)] += 1
+        for source, label, target in _RELATION.findall(told):
+            self._relate(source, label, target)
+        for earlier, later in _BEFORE.findall(told):
+            self._before[later.rpartition(" ")[2]].add(earlier.rpartition(" ")[2])
+
+    def _relate(self, source: str, label: str, target: str) -> None:
+        if label == "found at":
+            self._places[source][target] += 1
+        elif label == "needs":
+            self._tools[source][target] += 1
+        elif label == "made at":
+            self._stations[source][target] += 1
+        else:
+            self._parts[source].add(target)
+
+    def places(self, material: str) -> list[str]:
+        """Return where a material is said to be, most often told first."""
+        return _ranked(self._places.get(material))
+
+    def tool(self, material: str) -> str | None:
+        """Return the tool that a material takes, "" for none; None where nothing is told."""
+        ranked = _ranked(self._tools.get(material))
+        return ranked[0] if ranked else None
+
+    def recipe(self, thing: str) -> Recipe | None:
+        """Return what a thing takes, with amounts where those were told; None where nothing is told."""
+        told = self._recipes.get(thing)
+        if told:
+            return max(sorted(told), key=lambda recipe: told[recipe])
+        parts = self._parts.get(thing) or self._before.get(thing)
+        if not parts:
+            return None
+        stations = _ranked(self._stations.get(thing))
+        return Recipe(tuple((part, 1) for part in sorted(parts)), stations[0] if stations else "", exact=False)
+
+    def tools_before(self, material: str) -> list[str]:
+        """Return what is said to come before collecting a material."""
+        return sorted(self._before.get(material, ()))
+
+
+def heard(lore: str, steps: Iterable[Step]) -> tuple[Lore, Lore]:
+    """Return what is told, and what this episode itself has shown."""
+    told, shown = Lore(), Lore()
+    told.hear(lore)
+    shown.hear("\n".join(step.effect for step in steps))
+    return told, shown
+
+
+def _ranked(counts: Counter[str] | None) -> list[str]:
+    return sorted(counts, key=lambda name: (-counts[name], name)) if counts else []

@@ -1,0 +1,62 @@
+"""Action recipes (cascade part B): the last actions before an achievement, kept for the skill that they exercise.
+
+Rules
+    - A recipe ends with the action that brought the achievement. Replies that named no action are not part of it.
+    - The same actions to the same achievement are one recipe, however often they are met.
+    - Recipes are quoted in prompts; nothing ever executes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+from mage_es.engine.rules.trajectories import Trajectory
+from mage_es.events.vocabulary import ActionRecipeHarvested, EpisodeStepped, Phase
+from mage_es.projections.graph import Graph
+
+ACTIONS = 3
+"""K, appendix "Cascade-Retrieval Components", B: actions in a recipe."""
+
+
+def recipe_id(*, skill: str, achievement: str, actions: Sequence[str]) -> str:
+    """Return the 32-digit content hash of a recipe."""
+    return hashlib.sha256("\x00".join((skill, achievement, *actions)).encode()).hexdigest()[:32]
+
+
+def last_actions(steps: Sequence[EpisodeStepped]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return each achievement of an episode with the last actions up to it, in order."""
+    actions: list[str] = []
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for step in steps:
+        if step.parsed:
+            actions.append(step.action)
+        found += [(achievement, tuple(actions[-ACTIONS:])) for achievement in step.achievements]
+    return found
+
+
+def harvest_recipes(
+    trajectories: Iterable[Trajectory], graph: Graph, *, iteration: int, phase: Phase
+) -> list[ActionRecipeHarvested]:
+    """Return the recipes of episodes that the graph does not hold yet."""
+    met: set[str] = set()
+    recipes: list[ActionRecipeHarvested] = []
+    for trajectory in trajectories:
+        for achievement, actions in last_actions(trajectory.steps):
+            name = recipe_id(skill=trajectory.skill, achievement=achievement, actions=actions)
+            if name in met or not actions or graph.description(f"recipe/{name}"):
+                continue
+            met.add(name)
+            recipe = ActionRecipeHarvested(
+                recipe_id=name,
+                skill=trajectory.skill,
+                task_type=trajectory.task_type,
+                achievement=achievement,
+                actions=actions,
+                derived_from=trajectory.derived_from,
+                iteration=iteration,
+                phase=phase,
+                ordinal=len(recipes),
+            )
+            recipes.append(recipe)
+    return recipes

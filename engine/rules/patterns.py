@@ -1,0 +1,144 @@
+"""Abstracted patterns: what trajectories agree on about an achievement, how sure that is, and when it is dropped.
+
+Two kinds, both in words that any environment has: which achievement comes before which (`b` comes before `a`), and
+what the environment says when an achievement is reached (`a`: effect). A trajectory that reaches `a` supports every
+pattern about `a` that it shows, and counts against every other one.
+
+Rules
+    - Confidence is (successes + 1) / (successes + failures + 2) over the trajectories that reach the achievement,
+      from the iteration on that abstracted the pattern (Laplace's rule of succession).
+    - Below 0.3 a pattern is pruned, and a pruned one does not come back. Nothing else is ever pruned.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from mage_es.engine.rules.harvest import memory_id
+from mage_es.engine.rules.trajectories import Trajectory
+from mage_es.events.vocabulary import (
+    MICRO,
+    EpisodeStepped,
+    Event,
+    PatternAbstracted,
+    PatternPruned,
+    PatternSupported,
+    Phase,
+)
+from mage_es.projections.patterns import PatternRow, Patterns
+
+PRUNED_BELOW = 300_000
+"""Confidence in millionths below which a pattern is pruned."""
+NEAREST = 2
+"""Of the achievements before one, how many (the last ones) a new pattern is abstracted for."""
+_BEFORE = re.compile(r"`[^`]+` comes before `([^`]+)`\.")
+_EFFECT = re.compile(r"`([^`]+)`: ")
+
+
+class Shown(NamedTuple):
+    """What one trajectory shows about one achievement: every text that it supports, and those worth abstracting."""
+
+    achievement: str
+    supports: frozenset[str]
+    abstracts: tuple[str, ...]
+
+
+class _Tally(NamedTuple):
+    successes: int
+    failures: int
+    derived_from: str
+    skill: str
+
+    def counting(self, *, supported: bool) -> _Tally:
+        """Return the counts with one more trajectory."""
+        return self._replace(successes=self.successes + supported, failures=self.failures + (not supported))
+
+
+def confidence(successes: int, failures: int) -> int:
+    """Return the Laplace-smoothed share of successes, in millionths."""
+    return (successes + 1) * MICRO // (successes + failures + 2)
+
+
+def shown_by(steps: Sequence[EpisodeStepped]) -> list[Shown]:
+    """Return what a trajectory shows, one achievement after another."""
+    before: list[str] = []
+    shown = []
+    for step in steps:
+        for achievement in step.achievements:
+            texts = [f"`{earlier}` comes before `{achievement}`." for earlier in before]
+            effect = [f"`{achievement}`: {' '.join(step.effect.split())}"] if step.effect else []
+            shown.append(Shown(achievement, frozenset((*texts, *effect)), (*effect, *texts[-NEAREST:])))
+        before += step.achievements
+    return shown
+
+
+def subject(text: str) -> str:
+    """Return the achievement that a pattern is about."""
+    found = _EFFECT.match(text) or _BEFORE.fullmatch(text)
+    return found.group(1) if found else ""
+
+
+def abstract_patterns(
+    trajectories: Iterable[Trajectory], patterns: Patterns, *, iteration: int, phase: Phase
+) -> list[Event]:
+    """Return what trajectories change about patterns: new ones, further support, and what falls below the threshold."""
+    by_type: dict[str, list[Trajectory]] = {}
+    for trajectory in trajectories:
+        by_type.setdefault(trajectory.task_type, []).append(trajectory)
+    events: list[Event] = []
+    for task_type in sorted(by_type):
+        known = {row.text: row for row in patterns.of(task_type)}
+        tallies = _count(by_type[task_type], known, patterns)
+        for text in sorted(tallies, key=lambda text: (subject(text), text)):
+            events += _events(text, tallies[text], task_type, known.get(text), iteration, phase, len(events))
+    return events
+
+
+def _count(
+    trajectories: Sequence[Trajectory], known: Mapping[str, PatternRow], patterns: Patterns
+) -> dict[str, _Tally]:
+    """Return the counts of every pattern of a task type that the trajectories bear on."""
+    tallies = {text: _Tally(row.successes, row.failures, row.derived_from, row.skill) for text, row in known.items()}
+    changed: set[str] = set()
+    for trajectory in trajectories:
+        for shown in shown_by(trajectory.steps):
+            for text in shown.abstracts:
+                if text not in tallies and patterns.pattern(_identity(trajectory.task_type, text)) is None:
+                    tallies[text] = _Tally(0, 0, trajectory.derived_from, trajectory.skill)
+            for text in [text for text in tallies if subject(text) == shown.achievement]:
+                tallies[text] = tallies[text].counting(supported=text in shown.supports)
+                changed.add(text)
+    return {text: tallies[text] for text in changed}
+
+
+def _events(
+    text: str, tally: _Tally, task_type: str, row: PatternRow | None, iteration: int, phase: Phase, ordinal: int
+) -> Iterator[Event]:
+    sure = confidence(tally.successes, tally.failures)
+    name = row.memory_id if row else _identity(task_type, text)
+    if row:
+        yield PatternSupported(
+            memory_id=name, successes=tally.successes, failures=tally.failures, confidence_micro=sure
+        )
+    else:
+        yield PatternAbstracted(
+            memory_id=name,
+            task_type=task_type,
+            skill=tally.skill,
+            text=text,
+            successes=tally.successes,
+            failures=tally.failures,
+            confidence_micro=sure,
+            derived_from=tally.derived_from,
+            iteration=iteration,
+            phase=phase,
+            ordinal=ordinal,
+        )
+    if sure < PRUNED_BELOW:
+        yield PatternPruned(memory_id=name, confidence_micro=sure, reason="confidence below 0.3")
+
+
+def _identity(task_type: str, text: str) -> str:
+    return memory_id(outcome="abstracted_pattern", kind="", task_type=task_type, question="", answer="", reasoning=text)

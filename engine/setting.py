@@ -5,10 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
+from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.config import Config
 from mage_es.engine.rules.bandits import warmup_pulls
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.retrieval import Terms
+
+QUESTION_IS_PROMPT = frozenset({"stbench"})
+"""Benchmarks whose questions carry in their own text what others have as a context beside it."""
 
 
 class Setting(NamedTuple):
@@ -32,6 +36,11 @@ class Setting(NamedTuple):
         """Return the constants of retrieval."""
         config = self.config
         return Terms(config.bundle, config.long_context, self.strategy_floor, config.revisit_self == "exclude")
+
+    def context_length(self, question: Question) -> int:
+        """Return the characters that count as context: those of the question itself where it is the whole prompt."""
+        is_whole = self.config.benchmark in QUESTION_IS_PROMPT
+        return len(question.question if is_whole else question.context)
 
     @property
     def recency_weight(self) -> Fraction:

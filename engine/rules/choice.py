@@ -60,7 +60,7 @@ class Choosing:
         return Chosen(
             search=search,
             routing=routing,
-            bundle=retrieve(search.arm, _query(donor, search), state.memory, self._setting.terms, recipe=recipe),
+            bundle=retrieve(search.arm, self._query(donor, search), state.memory, self._setting.terms, recipe=recipe),
             principles=tuple(dict.fromkeys((*added.principles, *own))),
             cascade=added,
             recipe_id=recipe.memory_id if recipe else "",
@@ -87,6 +87,12 @@ class Choosing:
         self._planned[bandit, key, choice.arm] += 1
         return choice
 
+    def _query(self, asked: Asked, search: Choice) -> Query:
+        vector = asked.recipe_vector if search.arm == "recipe" and asked.recipe_vector is not None else asked.vector
+        question = asked.question
+        whole_text = "" if question.context else question.question
+        return Query(vector, asked.task_type, question.id, whole_text, self._setting.context_length(question))
+
     def _cascade(self, skill: str) -> Cascade:
         if skill not in self._cascades:
             self._cascades[skill] = cascade(self._setting, self._state, skill)
@@ -103,9 +109,3 @@ def routing_arms(setting: Setting, state: State, skill: str) -> tuple[str, ...]:
     """Return the routing arms of a skill, in the order that decides ties."""
     offered = {"cot_principles": setting.config.principles, "tool": state.tools.active(skill) is not None}
     return tuple(arm for arm in ROUTING_ARMS if offered.get(arm, True))
-
-
-def _query(asked: Asked, search: Choice) -> Query:
-    vector = asked.recipe_vector if search.arm == "recipe" and asked.recipe_vector is not None else asked.vector
-    question = asked.question
-    return Query(vector, asked.task_type, question.id, question.question, len(question.context))

@@ -42,7 +42,8 @@ class Hit(NamedTuple):
 class Query(NamedTuple):
     """What is looked for: a unit vector, the question's type, id and text, and how long its context is (characters).
 
-    The vector is the question's own, or that of the text which a retrieval recipe makes of it.
+    The vector is the question's own, or that of the text which a retrieval recipe makes of it. The text is "" where a
+    context belongs to the question, so that two with the same text may be different ones.
     """
 
     vector: Vector
@@ -137,7 +138,7 @@ def _diverse(memory: Memory, rows: Slice, query: Query, terms: Terms, count: int
 
 def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, terms: Terms, count: int) -> Iterator[int]:
     """Yield row numbers, best first, without the question's own memories and what is below its floor."""
-    own_text = None if query.context_length else normalise(query.question)
+    own_text = normalise(query.question)
     yielded: set[int] = set()
     wanted = count + 8
     while True:
@@ -151,7 +152,7 @@ def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, ter
             if similarity[row] < floor:
                 continue
             is_own = rows.question_ids[row] == query.question_id or (
-                own_text is not None and normalise(memory.row(rows.ids[row]).question) == own_text
+                own_text != "" and normalise(memory.row(rows.ids[row]).question) == own_text
             )
             if not (is_own and terms.exclude_self):
                 yield row

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import msgspec
 import numpy as np
 import pytest
 from pytest import approx
@@ -132,6 +133,28 @@ def test_a_recipes_floor_leaves_out_what_is_too_far() -> None:
     built.recipe(quotas=(3, 0), least=0.5)
     chosen = forced(built, setting_of(), "recipe", question=asked(recipe=True))
     assert [hit.memory_id for hit in chosen.bundle.success] == ["near"]
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "question", "context", "quotas"),
+    [
+        ("gsm8k", "long? " * 100, "", (2, 1)),
+        ("gsm8k", "short?", "long. " * 100, (1, 2)),
+        ("stbench", "long? " * 100, "", (1, 2)),
+        ("stbench", "short?", "", (2, 1)),
+    ],
+)
+def test_the_length_that_decides_the_quotas_is_the_contexts_or_that_of_a_question_that_is_the_whole_prompt(
+    benchmark: str, question: str, context: str, quotas: tuple[int, int]
+) -> None:
+    built, setting = Built(), setting_of(bandits=False)
+    setting = setting._replace(config=msgspec.structs.replace(setting.config, benchmark=benchmark))
+    for outcome in ("success_memory", "failure_memory"):
+        for i in range(4):
+            built.memory(f"{outcome} {i}", outcome)
+    length = msgspec.structs.replace(asked().question, question=question, context=context)
+    bundle = choosing(built, setting).choose(asked()._replace(question=length), "goal").bundle
+    assert (len(bundle.success), len(bundle.failure)) == quotas
 
 
 def test_the_cascade_takes_the_memories_of_the_base_rule_and_adds_its_parts() -> None:

@@ -94,7 +94,7 @@ def test_the_same_question_under_another_id_is_left_out_unless_a_context_tells_t
     memory = memory_of(remembered("twin", NEAR, ordinal=0, question="  what is ASKED"), remembered("o", FAR, ordinal=1))
     for arm in ("balanced", "success_only", "diverse", "cascade"):
         assert [hit.memory_id for hit in retrieve(arm, query(ASKED), memory, TERMS).success] == ["o"]
-    in_context = query(ASKED, context_length=9)
+    in_context = query(ASKED, context_length=9, question="")
     assert [hit.memory_id for hit in retrieve("balanced", in_context, memory, TERMS).success] == ["twin", "o"]
 
 

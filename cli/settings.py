@@ -59,7 +59,8 @@ class Settings:
     @property
     def preset(self) -> Preset:
         """Return the preset that a new run starts from."""
-        return msgspec.convert(self.entries["preset"].value, Preset)
+        preset: Preset = msgspec.convert(self.entries["preset"].value, Preset)
+        return preset
 
     def differing(self) -> list[tuple[Setting, Setting]]:
         """Return (here, with the other preset) for each setting of a run on which the two presets differ."""
@@ -121,7 +122,7 @@ def resolve(flags: Mapping[str, object], *, environment: Mapping[str, str], fold
     """Return all settings; flags that are None were not used. Raises `UsageError`."""
     layers = (_from_flags(flags), _from_environment(environment), _from_file(folder / FILE))
     named = _first(layers, "preset") or Setting("preset", fields()["preset"].default, "default")
-    preset = msgspec.convert(named.value, Preset)
+    preset: Preset = msgspec.convert(named.value, Preset)
     return Settings(_entries(layers, preset), _entries(layers, other_than(preset)))
 
 

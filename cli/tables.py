@@ -130,9 +130,19 @@ def rechecked(checks: list[IterationCheck]) -> Table:
 
 
 def checks(title: str, found: tuple[Check, ...]) -> Table:
-    """Return what was verified."""
-    rows = [(check.name, "ok" if check.ok else "FAILED", check.detail) for check in found]
-    return Table(title, ("check", "result", "detail"), rows)
+    """Return what was verified, with the margin of each check and the first event that breaks it."""
+    rows = [
+        (
+            check.name,
+            "ok" if check.ok else "FAILED",
+            check.measured,
+            check.bound,
+            str(check.seq) if check.seq else "",
+            check.detail,
+        )
+        for check in found
+    ]
+    return Table(title, ("check", "result", "measured", "allowed", "breaks at event", "detail"), rows)
 
 
 def bundle(members: tuple[BundleMember, ...]) -> Table | str:
@@ -178,6 +188,6 @@ def asked(report: QuestionReport) -> Table:
         ("search arm", f"{report.search_arm}, chosen with probability {report.search_probability:.3f}"),
         ("routing arm", f"{report.routing_arm}, chosen with probability {report.routing_probability:.3f}"),
         ("answer", f"{report.answer or 'none found'}, expected {report.expected}"),
-        ("verdict", verdict),
+        ("verdict", verdict if report.judge in ("", "rule") else f"{verdict}, decided by {report.judge}"),
     ]
     return Table(f"Question {report.question_id}", ("fact", "value"), rows)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from mage_es.engine.courses import Ask, begin
+from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Move, Use, advance, begin
+from mage_es.engine.judging import judged
+from mage_es.engine.moves import CallReport, MoveReport, Source, StepReport, ToolReport
 from mage_es.engine.opening import World, reopen_world
 from mage_es.engine.reports import BundleMember, QuestionReport
 from mage_es.engine.runs import Run
@@ -13,9 +16,20 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.envelope import Record
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import AnswerJudged, ExamStarted, ModelCalled, QuestionPlanned
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    EpisodeClosed,
+    EpisodeStepped,
+    Event,
+    ExamStarted,
+    ModelCalled,
+    QuestionPlanned,
+    ToolRan,
+)
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot
+
+_FACTS: set[type[Event]] = {ModelCalled, ToolRan, EpisodeStepped, EpisodeClosed, AnswerJudged}
 
 
 class Asking(NamedTuple):
@@ -80,10 +94,13 @@ def _askings(run: Run, reader: LogReader, question_id: str) -> list[Asking]:
 
 
 def _report(run: Run, world: World, state: State, asking: Asking, others: list[str]) -> QuestionReport:
-    planned, question = asking.planned, world.questions[asking.planned.question_id]
-    first = begin(world.course(state, planned))
-    prompt = first.request.prompt if isinstance(first, Ask) else ""
-    reply, verdict = _outcome(asking)
+    planned, question, facts = asking.planned, world.questions[asking.planned.question_id], _facts(asking)
+    has_judge = any(isinstance(fact, ModelCalled) and fact.tier == "judge" for fact in facts)
+    course = judged(world.course(state, planned), question, benchmark=world.benchmark, has_judge=has_judge)
+    moves = walk(course, state, facts)
+    calls = [move for move in moves if isinstance(move, CallReport)]
+    last = [call for call in calls if call.tier == "execution"][-1]
+    verdict = next((fact for fact in facts if isinstance(fact, AnswerJudged)), None)
     return QuestionReport(
         run_id=run.id,
         question_id=planned.question_id,
@@ -96,35 +113,103 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
         routing_arm=planned.routing_arm,
         routing_probability=planned.routing_probability,
         bundle=bundle_of(state, planned),
-        prompt=prompt,
-        prompt_verified=sha256_text(prompt) == planned.prompt_sha256,
-        reply=reply.text if reply else "",
+        prompt=last.prompt,
+        prompt_verified=sha256_text(calls[0].prompt) == planned.prompt_sha256 and all(call.verified for call in calls),
+        reply=last.reply,
         answer=verdict.answer if verdict else "",
         expected=verdict.expected if verdict else question.gold,
         correct=verdict.correct if verdict else None,
+        judge=verdict.judge if verdict else "",
+        moves=tuple(moves),
         seq=asking.record.seq,
         other_times=tuple(others),
     )
 
 
-def _outcome(asking: Asking) -> tuple[ModelCalled | None, AnswerJudged | None]:
-    reply, verdict = None, None
-    for record in asking.reader.records({ModelCalled, AnswerJudged}, since=asking.record.seq):
-        event, is_same_phase = (
-            record.event,
-            (record.iteration, record.phase)
-            == (
-                asking.record.iteration,
-                asking.record.phase,
-            ),
-        )
-        if not is_same_phase:
-            continue
-        if isinstance(event, ModelCalled) and event.about == asking.planned.question_id:
-            reply = event
-        elif isinstance(event, AnswerJudged) and event.question_id == asking.planned.question_id:
-            verdict = event
-    return reply, verdict
+def walk(course: Course, state: State, facts: Sequence[Event]) -> list[MoveReport]:
+    """Lead a course through recorded facts and return its moves, as far as they are recorded.
+
+    A call is found by whom it asked about what, so a prompt that renders differently now is noticed, not missed.
+    """
+    move, moves, left = begin(course), list[MoveReport](), list(facts)
+    while not isinstance(move, Finish):
+        fact = next((fact for fact in left if _is_of(fact, move)), None)
+        moves.append(report_of(move, state, fact))
+        if fact is None:
+            break
+        left.remove(fact)
+        assert isinstance(fact, Fact)
+        move = advance(course, fact)
+    return moves
+
+
+def report_of(move: Move, state: State, fact: Event | None) -> MoveReport:
+    """Return a move and what came of it; without a fact nothing did yet, and nothing speaks against the prompt."""
+    match move:
+        case Ask():
+            called = fact if isinstance(fact, ModelCalled) else None
+            spans = (Source(offset=span.offset, length=span.length, source=span.source) for span in move.spans)
+            return CallReport(
+                about=move.about,
+                tier=move.tier,
+                agent=move.agent,
+                prompt=move.request.prompt,
+                verified=called is None or called.request_sha256 == move.request.sha256,
+                sources=tuple(spans),
+                reply=called.text if called else "",
+            )
+        case Use():
+            ran = fact if isinstance(fact, ToolRan) else None
+            return ToolReport(
+                tool_id=move.tool_id,
+                name=state.tools.tool(move.tool_id).name,
+                arguments=move.arguments,
+                result=ran.result if ran else "",
+                problem=ran.problem if ran else "",
+            )
+        case Act(EpisodeStepped() as stepped):
+            return StepReport(step=stepped.step, action=stepped.action, observation=stepped.observation)
+        case Act(closed):
+            return StepReport(step=closed.steps, action="", observation="The episode ends.")
+
+
+def _is_of(fact: Event, move: Move) -> bool:
+    """Return whether a recorded fact is what a move led to."""
+    match move, fact:
+        case Ask(), ModelCalled():
+            return (fact.tier, fact.about, fact.attempt) == (move.tier, move.about, move.attempt)
+        case Use(), ToolRan():
+            return (fact.tool_id, fact.arguments) == (move.tool_id, move.arguments)
+        case Act(EpisodeStepped() as stepped), EpisodeStepped():
+            return fact.step == stepped.step
+        case Act(EpisodeClosed()), EpisodeClosed():
+            return True
+        case _:
+            return False
+
+
+def _facts(asking: Asking) -> list[Event]:
+    """Return what the log has of a question after its plan, up to its verdict."""
+    name, when = asking.planned.question_id, (asking.record.iteration, asking.record.phase)
+    facts: list[Event] = []
+    for record in asking.reader.records(_FACTS, since=asking.record.seq):
+        if (record.iteration, record.phase) == when and _is_about(record.event, name):
+            facts.append(record.event)
+            if isinstance(record.event, AnswerJudged):
+                break
+    return facts
+
+
+def _is_about(event: Event, name: str) -> bool:
+    match event:
+        case ModelCalled():
+            return event.about == name or event.about.startswith(f"{name}/")
+        case EpisodeStepped() | EpisodeClosed():
+            return event.episode_id == name
+        case ToolRan() | AnswerJudged():
+            return event.question_id == name
+        case _:
+            return False
 
 
 def _never_asked(reader: LogReader, question_id: str, iteration: int | None) -> str:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from mage_es.engine.moves import MoveReport
+
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
     """A sign of life: what is being done, how far it is, and how well it goes.
@@ -170,7 +172,12 @@ class BundleMember(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A question as it was asked: bundle, exact prompt, reply, verdict. `prompt_verified`: hash as recorded."""
+    """A question as it was asked: bundle, every move with its exact prompt, the verdict.
+
+    `prompt` and `reply` are those of the execution tier's last call; `prompt_verified`: every prompt, rendered again,
+    has the hash that was recorded.
+    `judge` is what decided: `rule`, a judge's model, or `nobody`.
+    """
 
     run_id: str
     question_id: str
@@ -189,8 +196,10 @@ class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
     answer: str
     expected: str
     correct: bool | None
+    moves: tuple[MoveReport, ...]
     seq: int
     other_times: tuple[str, ...]
+    judge: str = "rule"
 
 
 class AskReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -204,14 +213,22 @@ class AskReport(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str
     reply: str
     answer: str
+    moves: tuple[MoveReport, ...]
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that was verified, or what breaks it."""
+    """One thing that was verified, or what breaks it.
+
+    `measured` is what was found and `bound` what is allowed, in words; `seq` is the first event that breaks it (0: none,
+    or it cannot be told), in the log of the run or, of an exam, in its own.
+    """
 
     name: str
     ok: bool
     detail: str
+    measured: str = ""
+    bound: str = ""
+    seq: int = 0
 
 
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from mage_es.engine.courses import Ask, Course, Finish, advance, begin
 from mage_es.engine.evolution import evolve, resume
 from mage_es.engine.exam import examine
 from mage_es.engine.guiding import MOST_REPAIRS
+from mage_es.engine.inspection import show
 from mage_es.engine.judging import NOBODY, TEMPLATE, judged
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Model, Request
@@ -230,6 +231,15 @@ def test_an_exam_may_ask_the_judge_and_has_no_guidance_calls(tmp_path: Path) -> 
     assert report.guidance_calls == 0
     assert report.judge_calls > 0
     assert report.undecided == 0
+
+
+def test_an_inspected_question_shows_the_learners_reply_and_who_decided(tmp_path: Path) -> None:
+    run = run_with(tmp_path, open_model("builtin/truthjudge", "judge"))
+    decided = next(e for e in events(run) if isinstance(e, AnswerJudged) and e.judge == "builtin/truthjudge")
+    report = show(run, decided.question_id, iteration=decided.iteration, data_dir=None)
+    assert report.judge == "builtin/truthjudge"
+    assert report.reply.endswith(f"#### {decided.answer}.")
+    assert report.prompt_verified
 
 
 def test_an_exam_without_a_judge_counts_what_nobody_decided(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ class Law(NamedTuple):
     """The law's constants."""
 
     worth: float = 0.6
-    harm: float = 0.75
+    harm: float = 0.9
     told: float = 0.5
     haste: float = 0.1
     favour: float = 0.12

@@ -28,9 +28,9 @@ class Shape(NamedTuple):
     reasoning that states none.
     """
 
-    poisoned: int = 15
-    fluke: int = 25
-    mute: int = 20
+    poisoned: int = 20
+    fluke: int = 35
+    mute: int = 25
     long_contexts: int = 35
     short_contexts: int = 25
     lands: int = 5

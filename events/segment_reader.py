@@ -33,7 +33,7 @@ class _Rows(NamedTuple):
     """A type's rows within a window of sequence numbers: where in the row group, and how many."""
 
     start: int
-    count: int
+    length: int
 
 
 class Segment:
@@ -74,7 +74,7 @@ class Segment:
         found = {}
         with self._damage():
             for run in self.about.runs:
-                if run.tag in by_tag and (rows := self._rows(run, window)).count:
+                if run.tag in by_tag and (rows := self._rows(run, window)).length:
                     cls, fields = by_tag[run.tag]
                     found[cls] = self._batch(run, rows, fields)
         return found
@@ -96,7 +96,7 @@ class Segment:
         found: list[Record] = []
         with self._damage():
             for run in self.about.runs:
-                if (tags is None or run.tag in tags) and (rows := self._rows(run, window)).count:
+                if (tags is None or run.tag in tags) and (rows := self._rows(run, window)).length:
                     cls = self._registry.require(run.tag, run.version)
                     found.extend(self._records(run, rows, self._batch(run, rows, tuple(shapes_of(cls))).events))
         found.sort(key=lambda record: record.seq)
@@ -130,9 +130,9 @@ class Segment:
         return self._file.read_row_group(run.group, column_indices=leaves, use_threads=False)
 
     def _cut(self, table: pa.Table, column: str, rows: _Rows) -> pa.Array:
-        array = table.column(column).slice(rows.start, rows.count).combine_chunks()
-        if len(array) != rows.count:
-            raise LogDamaged(f"{self._name} has {len(table)} rows where it says {rows.start + rows.count}. {RESTORE}")
+        array = table.column(column).slice(rows.start, rows.length).combine_chunks()
+        if len(array) != rows.length:
+            raise LogDamaged(f"{self._name} has {len(table)} rows where it says {rows.start + rows.length}. {RESTORE}")
         return array
 
     def _batch(self, run: TypeRun, rows: _Rows, wanted: tuple[str, ...]) -> Batch:
@@ -152,7 +152,7 @@ class Segment:
         values: dict[str, list[Any]] = {}
         for name in wanted:
             if name not in present:
-                values[name] = [columns.default_of(cls, name)] * rows.count
+                values[name] = [columns.default_of(cls, name)] * rows.length
             elif name not in stored:
                 values[name] = self._vectors_of(run, seqs.values(), name)
         return Batch(cls, seqs, Columns(cls, wanted, values, stored))
@@ -199,7 +199,7 @@ class Segment:
         return [found[seq] for seq in seqs]
 
     def _records(self, run: TypeRun, rows: _Rows, events: list[Event]) -> Iterator[Record]:
-        table = self._read(run, HEADER.names).slice(rows.start, rows.count)
+        table = self._read(run, HEADER.names).slice(rows.start, rows.length)
         table = table.set_column(table.schema.get_field_index("ts"), "ts", table.column("ts").cast(pa.int64()))
         headers = (_plain(table.column(name)) for name in HEADER.names if name not in _DERIVED)
         yield from map(_record, *headers, events)

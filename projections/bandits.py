@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal, NamedTuple
 
-import msgspec
-
 from mage_es.events.batches import Columns
 from mage_es.events.digests import digest
 from mage_es.events.vocabulary import MICRO, BanditUpdated, Event
@@ -36,14 +34,14 @@ class Bandits:
     slot: ClassVar[Literal["mutable", "protected"]] = "protected"
 
     def __init__(self) -> None:
-        self._posteriors: dict[str, dict[str, dict[str, Posterior]]] = {}
+        self._posteriors: dict[tuple[str, str, str], tuple[int, ...]] = {}
 
     def apply(self, event: Event) -> None:
         """Assign the posterior after the update."""
         match event:
             case BanditUpdated():
-                arms = self._posteriors.setdefault(event.bandit, {}).setdefault(event.key, {})
-                arms[event.arm] = Posterior(event.alpha_after, event.beta_after, event.pulls_after)
+                after = (event.alpha_after, event.beta_after, event.pulls_after)
+                self._posteriors[event.bandit, event.key, event.arm] = after
             case _:
                 raise TypeError(f"the bandits do not read {type(event).__name__}; they read {list(self.reads)}")
 
@@ -51,21 +49,29 @@ class Bandits:
         """Assign the posteriors after many updates; of one arm's only the last counts."""
         arms = columns.grouped("bandit", "key", "arm")
         after = (columns.column(name).at(arms.last) for name in ("alpha_after", "beta_after", "pulls_after"))
-        for (bandit, key, arm), *values in zip(arms.keys, *after, strict=True):
-            self._posteriors.setdefault(bandit, {}).setdefault(key, {})[arm] = Posterior(*values)
+        self._posteriors.update(zip(arms.keys, zip(*after, strict=True), strict=True))
 
     def posterior(self, bandit: str, key: str, arm: str) -> Posterior:
         """Return an arm's posterior, the prior if it was never rewarded."""
-        return self._posteriors.get(bandit, {}).get(key, {}).get(arm, PRIOR)
+        found = self._posteriors.get((bandit, key, arm))
+        return Posterior(*found) if found else PRIOR
 
     def digest(self) -> str:
         """Return the digest of every posterior."""
-        return digest(self._posteriors)
+        return digest(self.dump())
 
     def dump(self) -> Any:
         """Return every posterior by bandit, key and arm."""
-        return self._posteriors
+        dumped: dict[str, dict[str, dict[str, tuple[int, ...]]]] = {}
+        for (bandit, key, arm), posterior in self._posteriors.items():
+            dumped.setdefault(bandit, {}).setdefault(key, {})[arm] = posterior
+        return dumped
 
     def load(self, dumped: Any) -> None:
         """Take over what `dump` returned."""
-        self._posteriors = msgspec.convert(dumped, dict[str, dict[str, dict[str, Posterior]]])
+        self._posteriors = {
+            (bandit, key, arm): tuple(posterior)
+            for bandit, keys in dumped.items()
+            for key, arms in keys.items()
+            for arm, posterior in arms.items()
+        }

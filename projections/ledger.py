@@ -105,5 +105,10 @@ class Ledger:
         if so_far is None:
             self._accounts[account] = list(use)
         else:
-            for place, amount in enumerate(use):
-                so_far[place] += amount
+            calls, read, written, cached, thought, latency = use
+            so_far[0] += calls
+            so_far[1] += read
+            so_far[2] += written
+            so_far[3] += cached
+            so_far[4] += thought
+            so_far[5] += latency

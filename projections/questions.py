@@ -46,7 +46,7 @@ class Questions:
         self._histories: dict[str, History] = {}
         self._fresh: dict[int, Counter[str]] = {}
         self._open: set[str] = set()
-        self._known: dict[History, History] = {}
+        self._known: dict[tuple[int, bool, int], History] = {}
 
     def apply(self, event: Event) -> None:
         """Note a plan's fresh questions, or a verdict."""
@@ -63,7 +63,7 @@ class Questions:
         """Note many verdicts."""
         verdicts = columns.grouped("purpose", "iteration", "correct")
         first = [
-            self._shared(History(1, correct, iteration)) if purpose in EVOLVING else None
+            self._shared(1, correct, iteration) if purpose in EVOLVING else None
             for purpose, iteration, correct in verdicts.keys
         ]
         for question_id, number in zip(columns["question_id"], verdicts.of.tolist(), strict=True):
@@ -108,7 +108,7 @@ class Questions:
         """Take over what `dump` returned."""
         question_ids, different, numbers, fresh = dumped
         histories = msgspec.convert(different, list[History])
-        self._known = {history: history for history in histories}
+        self._known = {tuple(history): history for history in histories}
         self._histories = dict(zip(question_ids, map(histories.__getitem__, numbers), strict=True))
         self._fresh = {epoch: Counter(asked) for epoch, asked in fresh.items()}
         self._open = {question_id for question_id, history in self._histories.items() if not history.correct}
@@ -119,11 +119,16 @@ class Questions:
             last, last_correct = iteration, correct
         elif iteration == last:
             last_correct = last_correct and correct
-        self._histories[question_id] = self._shared(History(attempts + 1, last_correct, last))
+        self._histories[question_id] = self._shared(attempts + 1, last_correct, last)
         if last_correct:
             self._open.discard(question_id)
         else:
             self._open.add(question_id)
 
-    def _shared(self, history: History) -> History:
-        return self._known.setdefault(history, history)  # most questions have one that others have, too
+    def _shared(self, attempts: int, correct: bool, iteration: int) -> History:
+        """Return the history with these values; most questions have one that others have, too."""
+        values = (attempts, correct, iteration)
+        history = self._known.get(values)
+        if history is None:
+            history = self._known[values] = History(*values)
+        return history

@@ -47,7 +47,7 @@ class Scores:
         """Count an answer, or note the guard's verdict."""
         match event:
             case AnswerJudged():
-                self._add(event.purpose, event.iteration, event.task_type, correct=int(event.correct), total=1)
+                self._add(event.purpose, event.iteration, event.task_type, event.correct, 1)
                 if event.purpose == "anchor":
                     self._anchors.setdefault(event.iteration, {})[event.question_id] = event.correct
             case GuardDecided():
@@ -61,7 +61,7 @@ class Scores:
         for key, correct, total in zip(
             series.keys, series.sums(columns.column("correct")), series.counts(), strict=True
         ):
-            self._add(*key, correct=correct, total=total)
+            self._add(*key, correct, total)
         anchors = [number for number, (purpose, _, _) in enumerate(series.keys) if purpose == "anchor"]
         rows = np.flatnonzero(np.isin(series.of, anchors))
         found = (columns.column(name).at(rows) for name in ("iteration", "question_id", "correct"))
@@ -115,11 +115,10 @@ class Scores:
         self._anchors = msgspec.convert(anchors, dict[int, dict[str, bool]])
         self._verdicts = msgspec.convert(verdicts, dict[int, str])
 
-    def _add(self, purpose: str, iteration: int, task_type: str, *, correct: int, total: int) -> None:
-        types = self._counts.setdefault(purpose, {}).setdefault(iteration, {})
-        score = types.get(task_type)
-        if score is None:
-            types[task_type] = [correct, total]
-        else:
-            score[0] += correct
-            score[1] += total
+    def _add(self, purpose: str, iteration: int, task_type: str, correct: int, total: int) -> None:
+        try:
+            score = self._counts[purpose][iteration][task_type]
+        except KeyError:
+            score = self._counts.setdefault(purpose, {}).setdefault(iteration, {})[task_type] = [0, 0]
+        score[0] += correct
+        score[1] += total

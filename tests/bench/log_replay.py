@@ -29,7 +29,8 @@ from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import IterationClosed
 from mage_es.projections.bandits import Bandits
 from mage_es.projections.evidence import Evidence
-from mage_es.projections.fold import State, fold, fold_into, reads_of
+from mage_es.projections.fold import State, fold, fold_into
+from mage_es.projections.protocol import Projection
 from mage_es.projections.slots import Slots
 from mage_es.projections.snapshots import fold_fingerprint, latest_snapshot, write_snapshot
 from tests.bench.long_run import commits
@@ -180,21 +181,12 @@ def memory(which: str) -> float:
 
 
 class InOrder:
-    """All views with a digest as one that wants every event in the order of the log."""
+    """A view that gets every event that it reads one by one, those of all types in the order of the log."""
 
-    name, order, slot = "in order", "global", "protected"
+    order = "global"
 
-    def __init__(self, state: State) -> None:
-        self.reads = reads_of(state.digested())
-        self._readers: dict[type, list[Callable[[Any], None]]] = {}
-        for view in state.digested():
-            for cls in view.reads:
-                self._readers.setdefault(cls, []).append(view.apply)
-
-    def apply(self, event: Any) -> None:
-        """Give an event to each view that reads it."""
-        for apply in self._readers[type(event)]:
-            apply(event)
+    def __init__(self, view: Projection) -> None:
+        self.name, self.slot, self.reads, self.apply = view.name, view.slot, view.reads, view.apply
 
 
 def ordered(path: Path) -> dict[str, Any]:
@@ -203,7 +195,8 @@ def ordered(path: Path) -> dict[str, Any]:
 
     def work() -> State:
         state = State()
-        fold_into((InOrder(state), state.progress), reader, until=reader.head.seq)  # type: ignore[arg-type]
+        views = [InOrder(view) for view in state.digested()]
+        fold_into((*views, state.progress), reader, until=reader.head.seq)  # type: ignore[arg-type]
         return state
 
     return timed(work, reader.head.seq)

@@ -68,7 +68,7 @@ def split(
     events += _ordering(state, skill, children)
     events += _resolving(state, skill, children)
     events += _depending(state, reply.task_types)
-    return Written(events, len(children))
+    return Written(tuple(events), len(children))
 
 
 def _usable(children: Iterable[AuthoredChild], names: set[str]) -> list[AuthoredChild]:

@@ -75,7 +75,7 @@ def author_tools(
         )
         events.append(authored)
         problems += [problem] if problem else []
-    return Written(events, len(events) - len(problems), f"not activated: {problems[0]}" if problems else "")
+    return Written(tuple(events), len(events) - len(problems), f"not activated: {problems[0]}" if problems else "")
 
 
 def _keys(arguments: str) -> set[str] | None:

@@ -1,0 +1,71 @@
+"""Stage 2 orders the frontier and says what to look for; it can neither add a skill nor lose one."""
+
+from __future__ import annotations
+
+from mage_es.engine.agents.briefs import ExplorationBrief, NavigatorReply
+from mage_es.engine.agents.navigator import briefs_of, navigator_brief, plan
+from mage_es.engine.commands import PlanIteration
+from mage_es.engine.config import Config
+from mage_es.engine.setting import Setting
+from mage_es.events.vocabulary import EdgeAdded, IterationPlanned, MasteryUpdated, SkillCreated, TaskTypeCreated
+from mage_es.projections.fold import State
+
+SETTING = Setting(Config(benchmark="b", pool=2), 0.3, ("q1", "q2"), (), (), ("t", "u"), "")
+
+
+def state() -> State:
+    """Return a state with two skills to learn, one of them tried, and one mastered."""
+    fresh = State()
+    for skill, task_type in (("a", "t"), ("b: c", "u"), ("known", "v")):
+        fresh.apply(SkillCreated(skill=skill, mastery=0.0, prompt_template="", strategy="", description=f"To {skill}."))
+        fresh.apply(TaskTypeCreated(task_type=task_type, description=""))
+        fresh.apply(EdgeAdded(kind="resolves", source=f"skill/{skill}", target=f"task_type/{task_type}"))
+    for skill, after, right in (("a", 0.1, 1), ("known", 0.9, 9)):
+        fresh.apply(
+            MasteryUpdated(
+                iteration=0, skill=skill, before=0.0, after=after, evidence=0.1, successes=right, failures=10 - right
+            )
+        )
+    return fresh
+
+
+def planned(*briefs: tuple[str, str], readable: bool = True) -> IterationPlanned:
+    reply = NavigatorReply(briefs=tuple(ExplorationBrief(skill=skill, brief=brief) for skill, brief in briefs))
+    event = plan(SETTING, state(), PlanIteration(1, reply if readable else None))[0].event
+    assert isinstance(event, IterationPlanned)
+    return event
+
+
+def test_the_guidance_tier_is_told_how_the_learner_stands_with_each_skill_of_the_frontier() -> None:
+    brief = navigator_brief(SETTING, state(), 1)
+    assert [standing.skill for standing in brief.frontier] == ["a", "b: c"]
+    first = brief.frontier[0]
+    assert (first.mastery, first.right, first.wrong, first.task_types, first.description) == (
+        0.1,
+        1,
+        9,
+        ("t",),
+        "To a.",
+    )
+    assert brief.mastered == ("known",)
+
+
+def test_the_reply_orders_the_frontier_and_its_briefs_can_be_read_off_the_plan() -> None:
+    event = planned(("b: c", "Look\nfor  rests."), ("a", "Count."))
+    assert event.frontier == ("b: c", "a")
+    assert briefs_of(event) == {"b: c": "Look for rests.", "a": "Count."}
+
+
+def test_unknown_skills_are_dropped_and_those_left_out_stay_at_the_end() -> None:
+    event = planned(("ghost", "Boo."), ("b: c", "Look."), ("b: c", "Again."))
+    assert event.frontier == ("b: c", "a")
+    assert briefs_of(event) == {"b: c": "Look."}
+
+
+def test_a_reply_that_cannot_be_read_leaves_the_frontier_of_stage_1() -> None:
+    event = planned(readable=False)
+    assert (event.frontier, event.brief) == (("a", "b: c"), "")
+
+
+def test_a_brief_is_no_longer_than_a_prompt_can_carry() -> None:
+    assert len(briefs_of(planned(("a", "x" * 5000)))["a"]) == 400

@@ -1,0 +1,127 @@
+"""A split makes narrower skills that compose into the old one and take its task types over, without a cycle."""
+
+from __future__ import annotations
+
+import pytest
+
+from mage_es.engine.agents.briefs import AuthoredChild, AuthoredTaskType, SplittingReply
+from mage_es.engine.rules.ontology import SKILL_CAP
+from mage_es.engine.rules.rotation import Written
+from mage_es.engine.rules.splitting import split
+from mage_es.events.vocabulary import EdgeAdded, EdgeRefused, Event, MasteryUpdated, SkillCreated, TaskTypeCreated
+from mage_es.projections.fold import State
+
+
+def child(name: str, *resolves: str, needs: tuple[str, ...] = (), strategy: str = "") -> AuthoredChild:
+    return AuthoredChild(name=name, description="", strategy=strategy, resolves=resolves, prerequisites=needs)
+
+
+@pytest.fixture
+def state() -> State:
+    """Return a state with the skill `sums` (mastery 0.6) that needs `counting` and resolves two task types."""
+    fresh = State()
+    for skill in ("counting", "general", "sums"):
+        fresh.apply(SkillCreated(skill=skill, mastery=0.0, prompt_template="Be careful.", strategy="Add up."))
+    for task_type in ("ages", "prices"):
+        fresh.apply(TaskTypeCreated(task_type=task_type, description=""))
+        fresh.apply(EdgeAdded(kind="resolves", source="skill/sums", target=f"task_type/{task_type}"))
+    fresh.apply(EdgeAdded(kind="prerequisite_of", source="skill/counting", target="skill/sums"))
+    rise = MasteryUpdated(iteration=0, skill="sums", before=0.0, after=0.6, evidence=1.0, successes=3, failures=0)
+    fresh.apply(rise)
+    return fresh
+
+
+def after(
+    state: State, *children: AuthoredChild, types: tuple[AuthoredTaskType, ...] = (), skill: str = "sums"
+) -> Written:
+    reply = SplittingReply(children=children, task_types=types, reason="They differ.")
+    writing = split(state, iteration=3, skill=skill, reply=reply, call="c")
+    for event in writing.events:
+        state.apply(event)
+    return writing
+
+
+def refusals(writing: Written) -> list[str]:
+    return [event.reason for event in writing.events if isinstance(event, EdgeRefused)]
+
+
+def test_the_children_take_over_the_task_types_and_compose_into_the_parent(state: State) -> None:
+    after(state, child("sums-ages", "ages"), child("sums-prices", "prices"))
+    assert state.graph.skill_for_task("ages") == "sums-ages"
+    assert state.graph.skill_for_task("prices") == "sums-prices"
+    assert {"sums-ages", "sums-prices"} <= set(state.graph.composition("sums"))
+    assert state.graph.parent("sums-ages") == "sums"
+
+
+def test_a_child_inherits_mastery_slots_and_what_its_parent_needs(state: State) -> None:
+    after(state, child("a"), child("b", strategy="Look closer."))
+    assert state.slots.mastery("a") == 0.6
+    assert state.slots.prompt_template("a") == "Be careful."
+    assert (state.slots.strategy("a"), state.slots.strategy("b")) == ("Add up.", "Look closer.")
+    assert state.graph.prerequisites("a") == ["counting"]
+
+
+def test_a_type_that_no_child_takes_stays_with_the_parent(state: State) -> None:
+    after(state, child("a", "ages"), child("b"))
+    assert state.graph.skill_for_task("prices") == "sums"
+
+
+def test_a_grandchild_takes_over_from_a_child_in_turn(state: State) -> None:
+    after(state, child("a", "ages", "prices"), child("b"))
+    after(state, child("aa", "ages"), child("ab", "prices"), skill="a")
+    assert [state.graph.skill_for_task(name) for name in ("ages", "prices")] == ["aa", "ab"]
+
+
+def test_a_type_goes_to_one_child_only_and_only_if_it_was_the_parents(state: State) -> None:
+    writing = after(state, child("a", "ages"), child("b", "ages", "weights"))
+    assert refusals(writing) == ["a took it over", "sums does not resolve it"]
+    assert state.graph.skill_for_task("ages") == "a"
+
+
+def test_prerequisites_that_would_close_a_cycle_or_name_nobody_are_refused_as_facts(state: State) -> None:
+    writing = after(state, child("a", needs=("b", "ghost")), child("b", needs=("a",)))
+    assert refusals(writing) == ["no child of sums is called 'ghost'", "it would close a cycle of prerequisites"]
+    order = state.graph.skills_in_order()
+    assert order.index("counting") < order.index("b") < order.index("a") < order.index("sums")
+
+
+def test_task_types_build_on_others_where_both_are_known(state: State) -> None:
+    named = AuthoredTaskType(task_type="prices", description="", depends_on=("ages", "prices", "weights"))
+    writing = after(state, child("a"), child("b"), types=(named,))
+    added = [event for event in writing.events if isinstance(event, EdgeAdded) and event.kind == "depends_on"]
+    assert [(event.source, event.target) for event in added] == [("task_type/prices", "task_type/ages")]
+    assert len(refusals(writing)) == 2
+
+
+@pytest.mark.parametrize(
+    "children",
+    [
+        (child("a"),),
+        (child("a"), child("a")),
+        (child("a"), child("general")),
+        (child("a"), child("two\nlines")),
+        (child("a"), child(" b")),
+        (child("a"), child("x" * 81)),
+    ],
+)
+def test_fewer_than_two_children_with_new_names_split_nothing(
+    state: State, children: tuple[AuthoredChild, ...]
+) -> None:
+    writing = after(state, *children)
+    assert writing.events == ()
+    assert writing.refused.startswith("refused: a split needs 2 children")
+
+
+def test_no_children_means_that_the_skill_is_best_left_whole(state: State) -> None:
+    assert after(state) == Written()
+
+
+def test_there_are_never_more_skills_than_the_cap(state: State) -> None:
+    more: list[Event] = [
+        SkillCreated(skill=f"s{number}", mastery=0.0, prompt_template="", strategy="")
+        for number in range(SKILL_CAP - 4)
+    ]
+    for event in more:
+        state.apply(event)
+    assert after(state, child("a"), child("b")).refused == f"refused: there would be more than {SKILL_CAP} skills"
+    assert len(state.graph.skills()) == SKILL_CAP - 1

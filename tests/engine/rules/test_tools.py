@@ -1,0 +1,89 @@
+"""A tool becomes a fact with its outcome; only one that gets its own examples right is ever in use."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from mage_es.engine.agents.briefs import AuthoredExample, AuthoredParameter, AuthoredTool
+from mage_es.engine.commands import CheckedTool
+from mage_es.engine.rules.rotation import Written
+from mage_es.engine.rules.tools import author_tools, malformed
+from mage_es.events.vocabulary import ToolAuthored
+from mage_es.projections.fold import State
+
+TOOL = AuthoredTool(
+    name="double",
+    description="Doubles a number.",
+    parameters=(AuthoredParameter(name="a", meaning="the number"),),
+    source="def run(a):\n    return a * 2\n",
+    examples=(AuthoredExample(question_id="q1", arguments='{"a": 2}', result="4"),),
+)
+
+
+def written(state: State, tool: AuthoredTool = TOOL, problem: str = "", iteration: int = 1) -> Written:
+    checked = [CheckedTool(tool, problem)]
+    return author_tools(state, iteration=iteration, task_type="t", tools=checked, call="c", skill="general")
+
+
+def apply(state: State, writing: Written) -> None:
+    for event in writing.events:
+        state.apply(event)
+
+
+def test_a_tool_that_gets_its_examples_right_is_the_skills_tool_from_then_on() -> None:
+    state = State()
+    writing = written(state)
+    apply(state, writing)
+    tool = state.tools.active("general")
+    assert tool is not None and tool.source == TOOL.source
+    assert (writing.authored, writing.refused) == (1, "")
+
+
+def test_a_tool_that_fails_is_recorded_with_its_problem_and_never_in_use() -> None:
+    state = State()
+    writing = written(state, problem="example 1: '5' instead of '4'")
+    apply(state, writing)
+    event = writing.events[0]
+    assert isinstance(event, ToolAuthored)
+    assert (event.active, event.problem) == (False, "example 1: '5' instead of '4'")
+    assert state.tools.active("general") is None
+    assert (writing.authored, writing.refused) == (0, "not activated: example 1: '5' instead of '4'")
+
+
+def test_the_same_tool_with_the_same_outcome_is_written_once_and_a_mended_one_again() -> None:
+    state = State()
+    apply(state, written(state, problem="it took more than 1000000 steps"))
+    assert written(state, problem="it took more than 1000000 steps") == Written()
+    apply(state, written(state))
+    assert state.tools.active("general") is not None
+
+
+def test_a_newer_tool_takes_the_place_of_the_one_before() -> None:
+    state = State()
+    apply(state, written(state))
+    newer = msgspec.structs.replace(TOOL, source="def run(a):\n    return a + a\n")
+    apply(state, written(state, newer, iteration=5))
+    tool = state.tools.active("general")
+    assert tool is not None and tool.source == newer.source
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({}, ""),
+        ({"name": "two words"}, "no identifier"),
+        ({"parameters": ()}, "1 to 12 parameters"),
+        ({"parameters": (TOOL.parameters[0], TOOL.parameters[0])}, "1 to 12 parameters"),
+        ({"source": "#" * 5000}, "longer than 4000"),
+        ({"examples": ()}, "no example"),
+        ({"examples": (AuthoredExample(question_id="q9", arguments='{"a": 2}', result="4"),)}, "about no question"),
+        ({"examples": (AuthoredExample(question_id="q1", arguments='{"b": 2}', result="4"),)}, "exactly the param"),
+        ({"examples": (AuthoredExample(question_id="q1", arguments="[2]", result="4"),)}, "exactly the param"),
+        ({"examples": (AuthoredExample(question_id="q1", arguments="{", result="4"),)}, "exactly the param"),
+    ],
+)
+def test_a_tool_that_cannot_be_called_as_it_says_is_not_even_tried(changes: dict[str, object], problem: str) -> None:
+    found = malformed(msgspec.structs.replace(TOOL, **changes), {"q1"})
+    assert problem in found
+    assert bool(found) == bool(problem)

@@ -139,8 +139,12 @@ def test_a_replay_says_for_each_projection_whether_it_is_equal() -> None:
 
 
 def test_a_failed_check_stands_out() -> None:
-    found = (Check(name="hashes", ok=True, detail="9 files"), Check(name="splits", ok=False, detail="overlap"))
-    assert [row[1] for row in tables.checks("", found).rows] == ["ok", "FAILED"]
+    broken = Check(name="splits", ok=False, detail="overlap", measured="2 shared", bound="0 shared", seq=17)
+    found = (Check(name="hashes", ok=True, detail="9 files"), broken)
+    assert tables.checks("", found).rows == [
+        ("hashes", "ok", "", "", "", "9 files"),
+        ("splits", "FAILED", "2 shared", "0 shared", "17", "overlap"),
+    ]
 
 
 def test_a_question_shows_its_bundle_arms_and_verdict() -> None:

@@ -7,6 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import MasteryUpdated, MemoryQuarantined
+from tests.engine.forgery import after, forged
+
 Command = Callable[..., Any]
 
 
@@ -27,3 +31,22 @@ def test_a_changed_byte_is_found_named_and_gives_exit_code_one(mage: Command, ru
     assert outcome.code == 1
     failed = [check for check in json.loads(outcome.out)["checks"] if not check["ok"]]
     assert path.name in failed[0]["detail"]
+
+
+def test_each_check_prints_its_margin(mage: Command, runs_dir: Path) -> None:
+    outcome = mage("verify", "--json")
+    checks = {check["name"]: check for check in json.loads(outcome.out)["checks"]}
+    assert list(checks) == ["log", "replay", "splits", "leaks", "growth", "coverage", "ratchet", "inference"]
+    assert all(check["measured"] and check["bound"] and check["seq"] == 0 for check in checks.values())
+    assert "VACUOUS" in checks["coverage"]["detail"]
+
+
+def test_a_broken_theorem_gives_exit_code_one_and_the_first_event_that_breaks_it(mage: Command, runs_dir: Path) -> None:
+    source = runs_dir / "first"
+    events = (MemoryQuarantined(memory_id="nobody", reason="", by="user"),)
+    forged(source / "log", runs_dir / "second" / "log", after(MasteryUpdated, *events))
+    outcome = mage("verify", "second", "--json")
+    broken = [check for check in json.loads(outcome.out)["checks"] if not check["ok"]]
+    named = next(iter(LogReader(runs_dir / "second" / "log").records({MemoryQuarantined})))
+    assert outcome.code == 1
+    assert [(check["name"], check["seq"]) for check in broken] == [("growth", named.seq)]

@@ -1,0 +1,71 @@
+"""Theorem 3, ratchet stability, in the form that is true: (1 - gamma) m <= m' <= m + alpha (1 - m) in every step.
+
+So m_k >= max over k' of (1 - gamma)^(k - k') m_k', k counting the steps of a skill. The printed form lets the bound
+shrink by j steps while the peak may be further back; it is false: gamma 0.1, m = 1 and two steps with evidence 0 give
+0.81 < 0.9. A rollback puts the mastery back to a snapshot, and the peak is sought from there.
+"""
+
+from __future__ import annotations
+
+from mage_es.engine.config import Config
+from mage_es.engine.reports import Check
+from mage_es.events.errors import LogError
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import Event, MasteryUpdated, SkillCreated, SlotsRolledBack
+from mage_es.projections.slots import Slots
+
+NAME = "ratchet"
+ROUNDING = 1e-9
+"""What double precision may take away from a bound that is met exactly."""
+
+
+def check_ratchet(reader: LogReader, config: Config) -> Check:
+    """Return whether every step of every skill keeps both bounds, and starts from where the last one ended."""
+    walk, slots, steps = _Walk(config), Slots(), 0
+    for record in reader.records(set(Slots.reads)):
+        event = record.event
+        try:
+            problem = walk.problem(event, slots)
+            slots.apply(event)
+        except (KeyError, LogError) as error:
+            problem = f"it speaks of what is not there: {error}"
+        if problem:
+            measured = f"least slack {walk.slack:.3g}"
+            return Check(name=NAME, ok=False, detail=problem, measured=measured, bound="at least 0", seq=record.seq)
+        if isinstance(event, SlotsRolledBack):
+            walk.restart(slots)
+        steps += isinstance(event, MasteryUpdated)
+    constants = f"alpha {config.mastery_increase:g}, gamma {config.mastery_decay:g}"
+    detail = f"{steps} steps of {len(walk.floors)} skills, {constants}"
+    measured = f"least slack {walk.slack:.3g}" if steps else "no step yet"
+    return Check(name=NAME, ok=True, detail=detail, measured=measured, bound="at least 0")
+
+
+class _Walk:
+    """The least mastery that each skill may have by now, and how near any step came to a bound."""
+
+    def __init__(self, config: Config) -> None:
+        self.increase, self.decay = config.mastery_increase, config.mastery_decay
+        self.floors: dict[str, float] = {}
+        self.slack = 1.0
+
+    def problem(self, event: Event, slots: Slots) -> str:
+        """Return in words which bound a step breaks, "" for none."""
+        if isinstance(event, SkillCreated):
+            self.floors[event.skill] = event.mastery
+        if not isinstance(event, MasteryUpdated):
+            return ""
+        skill, before, after = event.skill, event.before, event.after
+        if before != slots.mastery(skill):
+            return f"a step of {skill} starts at {before:g}, where its mastery was {slots.mastery(skill):g}"
+        floor = (1 - self.decay) * max(self.floors[skill], before)
+        ceiling = before + self.increase * (1 - before)
+        self.floors[skill] = max(floor, after)
+        self.slack = min(self.slack, after - floor, ceiling - after)
+        if self.slack < -ROUNDING:
+            return f"{skill} went from {before:g} to {after:g}, outside of {floor:g} to {ceiling:g}"
+        return ""
+
+    def restart(self, slots: Slots) -> None:
+        """Count from the mastery that a rollback restored."""
+        self.floors = {skill: slots.mastery(skill) for skill in self.floors}

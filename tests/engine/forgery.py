@@ -1,0 +1,68 @@
+"""Logs written anew, sound in every byte, with one thing in them that must not be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from mage_es.engine.runs import clock
+from mage_es.events.envelope import Draft, Record
+from mage_es.events.log import Log
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import Event, SegmentSealed
+
+Change = Callable[[Record], Event | Iterable[Event]]
+"""What stands in the place of a record: an event, or several."""
+
+
+def forged(source: Path, target: Path, change: Change) -> dict[int, int]:
+    """Write a log with its events changed; return the new sequence number of each old one's first event."""
+    reader = LogReader(source)
+    places: dict[int, int] = {}
+    with Log.create(target, run=reader.run, clock=clock) as log:
+        for record in reader.records():
+            if isinstance(record.event, SegmentSealed):
+                continue
+            found = change(record)
+            events = [found] if isinstance(found, Event) else list(found)
+            drafts = [
+                Draft(
+                    event=event,
+                    iteration=record.iteration,
+                    phase=record.phase,
+                    ordinal=record.ordinal + 10_000 * extra,
+                    correlation=record.correlation,
+                )
+                for extra, event in enumerate(events)
+            ]
+            written = log.append(drafts) if drafts else []
+            places[record.seq] = written[0].seq if written else 0
+    return places
+
+
+def after(sort: type[Event], *events: Event, which: Callable[[Event], bool] = lambda event: True) -> Change:
+    """Return a change that puts events behind the first of a sort."""
+    waiting = list(events)
+
+    def change(record: Record) -> Iterable[Event]:
+        if isinstance(record.event, sort) and which(record.event):
+            added, waiting[:] = list(waiting), []
+            return [record.event, *added]
+        return [record.event]
+
+    return change
+
+
+def instead(
+    sort: type[Event], make: Callable[[Event], Event], which: Callable[[Event], bool] = lambda event: True
+) -> Change:
+    """Return a change that puts another event in the place of the first of a sort."""
+    done: list[int] = []
+
+    def change(record: Record) -> Event:
+        if isinstance(record.event, sort) and which(record.event) and not done:
+            done.append(record.seq)
+            return make(record.event)
+        return record.event
+
+    return change

@@ -87,3 +87,37 @@ def test_damage_done_between_two_readings_is_noticed_by_the_second(path: Path) -
     damaged.write_bytes(damaged.read_bytes().replace(b"PAR1", b"PAR2"))
     with pytest.raises(LogDamaged, match=damaged.name):
         list(sealed.events({AnswerJudged: ("answer",)}, everything))
+
+
+def test_a_narrow_reading_of_everything_reads_each_file_once(path: Path) -> None:
+    disk = Counting()
+    sealed, _ = opened(path, disk)
+    assert len(list(sealed.batches({AnswerJudged: ("answer",)}, Range(1, 1 << 40)))) == 5
+    assert sorted(disk.files) == sorted(set(disk.files)) and len(disk.files) == 5
+
+
+@pytest.mark.parametrize("room", [1 << 40, 0])
+@pytest.mark.parametrize("place", range(5))
+def test_a_damaged_segment_stops_a_reading_by_batches(
+    path: Path, monkeypatch: pytest.MonkeyPatch, room: int, place: int
+) -> None:
+    monkeypatch.setattr("mage_es.events.sealed._NARROW", room)
+    sealed, spans = opened(path, Counting())
+    damaged = Layout(path).segment(spans[place])
+    data = bytearray(damaged.read_bytes())
+    data[len(data) // 2] ^= 1
+    damaged.write_bytes(data)
+    with pytest.raises(LogDamaged, match=f"{damaged.name} is not the file that was sealed"):
+        list(sealed.batches({AnswerJudged: ("answer",)}, Range(1, 1 << 40)))
+
+
+@pytest.mark.parametrize("room", [1 << 40, 0])
+def test_batches_are_the_same_whether_or_not_all_of_them_fit_into_memory(
+    path: Path, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    monkeypatch.setattr("mage_es.events.sealed._NARROW", room)
+    sealed, _ = opened(path, Counting())
+    found = sealed.batches({AnswerJudged: ("answer",)}, Range(2, 9))
+    answers = [answer for batches in found for batch in batches.values() for answer in batch.columns["answer"]]
+    events = opened(path, Counting())[0].events({AnswerJudged: ("answer",)}, Range(2, 9))
+    assert answers == [event.answer for _, event in events if isinstance(event, AnswerJudged)] != []

@@ -14,7 +14,7 @@ from mage_es.events.errors import UsageError
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import Digest, IterationClosed, RunResumed
-from mage_es.projections.fold import State, fold
+from mage_es.projections.fold import State, fold, merged
 from mage_es.projections.memory import INDEXES
 from mage_es.projections.protocol import Columnar
 from tests.projections.histories import (
@@ -169,6 +169,16 @@ def test_a_fold_in_stretches_of_any_length_equals_the_live_state(
     assert found.digests() == live.digests()
     assert answers(found) == answers(live)
     assert round_trip(found.progress.dump()) == round_trip(live.progress.dump())
+
+
+@given(histories(most_iterations=2), st.integers(1, 60))
+def test_batches_merged_are_the_events_in_the_order_of_the_log(stages: list[Stage], stretch: int) -> None:
+    events = flat(stages)
+    reads = {cls: ("iteration",) if hasattr(cls, "iteration") else () for cls in {type(event) for event in events}}
+
+    stretches = ListSource(events, stretch=stretch).batches(reads)
+
+    assert [type(event) for found in stretches for event in merged(list(found.values()))] == list(map(type, events))
 
 
 def test_a_state_is_not_folded_backwards() -> None:

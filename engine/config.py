@@ -42,9 +42,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Questions of the guard's anchor set; at most 15 % of the evolution pool."""
 
     execution: str = "benchmark"
-    """The frozen model that answers, as provider/model; `benchmark`: the benchmark's own."""
+    """The frozen model that answers and explores, as provider/model; `benchmark`: the benchmark's own."""
     guidance: str = "benchmark"
-    """The model that authors memories during evolution, as provider/model; never called in an exam."""
+    """The model that writes to the graph during evolution; `benchmark`: the benchmark's own. Never called in an exam."""
     judge: str = "benchmark"
     """The model that scores what no rule can decide, as provider/model; `benchmark`: the benchmark's own; "": none."""
     embedder: str = "hash"
@@ -73,29 +73,16 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     refresh_gap: Count = 5
     """Memory refresh gap in iterations; paper, hyperparameter table."""
     principles_per_skill: Amount = 12
-    """Cap on the principles active in prompts; what is stored is not capped."""
+    """Newest principles of a skill that are active in prompts; hyperparameter table. What is stored is not capped."""
 
     bundle: Amount = 3
-    """K, section 3.5: memories in a prompt."""
+    """K, section 3.5: most memories in a prompt."""
     long_context: Amount = 500
-    """Characters of context above which the bundle is failure-heavy."""
+    """Characters of context above which the bundle is failure-heavy, section 3.5; hyperparameter table."""
     strategy_floor: Share = 0.0
-    """Least cosine for a type strategy; 0: measured on evolution questions and fixed in the first event."""
+    """Least cosine for a type strategy; the paper's is 0.55; 0: measured on evolution questions, in the first event."""
     reasoning_cap: Count = 2000
     """Characters of the learner's reasoning kept in a success memory, cut at a line border."""
-    revisit_cap: Amount = 100
-    """Most earlier failures revisited in an iteration of 200; scaled with the pool (half of it)."""
-    revisit_self: Literal["exclude", "include"] = "exclude"
-    """Whether a revisited question may retrieve the memories of itself (the paper's practice)."""
-
-    explore_episodes: Amount = 8
-    """Episodes that the Explorer plays in an iteration of a sequential benchmark."""
-    exploration_temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.3
-    """Temperature of the Explorer's calls, section 4.1."""
-    episode_steps: Count = 500
-    """Most steps of an episode, whatever the environment allows; paper, Crafter: 500."""
-    episode_history: Amount = 16
-    """Earlier steps of an episode that a step's prompt shows, as in the Crafter protocol."""
 
     cascade_principles: bool = True
     """Cascade part A, appendix "Cascade-Retrieval Components": principles of all prerequisite skills."""
@@ -125,14 +112,29 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     catastrophic_p: Share = 0.001
     """The same for the catastrophic drop."""
 
+    revisit_cap: Amount = 100
+    """Most earlier failures asked again in an iteration, and at most half of the pool; appendix, table of revisits."""
+    revisit_self: Literal["exclude", "include"] = "exclude"
+    """Whether a revisited question may retrieve the memories of itself (the paper's practice)."""
+
+    explore_episodes: Amount = 8
+    """Episodes that the Explorer plays in an iteration of a sequential benchmark."""
+    episode_steps: Count = 500
+    """Most steps of an episode, whatever the environment allows; paper, Crafter: 500."""
+    episode_history: Amount = 16
+    """Earlier steps of an episode that a step's prompt shows, as in the Crafter protocol."""
+
     answer_temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.0
-    """Temperature of the answering calls."""
+    """Temperature of the answering calls; paper, hyperparameter table (evaluation)."""
+    exploration_temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.3
+    """Temperature of the Explorer's calls; paper, hyperparameter table (training)."""
     max_tokens: Count = 1024
     """Most tokens of a reply."""
+
     success_memories: bool = True
-    """Harvest correct answers as success memories."""
+    """Harvest correct answers as success memories, section 3.2; off: the paper's ablation."""
     failure_memories: bool = True
-    """Author failure memories from wrong answers."""
+    """Author failure memories from wrong answers, section 3.2."""
     principles: bool = True
     """Extract principles in EVOLVE; off: the route `cot_principles` is not offered."""
     tools: bool = True

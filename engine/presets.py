@@ -36,6 +36,7 @@ PAPER: Mapping[str, object] = {
     "guard_drop": 0.03,
     "catastrophic_drop": 0.05,
     "answer_temperature": 0.0,
+    "exploration_temperature": 0.3,
     "pool": 200,
     "iterations": 20,
     # Section 4.1: 200 held-out questions.

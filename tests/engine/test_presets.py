@@ -23,6 +23,7 @@ HYPERPARAMETER_TABLE = {
     "guard_drop": 0.03,
     "catastrophic_drop": 0.05,
     "answer_temperature": 0.0,
+    "exploration_temperature": 0.3,
     "pool": 200,
     "iterations": 20,
 }

@@ -20,6 +20,7 @@ from mage_es.engine.config import Config
 from mage_es.engine.rules.frontier import estimated_mastery, learnable
 from mage_es.engine.setting import Setting
 from mage_es.projections.fold import State
+from mage_es.projections.memory import MemoryRow
 
 ACTION_RECIPES = 3
 """Most action recipes quoted in a prompt; the paper's K = 3 is the number of actions in each."""
@@ -70,8 +71,16 @@ def next_skill(setting: Setting, state: State, skill: str) -> str:
 
 
 def active_principles(setting: Setting, state: State, skill: str) -> tuple[str, ...]:
-    """Return the memory ids of a skill's newest active principles, oldest first, at most `principles_per_skill`."""
-    rows = state.memory.principles(skill)
+    """Return the memory ids of a skill's newest active principles, oldest first, at most `principles_per_skill`.
+
+    A skill that was split from another knows what that one's principles say.
+    """
+    rows: list[MemoryRow] = []
+    ancestor = skill
+    while ancestor:
+        rows += state.memory.principles(ancestor)
+        ancestor = state.graph.parent(ancestor)
+    rows.sort(key=lambda row: (row.birth, row.memory_id))
     return tuple(row.memory_id for row in rows[max(0, len(rows) - setting.config.principles_per_skill) :])
 
 

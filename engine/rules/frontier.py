@@ -11,6 +11,7 @@ from mage_es.engine.rules.curriculum import frontier
 from mage_es.engine.rules.mastery import lower_bound
 from mage_es.engine.setting import Setting
 from mage_es.projections.fold import State
+from mage_es.projections.graph import GENERAL
 
 
 def estimated_mastery(setting: Setting, state: State) -> Mapping[str, float]:
@@ -21,8 +22,23 @@ def estimated_mastery(setting: Setting, state: State) -> Mapping[str, float]:
 
 
 def learnable(setting: Setting, state: State) -> list[str]:
-    """Return the frontier, prerequisites before what needs them; where nothing is learnable, the weakest skills."""
-    mastery = estimated_mastery(setting, state)
-    prerequisites = {skill: state.graph.prerequisites(skill) for skill in mastery}
+    """Return the frontier, prerequisites before what needs them; where nothing is learnable, the weakest skills.
+
+    Idle skills are not in it and hold nothing up: no question is for them, so no evidence would ever come.
+    """
+    idle = _idle(state)
+    mastery = {skill: value for skill, value in estimated_mastery(setting, state).items() if skill not in idle}
+    prerequisites = {
+        skill: [needed for needed in state.graph.prerequisites(skill) if needed not in idle] for skill in mastery
+    }
     open_skills = set(frontier(mastery, prerequisites, setting.config.mastery_threshold))
     return [skill for skill in state.graph.skills_in_order() if skill in open_skills]
+
+
+def _idle(state: State) -> set[str]:
+    """Return the skills without a task type that are the fallback, or that a split left without one."""
+    graph = state.graph
+    parents = {skill: graph.parent(skill) for skill in graph.skills()}
+    apart = {GENERAL, *parents.values(), *(skill for skill, parent in parents.items() if parent)}
+    idle = {skill for skill in apart if skill in parents and not graph.task_types_of(skill)}
+    return idle if len(idle) < len(parents) else set()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.rules.cascade import Cascade, cascade, is_offered, next_skill
+from mage_es.engine.rules.cascade import Cascade, active_principles, cascade, is_offered, next_skill
+from mage_es.events.vocabulary import SkillCreated
 from tests.engine.rules.states import Built, setting_of
 
 OFF = {
@@ -99,3 +100,11 @@ def test_the_lower_bound_of_the_evidence_may_say_what_is_mastered(built: Built) 
 def test_the_cascade_is_offered_as_long_as_one_part_is_on() -> None:
     assert not is_offered(setting_of(**OFF).config)
     assert all(is_offered(setting_of(**only(part)).config) for part in OFF)
+
+
+def test_a_skill_that_was_split_off_knows_the_principles_of_the_one_it_came_from(built: Built) -> None:
+    built.state.apply(SkillCreated(skill="b-part", mastery=0.0, prompt_template="", strategy="", parent="b"))
+    for name, skill in (("first", "b"), ("second", "b-part"), ("third", "b"), ("of-a", "a")):
+        built.memory(name, "principle", skill=skill)
+    assert active_principles(setting_of(), built.state, "b-part") == ("first", "second", "third")
+    assert active_principles(setting_of(), built.state, "b") == ("first", "third")

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from mage_es.engine.benchmarks.protocol import Question
-from mage_es.engine.courses import Course, Fact, Finish, Move, advance
+from mage_es.engine.courses import Act, Course, Fact, Finish, Move, advance
 from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import QuestionPlanned
 
@@ -96,12 +96,14 @@ async def _follow(
         while not isinstance(move, Finish):
             if stop():
                 return
-            drafts = await perform(item, move)
+            made, drafts = move, await perform(item, move)
             fact = drafts[0].event
             assert isinstance(fact, Fact)
             move = advance(item.course, fact)
             if isinstance(move, Finish):
                 await done.put(Moved(item, drafts, move, None))
+            elif isinstance(made, Act):  # follows from replies that are durable: it may share the next one's commit
+                await done.put(Moved(item, drafts, None, None))
             else:
                 durable = asyncio.Event()
                 await done.put(Moved(item, drafts, None, durable))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from mage_es.engine.agents.briefs import AuthoredFailure, FailureBrief, FailureCase, FailureReply
 from mage_es.engine.models.arithmetic.strategies import print_strategy
 from mage_es.engine.models.reference.generalising import common_words, generalise
+from mage_es.engine.models.reference.plans import plan_strategies
 from mage_es.engine.models.reference.solutions import Worked, to_plain, work_out
 
 
 def author_failures(brief: FailureBrief) -> FailureReply:
     """Return at most `limit` failure memories: a type strategy first where one is wanted, then specific ones."""
-    strategies = _strategies(brief) if brief.wants_strategy else []
+    strategies = (_strategies(brief) or plan_strategies(brief)) if brief.wants_strategy else []
     memories = [*strategies, *(_specific(case) for case in brief.cases if case.solution.strip())]
     return FailureReply(memories=tuple(memories[: max(0, brief.limit)]))
 

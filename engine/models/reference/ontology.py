@@ -8,12 +8,13 @@ Rules
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import median_low
 from typing import NamedTuple
 
 from mage_es.engine.agents.briefs import AuthoredSkill, AuthoredTaskType, OntologyBrief, OntologyReply, TaskTypeSample
 from mage_es.engine.models.reference import operations
+from mage_es.engine.models.reference.plans import PlannedType, built_on, plan_skills, planned_types
 from mage_es.engine.models.reference.solutions import final_answer, work_out
 
 GENERAL = "general"
@@ -34,14 +35,17 @@ class Demand(NamedTuple):
 def author_ontology(brief: OntologyBrief) -> OntologyReply:
     """Return skills, their prerequisites, and which skill resolves which task type."""
     resolves: dict[Demand, list[str]] = {}
+    plans = planned_types(brief.task_types)[: max(0, brief.skill_cap - 1)]
     unread: list[str] = []
     for sample in brief.task_types:
+        if any(sample.task_type == planned.name for planned in plans):
+            continue
         demand = _demand(sample)
         if demand is None:
             unread.append(sample.task_type)
         else:
             resolves.setdefault(demand, []).append(sample.task_type)
-    kept = sorted(resolves)[: max(0, brief.skill_cap - 1)]
+    kept = sorted(resolves)[: max(0, brief.skill_cap - 1 - len(plans))]
     for demand in sorted(resolves)[len(kept) :]:
         unread.extend(resolves[demand])
     general = AuthoredSkill(
@@ -51,8 +55,12 @@ def author_ontology(brief: OntologyBrief) -> OntologyReply:
         resolves=tuple(sorted(unread)),
     )
     return OntologyReply(
-        skills=(general, *(_skill(demand, kept, task_types=resolves[demand]) for demand in kept)),
-        task_types=tuple(_task_types(resolves)),
+        skills=(
+            general,
+            *(_skill(demand, kept, task_types=resolves[demand]) for demand in kept),
+            *plan_skills(plans),
+        ),
+        task_types=(*_task_types(resolves), *_planned_types(plans)),
     )
 
 
@@ -64,6 +72,14 @@ def _task_types(resolves: dict[Demand, list[str]]) -> Iterator[AuthoredTaskType]
         needed = sorted(name for part in direct for name in resolves[part])
         for name in names:
             yield AuthoredTaskType(task_type=name, description=_describe(demand), depends_on=tuple(needed))
+
+
+def _planned_types(plans: Sequence[PlannedType]) -> Iterator[AuthoredTaskType]:
+    for planned in plans:
+        description = f"Plans of about {planned.steps} actions."
+        yield AuthoredTaskType(
+            task_type=planned.name, description=description, depends_on=tuple(sorted(built_on(planned, plans)))
+        )
 
 
 def _demand(sample: TaskTypeSample) -> Demand | None:

@@ -17,6 +17,7 @@ from mage_es.engine.models.arithmetic.principles import Principle, parse_princip
 from mage_es.engine.models.arithmetic.strategies import split_steps
 from mage_es.engine.models.reference import operations
 from mage_es.engine.models.reference.generalising import is_telling
+from mage_es.engine.models.reference.plans import plan_principles
 from mage_es.engine.models.reference.solutions import Worked, work_out
 
 _LEAST_CASES = 2
@@ -37,6 +38,7 @@ def author_principles(brief: PrinciplesBrief) -> PrinciplesReply:
                 found.append((-support, print_principle(principle)))
                 break
     texts = [text for _, text in sorted(found)] or _plain(brief, failed)
+    texts = texts or plan_principles([*brief.cases, *brief.solved], brief.existing)
     return PrinciplesReply(principles=tuple(texts[: max(0, brief.limit)]))
 
 

@@ -14,6 +14,7 @@ from mage_es.engine.models.arithmetic.equations import find_equations
 from mage_es.engine.models.arithmetic.strategies import print_strategy
 from mage_es.engine.models.reference import operations
 from mage_es.engine.models.reference.generalising import generalise
+from mage_es.engine.models.reference.plans import shared_steps
 from mage_es.engine.models.reference.principles import steps_of
 from mage_es.engine.models.reference.solutions import Worked, work_out
 
@@ -36,7 +37,7 @@ def author_refinement(brief: RefinementBrief) -> RefinementReply:
             read.append((case, worked))
     faults = Counter(fault for case, worked in read for fault in set(_faults(case, worked)))
     found = generalise([worked for _, worked in read])
-    strategy = print_strategy(found[0]) if found else ""
+    strategy = print_strategy(found[0]) if found else shared_steps(brief.cases)
     return RefinementReply(
         prompt_template=_instruction(faults, cases=len(read))[: brief.length] if faults else "",
         strategy=strategy if len(strategy) <= brief.length else "",

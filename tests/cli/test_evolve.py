@@ -12,6 +12,11 @@ from typing import Any
 
 import pytest
 
+from mage_es.engine.config import parse
+from mage_es.engine.opening import first_event
+from mage_es.engine.presets import configured
+from mage_es.events.reader import LogReader
+
 Command = Callable[..., Any]
 SMALL = ("--iterations", "2", "--pool", "20", "--held-out", "20", "--anchors", "10")
 
@@ -32,6 +37,19 @@ def test_with_json_the_summary_is_the_only_thing_on_stdout(mage: Command) -> Non
     assert (outcome.code, summary["state"], summary["iterations_done"]) == (0, "finished", 2)
     assert [row["fresh_total"] + row["revisit_total"] for row in summary["rows"]] == [0, 20, 20]
     assert summary["rows"][-1]["principles"] == 0
+
+
+def test_a_run_under_the_papers_preset_records_its_values_and_says_what_to_expect(
+    mage: Command, tmp_path: Path
+) -> None:
+    chosen = {"iterations": 1, "pool": 12, "held_out": 4, "failure_signal": "cumulative"}
+    words = [word for name, value in chosen.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    outcome = mage("evolve", "wordmath", "--preset", "paper", *words, "--run-id", "p")
+    assert outcome.code == 0
+    assert "Caution: failure_signal cumulative starves task types" in outcome.err
+    assert "VACUOUS in a run of 1" in mage("runs", "show", "p").out
+    config = parse(first_event(LogReader(tmp_path / "runs" / "p" / "log")).config)
+    assert config == configured("paper", benchmark="wordmath", **chosen)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Frozen inference: an exam asks no guidance, learns nothing, and leaves no trace in the run's log.
 
-An exam has a log of its own, whose calls are counted here. It asks questions that the run never asked, of the very
-state that it names, and its log holds nothing that a run would learn from: no event that changes graph, memory, slots,
-bandits, coverage, tools, recipes or patterns.
+An exam has a log of its own, whose calls are counted here; those of a judge, who only scores, are told and not
+forbidden. It asks questions that the run never asked, of the very state that it names, and its log holds nothing that
+a run would learn from: no event that changes graph, memory, slots, bandits, coverage, tools, recipes or patterns.
 """
 
 from __future__ import annotations
@@ -85,6 +85,8 @@ def _exam(name: str, exam: LogReader, reader: LogReader) -> Check:
         problem, seq = f"{', '.join(wrong)} not as the log has it at event {started.head_seq}", 1
     ending = "" if any(isinstance(event, ExamClosed) for event in events) else "unfinished: "
     detail = f"{ending}{len(asked)} unseen questions, frozen at event {started.head_seq}, 0 guidance calls"
+    if judge := sum(isinstance(event, ModelCalled) and event.tier == "judge" for event in events):
+        detail += f", {judge} judge calls"
     return Check(name=name, ok=not problem, detail=problem or detail, measured=measured, bound=BOUND, seq=seq)
 
 

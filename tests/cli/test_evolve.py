@@ -39,6 +39,22 @@ def test_with_json_the_summary_is_the_only_thing_on_stdout(mage: Command) -> Non
     assert summary["rows"][-1]["principles"] == 0
 
 
+def test_a_benchmark_with_models_of_its_own_needs_no_option_for_them(mage: Command) -> None:
+    evolved = mage("evolve", "truthworld", *SMALL, "--run-id", "t")
+    assert evolved.code == 0
+    assert "execution builtin/truthworld, guidance builtin/truthguide" in evolved.out
+    assert "judge builtin/truthjudge, asked" in evolved.out
+    examined = mage("exam", "t")
+    assert examined.code == 0
+    assert " judge calls" in examined.out
+    verified = mage("verify", "t")
+    assert verified.code == 0
+    assert " judge calls" in verified.out
+    shown = mage("exam", "t", "--json")
+    asked = json.loads(shown.out)["answers"][0][0]
+    assert mage("show", asked, "--run", "t").code == 0
+
+
 def test_a_run_under_the_papers_preset_records_its_values_and_says_what_to_expect(
     mage: Command, tmp_path: Path
 ) -> None:

@@ -24,19 +24,18 @@ class Shape(NamedTuple):
     """The parameters of a world. Shares are in percent; the first three decide which kinds of memory come about.
 
     `poisoned`: evolution questions whose reference solution states wrong rules (and ends in the right answer).
-    `fluke` and `mute`: right answers of a learner who was not told every rule, reached by wrong rules, or with
-    reasoning that states none.
+    `fluke` and `mute`: right answers of the learner that it reached by wrong rules, or with reasoning that states none.
     """
 
     poisoned: int = 20
-    fluke: int = 35
-    mute: int = 25
+    fluke: int = 15
+    mute: int = 15
     long_contexts: int = 35
     short_contexts: int = 25
     lands: int = 5
     alliances: int = 2
     courts: int = 1
-    marks: int = 6
+    marks: int = 8
 
 
 ORDINARY = Shape()

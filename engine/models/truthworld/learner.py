@@ -3,8 +3,9 @@
 Rules
     - The reply is a function of the prompt alone: no clock, no file, no memory between calls, the same for any number
       of workers. Its one draw belongs to the question and is the same in every prompt that asks it.
-    - Told every rule, it reasons by the true ones. Told less, it may be right by luck: some of its right answers rest
-      on wrong rules and some on none. Wrong answers follow what it was wrongly told, else what is commonly believed.
+    - Most of its right answers rest on the true rules; of the rest, in the shares that the world's shape sets, some
+      rest on wrong rules that happen to lead there, some on none. Wrong answers follow what it was wrongly told, else
+      what is commonly believed.
     - Steps of a chain and results of tools change nothing but the route that the law goes by.
     - It is not a language model: it stands for one whose use of memories is known.
 """
@@ -60,22 +61,19 @@ def _worked(world: World, puzzle: Puzzle, read: ReadPrompt) -> tuple[str, str]:
     chance = probability(world, puzzle, read.informed, route=read.route)
     dice = Dice(f"{VERSION}/{world.seed}/manner/{puzzle.key}")
     is_right = draw(world, puzzle) < chance
-    worked = _rightly(world, puzzle, read.informed, dice) if is_right else _wrongly(world, puzzle, read.informed)
+    worked = _rightly(world, puzzle, dice) if is_right else _wrongly(world, puzzle, read.informed)
     if puzzle.task_type.kind == "court":
         gold = gold_of(puzzle, world)
         return worked.text, _said(gold if is_right else _other(gold, worked, puzzle), dice, is_right=is_right)
     return worked.text, str(worked.result)
 
 
-def _rightly(world: World, puzzle: Puzzle, informed: Informed, dice: Dice) -> Account:
-    known = {claim.mark for claim in informed.shown | informed.told if is_true(world, claim)}
-    unknown = [place for place, mark in enumerate(puzzle.marks) if mark not in known]
-    right = true_account(world, puzzle.start, puzzle.marks)
+def _rightly(world: World, puzzle: Puzzle, dice: Dice) -> Account:
     manner = dice.below(100)
-    if unknown and manner < world.shape.fluke and len(puzzle.marks) > 1:
-        at = min(dice.pick(unknown), len(puzzle.marks) - 2)
-        return false_account(world, puzzle.start, puzzle.marks, at=at)
-    if unknown and manner < world.shape.fluke + world.shape.mute:
+    if manner < world.shape.fluke and len(puzzle.marks) > 1:
+        return false_account(world, puzzle.start, puzzle.marks, at=dice.below(len(puzzle.marks) - 1))
+    right = true_account(world, puzzle.start, puzzle.marks)
+    if world.shape.fluke <= manner < world.shape.fluke + world.shape.mute:
         return Account(f"Reading the marks from left to right, {puzzle.start} becomes {right.result}.", right.result)
     return right
 

@@ -63,19 +63,14 @@ def _misleads(question: Question) -> bool:
     return sum(not is_true(WORLD, claim) for claim in claims) * 2 >= len(claims)
 
 
-def test_right_answers_without_help_come_in_three_manners_in_about_the_stated_shares() -> None:
-    replies = [reply for q in NUMERIC if is_right(q, reply := ask(q))]
+@pytest.mark.parametrize("is_told", [False, True])
+def test_right_answers_come_in_three_manners_in_the_stated_shares(is_told: bool) -> None:
+    told = [(q, ask(q, q.solution) if is_told else ask(q)) for q in NUMERIC]
+    replies = [reply for q, reply in told if is_right(q, reply)]
     mute = sum(not claims_in(reply) for reply in replies) / len(replies)
     fluke = sum(any(not is_true(WORLD, claim) for claim in claims_in(reply)) for reply in replies) / len(replies)
-    assert mute == pytest.approx(ORDINARY.mute / 100, abs=0.05)
-    assert fluke == pytest.approx(ORDINARY.fluke / 100, abs=0.05)
-
-
-def test_told_every_rule_it_reasons_by_the_true_ones() -> None:
-    sound = [question for question in NUMERIC if question.meta["solution"] == "sound"][:300]
-    replies = [reply for q in sound if is_right(q, reply := ask(q, q.solution))]
-    assert len(replies) > 150
-    assert all(claims_in(reply) and all(is_true(WORLD, claim) for claim in claims_in(reply)) for reply in replies)
+    assert mute == pytest.approx(ORDINARY.mute / 100, abs=0.03)
+    assert fluke == pytest.approx(ORDINARY.fluke / 100, abs=0.03)
 
 
 def test_a_wrong_answer_follows_the_wrong_rule_that_it_was_told() -> None:

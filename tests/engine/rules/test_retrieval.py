@@ -160,3 +160,54 @@ def test_search_equals_sorting_everything(seed: int, count: int) -> None:
     expected = sorted(range(count), key=lambda i: (-similarity[i], i))[:3]
     found = retrieve("success_only", query(asked), memory, TERMS).success
     assert [hit.memory_id for hit in found] == [f"m{i:02d}" for i in expected]
+
+
+ARMS = ("none", "balanced", "success_only", "failure_only", "diverse", "cascade", "recipe")
+
+
+@st.composite
+def experiences(draw: st.DrawFn) -> tuple[Memory, dict[str, dict[str, str]]]:
+    """Draw a memory of both indexes and two task types, some of it superseded, quarantined or released again."""
+    memory, drawn = Memory(), {}
+    for i in range(draw(st.integers(0, 25))):
+        fields = {
+            "outcome": draw(st.sampled_from(["success_memory", "failure_memory"])),
+            "task_type": draw(st.sampled_from(["t", "t", "u"])),
+            "question_id": draw(st.sampled_from(["asked", "q1", "q2"])),
+            "question": draw(st.sampled_from(["What is asked?", "What else?"])),
+        }
+        fields["kind"] = draw(st.sampled_from(["specific", "type_strategy"])) if "failure" in fields["outcome"] else ""
+        vector = unit(draw(st.integers(-3, 3)) + 0.5, draw(st.integers(-3, 3)) + 0.5)
+        name, later = f"m{i:02d}", draw(st.sampled_from(["", "", "superseded", "quarantined", "released"]))
+        memory.apply(remembered(name, vector, ordinal=i, **fields))
+        if later == "superseded":
+            memory.apply(MemorySuperseded(memory_id=name, by="x"))
+        elif later:
+            memory.apply(MemoryQuarantined(memory_id=name, reason="", by=""))
+        if later == "released":
+            memory.apply(MemoryReleased(memory_id=name, reason="", by=""))
+        drawn[name] = fields | {"later": later}
+    return memory, drawn
+
+
+@settings(max_examples=150, deadline=None)
+@given(experiences(), st.sampled_from(ARMS), st.booleans(), st.integers(0, 5), st.integers(0, 4), st.integers(0, 4))
+def test_whatever_the_arm_a_bundle_keeps_every_rule(
+    experience: tuple[Memory, dict[str, dict[str, str]]], arm: str, exclude: bool, k: int, of_one: int, of_other: int
+) -> None:
+    memory, drawn = experience
+    terms = TERMS._replace(bundle=k, exclude_self=exclude)
+    recipe = Built().recipe(quotas=(of_one, of_other), least=0.2) if arm == "recipe" else None
+    bundle = retrieve(arm, query(ASKED), memory, terms, recipe=recipe)
+    found = [(outcome, hit) for outcome, hits in zip(("success", "failure"), bundle, strict=True) for hit in hits]
+    assert len(found) <= k and len({hit.memory_id for _, hit in found}) == len(found)
+    for outcome, hit in found:
+        fields = drawn[hit.memory_id]
+        assert fields["outcome"] == f"{outcome}_memory" and fields["task_type"] == "t"
+        assert fields["later"] in ("", "released")
+        assert not exclude or (fields["question_id"] != "asked" and fields["question"] == "What else?")
+        assert fields["kind"] != "type_strategy" or hit.similarity >= terms.strategy_floor
+        assert recipe is None or hit.similarity >= recipe.least_similarity
+    if arm != "diverse":
+        for hits in bundle:
+            assert hits == sorted(hits, key=lambda hit: (-hit.similarity, hit.memory_id))

@@ -7,7 +7,7 @@ import typer
 from mage_es.cli.options import Json, RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
-from mage_es.cli.tables import iterations, overview
+from mage_es.cli.tables import actions, frontier, iterations, overview
 from mage_es.cli.tables import runs as runs_table
 from mage_es.events.errors import LogDamaged
 
@@ -33,13 +33,14 @@ def list_all(*, settings: Settings, as_json: Json = False) -> None:
 
 @takes("runs_dir")
 def show_one(run: RunArgument = None, *, settings: Settings, as_json: Json = False) -> None:
-    """Show a run: accuracy, memories, guard and calls of each iteration."""
+    """Show a run: accuracy, memories, guard and calls of each iteration, what EVOLVE wrote, and what is to explore."""
     from mage_es.engine.runs import find_run
     from mage_es.engine.summary import summarise
 
     out = Output(as_json=as_json)
     summary = summarise(find_run(settings.runs_dir, run))
-    out.report(summary, overview(summary), iterations(summary))
+    parts = [table for table in (actions(summary), frontier(summary)) if table.rows]
+    out.report(summary, overview(summary), iterations(summary), *parts)
     if summary.state == "damaged":
         out.next(settings.again("verify", summary.run_id))
         raise typer.Exit(LogDamaged.exit_code)

@@ -56,6 +56,26 @@ def iterations(summary: RunSummary) -> Table:
     return Table("Accuracy per iteration", (*questions, *sizes), [_iteration(row) for row in summary.rows])
 
 
+def actions(summary: RunSummary) -> Table:
+    """Return what EVOLVE's actions authored, and how often each came to what."""
+    rows = [
+        (
+            row.action.replace("_", " "),
+            str(row.taken),
+            str(row.authored),
+            ", ".join(f"{outcome} ({count})" for outcome, count in row.outcomes.items()),
+        )
+        for row in summary.actions
+    ]
+    return Table("What EVOLVE wrote", ("action", "targets", "authored", "outcomes"), rows)
+
+
+def frontier(summary: RunSummary) -> Table:
+    """Return the latest plan's frontier, in its order, with the Navigator's briefs."""
+    rows = [(skill.skill, f"{skill.mastery:.2f}", skill.brief) for skill in summary.frontier]
+    return Table("What the latest plan set out to explore", ("skill", "mastery", "brief"), rows)
+
+
 def _iteration(row: IterationRow) -> tuple[str, ...]:
     return (
         "start" if row.iteration < 0 else str(row.iteration),

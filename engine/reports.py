@@ -66,6 +66,23 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     longest: int
 
 
+class ActionRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One of EVOLVE's actions over a run: targets it was taken for, what it authored, and its outcomes with counts."""
+
+    action: str
+    taken: int
+    authored: int
+    outcomes: dict[str, int]
+
+
+class Exploration(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill of the latest plan's frontier, in the plan's order, with its mastery now and its brief ("" if none)."""
+
+    skill: str
+    mastery: float
+    brief: str
+
+
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A run at a glance. `state`: `finished`, `unfinished` (running or to be resumed), `damaged` (see `problem`)."""
 
@@ -85,6 +102,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     waiting: Waiting | None = None
     judge: str = ""
     judge_calls: int = 0
+    actions: tuple[ActionRow, ...] = ()
+    frontier: tuple[Exploration, ...] = ()
 
 
 class DigestCheck(msgspec.Struct, frozen=True, kw_only=True):

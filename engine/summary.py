@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from fractions import Fraction
 
+from mage_es.engine.agents.navigator import briefs_of
 from mage_es.engine.config import Config, parse
 from mage_es.engine.opening import first_event
-from mage_es.engine.reports import IterationRow, RunSummary, Waiting
+from mage_es.engine.reports import ActionRow, Exploration, IterationRow, RunSummary, Waiting
 from mage_es.engine.rules.coverage import effective_bound, selections
 from mage_es.engine.runs import Run
 from mage_es.events.errors import LogError, PrerequisiteError
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import Outcome, TargetsSelected
+from mage_es.events.vocabulary import ActionTaken, IterationPlanned, Outcome, TargetsSelected
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot
 
@@ -61,9 +63,33 @@ def _summary(run: Run) -> RunSummary:
         head=reader.head.chain,
         rows=tuple(iteration_rows(state)),
         waiting=_waiting(reader, state, config),
+        actions=tuple(_actions(reader)),
+        frontier=tuple(_frontier(reader, state)),
         judge=config.judge,
         judge_calls=state.ledger.total("judge").calls,
     )
+
+
+def _actions(reader: LogReader) -> Iterator[ActionRow]:
+    """Yield what each action of EVOLVE came to, in the order of their first turn."""
+    taken: dict[str, list[ActionTaken]] = {}
+    for record in reader.records({ActionTaken}):
+        if isinstance(record.event, ActionTaken):
+            taken.setdefault(record.event.action, []).append(record.event)
+    for action, events in taken.items():
+        outcomes = Counter(event.outcome for event in events)
+        authored = sum(event.authored for event in events)
+        yield ActionRow(action=action, taken=len(events), authored=authored, outcomes=dict(sorted(outcomes.items())))
+
+
+def _frontier(reader: LogReader, state: State) -> Iterator[Exploration]:
+    """Yield the frontier of the latest plan with the Navigator's briefs."""
+    plans = [record.event for record in reader.records({IterationPlanned})]
+    for planned in plans[-1:]:
+        assert isinstance(planned, IterationPlanned)
+        briefs = briefs_of(planned)
+        for skill in planned.frontier:
+            yield Exploration(skill=skill, mastery=state.slots.mastery(skill), brief=briefs.get(skill, ""))
 
 
 def _waiting(reader: LogReader, state: State, config: Config) -> Waiting | None:

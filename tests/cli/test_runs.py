@@ -39,7 +39,11 @@ def test_a_run_is_shown_with_its_iterations(mage: Command, runs_dir: Path) -> No
     outcome = mage("runs", "show")
     assert outcome.code == 0
     assert "Accuracy per iteration" in outcome.out
-    assert [line.split()[0] for line in outcome.out.splitlines()[-3:]] == ["start", "0", "1"]
+    accuracy, written, explored = outcome.out.split("\n\n")[1:]
+    assert [line.split()[0] for line in accuracy.splitlines()[-3:]] == ["start", "0", "1"]
+    assert "What EVOLVE wrote" in written
+    assert "dynamic tool authoring" in written
+    assert "What the latest plan set out to explore" in explored
 
 
 def test_the_folder_of_the_runs_may_come_from_the_environment(mage: Command, finished: Path, monkeypatch: Any) -> None:

@@ -8,10 +8,12 @@ import pytest
 from mage_es.cli import tables
 from mage_es.cli.output import Table
 from mage_es.engine.reports import (
+    ActionRow,
     BundleMember,
     Check,
     DigestCheck,
     ExamReport,
+    Exploration,
     GroupScore,
     IterationRow,
     QuestionReport,
@@ -197,3 +199,11 @@ def test_the_effective_bound_is_shown_and_called_vacuous_where_it_is_no_shorter_
     shown = tables.overview(msgspec.structs.replace(summary(), waiting=waiting, iterations=iterations))
     assert all(part in shown for part in parts)
     assert ("VACUOUS" in shown) == (bound is not None and bound >= iterations)
+
+
+def test_what_evolve_wrote_and_what_is_to_explore_have_a_row_each() -> None:
+    row = ActionRow(action="skill_splitting", taken=3, authored=2, outcomes={"authored": 1, "nothing to author": 2})
+    skill = Exploration(skill="sums", mastery=0.25, brief="Look for rests.")
+    shown = msgspec.structs.replace(summary(), actions=(row,), frontier=(skill,))
+    assert tables.actions(shown).rows == [("skill splitting", "3", "2", "authored (1), nothing to author (2)")]
+    assert tables.frontier(shown).rows == [("sums", "0.25", "Look for rests.")]

@@ -26,6 +26,7 @@ from mage_es.engine.models.seam import Completion, Model, Request
 from mage_es.engine.rules.rotation import ACTIONS
 from mage_es.engine.runs import Run, find_run
 from mage_es.engine.session import Models
+from mage_es.engine.summary import summarise
 from mage_es.events.errors import Interrupted
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
@@ -126,6 +127,15 @@ def test_every_iteration_is_planned_with_a_brief_for_each_skill_of_its_frontier(
     assert all(plan.frontier and set(briefs_of(plan)) == set(plan.frontier) for plan in plans)
     calls = [e for e in events(grown_run, ModelCalled) if isinstance(e, ModelCalled) and e.agent == "Navigator"]
     assert [call.iteration for call in calls] == [0, 1, 2, 3]
+
+
+def test_the_summary_of_a_run_shows_what_every_action_came_to_and_the_latest_briefs(grown_run: Run) -> None:
+    found = summarise(grown_run)
+    taken = [event for event in events(grown_run, ActionTaken) if isinstance(event, ActionTaken)]
+    assert {row.action for row in found.actions} == {*ACTIONS, "failure_memories", "retrieval_recipes"}
+    assert sum(row.taken for row in found.actions) == len(taken)
+    assert sum(row.authored for row in found.actions) == sum(event.authored for event in taken)
+    assert found.frontier and all(skill.brief for skill in found.frontier)
 
 
 def test_every_guidance_call_names_its_agent_and_its_versioned_template(grown_run: Run) -> None:

@@ -23,8 +23,9 @@ from mage_es.engine.opening import World
 from mage_es.engine.reports import Note, Observer
 from mage_es.engine.runs import Run
 from mage_es.engine.sandbox.sandbox import Sandbox
+from mage_es.events.appended import Appended
 from mage_es.events.digests import sha256_text
-from mage_es.events.envelope import Draft, Record
+from mage_es.events.envelope import Draft
 from mage_es.events.errors import Interrupted, LogError
 from mage_es.events.log import Log
 from mage_es.events.vocabulary import EpisodeStepped, Phase, Purpose, QuestionPlanned, Tier
@@ -76,20 +77,20 @@ class Session:
 
     # ------------------------------------------------------------ deciding and recording
 
-    def do(self, command: Command) -> list[Record]:
+    def do(self, command: Command) -> Appended:
         """Decide a command on the live state and commit what follows, as one atomic batch."""
         return self.commit(decide(self.world.setting, self.state, command))
 
-    def commit(self, drafts: Sequence[Draft]) -> list[Record]:
+    def commit(self, drafts: Sequence[Draft]) -> Appended:
         """Make events durable, then apply them. What the log had already is not applied twice."""
-        records = self.log.append(drafts)
-        for record in records:
-            if record.seq > self.state.seq:
-                self.state.apply(record.event)
-                self.state.seq = record.seq
-            if isinstance(record.event, QuestionPlanned):
-                self.plan_seq[record.phase, record.event.question_id] = record.seq
-        return records
+        appended = self.log.append(drafts)
+        for seq, event, draft in zip(appended.seqs, appended.events, drafts, strict=True):
+            if seq > self.state.seq:
+                self.state.apply(event)
+                self.state.seq = seq
+            if isinstance(event, QuestionPlanned):
+                self.plan_seq[draft.phase, event.question_id] = seq
+        return appended
 
     def check_stop(self) -> None:
         """Raise `Interrupted` where the user asked to stop; everything recorded stays."""

@@ -239,7 +239,7 @@ def _next_file(frames: list[wal.Frame]) -> int:
 
 def encoded(frame: wal.Frame) -> bytes:
     """Return the bytes of a frame as they stand in a write-ahead file."""
-    data, _ = wal.encode(frame.body, first=frame.first, count=frame.events, previous=frame.previous)
+    data, _ = wal.encode(frame.body, first=frame.first, count=frame.events, previous=frame.previous, codec=frame.codec)
     return data
 
 

@@ -13,16 +13,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
-from operator import attrgetter
+from itertools import takewhile
 
 from mage_es.events import wal
 from mage_es.events.documents import Head
-from mage_es.events.envelope import Record
+from mage_es.events.envelope import Record, event_id
 from mage_es.events.errors import LogError, UsageError
 from mage_es.events.filesystem import FileSystem
 from mage_es.events.layout import Layout, Range
-from mage_es.events.rows import body_of
+from mage_es.events.rows import bodies_of
 from mage_es.events.sealed import SealedEvents
 from mage_es.events.segment_reader import Segment
 from mage_es.events.segments import Description, Files
@@ -32,13 +31,26 @@ from mage_es.events.vocabulary import SegmentSealed
 _HEAD = re.compile("[0-9a-f]{16,64}")
 
 
-def heads(previous: str, records: Iterable[Record]) -> Iterator[Head]:
-    """Yield the head after each commit of `records`, which follow one another; `previous` is the chain before them."""
+def heads(about: Description, records: Sequence[Record]) -> list[Head]:
+    """Return the head after each commit of a segment's records; empty if this release would have written others.
+
+    They stand in the form of this release or of the one before; where that began the file, it had recorded the sealing
+    of the file before, and this one went on.
+    """
+    own = sum(1 for _ in takewhile(lambda record: record.phase == "log", records))
+    for old in dict.fromkeys((0, len(records), own)):
+        found = list(_heads(about.previous, records[:old], records[old:]))
+        if found and found[-1] == Head(about.last, about.chain):
+            return found
+    return []
+
+
+def _heads(previous: str, old: Sequence[Record], new: Sequence[Record]) -> Iterator[Head]:
     chain = bytes.fromhex(previous)
-    for first, commit in groupby(records, key=attrgetter("commit")):
-        batch = list(commit)
-        chain = wal.chain_of(chain, first, len(batch), body_of(batch))
-        yield Head(batch[-1].seq, chain.hex())
+    for records, codec in ((old, wal.ROWS), (new, wal.DRAFTS)):
+        for first, count, body in bodies_of(records, codec):
+            chain = wal.chain_of(chain, first, count, body, codec=codec)
+            yield Head(first + count - 1, chain.hex())
 
 
 class HeadSearch:
@@ -65,8 +77,8 @@ class HeadSearch:
 
     def in_segment(self, about: Description, records: Sequence[Record]) -> None:
         """Look among the heads that the log had while a segment's events were appended."""
-        computed = list(heads(about.previous, records))
-        if computed and computed[-1] == Head(about.last, about.chain):
+        computed = heads(about, records)
+        if computed:
             self.among(computed)
         else:
             self.untold.append(Range(about.first, about.last))
@@ -95,8 +107,10 @@ def _own_word(fs: FileSystem, layout: Layout, span: Range) -> SegmentSealed | No
     except (LogError, OSError):
         return None
     told = segment.about
-    if [*heads(told.previous, records)][-1:] != [Head(span.last, told.chain)] or told.first != span.first:
+    if (told.first, told.last) != span or not heads(told, records):
         return None
+    if any(record.event_id != event_id(told.run, record.fact_id) for record in records):
+        return None  # the chain does not cover identities
     hashes = files.hashes
     return SegmentSealed(
         first=span.first,

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mage_es.events.errors import LogDamaged
@@ -59,6 +60,24 @@ def to_python(array: pa.Array, shape: Shape) -> list[Any]:
         return shared
     values: list[Any] = array.to_numpy(zero_copy_only=False).tolist()
     return values
+
+
+def same_bits(one: pa.Array, other: pa.Array) -> bool:
+    """Return whether two arrays of a kind hold the same, floats bit for bit: a NaN equals itself, and -0.0 not 0.0."""
+    if len(one) != len(other) or one.null_count != other.null_count:
+        return False
+    if one.null_count == len(one):
+        return True
+    if pa.types.is_struct(one.type):
+        pairs = zip(one.flatten(), other.flatten(), strict=True)
+        return bool(one.is_valid().equals(other.is_valid())) and all(same_bits(a, b) for a, b in pairs)
+    if pa.types.is_list(one.type):
+        sizes = pc.list_value_length(one).equals(pc.list_value_length(other))
+        return bool(sizes) and same_bits(one.flatten(), other.flatten())
+    if pa.types.is_floating(one.type):
+        kind = pa.int32() if one.type.bit_width == 32 else pa.int64()
+        return bool(one.view(kind).equals(other.view(kind)))
+    return bool(one.equals(other))
 
 
 class Column:

@@ -38,11 +38,24 @@ class Head(NamedTuple):
     chain: str
 
 
-class HeadNote(msgspec.Struct, frozen=True, kw_only=True):
-    """What HEAD says: a lower bound of what was durable, `chain` being that of the frame that ends at `seq`."""
+class Holding(msgspec.Struct, frozen=True, array_like=True):
+    """The iterations that a segment holds facts of; it reaches from event `first` to event `last`."""
+
+    first: int
+    last: int
+    iterations: tuple[int, ...]
+
+
+class HeadNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What HEAD says: a lower bound of what was durable, `chain` being that of the frame that ends at `seq`.
+
+    `holdings` spares a writer reading segments that cannot have what it is about to append; those that are not among
+    them are read.
+    """
 
     seq: Annotated[int, msgspec.Meta(ge=0)]
     chain: Chain
+    holdings: tuple[Holding, ...] = ()
 
 
 def pack(document: msgspec.Struct) -> bytes:

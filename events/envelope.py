@@ -8,14 +8,18 @@ answers are appended as they complete.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 
 import msgspec
 
 from mage_es.events.vocabulary import Event, Phase, tag_of
 
+Coordinates = tuple[int, Phase, str, str, int]
+"""What makes a fact this fact in a run: iteration, phase, subject, type, ordinal."""
 
-class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """An event on its way into the log, before it has a place there.
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """An event on its way into the log, before it has a place there. Its fields, in this order, are what is written.
 
     `ordinal` tells apart facts of one type about one subject in one phase. `causation` is the sequence number
     of the event that led to this one (0: none); `correlation` is usually a question id.
@@ -31,7 +35,12 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def fact_id(self) -> bytes:
         """Return the 16-byte identity of this fact, the same in every run that records it."""
-        return fact_id(self.iteration, self.phase, self.event.subject, tag_of(self.event), self.ordinal)
+        return fact_id(*self.coordinates)
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """Return what tells this fact from every other of the run."""
+        return self.iteration, self.phase, self.event.subject, tag_of(self.event), self.ordinal
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,3 +76,9 @@ def fact_id(iteration: int, phase: str, subject: str, tag: str, ordinal: int) ->
 def event_id(run: str, fact: bytes) -> bytes:
     """Return the 16-byte identity of a fact in a run: the idempotency key of an append."""
     return hashlib.sha256(run.encode() + b"\x00" + fact).digest()[:16]
+
+
+def event_ids(run: str, facts: Iterable[Coordinates]) -> list[bytes]:
+    """Return the identities of many facts in a run."""
+    sha256, prefix = hashlib.sha256, run.encode() + b"\x00"
+    return [sha256(prefix + fact_id(*fact)).digest()[:16] for fact in facts]

@@ -102,7 +102,10 @@ class _LocalFile:
 
     def sync(self) -> None:
         """Wait for the drive; a size that changed is part of it, times are not."""
-        _sync(self._fd)
+        if _FULL is None:
+            os.fdatasync(self._fd)
+        else:
+            fcntl.fcntl(self._fd, _FULL)
 
     def close(self) -> None:
         """Close the descriptor."""
@@ -196,22 +199,18 @@ class LocalFileSystem:
         return source.read_text().strip() if source.exists() else ""
 
 
-def _sync(fd: int) -> None:
-    full = getattr(fcntl, "F_FULLFSYNC", None)  # macOS: fsync alone leaves data in the drive's cache
-    if full is not None:
-        fcntl.fcntl(fd, full)
-    else:
-        os.fdatasync(fd)
+_FULL = getattr(fcntl, "F_FULLFSYNC", None)
+"""macOS: fsync alone leaves data in the drive's cache."""
 
 
 def write_all(file: File, data: bytes) -> None:
     """Append all of `data`, however little the system takes at a time."""
-    rest = memoryview(data)
-    while rest:
-        written = file.write(rest)
-        if written <= 0:
-            raise OSError(f"the system took none of {len(rest)} bytes")
-        rest = rest[written:]
+    written = 0
+    while written < len(data):
+        taken = file.write(memoryview(data)[written:] if written else data)
+        if taken <= 0:
+            raise OSError(f"the system took none of {len(data) - written} bytes")
+        written += taken
 
 
 def write_temporary(fs: FileSystem, path: Path, data: bytes) -> Path:

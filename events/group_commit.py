@@ -17,14 +17,15 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import NamedTuple
 
-from mage_es.events.envelope import Draft, Record
+from mage_es.events.appended import Appended
+from mage_es.events.envelope import Draft
 from mage_es.events.errors import UsageError
 from mage_es.events.log import Log
 
 
 class _Submission(NamedTuple):
     drafts: Sequence[Draft]
-    done: asyncio.Future[list[Record]]
+    done: asyncio.Future[Appended]
 
 
 class GroupCommit:
@@ -36,7 +37,7 @@ class GroupCommit:
         self._writer: asyncio.Task[None] | None = None
         self._is_closed = False
 
-    async def submit(self, drafts: Sequence[Draft]) -> list[Record]:
+    async def submit(self, drafts: Sequence[Draft]) -> Appended:
         """Return the records of some facts once they are durable, all of them in one commit, in the order given.
 
         A producer that is cancelled while it waits for its turn has recorded nothing; later, it may have. Raises what
@@ -45,7 +46,7 @@ class GroupCommit:
         """
         if self._is_closed:
             raise UsageError(f"the log of {self._log.run} takes no more submissions: they have been closed.")
-        done: asyncio.Future[list[Record]] = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[Appended] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Submission(drafts, done))
         if self._writer is None:
             self._writer = asyncio.create_task(self._write())
@@ -91,9 +92,9 @@ class GroupCommit:
             if not isinstance(error, Exception):
                 raise
         else:
-            rest = iter(records)
+            start = 0
             for submission in batch:
-                own = [next(rest) for _ in submission.drafts]
+                own, start = records[start : start + len(submission.drafts)], start + len(submission.drafts)
                 if not submission.done.done():
                     submission.done.set_result(own)
 

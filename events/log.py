@@ -13,25 +13,28 @@ from __future__ import annotations
 import errno
 import hashlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 
 from mage_es.events import wal
 from mage_es.events.active import ActiveWal
+from mage_es.events.appended import Appended
 from mage_es.events.documents import RESTORE, Format, Head, HeadNote, genesis, pack
-from mage_es.events.envelope import Draft, Record
+from mage_es.events.envelope import Coordinates, Draft, Record
 from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict, UsageError, WriterPoisoned
 from mage_es.events.filesystem import FileSystem, LocalFileSystem, write_all, write_new
 from mage_es.events.layout import Layout, Range
 from mage_es.events.lock import WriterLock, watermark
+from mage_es.events.recorded import Recorded
 from mage_es.events.recovery import Recovered, read_format, recover
-from mage_es.events.rows import RowReader, decode, encode, ids_of, record_of
+from mage_es.events.rows import RowReader, body_of, storable
 from mage_es.events.sealed import SealedEvents, seals_in
 from mage_es.events.sealing import is_sealed_as, seal
 from mage_es.events.upcasting import PRESENT
-from mage_es.events.vocabulary import Event, IterationClosed, SegmentSealed
+from mage_es.events.vocabulary import IterationClosed, SegmentSealed, tag_of
 
 Clock = Callable[[], int]
 """Returns microseconds since 1970 (UTC)."""
@@ -46,7 +49,7 @@ class Log:
         self, layout: Layout, about: Format, *, start: Head, clock: Clock, fs: FileSystem, lock: WriterLock
     ) -> None:
         self.run = about.run
-        self.head = start
+        self._seq, self._chain = start.seq, bytes.fromhex(start.chain)
         self._layout = layout
         self._about = about
         self._clock = clock
@@ -56,8 +59,7 @@ class Log:
         self._trouble: str | None = None
         self._mutex = threading.Lock()
         self._sealed = SealedEvents(fs, layout, PRESENT)
-        self._ids: dict[bytes, int] = {}
-        self._knows_sealed_ids = False
+        self._recorded = Recorded(self._sealed)
         self._reread: dict[int, Record] = {}
 
     # ------------------------------------------------------------ life
@@ -124,13 +126,18 @@ class Log:
     ) -> None:
         self.close()
 
+    @property
+    def head(self) -> Head:
+        """How far the log reaches."""
+        return Head(self._seq, self._chain.hex())
+
     def free_space(self) -> int:
         """Return the bytes left on the disk that the log is written to."""
         return self._fs.free_space(self._layout.path)
 
     # ------------------------------------------------------------ appending
 
-    def append(self, drafts: Sequence[Draft], *, expected_seq: int | None = None) -> list[Record]:
+    def append(self, drafts: Sequence[Draft], *, expected_seq: int | None = None) -> Appended:
         """Record facts in one atomic commit; once this returns they survive any crash.
 
         Facts that are recorded already (same identity) are not recorded again: their records are returned in their
@@ -141,67 +148,71 @@ class Log:
         """
         with self._mutex:
             self._require_sound()
-            ids, recorded = ids_of(self.run, drafts), self._recorded_ids()
-            known = {id_: recorded[id_] for id_ in ids if id_ in recorded}
-            if len(known) == len(ids):
-                return [self._record_at(known[id_]) for id_ in ids]
-            if expected_seq is not None and expected_seq != self.head.seq:
+            exact, facts = storable(drafts)
+            known = self._recorded.find(facts)
+            if len(known) == len(facts):
+                return self._appended(exact, facts, known)
+            if expected_seq is not None and expected_seq != self._seq:
                 raise SequenceConflict(
-                    f"the log of {self.run} is at event {self.head.seq}, not at {expected_seq}: somebody appended in "
+                    f"the log of {self.run} is at event {self._seq}, not at {expected_seq}: somebody appended in "
                     "between. Read what is new and decide again."
                 )
             if self._require_active().is_full:
                 self._roll()
             if not known:
-                return self._commit(drafts, ids)
-            new = [(draft, id_) for draft, id_ in zip(drafts, ids, strict=True) if id_ not in known]
-            fresh = iter(self._commit([draft for draft, _ in new], [id_ for _, id_ in new]))
-            return [self._record_at(known[id_]) if id_ in known else next(fresh) for id_ in ids]
+                commit, now = self._commit(exact, facts)
+                return Appended(exact, range(commit, commit + len(exact)), {}, run=self.run, ts_us=now, commit=commit)
+            new = [(draft, fact) for draft, fact in zip(exact, facts, strict=True) if fact not in known]
+            commit, now = self._commit([draft for draft, _ in new], [fact for _, fact in new])
+            numbers = {fact: seq for seq, (_, fact) in enumerate(new, commit)}
+            return self._appended(exact, facts, known, numbers, now)
 
-    def _commit(self, drafts: Sequence[Draft], ids: Sequence[bytes]) -> list[Record]:
+    def _appended(
+        self,
+        drafts: Sequence[Draft],
+        facts: Sequence[Coordinates],
+        known: Mapping[Coordinates, int],
+        new: Mapping[Coordinates, int] = MappingProxyType({}),
+        ts_us: int = 0,
+    ) -> Appended:
+        """Return what is recorded of some facts, the `new` ones in one commit just now."""
+        seqs = [known[fact] if fact in known else new[fact] for fact in facts]
+        records = {seq: self._record_at(seq) for seq in known.values()}
+        return Appended(drafts, seqs, records, run=self.run, ts_us=ts_us, commit=min(new.values(), default=0))
+
+    def _commit(self, drafts: Sequence[Draft], facts: Sequence[Coordinates]) -> tuple[int, int]:
+        """Write one frame and sync it; return the first sequence number and the time."""
         active, self._reread = self._require_active(), {}
-        first, now = self.head.seq + 1, self._clock()
-        batch = encode(drafts, ids, now)
-        frame, chain = wal.encode(batch.body, first=first, count=len(drafts), previous=bytes.fromhex(self.head.chain))
+        first, now = self._seq + 1, self._clock()
+        frame, chain = wal.encode(body_of(drafts, now), first=first, count=len(drafts), previous=self._chain)
         with self._effect("append to the log"):
             write_all(active.file, frame)
             active.file.sync()
-            self.head = Head(first + len(drafts) - 1, chain.hex())
-            active.add(first, len(drafts), len(frame), facts=not isinstance(batch.events[0], SegmentSealed))
-            self._ids.update(zip(ids, range(first, first + len(ids)), strict=True))
-            self._lock.publish(self.head.seq)
-            if any(isinstance(event, IterationClosed) for event in batch.events):
+            self._seq, self._chain = first + len(drafts) - 1, chain
+            active.add(first, len(drafts), len(frame), facts=bool(facts))
+            self._recorded.add(facts, first)
+            self._lock.publish(self._seq)
+            if _CLOSED in map(_type, facts):
                 self._write_head()
-        return [
-            record_of(draft, event, seq=seq, id_=id_, ts_us=now, run=self.run, commit=first)
-            for seq, (draft, event, id_) in enumerate(zip(drafts, batch.events, ids, strict=True), first)
-        ]
-
-    def _record_own(self, event: Event) -> None:
-        draft = Draft(event=event, iteration=-1, phase="log", ordinal=self.head.seq + 1)
-        self._commit([draft], ids_of(self.run, [draft]))
+        return first, now
 
     # ------------------------------------------------------------ what is recorded already
 
-    def _recorded_ids(self) -> dict[bytes, int]:
-        if not self._knows_sealed_ids:
-            self._ids.update(self._sealed.ids())
-            self._knows_sealed_ids = True
-        return self._ids
-
     def _record_at(self, seq: int) -> Record:
+        if seq not in self._reread:  # retries come in runs: keep the segment or the frame that they are in
+            self._reread = {record.seq: record for record in self._records_around(seq)}
+        return self._reread[seq]
+
+    def _records_around(self, seq: int) -> Iterator[Record]:
         active = self._require_active()
         if seq < active.first:
-            if seq not in self._reread:  # retries come in runs: keep the segment that they are in
-                span = next(span for span in self._sealed.spans if span.first <= seq <= span.last)
-                self._reread = {record.seq: record for record in self._sealed.records(span)}
-            return self._reread[seq]
+            return self._sealed.records(next(span for span in self._sealed.spans if span.first <= seq <= span.last))
         place = active.place_of(seq)
         path = self._layout.wal(active.first)
         frame = wal.decode(self._fs.read(path, place.offset, place.size))
         if isinstance(frame, wal.Broken):
             raise LogDamaged(f"{path} is damaged at byte {place.offset}: {frame.problem}. {RESTORE}")
-        return next(record for record in RowReader(PRESENT).records(frame, self.run) if record.seq == seq)
+        return RowReader(PRESENT).records(frame, self.run)
 
     # ------------------------------------------------------------ files
 
@@ -219,13 +230,16 @@ class Log:
         """Take over what recovery found, and finish whatever a crash interrupted."""
         *full, last = found.tails
         active = self._active = ActiveWal(last, self._fs.append(self._layout.wal(last)))
+        self._recorded.believe(found.bound.holdings)
+        reader = RowReader(PRESENT)
         for first, frames in found.tails.items():
             for frame in frames:
-                rows = decode(frame)
-                self._ids.update((row.event_id, seq) for seq, row in enumerate(rows, frame.first))
-                kinds = {PRESENT.require(row.type, row.version) for row in rows}  # or it could never be sealed
+                _, drafts = reader.commit(frame)  # what could not be read could never be sealed
+                has_facts = {type(draft.event) for draft in drafts} != {SegmentSealed}
+                if has_facts:
+                    self._recorded.add([draft.coordinates for draft in drafts], frame.first)
                 if first == last:
-                    active.add(frame.first, frame.events, frame.size, facts=kinds != {SegmentSealed})
+                    active.add(frame.first, frame.events, frame.size, facts=has_facts)
         recorded = seals_in(frame for frames in found.tails.values() for frame in frames)
         with self._effect("finish what the last writer of the log began"):
             self._sealed.show(found.listing.segments, recorded)
@@ -235,19 +249,19 @@ class Log:
                     self._seal(first)
                 self._drop_wal(first)
             for first in full:
-                self._seal(first)
+                self._recorded.seal(self._seal(first))
                 self._drop_wal(first)
             self._write_head()
-            self._lock.publish(self.head.seq)
+            self._lock.publish(self._seq)
 
     def _roll(self) -> None:
         """Begin a new write-ahead file and seal the one before, in the order that sealing.py explains."""
         with self._effect("seal the log"):
             full = self._require_active()
-            self._active = self._new_wal(self.head.seq + 1)
+            self._active = self._new_wal(self._seq + 1)
             full.file.close()
             self._write_head()
-            self._seal(full.first)
+            self._recorded.seal(self._seal(full.first))
             self._drop_wal(full.first)
 
     def _new_wal(self, first: int) -> ActiveWal:
@@ -260,18 +274,20 @@ class Log:
             raise
         return ActiveWal(first, file)
 
-    def _seal(self, first: int) -> None:
+    def _seal(self, first: int) -> Range:
         event = seal(self._fs, self._layout, first, self._about)
-        self._record_own(event)
-        spans = sorted({*self._sealed.spans, Range(event.first, event.last)})
-        self._sealed.show(spans, {first: event})
+        self._commit([Draft(event=event, iteration=-1, phase="log", ordinal=self._seq + 1)], [])
+        span = Range(event.first, event.last)
+        self._sealed.show(sorted({*self._sealed.spans, span}), {first: event})
+        return span
 
     def _drop_wal(self, first: int) -> None:
         self._fs.unlink(self._layout.wal(first))
         self._fs.sync_folder(self._layout.wals)
 
     def _write_head(self) -> None:
-        write_new(self._fs, self._layout.head, pack(HeadNote(seq=self.head.seq, chain=self.head.chain)))
+        note = HeadNote(seq=self._seq, chain=self._chain.hex(), holdings=self._recorded.holdings)
+        write_new(self._fs, self._layout.head, pack(note))
 
     # ------------------------------------------------------------ soundness
 
@@ -298,6 +314,8 @@ class Log:
         self._trouble = before
 
 
+_type = itemgetter(3)
+_CLOSED = tag_of(IterationClosed)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _REOPEN = "Nothing that was acknowledged is lost; resume the run, which recovers the log."
 

@@ -31,10 +31,12 @@ class Recovered(NamedTuple):
     """A log fit for appending.
 
     `tails` has the frames of each write-ahead file that no segment replaces, the last file being the one to append to;
-    `leftover` the files that a segment does replace, still there because a crash interrupted their removal.
+    `leftover` the files that a segment does replace, still there because a crash interrupted their removal. `bound` is
+    what HEAD said.
     """
 
     head: Head
+    bound: HeadNote
     tails: dict[int, list[wal.Frame]]
     leftover: list[int]
     listing: Listing
@@ -88,7 +90,7 @@ def recover(fs: FileSystem, layout: Layout, start: bytes) -> Recovered:
     require_mark(layout, watermark(fs, layout.lock), head)
     _remove_temporaries(fs, layout)
     _renew(fs, layout, listing.tail[-1], tails[listing.tail[-1]], data)
-    return Recovered(head, tails, leftover, listing)
+    return Recovered(head, bound, tails, leftover, listing)
 
 
 def sealed_chain(fs: FileSystem, layout: Layout, listing: Listing, start: bytes) -> bytes:

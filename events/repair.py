@@ -21,7 +21,7 @@ from mage_es.events.errors import PrerequisiteError
 from mage_es.events.filesystem import FileSystem, LocalFileSystem, write_new
 from mage_es.events.layout import Layout
 from mage_es.events.lock import WriterLock
-from mage_es.events.rows import encode, ids_of
+from mage_es.events.rows import body_of
 from mage_es.events.survey import Scrap, Survey, survey
 from mage_es.events.vocabulary import Event, LogRepaired
 
@@ -108,7 +108,7 @@ def _records_of(found: Survey, cuts: Sequence[CutOut], now: int) -> tuple[bytes,
     data, head = b"", found.head
     for event in events:
         draft = Draft(event=event, iteration=-1, phase="log", ordinal=head.seq + 1)
-        body = encode([draft], ids_of(found.about.run, [draft]), now).body
+        body = body_of([draft], now)
         frame, chain = wal.encode(body, first=head.seq + 1, count=1, previous=bytes.fromhex(head.chain))
         data, head = data + frame, Head(head.seq + 1, chain.hex())
     return data, head

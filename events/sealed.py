@@ -134,11 +134,6 @@ class SealedEvents:
         for span in self._overlapping(window):
             yield from self.open(span).records(window, tags)
 
-    def ids(self) -> Iterator[tuple[bytes, int]]:
-        """Yield the identity and sequence number of every sealed event. Raises `LogDamaged`."""
-        for span in list(self.spans):
-            yield from self.open(span).ids()
-
     def open(self, span: Range, file: _File | None = None) -> Segment:
         """Return a segment, parsed only once its bytes are known to be those that were sealed. Raises `LogDamaged`.
 

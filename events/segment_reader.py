@@ -16,14 +16,14 @@ import pyarrow.parquet as pq
 from mage_es.events import columns
 from mage_es.events.batches import Batch, Columns, Reads
 from mage_es.events.documents import RESTORE, unpack
-from mage_es.events.envelope import Record
+from mage_es.events.envelope import Coordinates, Record
 from mage_es.events.errors import LogDamaged, UnknownEvent
 from mage_es.events.layout import Range
 from mage_es.events.schema import HEADER, column_of
 from mage_es.events.segments import METADATA_KEY, Description, TypeRun
 from mage_es.events.shapes import Shape, fingerprint, shapes_of
 from mage_es.events.upcasting import Registry
-from mage_es.events.vocabulary import Event, tag_of
+from mage_es.events.vocabulary import Event, SegmentSealed, tag_of
 
 _DERIVED = ("type", "sv", "stream")
 """Header columns that repeat what the event itself says."""
@@ -102,12 +102,24 @@ class Segment:
         found.sort(key=lambda record: record.seq)
         return found
 
-    def ids(self) -> Iterator[tuple[bytes, int]]:
-        """Yield the identity and the sequence number of every event."""
+    def iterations(self) -> set[int]:
+        """Return the iterations of the facts in it."""
         with self._damage():
-            leaves = self._leaves["event_id"] + self._leaves["seq"]
-            table = self._file.read_all(column_indices=leaves, use_threads=False)
-        yield from zip(_plain(table.column("event_id")), _plain(table.column("seq")), strict=True)
+            return set(_plain(self._facts(["iteration"]).column("iteration")))
+
+    def coordinates(self, iteration: int) -> Iterator[tuple[Coordinates, int]]:
+        """Yield the coordinates and the sequence number of every fact of an iteration."""
+        names = ["iteration", "phase", "stream", "type", "ordinal", "seq"]
+        with self._damage():
+            table = self._facts(names)
+            table = table.filter(pc.equal(table.column("iteration"), iteration))
+            *coordinates, seqs = (_plain(table.column(name)) for name in names)
+        yield from zip(zip(*coordinates, strict=True), seqs, strict=True)
+
+    def _facts(self, names: list[str]) -> pa.Table:
+        leaves = [leaf for name in {*names, "type"} for leaf in self._leaves[name]]
+        table = self._file.read_all(column_indices=leaves, use_threads=False)
+        return table.filter(pc.not_equal(table.column("type"), tag_of(SegmentSealed)))
 
     def _texts(self, run: TypeRun) -> list[int]:
         """Return a type's columns of texts: written with a dictionary, and read as such, they cost a fraction."""

@@ -19,12 +19,16 @@ _PLAIN = {str: "str", int: "int", float: "float", bool: "bool", bytes: "bytes"}
 
 
 class Shape(msgspec.Struct, frozen=True):
-    """One field's shape: `members` are the named fields of a part, `item` what a list holds."""
+    """One field's shape: `members` are the named fields of a part, `item` what a list holds.
+
+    `choices` are the only texts that a str may be, where they are limited. What is on disk does not depend on them.
+    """
 
     kind: Literal["str", "int", "float", "bool", "bytes", "vector", "list", "part"]
     item: Shape | None = None
     part: type[Part] | None = None
     members: tuple[tuple[str, Shape], ...] = ()
+    choices: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         if self.item is not None:
@@ -57,7 +61,7 @@ def _shape(annotation: Any, where: str) -> Shape:
     if annotation in _PLAIN:
         return Shape(_PLAIN[annotation])  # type: ignore[arg-type]
     if get_origin(annotation) is Literal and all(isinstance(value, str) for value in get_args(annotation)):
-        return Shape("str")
+        return Shape("str", choices=get_args(annotation))
     if get_origin(annotation) is tuple and len(get_args(annotation)) == 2 and get_args(annotation)[1] is Ellipsis:
         item = _shape(get_args(annotation)[0], where)
         if item.kind != "vector":

@@ -24,13 +24,18 @@ from eventsourcing.persistence import DatetimeAsISO, JSONTranscoder, Mapper, UUI
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
 
 from mage_es.events import wal
-from mage_es.events.envelope import Draft
+from mage_es.events.envelope import Draft, event_id
 from mage_es.events.log import Log
-from mage_es.events.rows import encode, ids_of
+from mage_es.events.rows import body_of
 from mage_es.events.vocabulary import EVENT_TYPES, Event, tag_of
 
 RUN = "wordmath-s0-001"
 NOW = 1_790_000_000_000_000
+
+
+def ids_of(drafts: Sequence[Draft]) -> list[bytes]:
+    """Return the identity of each draft."""
+    return [event_id(RUN, draft.fact_id) for draft in drafts]
 
 
 class Store(Protocol):
@@ -75,7 +80,7 @@ class Raw(Store):
         self._first, self._chain = 1, bytes(32)
 
     def prepare(self, drafts: Sequence[Draft]) -> Any:
-        body = encode(drafts, ids_of(RUN, drafts), NOW).body
+        body = body_of(drafts, NOW)
         frame, self._chain = wal.encode(body, first=self._first, count=len(drafts), previous=self._chain)
         self._first += len(drafts)
         return frame
@@ -104,7 +109,7 @@ class Sqlite(Store):
         self._encoder = msgspec.msgpack.Encoder()
 
     def prepare(self, drafts: Sequence[Draft]) -> Any:
-        return drafts, ids_of(RUN, drafts)
+        return drafts, ids_of(drafts)
 
     def append(self, batch: Any) -> None:
         drafts, ids = batch
@@ -133,7 +138,7 @@ class SqliteIdempotent(Sqlite):
         return drafts
 
     def append(self, batch: Any) -> None:
-        super().append((batch, ids_of(RUN, batch)))
+        super().append((batch, ids_of(batch)))
 
 
 class Eventsourcing(Store):
@@ -189,7 +194,7 @@ class _Arrow(Store):
         self._encoder = msgspec.json.Encoder()
 
     def prepare(self, drafts: Sequence[Draft]) -> Any:
-        return drafts, ids_of(RUN, drafts)
+        return drafts, ids_of(drafts)
 
     def _table(self, batch: Any) -> pa.Table:
         drafts, ids = batch

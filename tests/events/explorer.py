@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
 from random import Random
+from typing import Any
 from unittest.mock import patch
 
 from mage_es.events.envelope import Draft, Record
@@ -23,7 +24,6 @@ from mage_es.events.layout import Range
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.segment_reader import Segment
-from mage_es.events.upcasting import Registry
 from mage_es.events.verify import verify_log
 from mage_es.events.vocabulary import PhaseCompleted, tag_of
 from tests.events.disks import Crash, ForgetfulDisk
@@ -50,11 +50,9 @@ class Explorer:
 
     def run(self) -> None:
         """Live. Raises `AssertionError`, or whatever error the log meets where it should meet none."""
-        remembering = _remembering()
         with (
             patch("mage_es.events.active.ROLL_EVENTS", _ROLL),
-            patch("mage_es.events.sealed.Segment", remembering),
-            patch("mage_es.events.sealing.Segment", remembering),
+            patch("mage_es.events.sealed.Segment", _remembering()),
         ):
             for _ in range(self.random.randint(1, 4)):
                 self._plan()
@@ -211,8 +209,8 @@ def _remembering() -> type[Segment]:
     known: dict[tuple[bytes, bytes], list[Record]] = {}
 
     class Remembering(Segment):
-        def __init__(self, data: bytes, vectors: Callable[[], bytes], *, name: str, registry: Registry) -> None:
-            super().__init__(data, vectors, name=name, registry=registry)
+        def __init__(self, data: bytes, vectors: Callable[[], bytes], **options: Any) -> None:
+            super().__init__(data, vectors, **options)
             self._key = data, vectors
 
         def records(self, window: Range, tags: Collection[str] | None = None) -> list[Record]:

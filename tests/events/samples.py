@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from mage_es.events.envelope import Draft, Record
 from mage_es.events.log import Log
+from mage_es.events.segment_writer import Commit, write
+from mage_es.events.segments import Files
 from mage_es.events.vocabulary import (
     EVENT_TYPES,
     AnswerJudged,
@@ -101,6 +103,22 @@ def write_log(path: Path, *commits: list[Draft]) -> list[Record]:
 def abandon(log: Log) -> None:
     """Leave a log as a killed process does: nothing is closed, and the kernel gives up its lock."""
     log._lock.release()
+
+
+def sealed_files(records: Sequence[Record], *, log_id: str, previous: str, chain: str) -> Files:
+    """Return the files of a segment that holds these records; those of a commit have one time."""
+    commits = [list(commit) for _, commit in itertools.groupby(records, key=lambda record: record.commit)]
+    names = ("event", "iteration", "phase", "ordinal", "causation", "correlation")
+    return write(
+        [
+            Commit(batch[0].seq, batch[0].ts_us, [Draft(**{n: getattr(r, n) for n in names}) for r in batch])
+            for batch in commits
+        ],
+        run=records[0].run,
+        log_id=log_id,
+        previous=previous,
+        chain=chain,
+    )
 
 
 def facts(records: Iterable[Record]) -> list[Record]:

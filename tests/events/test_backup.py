@@ -19,7 +19,7 @@ from mage_es.events.log import Log
 from mage_es.events.objects import FolderObjects, Objects
 from mage_es.events.reader import LogReader
 from mage_es.events.restore import restore
-from mage_es.events.rows import encode, ids_of
+from mage_es.events.rows import body_of
 from mage_es.events.s3 import S3Objects
 from tests.events.bucket import bucket
 from tests.events.samples import abandon, bits, clock, judged, remembered
@@ -207,7 +207,7 @@ def test_a_log_in_the_middle_of_sealing_is_backed_up_by_files(folder: FolderObje
         log.close()
     first, chain = log.head.seq + 1, log.head.chain
     drafts = [judged(3)]
-    body = encode(drafts, ids_of("r1", drafts), 0).body
+    body = body_of(drafts, 0)
     frame, after = wal.encode(body, first=first, count=1, previous=bytes.fromhex(chain))
     Layout(tmp_path / "log").wal(first).write_bytes(frame)
     write_new(FS, Layout(tmp_path / "log").head, pack(HeadNote(seq=first, chain=after.hex())))

@@ -17,7 +17,7 @@ from mage_es.events.following import follow
 from mage_es.events.layout import Layout
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
-from mage_es.events.rows import encode, ids_of
+from mage_es.events.rows import body_of
 from mage_es.events.vocabulary import RunFinished
 from tests.events.samples import abandon, clock, judged
 
@@ -73,7 +73,7 @@ def test_a_record_that_is_written_but_not_yet_synced_is_not_shown(tmp_path: Path
     log = Log.create(tmp_path / "log", run="r1", clock=clock())
     log.append([judged(1)])
     drafts = [judged(2)]
-    body = encode(drafts, ids_of("r1", drafts), 0).body
+    body = body_of(drafts, 0)
     frame, _ = wal.encode(body, first=2, count=1, previous=bytes.fromhex(log.head.chain))
 
     def write_only() -> None:

@@ -50,8 +50,8 @@ def mutated(draw: st.DrawFn, data: bytes) -> bytes:
     return data
 
 
-def framed(body: bytes, *, count: int = 1, first: int = 1) -> bytes:
-    return wal.encode(body, first=first, count=count, previous=ZERO)[0]
+def framed(body: bytes, *, count: int = 1, codec: int = wal.DRAFTS) -> bytes:
+    return wal.encode(body, first=1, count=count, previous=ZERO, codec=codec)[0]
 
 
 FRAMES = b"".join(
@@ -122,14 +122,33 @@ def read_all(frame: wal.Frame) -> None:
 @given(st.lists(ROWS, max_size=3) | VALUES, st.integers(1, 3))
 @settings(max_examples=300)
 def test_a_whole_frame_of_any_rows_is_read_or_refused(rows: Any, count: int) -> None:
-    frame = wal.decode(framed(msgspec.msgpack.encode(rows), count=count))
+    frame = wal.decode(framed(msgspec.msgpack.encode(rows), count=count, codec=wal.ROWS))
     assert isinstance(frame, wal.Frame)
     read_all(frame)
 
 
-@given(st.binary(max_size=100))
-def test_a_whole_frame_of_any_bytes_is_read_or_refused(body: bytes) -> None:
-    frame = wal.decode(framed(body))
+DRAFTS = st.tuples(
+    PAYLOADS,
+    st.integers(-1, 9) | VALUES,
+    st.sampled_from(["open", "log", "update"]) | VALUES,
+    st.integers(0, 3),
+    st.integers(0, 3),
+    st.text(max_size=3),
+)
+BODIES = st.tuples(st.integers(0, 9), st.dictionaries(TYPES, st.integers(0, 3)), st.lists(DRAFTS, max_size=3))
+
+
+@given(BODIES | st.tuples(VALUES, VALUES, VALUES), st.integers(1, 3))
+@settings(max_examples=300)
+def test_a_whole_frame_of_any_drafts_is_read_or_refused(body: Any, count: int) -> None:
+    frame = wal.decode(framed(msgspec.msgpack.encode(body), count=count))
+    assert isinstance(frame, wal.Frame)
+    read_all(frame)
+
+
+@given(st.binary(max_size=100), st.sampled_from([wal.ROWS, wal.DRAFTS]))
+def test_a_whole_frame_of_any_bytes_is_read_or_refused(body: bytes, codec: int) -> None:
+    frame = wal.decode(framed(body, codec=codec))
     assert isinstance(frame, wal.Frame)
     read_all(frame)
 
@@ -189,7 +208,8 @@ def test_a_segment_that_nobody_hashed_is_read_or_refused(sealed: tuple[bytes, by
     try:
         found = Segment(segment, lambda: vectors, name="seg", registry=PRESENT)
         records = found.records(Range(1, 3))
-        list(found.ids())
+        for iteration in found.iterations():
+            list(found.coordinates(iteration))
     except LogError as error:
         assert str(error)
         return

@@ -43,7 +43,7 @@ def test_a_commit_is_numbered_from_one_without_gaps_and_carries_its_first_number
     with Log.create(path, run="r1", clock=clock()) as log:
         first = log.append([judged(1), judged(2)])
         second = log.append([judged(3)])
-        assert [(r.seq, r.commit) for r in first + second] == [(1, 1), (2, 1), (3, 3)]
+        assert [(r.seq, r.commit) for r in (*first, *second)] == [(1, 1), (2, 1), (3, 3)]
         assert log.head.seq == 3
         assert first[0].event_id == event_id("r1", judged(1).fact_id)
         assert first[0].ts_us < second[0].ts_us
@@ -108,7 +108,7 @@ def test_a_retry_returns_the_records_there_are_sealed_or_not(path: Path) -> None
         assert log.head == before
         again = log.append([judged(1), judged(3), judged(2)])
         assert [record.seq for record in again] == [1, 4, 3]
-        assert log.append([]) == []
+        assert list(log.append([])) == []
 
 
 def test_an_append_at_another_head_than_expected_is_refused_unless_it_is_a_retry(path: Path) -> None:

@@ -5,32 +5,61 @@ from __future__ import annotations
 import msgspec
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from mage_es.events import wal
-from mage_es.events.envelope import Draft
+from mage_es.events.envelope import Draft, event_id
 from mage_es.events.errors import LogDamaged, UsageError
-from mage_es.events.rows import RowReader, decode, encode, ids_of
+from mage_es.events.rows import RowReader, bodies_of, body_of, decode, storable
 from mage_es.events.upcasting import PRESENT
-from mage_es.events.vocabulary import AnswerJudged, MemoryAppended, Target, TargetsSelected, TaskTypeCreated
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    MasteryUpdated,
+    MemoryAppended,
+    SegmentSealed,
+    Target,
+    TargetsSelected,
+    TaskTypeCreated,
+)
 from tests.events.samples import bits, drafts, judged, remembered
 
 
-def frame_of(body: bytes, *, count: int) -> wal.Frame:
-    frame = wal.decode(wal.encode(body, first=1, count=count, previous=bytes(32))[0])
+def frame_of(body: bytes, *, count: int, codec: int = wal.DRAFTS) -> wal.Frame:
+    frame = wal.decode(wal.encode(body, first=1, count=count, previous=bytes(32), codec=codec)[0])
     assert isinstance(frame, wal.Frame)
     return frame
 
 
+def written(given_drafts: list[Draft]) -> wal.Frame:
+    exact, _ = storable(given_drafts)
+    return frame_of(body_of(exact, 5), count=len(exact))
+
+
 @given(drafts())
 def test_events_of_every_type_come_back_bit_for_bit(given_drafts: list[Draft]) -> None:
-    ids = ids_of("r1", given_drafts)
-    batch = encode(given_drafts, ids, 5)
-    records = list(RowReader(PRESENT).records(frame_of(batch.body, count=len(ids)), "r1"))
-    assert bits(record.event for record in records) == bits(draft.event for draft in given_drafts) == bits(batch.events)
-    assert [record.event_id for record in records] == ids
+    exact, facts = storable(given_drafts)
+    frame = written(given_drafts)
+    records = list(RowReader(PRESENT).records(frame, "r1"))
+    assert bits(r.event for r in records) == bits(d.event for d in given_drafts) == bits(d.event for d in exact)
+    assert [record.event_id for record in records] == [event_id("r1", draft.fact_id) for draft in given_drafts]
+    assert {record.ts_us for record in records} == {5}
     assert [(r.iteration, r.phase, r.ordinal, r.causation, r.correlation) for r in records] == [
         (d.iteration, d.phase, d.ordinal, d.causation, d.correlation) for d in given_drafts
     ]
+    assert facts == [draft.coordinates for draft in given_drafts]
+    assert bits([RowReader(PRESENT).commit(frame)]) == bits([(5, given_drafts)])
+
+
+@given(drafts(), st.sampled_from([wal.ROWS, wal.DRAFTS]))
+def test_the_body_of_a_commit_can_be_had_again_from_its_records_in_either_form(
+    given_drafts: list[Draft], codec: int
+) -> None:
+    records = list(RowReader(PRESENT).records(written(given_drafts), "r1"))
+    [(first, count, body)] = bodies_of(records, codec)
+    frame = frame_of(body, count=count, codec=codec)
+    assert (first, count) == (1, len(given_drafts))
+    assert bits(RowReader(PRESENT).records(frame, "r1")) == bits(records)
+    assert (body == written(given_drafts).body) == (codec == wal.DRAFTS)
 
 
 @pytest.mark.parametrize(
@@ -38,18 +67,21 @@ def test_events_of_every_type_come_back_bit_for_bit(given_drafts: list[Draft]) -
     [
         ({"score_micro": 1 << 63}, "is above"),
         ({"score_micro": 1 << 64}, "serialize ints"),
+        ({"score_micro": -(1 << 63) - 1}, "serialize ints"),
         ({"score_micro": 0.5}, "Expected `int`"),
+        ({"score_micro": True}, "Expected `int`"),
         ({"answer": None}, "Expected `str`"),
         ({"answer": "\ud800"}, "surrogates"),
         ({"purpose": "fun"}, "Invalid enum value"),
         ({"correct": object()}, "unsupported"),
+        ({"correct": 1}, "Expected `bool`"),
     ],
 )
 def test_an_event_that_could_not_be_read_back_is_refused(change: dict[str, object], says: str) -> None:
     event = msgspec.structs.replace(judged(1).event, **change)
     draft = Draft(event=event, iteration=0, phase="evaluate")
     with pytest.raises(UsageError, match=says):
-        encode([judged(2), draft], ids_of("r1", [judged(2), draft]), 5)
+        written([judged(2), draft])
 
 
 def test_an_integer_too_large_inside_a_part_is_refused() -> None:
@@ -57,19 +89,31 @@ def test_an_integer_too_large_inside_a_part_is_refused() -> None:
     event = TargetsSelected(iteration=0, targets=(target,), newly_observed=())
     draft = Draft(event=event, iteration=0, phase="evolve")
     with pytest.raises(UsageError, match="is above"):
-        encode([draft], ids_of("r1", [draft]), 5)
+        written([draft])
 
 
 def test_a_vector_that_is_not_float32_is_refused() -> None:
     with pytest.raises(UsageError, match="no whole number of float32"):
-        encode([remembered(1, vector=b"123")], [bytes(16)], 5)
+        written([remembered(1, vector=b"123")])
+
+
+def test_what_was_sealed_is_recorded_by_the_log_only() -> None:
+    event = SegmentSealed(first=1, last=2, rows=2, sha256="", vectors_sha256="", chain="")
+    with pytest.raises(UsageError, match="by the log itself"):
+        written([Draft(event=event, iteration=-1, phase="log")])
 
 
 def test_events_come_back_as_readers_will_see_them_not_as_they_were_given() -> None:
     loose = msgspec.structs.replace(remembered(1).event, steps=[])
-    [event] = encode([Draft(event=loose, iteration=0, phase="update")], [bytes(16)], 5).events
-    assert isinstance(event, MemoryAppended)
-    assert event.steps == ()
+    mastery = MasteryUpdated(iteration=0, skill="s", before=0, after=1, evidence=1, successes=1, failures=0)
+    given_drafts = [Draft(event=event, iteration=0, phase="update") for event in (loose, mastery)]
+    exact, facts = storable(given_drafts)
+    first, second = (draft.event for draft in exact)
+    assert isinstance(first, MemoryAppended)
+    assert first.steps == ()
+    assert isinstance(second, MasteryUpdated)
+    assert isinstance(second.after, float)
+    assert facts == [draft.coordinates for draft in given_drafts]
 
 
 def test_a_header_out_of_range_is_refused() -> None:
@@ -80,29 +124,31 @@ def test_a_header_out_of_range_is_refused() -> None:
         Draft(event=event, iteration=0, phase="sleep"),  # type: ignore[arg-type]
     ):
         with pytest.raises(UsageError):
-            encode([draft], [bytes(16)], 5)
+            written([draft])
 
 
 def test_one_append_cannot_hold_the_same_fact_twice() -> None:
     with pytest.raises(UsageError, match=r"answer.judged about question/q1 .* give them different ordinals"):
-        ids_of("r1", [judged(1), judged(2), judged(1)])
+        storable([judged(1), judged(2), judged(1)])
 
 
 def test_an_append_above_the_frame_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mage_es.events.rows.MAX_BODY", 500)
     with pytest.raises(UsageError, match="split it"):
-        encode([judged(n) for n in range(9)], [bytes([n]) * 16 for n in range(9)], 5)
+        written([judged(n) for n in range(9)])
 
 
 def test_only_wanted_types_are_decoded() -> None:
     given_drafts = [judged(1), remembered(2), judged(3)]
-    batch = encode(given_drafts, ids_of("r1", given_drafts), 5)
-    frame = frame_of(batch.body, count=3)
-    assert list(RowReader(PRESENT).events(frame, {"answer.judged"})) == [(1, batch.events[0]), (3, batch.events[2])]
-    assert all(isinstance(event, AnswerJudged) for event in (batch.events[0], batch.events[2]))
+    found = list(RowReader(PRESENT).events(written(given_drafts), {"answer.judged"}))
+    assert found == [(1, given_drafts[0].event), (3, given_drafts[2].event)]
+    assert all(isinstance(event, AnswerJudged) for _, event in found)
 
 
-def test_a_body_that_holds_no_records_is_damage() -> None:
+@pytest.mark.parametrize("codec", [wal.ROWS, wal.DRAFTS])
+def test_a_body_that_holds_no_records_is_damage(codec: int) -> None:
     for body, count in ((b"\xc1", 1), (msgspec.msgpack.encode([1]), 1), (msgspec.msgpack.encode([]), 1)):
         with pytest.raises(LogDamaged):
-            decode(frame_of(body, count=count))
+            decode(frame_of(body, count=count, codec=codec))
+    with pytest.raises(LogDamaged, match="holds 1 records"):
+        decode(frame_of(body_of([judged(1)], 5), count=2))

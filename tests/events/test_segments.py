@@ -10,28 +10,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.events.envelope import Draft, Record
+from mage_es.events.envelope import Draft, Record, event_id
 from mage_es.events.errors import LogDamaged
 from mage_es.events.layout import Range
-from mage_es.events.rows import ids_of, record_of
+from mage_es.events.rows import record_of
 from mage_es.events.segment_reader import Segment
-from mage_es.events.segment_writer import write
 from mage_es.events.segments import Files
 from mage_es.events.upcasting import PRESENT
 from mage_es.events.vocabulary import AnswerJudged, MemoryAppended
-from tests.events.samples import bits, drafts, judged, remembered
+from tests.events.samples import bits, drafts, judged, remembered, sealed_files
 
 
 def recorded(given_drafts: list[Draft], *, first: int = 1) -> list[Record]:
-    ids = ids_of("r1", given_drafts)
+    ids = [event_id("r1", draft.fact_id) for draft in given_drafts]
     return [
-        record_of(draft, draft.event, seq=seq, id_=id_, ts_us=1_700_000_000_000_000 + seq, run="r1", commit=first)
+        record_of(draft, seq=seq, id_=id_, ts_us=1_700_000_000_000_000, run="r1", commit=first)
         for seq, (draft, id_) in enumerate(zip(given_drafts, ids, strict=True), first)
     ]
 
 
 def sealed(records: list[Record]) -> tuple[Files, Segment]:
-    files = write(records, log_id="log", previous="0" * 64, chain="1" * 64)
+    files = sealed_files(records, log_id="log", previous="0" * 64, chain="1" * 64)
     return files, Segment(files.segment, lambda: files.vectors, name="segment", registry=PRESENT)
 
 

@@ -17,10 +17,9 @@ from mage_es.events.layout import Layout, Range
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.segment_reader import Segment
-from mage_es.events.segment_writer import write
 from mage_es.events.upcasting import PRESENT
 from mage_es.events.verify import verify_log
-from tests.events.samples import clock, closed, judged, remembered
+from tests.events.samples import clock, closed, judged, remembered, sealed_files
 
 
 @pytest.fixture
@@ -144,8 +143,10 @@ def test_a_segment_that_only_itself_can_vouch_for_must_give_its_own_chain_value(
     tail = max((path / "wal").iterdir())
     tail.unlink()
     assert {finding.file for finding in verify_log(path).findings} == {tail}
-    changed = [msgspec.structs.replace(record, ts_us=record.ts_us + (record.seq == 25)) for record in records]
-    file.write_bytes(write(changed, log_id=told.log_id, previous=told.previous, chain=told.chain).segment)
+    changed = [
+        msgspec.structs.replace(record, ts_us=record.ts_us + (record.commit == records[4].commit)) for record in records
+    ]
+    file.write_bytes(sealed_files(changed, log_id=told.log_id, previous=told.previous, chain=told.chain).segment)
     [finding] = [finding for finding in verify_log(path).findings if finding.file == file]
     assert (finding.first, finding.last) == (21, 30) and "nothing in the log records the hash" in finding.problem
 

@@ -18,6 +18,7 @@ from mage_es.cli import (
     exam,
     export,
     log,
+    memory,
     repair,
     replay,
     resume,
@@ -77,6 +78,13 @@ _log = typer.Typer(help="Read the recorded events themselves.", no_args_is_help=
 _log.command("show", epilog=log.SHOW_EXAMPLES)(log.show)
 _log.command("tail", epilog=log.TAIL_EXAMPLES)(log.tail)
 app.add_typer(_log, name="log")
+
+_memory = typer.Typer(help="Look at what a run has learned, take some out of use, bring it back.", no_args_is_help=True)
+_memory.command("list", epilog=memory.LIST_EXAMPLES)(memory.list_all)
+_memory.command("show", epilog=memory.SHOW_EXAMPLES)(memory.show_one)
+_memory.command("quarantine", epilog=memory.QUARANTINE_EXAMPLES)(memory.quarantine)
+_memory.command("release", epilog=memory.RELEASE_EXAMPLES)(memory.release)
+app.add_typer(_memory, name="memory")
 
 _data = typer.Typer(help="List the benchmarks' data, or fetch some.", no_args_is_help=True)
 _data.command("list", epilog=data.LIST_EXAMPLES)(data.list_all)

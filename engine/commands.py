@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from mage_es.engine.agents.briefs import (
     AuthoredTool,
@@ -208,6 +208,16 @@ class TakeSnapshot(NamedTuple):
     iteration: int
 
 
+class Curate(NamedTuple):
+    """Take something that was learned out of use, or bring it back; `ordinal` counts what was said of it so far."""
+
+    memory_id: str
+    action: Literal["quarantine", "release"]
+    reason: str
+    by: str
+    ordinal: int
+
+
 class CloseIteration(NamedTuple):
     """Close an iteration with the digests of the state as it stands."""
 
@@ -233,6 +243,7 @@ Command = (
     | LearnFromAnswers
     | Evolve
     | TakeSnapshot
+    | Curate
     | CloseIteration
     | FinishRun
 )

@@ -17,6 +17,7 @@ from mage_es.engine.commands import (
     CloseIteration,
     Command,
     CompletePhase,
+    Curate,
     Evolve,
     FinishRun,
     InduceOntology,
@@ -34,6 +35,7 @@ from mage_es.engine.commands import (
 from mage_es.engine.rules.authoring import evolve
 from mage_es.engine.rules.leaks import without_leaks
 from mage_es.engine.rules.ontology import induce_ontology
+from mage_es.engine.rules.quarantine import curate
 from mage_es.engine.rules.snapshot import take_snapshot
 from mage_es.engine.setting import Setting
 from mage_es.events.envelope import Draft
@@ -84,6 +86,8 @@ def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
             return evolve(setting, state, command)
         case TakeSnapshot():
             return take_snapshot(setting, state, command)
+        case Curate():
+            return curate(state, command)
         case CloseIteration():
             closed = IterationClosed(iteration=command.iteration, digests=tuple(command.digests))
             return [Draft(event=closed, iteration=command.iteration, phase="close")]

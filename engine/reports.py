@@ -6,6 +6,7 @@ Nothing in here is recorded; everything in here is read off a log.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -235,11 +236,44 @@ class AskReport(msgspec.Struct, frozen=True, kw_only=True):
     moves: tuple[MoveReport, ...]
 
 
+class MemoryItem(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that a run learned: a memory, recipe, pattern or tool. `text` is one line of it."""
+
+    memory_id: str
+    kind: str
+    task_type: str
+    skill: str
+    iteration: int
+    status: str
+    met: int
+    text: str
+
+
+class MemoryList(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a run has learned by a marker."""
+
+    run_id: str
+    marker: str
+    items: tuple[MemoryItem, ...]
+
+
+class MemoryReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One of them in full, what became of it, in how many prompts it stood, how many were answered right."""
+
+    run_id: str
+    marker: str
+    item: MemoryItem
+    fields: dict[str, Any]
+    prompts: int
+    right: int
+    history: tuple[str, ...]
+
+
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that was verified, or what breaks it.
 
-    `measured` is what was found and `bound` what is allowed, in words; `seq` is the first event that breaks it (0: none,
-    or it cannot be told), in the log of the run or, of an exam, in its own.
+    `measured` is what was found and `bound` what is allowed, in words; `seq` is the first event that breaks it (0:
+    none, or it cannot be told), in the log of the run or, of an exam, in its own.
     """
 
     name: str

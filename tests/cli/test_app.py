@@ -11,7 +11,17 @@ import pytest
 
 HEAVY = ("pyarrow", "polars", "lancedb", "numpy", "scipy", "asyncio", "anthropic", "rustworkx", "rich")
 COMMANDS = ("demo", "evolve", "resume", "replay", "exam", "ask", "show", "verify", "doctor")
-GROUPED = ("runs list", "runs show", "data list", "data fetch", "config show")
+GROUPED = (
+    "runs list",
+    "runs show",
+    "memory list",
+    "memory show",
+    "memory quarantine",
+    "memory release",
+    "data list",
+    "data fetch",
+    "config show",
+)
 
 
 @pytest.mark.parametrize("words", ["--help", "evolve --help", "config show"])

@@ -1,0 +1,144 @@
+"""`mage-es memory`: look at what a run has learned, take something out of use, bring it back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from mage_es.cli.options import Json, Marker, RunArgument, RunOption, examples, takes
+from mage_es.cli.output import Output, Table
+from mage_es.cli.settings import Settings
+
+if TYPE_CHECKING:
+    from mage_es.engine.reports import MemoryItem, MemoryReport
+
+LIST_EXAMPLES = examples("mage-es memory list", "mage-es memory list RUN --kind principle --status quarantined")
+SHOW_EXAMPLES = examples("mage-es memory show 5c0f0e8a", "mage-es memory show 5c0f0e8a --run RUN --at iter-3")
+QUARANTINE_EXAMPLES = examples('mage-es memory quarantine 5c0f0e8a --reason "it adds where it should subtract"')
+RELEASE_EXAMPLES = examples('mage-es memory release 5c0f0e8a --reason "it was right after all"')
+
+SHOWN_DIGITS = 12
+
+MemoryArgument = Annotated[
+    str, typer.Argument(metavar="MEMORY", help="Id of a memory, recipe, pattern or tool, or its first digits.")
+]
+Reason = Annotated[str, typer.Option("--reason", help="Why; recorded in the run's log.")]
+By = Annotated[str, typer.Option("--by", help="Who decided; recorded in the run's log.")]
+
+
+@takes("runs_dir")
+def list_all(
+    run: RunArgument = None,
+    *,
+    kind: Annotated[str | None, typer.Option("--kind", help="Only this kind, such as principle.")] = None,
+    status: Annotated[str | None, typer.Option("--status", help="Only this status, such as quarantined.")] = None,
+    at: Marker = "latest",
+    settings: Settings,
+    as_json: Json = False,
+) -> None:
+    """List what a run has learned, the oldest first."""
+    from mage_es.engine.curating import memories
+    from mage_es.engine.runs import find_run
+
+    out = Output(as_json=as_json)
+    found = memories(find_run(settings.runs_dir, run), at=at)
+    items = [item for item in found.items if kind in (None, item.kind) and status in (None, item.status)]
+    out.report(
+        {"run_id": found.run_id, "marker": found.marker, "items": items},
+        _table(f"Run {found.run_id} at {found.marker}", items),
+        f"{len(items)} of {len(found.items)} things learned",
+    )
+    first = items[0].memory_id[:SHOWN_DIGITS] if items else "MEMORY"
+    out.next(settings.again("memory", "show", first, "--run", found.run_id))
+
+
+@takes("runs_dir")
+def show_one(
+    memory: MemoryArgument,
+    *,
+    settings: Settings,
+    run: RunOption = None,
+    at: Marker = "latest",
+    as_json: Json = False,
+) -> None:
+    """Show one memory in full: its words, where it came from, what became of it."""
+    from mage_es.engine.curating import memory as read_memory
+    from mage_es.engine.runs import find_run
+
+    report = read_memory(find_run(settings.runs_dir, run), memory, at=at)
+    _tell(report, settings, Output(as_json=as_json))
+
+
+@takes("runs_dir")
+def quarantine(
+    memory: MemoryArgument,
+    *,
+    settings: Settings,
+    reason: Reason,
+    by: By = "user",
+    run: RunOption = None,
+    as_json: Json = False,
+) -> None:
+    """Take a memory out of use; it stays stored, and can be released.
+
+    From here on no prompt holds it, in exams of the latest state too.
+    """
+    _curate(memory, "quarantine", reason, by, run, settings, Output(as_json=as_json))
+
+
+@takes("runs_dir")
+def release(
+    memory: MemoryArgument,
+    *,
+    settings: Settings,
+    reason: Reason,
+    by: By = "user",
+    run: RunOption = None,
+    as_json: Json = False,
+) -> None:
+    """Bring a memory back into use, unless a newer one took its place."""
+    _curate(memory, "release", reason, by, run, settings, Output(as_json=as_json))
+
+
+def _curate(
+    memory: str,
+    action: Literal["quarantine", "release"],
+    reason: str,
+    by: str,
+    run: str | None,
+    settings: Settings,
+    out: Output,
+) -> None:
+    from mage_es.engine.curating import curate
+    from mage_es.engine.runs import find_run
+
+    _tell(curate(find_run(settings.runs_dir, run), memory, action=action, reason=reason, by=by), settings, out)
+
+
+def _tell(report: MemoryReport, settings: Settings, out: Output) -> None:
+    rows = [(name, value if isinstance(value, str) else repr(value)) for name, value in report.fields.items()]
+    used = f"In {report.prompts} prompts of the run, of which {report.right} were answered right."
+    item, fields = _table(f"Run {report.run_id} at {report.marker}", [report.item]), Table("", ("field", "value"), rows)
+    out.report(report, item, fields, used, *report.history)
+    is_out = report.item.status == "quarantined"
+    name = report.item.memory_id[:SHOWN_DIGITS]
+    way = ("memory", "release" if is_out else "quarantine", name, "--run", report.run_id, "--reason", "...")
+    out.next(settings.again(*way), settings.again("exam", report.run_id))
+
+
+def _table(title: str, items: list[MemoryItem]) -> Table:
+    rows = [
+        (
+            item.memory_id[:SHOWN_DIGITS],
+            item.kind,
+            item.status,
+            item.task_type,
+            item.skill,
+            f"iter-{item.iteration}" if item.iteration >= 0 else "start",
+            str(item.met),
+            item.text,
+        )
+        for item in items
+    ]
+    return Table(title, ("id", "kind", "status", "task type", "skill", "since", "met", "text"), rows)

@@ -1,0 +1,46 @@
+"""`mage-es memory` from the outside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Command = Callable[..., Any]
+
+
+def listed(mage: Command, *words: str) -> list[dict[str, Any]]:
+    outcome = mage("memory", "list", *words, "--json")
+    assert outcome.code == 0
+    items: list[dict[str, Any]] = json.loads(outcome.out)["items"]
+    return items
+
+
+def test_what_was_learned_is_listed_and_can_be_narrowed(mage: Command, runs_dir: Path) -> None:
+    items = listed(mage)
+    principles = listed(mage, "--kind", "principle")
+    assert 0 < len(principles) < len(items) and {item["kind"] for item in principles} == {"principle"}
+    outcome = mage("memory", "list")
+    assert items[0]["memory_id"][:12] in outcome.out and f"{len(items)} of {len(items)} things learned" in outcome.out
+    assert "Next: mage-es memory show" in outcome.err
+
+
+def test_a_memory_is_taken_out_of_use_shown_and_brought_back(mage: Command, runs_dir: Path) -> None:
+    name = listed(mage)[0]["memory_id"]
+    outcome = mage("memory", "quarantine", name[:12], "--reason", "it misleads", "--by", "alice")
+    assert outcome.code == 0 and "quarantined" in outcome.out and "it misleads" in outcome.out
+    assert f"Next: mage-es memory release {name[:12]}" in outcome.err
+    assert [item["memory_id"] for item in listed(mage, "--status", "quarantined")] == [name]
+
+    shown = json.loads(mage("memory", "show", name, "--json").out)
+    assert shown["item"]["status"] == "quarantined" and "by alice" in shown["history"][0]
+    assert mage("memory", "release", name, "--reason", "it does not").code == 0
+    assert listed(mage, "--status", "quarantined") == []
+    assert mage("verify").code == 0
+
+
+def test_an_unknown_memory_is_a_usage_error_and_a_reason_is_required(mage: Command, runs_dir: Path) -> None:
+    unknown = mage("memory", "quarantine", "ffffffffffff", "--reason", "x")
+    assert (unknown.code, unknown.out) == (2, "") and "mage-es memory list" in unknown.err
+    assert mage("memory", "quarantine", "ffffffffffff").code == 2

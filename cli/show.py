@@ -10,6 +10,7 @@ from mage_es.cli.options import Json, RunOption, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import asked, bundle
+from mage_es.engine.moves import CallReport, MoveReport, ToolReport
 
 EXAMPLES = examples("mage-es show wordmath-e-17", "mage-es show wordmath-e-17 --run RUN --iteration 3")
 
@@ -35,8 +36,25 @@ def show(
     out = Output(as_json=as_json)
     found = find_run(settings.runs_dir, run)
     report = show_question(found, question, iteration=iteration, data_dir=settings.data_dir)
-    prompt = "Prompt" if report.prompt_verified else "Prompt (DOES NOT MATCH the recorded hash)"
-    out.report(report, asked(report), bundle(report.bundle), f"{prompt}:\n{report.prompt}", f"Reply:\n{report.reply}")
+    moves = [text for number, move in enumerate(report.moves, start=1) for text in _texts(number, move)]
+    out.report(report, asked(report), bundle(report.bundle), *moves)
     if report.other_times:
         out.say(f"Also asked: {', '.join(report.other_times)}.")
     out.next(settings.again("ask", "--run", report.run_id, "..."))
+
+
+def _texts(number: int, move: MoveReport) -> list[str]:
+    """Return a move in words: a call with prompt, sources and reply, a run of a tool, an action."""
+    if isinstance(move, CallReport):
+        match = "" if move.verified else " (DOES NOT MATCH the recorded hash)"
+        sources = ", ".join(f"{source.source} at {source.offset}" for source in move.sources)
+        quoted = [f"Quoted in it: {sources}."] if sources else []
+        return [
+            f"{number}. Prompt of {move.agent} ({move.tier} tier) about {move.about}{match}:\n{move.prompt}",
+            *quoted,
+            f"Reply:\n{move.reply or '(none recorded)'}",
+        ]
+    if isinstance(move, ToolReport):
+        outcome = f"Problem: {move.problem}" if move.problem else f"Result: {move.result}"
+        return [f"{number}. Tool {move.name} ({move.tool_id}):\nArguments: {move.arguments}\n{outcome}"]
+    return [f"{number}. Step {move.step}: {move.action}\n{move.observation}"]

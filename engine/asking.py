@@ -8,12 +8,13 @@ from pathlib import Path
 from mage_es.engine.agents.learner import course_of, plan_answers
 from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.commands import PlanAnswers
-from mage_es.engine.courses import Ask, Course, Fact, Finish, advance, begin
+from mage_es.engine.courses import Course, Fact, Finish, advance, begin
 from mage_es.engine.effects import Effects
 from mage_es.engine.exam import require_ontology
-from mage_es.engine.inspection import bundle_of
+from mage_es.engine.inspection import bundle_of, report_of
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Model
+from mage_es.engine.moves import CallReport, MoveReport
 from mage_es.engine.opening import reopen_world
 from mage_es.engine.reports import AskReport
 from mage_es.engine.runs import Run
@@ -21,7 +22,7 @@ from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.events.errors import UsageError
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import QuestionPlanned
-from mage_es.projections.fold import fold
+from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot
 
 
@@ -55,26 +56,28 @@ def ask(run: Run, question: str, *, at: str, data_dir: Path | None, execution: M
     assert isinstance(planned, QuestionPlanned)
     model = execution or open_model(world.setting.config.execution, "execution")
     effects = Effects(world.setting, state, {"execution": model}, Sandbox())
-    prompts, reply = asyncio.run(_follow(course_of(world.setting, state, planned, asked), planned, effects))
+    moves, reply = asyncio.run(_follow(course_of(world.setting, state, planned, asked), state, planned, effects))
     return AskReport(
         run_id=run.id,
         marker=at,
         task_type=task_type,
         skill=planned.skill,
         bundle=bundle_of(state, planned),
-        prompt=prompts[-1],
+        prompt=[move.prompt for move in moves if isinstance(move, CallReport)][-1],
         reply=reply,
         answer=world.benchmark.score(asked, reply).answer,
+        moves=tuple(moves),
     )
 
 
-async def _follow(course: Course, planned: QuestionPlanned, effects: Effects) -> tuple[list[str], str]:
-    """Follow a course to its end without recording anything; return the prompts and the last reply."""
-    move, prompts = begin(course), []
+async def _follow(
+    course: Course, state: State, planned: QuestionPlanned, effects: Effects
+) -> tuple[list[MoveReport], str]:
+    """Follow a course to its end without recording anything; return its moves and the last reply."""
+    move, moves = begin(course), list[MoveReport]()
     while not isinstance(move, Finish):
-        if isinstance(move, Ask):
-            prompts.append(move.request.prompt)
         fact = (await effects.perform("exam", planned, move, 0))[0].event
+        moves.append(report_of(move, state, fact))
         assert isinstance(fact, Fact)
         move = advance(course, fact)
-    return prompts, move.reply
+    return moves, move.reply

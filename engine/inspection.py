@@ -167,10 +167,10 @@ def report_of(move: Move, state: State, fact: Event | None) -> MoveReport:
                 result=ran.result if ran else "",
                 problem=ran.problem if ran else "",
             )
-        case Act(EpisodeStepped() as stepped):
-            return StepReport(step=stepped.step, action=stepped.action, observation=stepped.observation)
-        case Act(closed):
-            return StepReport(step=closed.steps, action="", observation="The episode ends.")
+        case Act(acted):
+            if isinstance(acted, EpisodeStepped):
+                return StepReport(step=acted.step, action=acted.action, observation=acted.observation)
+            return StepReport(step=acted.steps, action="", observation="The episode ends.")
 
 
 def _is_of(fact: Event, move: Move) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import AnswerJudged
+from mage_es.events.vocabulary import AnswerJudged, QuestionPlanned
 
 Command = Callable[..., Any]
 
@@ -42,3 +42,13 @@ def test_a_question_that_was_never_asked_is_a_usage_error(mage: Command, judged:
     outcome = mage("show", judged.question_id + "x")
     assert (outcome.code, outcome.out) == (2, "")
     assert judged.question_id[:8] in outcome.err
+
+
+def test_every_call_of_a_chain_is_shown_with_its_prompt_and_sources(mage: Command, runs_dir: Path) -> None:
+    plans = [record.event for record in LogReader(runs_dir / "first" / "log").records({QuestionPlanned})]
+    chain = [p for p in plans if isinstance(p, QuestionPlanned) and p.chain and p.purpose == "fresh"][-1]
+    shown = mage("show", chain.question_id, "--iteration", str(chain.iteration)).out
+    for place in range(1, 1 + len(chain.chain)):
+        assert f"{place}. Prompt of Learner (execution tier) about {chain.question_id}/{place}:\n" in shown
+    assert f"call/{chain.question_id}/1 at " in shown
+    assert "DOES NOT MATCH" not in shown

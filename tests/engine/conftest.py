@@ -13,6 +13,8 @@ from mage_es.engine.reports import Note
 from mage_es.engine.runs import Run, find_run
 
 SMALL = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12)
+COURSES = Config(benchmark="wordmath", seed=7, iterations=3, pool=40, held_out=20, guard="off", warmup=20)
+"""Long enough for tools to be written and used; in warm-up all the way, so that every route has its share."""
 
 
 def silent(note: Note) -> None:
@@ -28,6 +30,12 @@ def never() -> bool:
 def small_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A finished run of the small configuration. Shared: do not change its log."""
     return begin(tmp_path_factory.mktemp("small") / "runs")
+
+
+@pytest.fixture(scope="session")
+def course_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A finished run with questions that took several calls, runs of tools among them. Shared: do not change it."""
+    return begin(tmp_path_factory.mktemp("courses") / "runs", COURSES)
 
 
 @pytest.fixture

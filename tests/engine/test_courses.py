@@ -1,0 +1,204 @@
+"""Courses in runs: stopped or killed anywhere, no recorded move is made again and the state comes out the same."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mage_es.engine.courses import Ask, Course, Finish, advance, begin, call_of, catch_up, reply_to
+from mage_es.engine.evolution import evolve, resume
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.models.seam import Completion, Request
+from mage_es.engine.runs import Run
+from mage_es.engine.sandbox.sandbox import Sandbox, ToolResult
+from mage_es.engine.session import Models
+from mage_es.events.errors import Interrupted
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    IterationClosed,
+    MemoryAppended,
+    ModelCalled,
+    QuestionPlanned,
+    ToolRan,
+)
+from tests.engine.conftest import COURSES, never, silent
+from tests.engine.rules.test_routes import told
+
+
+def called(about: str, text: str) -> ModelCalled:
+    fact = told(Ask(about, Request(prompt=about)), text)
+    assert isinstance(fact, ModelCalled)
+    return fact
+
+
+def two_calls() -> Course:
+    first = yield from reply_to(Ask("q/1", Request(prompt="first")))
+    second = yield from reply_to(Ask("q", Request(prompt=f"after {first}")))
+    return Finish(f"{first} {second}")
+
+
+def test_a_course_goes_on_with_what_it_is_told() -> None:
+    course = two_calls()
+    assert begin(course) == Ask("q/1", Request(prompt="first"))
+    assert advance(course, called("q/1", "one")) == Ask("q", Request(prompt="after one"))
+    assert advance(course, called("q", "two")) == Finish("one two")
+
+
+@pytest.mark.parametrize("known", [0, 1, 2])
+def test_a_course_catches_up_with_what_is_recorded(known: int) -> None:
+    recorded = dict([("q/1", called("q/1", "one")), ("q", called("q", "two"))][:known])
+    course = two_calls()
+    move = catch_up(course, begin(course), lambda move: recorded.get(move.about) if isinstance(move, Ask) else None)
+    expected = [Ask("q/1", Request(prompt="first")), Ask("q", Request(prompt="after one")), Finish("one two")]
+    assert move == expected[known]
+
+
+def test_the_last_call_is_about_the_question_and_those_before_it_say_their_place() -> None:
+    assert [call_of("q17", place) for place in (1, 2, 0)] == ["q17/1", "q17/2", "q17"]
+
+
+# ---------------------------------------------------------------- in runs
+
+
+class Counting:
+    """The analogist; counts its calls, by prompt."""
+
+    def __init__(self) -> None:
+        self._model = open_model("builtin/analogist", "execution")
+        self.name, self.calls = self._model.name, Counter[str]()
+
+    async def complete(self, request: Request) -> Completion:
+        self.calls[request.prompt] += 1
+        await asyncio.sleep(0)
+        return await self._model.complete(request)
+
+
+def run_with(folder: Path, model: Counting, *, workers: int = 4, stop: Callable[[], bool] = never) -> Run:
+    evolve(
+        COURSES,
+        runs_dir=folder,
+        data_dir=None,
+        workers=workers,
+        observer=silent,
+        stop=stop,
+        run_id="r",
+        models=Models(model, open_model("builtin/reference", "guidance")),
+    )
+    return Run("r", folder / "r")
+
+
+def go_on(run: Run, model: Counting, *, stop: Callable[[], bool] = never) -> None:
+    models = Models(model, open_model("builtin/reference", "guidance"))
+    resume(run, config=None, data_dir=None, workers=3, observer=silent, stop=stop, models=models)
+
+
+def digests(run: Run) -> dict[str, str]:
+    closed = [r.event for r in LogReader(run.log_path).records({IterationClosed})][-1]
+    return {digest.projection: digest.value for digest in closed.digests}
+
+
+def moves_of(run: Run) -> Counter[tuple[object, ...]]:
+    """Count the recorded moves by what makes each of them the same move."""
+    moves: Counter[tuple[object, ...]] = Counter()
+    for record in LogReader(run.log_path).records({ModelCalled, ToolRan}):
+        event = record.event
+        if isinstance(event, ModelCalled):
+            moves[record.iteration, record.phase, event.tier, event.purpose, event.about, event.attempt] += 1
+        elif isinstance(event, ToolRan):
+            moves[record.iteration, record.phase, event.question_id, event.tool_id, event.arguments] += 1
+    return moves
+
+
+def test_chains_and_tools_are_used_and_every_call_is_in_the_log(course_run: Run) -> None:
+    reader = LogReader(course_run.log_path)
+    plans = {(r.iteration, r.event.question_id): r.event for r in reader.records({QuestionPlanned})}
+    asked = Counter(
+        (r.iteration, r.event.about.partition("/")[0])
+        for r in reader.records({ModelCalled})
+        if r.event.tier == "execution"
+    )
+    expected = {key: 1 + len(plan.chain) + (plan.routing_arm == "tool") for key, plan in plans.items() if key[0] >= 0}
+    assert {key: count for key, count in asked.items() if key[0] >= 0} == expected
+    assert max(expected.values()) > 2
+    assert list(reader.records({ToolRan}))
+    assert set(moves_of(course_run).values()) == {1}
+
+
+def test_the_steps_of_a_right_chain_are_harvested_as_its_decomposition(course_run: Run) -> None:
+    reader = LogReader(course_run.log_path)
+    chains = {
+        (r.iteration, r.event.question_id): r.event.chain for r in reader.records({QuestionPlanned}) if r.event.chain
+    }
+    outputs = {(r.iteration, r.event.about): r.event.text for r in reader.records({ModelCalled})}
+    harvested = [r.event for r in reader.records({MemoryAppended}) if r.event.steps]
+    assert harvested
+    for memory in harvested:
+        assert memory.outcome == "success_memory"
+        assert tuple(step.skill for step in memory.steps) == chains[memory.iteration, memory.question_id]
+        for place, step in enumerate(memory.steps, start=1):
+            assert step.output == outputs[memory.iteration, f"{memory.question_id}/{place}"].strip()
+
+
+@pytest.mark.parametrize("after", [9, 120])
+def test_a_run_stopped_in_the_middle_of_courses_goes_on_and_makes_no_recorded_move_again(
+    tmp_path: Path, course_run: Run, after: int
+) -> None:
+    moves = 0
+
+    def stop() -> bool:
+        nonlocal moves
+        moves += 1
+        return moves > after
+
+    first, second = Counting(), Counting()
+    with pytest.raises(Interrupted):
+        run_with(tmp_path, first, stop=stop)
+    run = Run("r", tmp_path / "r")
+    recorded = sum(r.event.tier == "execution" for r in LogReader(run.log_path).records({ModelCalled}))
+    assert recorded == first.calls.total()
+    go_on(run, second)
+    assert digests(run) == digests(course_run)
+    assert moves_of(run) == moves_of(course_run)
+    total = sum(r.event.tier == "execution" for r in LogReader(course_run.log_path).records({ModelCalled}))
+    assert first.calls.total() + second.calls.total() == total
+
+
+@pytest.mark.parametrize("workers", [1, 64])
+def test_any_number_of_workers_makes_the_same_moves_and_the_same_state(
+    tmp_path: Path, course_run: Run, workers: int
+) -> None:
+    run = run_with(tmp_path, Counting(), workers=workers)
+    assert digests(run) == digests(course_run)
+    assert moves_of(run) == moves_of(course_run)
+
+
+def test_a_recorded_run_of_a_tool_is_not_repeated_though_it_would_end_otherwise(
+    tmp_path: Path, course_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tool that ran out of time is a fact: a resumed run, on a faster machine, goes on with the problem."""
+    ran, at_once = 0, Sandbox.run
+
+    def slow(self: Sandbox, source: str, arguments: str) -> ToolResult:
+        nonlocal ran
+        if threading.current_thread() is threading.main_thread():  # tools are tried there, and used in other threads
+            return at_once(self, source, arguments)
+        ran += 1
+        return ToolResult("", "it took more than 10.0 s")
+
+    monkeypatch.setattr(Sandbox, "run", slow)
+    with pytest.raises(Interrupted):
+        run_with(tmp_path, Counting(), stop=lambda: ran > 0)
+    run = Run("r", tmp_path / "r")
+    first = [r.event for r in LogReader(run.log_path).records({ToolRan})]
+    monkeypatch.undo()
+    go_on(run, Counting())
+    events = [r.event for r in LogReader(run.log_path).records({ToolRan})]
+    assert events[: len(first)] == first and first[0].problem == "it took more than 10.0 s"
+    answered = {(r.iteration, r.event.question_id) for r in LogReader(run.log_path).records({AnswerJudged})}
+    assert {(event.iteration, event.question_id) for event in events} <= answered

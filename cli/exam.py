@@ -10,8 +10,8 @@ from mage_es.cli.options import Json, Marker, RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.progress import Progress
 from mage_es.cli.settings import Settings
+from mage_es.cli.tables import episodes, examined
 from mage_es.cli.tables import exam as exam_table
-from mage_es.cli.tables import examined
 
 EXAMPLES = examples("mage-es exam", "mage-es exam RUN --at start --questions 100", "mage-es exam --control shuffled")
 
@@ -50,7 +50,7 @@ def exam(
             workers=settings.workers,
             observer=progress.observe,
         )
-    out.report(report, exam_table(report), examined(report))
+    out.report(report, exam_table(report), *episodes(report.episodes), examined(report))
     out.next(
         settings.again("exam", report.run_id, "--at", "start")
         if at != "start"

@@ -12,7 +12,7 @@ from mage_es.cli.interrupts import Interrupts
 from mage_es.cli.output import Output
 from mage_es.cli.progress import Progress
 from mage_es.cli.settings import Settings
-from mage_es.cli.tables import iterations, overview
+from mage_es.cli.tables import episodes, iterations, overview
 from mage_es.engine.reports import Observer, RunSummary
 from mage_es.events.errors import Interrupted
 
@@ -56,12 +56,12 @@ def _show_stopped(out: Output, settings: Settings, run_id: str) -> None:
     from mage_es.engine.summary import summarise
 
     summary = summarise(find_run(settings.runs_dir, run_id))
-    out.report(summary, overview(summary), iterations(summary))
+    out.report(summary, overview(summary), iterations(summary), *episodes(summary.episodes))
 
 
 def conclude(out: Output, summary: RunSummary, settings: Settings) -> None:
     """Show what a run came to and what comes next."""
-    out.report(summary, overview(summary), iterations(summary))
+    out.report(summary, overview(summary), iterations(summary), *episodes(summary.episodes))
     out.next(
         settings.again("exam", summary.run_id),
         settings.again("replay", summary.run_id, "--until", "latest", names=("runs_dir",)),

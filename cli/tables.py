@@ -6,6 +6,7 @@ from mage_es.cli.output import Table, percent
 from mage_es.engine.reports import (
     BundleMember,
     Check,
+    EpisodeRow,
     ExamReport,
     GroupScore,
     IterationCheck,
@@ -94,6 +95,23 @@ def _iteration(row: IterationRow) -> tuple[str, ...]:
 
 def _share(part: int, whole: int) -> str:
     return f"{part}/{whole}" if whole else "-"
+
+
+def episodes(rows: tuple[EpisodeRow, ...]) -> list[Table]:
+    """Return how the episodes of each purpose went, with the share of replies that named no action; [] without any."""
+    columns = ("episodes", "played", "mean score", "steps", "no action", "share")
+    lines = [
+        (
+            row.purpose,
+            str(row.episodes),
+            f"{row.mean_score:.3f}",
+            str(row.steps),
+            str(row.unparsed),
+            percent(row.unparsed, row.steps),
+        )
+        for row in rows
+    ]
+    return [Table("Episodes", columns, lines)] if lines else []
 
 
 def runs(summaries: list[RunSummary]) -> Table:

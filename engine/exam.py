@@ -25,6 +25,7 @@ from mage_es.engine.reports import ExamReport, GroupScore, Observer
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.runs import Run, clock
 from mage_es.engine.session import Models, Session
+from mage_es.engine.summary import episode_rows
 from mage_es.events.envelope import Draft
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import Log
@@ -141,6 +142,7 @@ def read_exam(run: Run, exam: Run, world: World, *, seconds: float = 0.0) -> Exa
         guidance_calls=tiers.count("guidance"),
         seconds=seconds,
         task_type_source="metadata" if world.typing.source == "metadata" else "input",
+        episodes=episode_rows(reader),
         answers=tuple((answer.question_id, answer.correct) for answer in answers),
         judge_calls=tiers.count("judge"),
         undecided=sum(answer.judge == NOBODY for answer in answers),

@@ -67,6 +67,16 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
     longest: int
 
 
+class EpisodeRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The episodes of one purpose: how many, their steps, their mean score, and replies that named no action."""
+
+    purpose: str
+    episodes: int
+    steps: int
+    mean_score: float
+    unparsed: int
+
+
 class ActionRow(msgspec.Struct, frozen=True, kw_only=True):
     """One of EVOLVE's actions over a run: targets it was taken for, what it authored, and its outcomes with counts."""
 
@@ -103,6 +113,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     waiting: Waiting | None = None
     judge: str = ""
     judge_calls: int = 0
+    episodes: tuple[EpisodeRow, ...] = ()
     actions: tuple[ActionRow, ...] = ()
     frontier: tuple[Exploration, ...] = ()
 
@@ -179,6 +190,7 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     answers: tuple[tuple[str, bool], ...]
     judge_calls: int = 0
     undecided: int = 0
+    episodes: tuple[EpisodeRow, ...] = ()
 
 
 class BundleMember(msgspec.Struct, frozen=True, kw_only=True):

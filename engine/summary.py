@@ -9,12 +9,12 @@ from fractions import Fraction
 from mage_es.engine.agents.navigator import briefs_of
 from mage_es.engine.config import Config, parse
 from mage_es.engine.opening import first_event
-from mage_es.engine.reports import ActionRow, Exploration, IterationRow, RunSummary, Waiting
+from mage_es.engine.reports import ActionRow, EpisodeRow, Exploration, IterationRow, RunSummary, Waiting
 from mage_es.engine.rules.coverage import effective_bound, selections
 from mage_es.engine.runs import Run
 from mage_es.events.errors import LogError, PrerequisiteError
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import ActionTaken, IterationPlanned, Outcome, TargetsSelected
+from mage_es.events.vocabulary import MICRO, ActionTaken, EpisodeClosed, IterationPlanned, Outcome, TargetsSelected
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot
 
@@ -67,6 +67,7 @@ def _summary(run: Run) -> RunSummary:
         frontier=tuple(_frontier(reader, state)),
         judge=config.judge,
         judge_calls=state.ledger.total("judge").calls,
+        episodes=episode_rows(reader),
     )
 
 
@@ -139,3 +140,21 @@ def iteration_rows(state: State) -> list[IterationRow]:
             )
         )
     return rows
+
+
+def episode_rows(reader: LogReader) -> tuple[EpisodeRow, ...]:
+    """Return one row for each purpose that episodes were played for; none where no question is an episode."""
+    by_purpose: dict[str, list[EpisodeClosed]] = {}
+    for record in reader.records({EpisodeClosed}):
+        if isinstance(record.event, EpisodeClosed):
+            by_purpose.setdefault(record.event.purpose, []).append(record.event)
+    return tuple(
+        EpisodeRow(
+            purpose=purpose,
+            episodes=len(closed),
+            steps=sum(episode.steps for episode in closed),
+            mean_score=sum(episode.score_micro for episode in closed) / MICRO / len(closed),
+            unparsed=sum(episode.unparsed for episode in closed),
+        )
+        for purpose, closed in sorted(by_purpose.items())
+    )

@@ -33,7 +33,7 @@ from .conftest import never, silent
 BENCHMARK = TruthWorld(42)
 ESTATE = next(q for q in BENCHMARK.questions("evolution") if q.gold == "surplus")
 SURPLUS = SAYINGS["surplus"][0]
-SMALL = Config(benchmark="truthworld", seed=7, iterations=1, pool=48, held_out=40, anchors=24)
+SMALL = Config(benchmark="truthworld", seed=7, iterations=1, pool=36, held_out=40, anchors=24)
 
 
 def answered(reply: str) -> Course:
@@ -124,18 +124,19 @@ def test_without_a_judge_nobody_decides_and_the_answer_is_wrong() -> None:
 
 
 class Garbling:
-    """The judge of truthworld, whose first reply about every other question is of no form."""
+    """The judge of truthworld, whose first two replies about every other answer are of no form."""
 
     def __init__(self) -> None:
         self.name = "test/garbling"
         self._model = open_model("builtin/truthjudge", "judge")
 
     async def complete(self, request: Request) -> Completion:
-        """Return prose to half of the first attempts, else what the judge says."""
+        """Return prose, other prose when that is held against it, and at last what the judge says."""
         done = await self._model.complete(request)
-        if "could not be used" not in request.prompt and int(request.sha256, 16) % 2:
-            return msgspec.structs.replace(done, text="I think so.")
-        return done
+        told, rejected = request.prompt.partition("```rejected")[::2]
+        if "Well, yes." in rejected or len(told) % 2:
+            return done
+        return msgspec.structs.replace(done, text="Well, yes." if rejected else "I think so.")
 
 
 class Counting:
@@ -195,7 +196,7 @@ def test_every_bad_reply_is_a_fact_and_ends_nothing(tmp_path: Path) -> None:
     rejected = [event for event in found if isinstance(event, ReplyRejected)]
     calls = Counter(event.attempt for event in found if isinstance(event, ModelCalled) and event.tier == "judge")
     assert rejected and {event.tier for event in rejected} == {"judge"}
-    assert calls[1] == len(rejected) < calls[0]
+    assert calls[1] == calls[2] == len(rejected) / 2 < calls[0]
     assert not any(isinstance(event, AnswerJudged) and event.judge == NOBODY for event in found)
 
 
@@ -204,15 +205,16 @@ def test_the_number_of_workers_changes_no_digest(tmp_path: Path) -> None:
     assert len(found) == 1
 
 
-def test_a_resumed_run_asks_the_judge_nothing_twice_and_ends_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("calls", [1, 2, 5])
+def test_a_run_resumed_amid_repairs_asks_the_judge_nothing_twice_and_ends_the_same(tmp_path: Path, calls: int) -> None:
     whole = run_with(tmp_path / "whole", Garbling())
-    judge = Counting(Garbling(), stop_after=5)
+    judge = Counting(Garbling(), stop_after=calls)
     with pytest.raises(Interrupted):
         evolve(
             SMALL,
             runs_dir=tmp_path,
             data_dir=None,
-            workers=4,
+            workers=1,
             observer=silent,
             stop=judge.is_enough,
             run_id="r",
@@ -221,7 +223,8 @@ def test_a_resumed_run_asks_the_judge_nothing_twice_and_ends_the_same(tmp_path: 
     run, again = find_run(tmp_path, "r"), Counting(Garbling())
     resume(run, config=None, data_dir=None, workers=4, observer=silent, stop=never, models=models(again))
     recorded = sum(isinstance(event, ModelCalled) and event.tier == "judge" for event in events(run))
-    assert judge.asked + again.asked == recorded > again.asked > 0
+    assert judge.asked == calls
+    assert judge.asked + again.asked == recorded
     assert digests(run) == digests(whole)
 
 

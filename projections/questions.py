@@ -108,7 +108,7 @@ class Questions:
         """Take over what `dump` returned."""
         question_ids, different, numbers, fresh = dumped
         histories = msgspec.convert(different, list[History])
-        self._known = {tuple(history): history for history in histories}
+        self._known = {history: history for history in histories}
         self._histories = dict(zip(question_ids, map(histories.__getitem__, numbers), strict=True))
         self._fresh = {epoch: Counter(asked) for epoch, asked in fresh.items()}
         self._open = {question_id for question_id, history in self._histories.items() if not history.correct}

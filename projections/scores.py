@@ -58,14 +58,13 @@ class Scores:
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
         """Count many answers."""
         series = columns.grouped("purpose", "iteration", "task_type")
-        for key, correct, total in zip(
-            series.keys, series.sums(columns.column("correct")), series.counts(), strict=True
-        ):
-            self._add(*key, correct, total)
+        found = zip(series.keys, series.sums(columns.column("correct")), series.counts(), strict=True)
+        for (purpose, iteration, task_type), correct, total in found:
+            self._add(purpose, iteration, task_type, correct, total)
         anchors = [number for number, (purpose, _, _) in enumerate(series.keys) if purpose == "anchor"]
         rows = np.flatnonzero(np.isin(series.of, anchors))
-        found = (columns.column(name).at(rows) for name in ("iteration", "question_id", "correct"))
-        for iteration, question_id, is_correct in zip(*found, strict=True):
+        answers = (columns.column(name).at(rows) for name in ("iteration", "question_id", "correct"))
+        for iteration, question_id, is_correct in zip(*answers, strict=True):
             self._anchors.setdefault(iteration, {})[question_id] = is_correct
 
     def score(self, purpose: Purpose, iteration: int) -> Score:

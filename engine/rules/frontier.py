@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from mage_es.engine.rules.curriculum import frontier
 from mage_es.engine.rules.mastery import lower_bound
+from mage_es.engine.rules.ontology import active_skills
 from mage_es.engine.setting import Setting
 from mage_es.projections.fold import State
 from mage_es.projections.graph import GENERAL
@@ -36,9 +37,10 @@ def learnable(setting: Setting, state: State) -> list[str]:
 
 
 def _idle(state: State) -> set[str]:
-    """Return the skills without a task type that are the fallback, or that a split left without one."""
+    """Return the skills above the cap, and those without a task type that are the fallback or left over by a split."""
     graph = state.graph
     parents = {skill: graph.parent(skill) for skill in graph.skills()}
     apart = {GENERAL, *parents.values(), *(skill for skill, parent in parents.items() if parent)}
     idle = {skill for skill in apart if skill in parents and not graph.task_types_of(skill)}
+    idle |= parents.keys() - set(active_skills(parents))
     return idle if len(idle) < len(parents) else set()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from mage_es.engine.agents.briefs import AuthoredSkill, OntologyReply
+from mage_es.engine.agents.briefs import AuthoredSkill, AuthoredTaskType, OntologyReply
 from mage_es.engine.commands import InduceOntology
 from mage_es.engine.config import Config
-from mage_es.engine.rules.ontology import SKILL_CAP, induce_ontology
+from mage_es.engine.rules.frontier import learnable
+from mage_es.engine.rules.ontology import SKILL_CAP, active_skills, induce_ontology
+from mage_es.engine.rules.splitting import room
 from mage_es.engine.setting import Setting
-from mage_es.events.vocabulary import EdgeRefused, SkillCreated
+from mage_es.events.vocabulary import EdgeRefused
 from mage_es.projections.fold import State
 
 SETTING = Setting(Config(benchmark="b"), 0.3, (), (), (), ("t", "u"), "")
@@ -60,10 +62,47 @@ def test_task_types_that_do_not_exist_are_not_resolved() -> None:
     assert state.graph.task_types() == ["t", "u"]
 
 
-def test_no_more_skills_are_created_than_the_cap_and_general_is_among_them() -> None:
-    drafts = induce_ontology(
-        SETTING, State(), InduceOntology(("t",), OntologyReply(skills=tuple(skill(f"a{i:03d}") for i in range(50))))
+def test_more_skills_than_the_cap_are_stored_and_only_the_active_ones_resolve_and_are_learned() -> None:
+    many = [skill(f"a{i:03d}", *(["a000"] if i == 40 else []), resolves=("t",)) for i in range(50)]
+    state, refused = induced(OntologyReply(skills=tuple(many)))
+    assert len(state.graph.skills()) == 51
+    assert state.graph.prerequisites("a040") == ["a000"]
+
+    active = active_skills(state.graph.skills())
+    assert active == ["general", *(f"a{i:03d}" for i in range(SKILL_CAP - 1))]
+    assert sorted(state.graph.resolvers("t")) == active[1:]
+    assert [edge.source for edge in refused] == [f"skill/a{i:03d}" for i in range(SKILL_CAP - 1, 50)]
+    assert set(learnable(SETTING, state)) <= set(active)
+    assert room(state) == 0
+
+
+def test_what_is_said_of_skills_and_task_types_is_kept_with_what_they_are_part_of_and_build_on() -> None:
+    part = AuthoredSkill(name="part", description="a part", prerequisites=(), resolves=("t",), composes_into=("whole",))
+    types = (
+        AuthoredTaskType(task_type="u", description="about u", depends_on=("t", "u", "invented")),
+        AuthoredTaskType(task_type="invented", description="about nothing"),
     )
-    created = [draft.event.skill for draft in drafts if isinstance(draft.event, SkillCreated)]
-    assert len(created) == SKILL_CAP
-    assert "general" in created
+    state, refused = induced(OntologyReply(skills=(part, skill("whole", resolves=("u",))), task_types=types))
+    assert state.graph.description("skill/part") == "a part"
+    assert state.graph.description("task_type/u") == "about u"
+    assert state.graph.edge_counts() == {"composes_into": 1, "depends_on": 1, "resolves": 2}
+    assert state.graph.task_types() == ["t", "u"]
+    assert [(edge.kind, edge.target) for edge in refused] == [
+        ("depends_on", "task_type/invented"),
+        ("depends_on", "task_type/u"),
+    ]
+
+
+def test_prerequisites_and_compositions_together_close_no_cycle() -> None:
+    circle = AuthoredSkill(name="b", description="", prerequisites=("a",), resolves=(), composes_into=("a", "nowhere"))
+    state, refused = induced(OntologyReply(skills=(skill("a"), circle)))
+    assert [(edge.kind, edge.reason) for edge in refused] == [
+        ("composes_into", "it would close a cycle of prerequisites"),
+        ("composes_into", "no skill is called 'nowhere'"),
+    ]
+    assert state.graph.closure("b") == ["a", "b"]
+
+
+def test_a_name_that_could_not_be_shown_on_a_line_is_no_skill() -> None:
+    state, _ = induced(OntologyReply(skills=tuple(map(skill, ["", " a", "a\nb", "x" * 81, "fine"]))))
+    assert state.graph.skills() == ["fine", "general"]

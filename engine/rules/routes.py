@@ -5,7 +5,7 @@ Rules
       question and in what they ask for.
     - `chain`: one sub-answer for each skill of the plan's chain, each shown those before it, then the answer.
     - `tool`: the model fills in the arguments, the tool runs, and the model answers with the result before it. Where
-      there are no arguments, or the run had a problem, it answers without the tool and is told why.
+      the model gives no arguments (the tool may not fit), or the run had a problem, it answers without the tool.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from mage_es.projections.fold import State
 
 AFTER_STEPS = "answer_after_steps_v1"
 AFTER_TOOL = "answer_after_tool_v1"
-NO_ARGUMENTS = "no arguments: the reply was not a JSON object"
+NO_ARGUMENTS = "it was not called: no JSON object of arguments was given"
 
 
 class Route(NamedTuple):

@@ -33,7 +33,7 @@ BACKING = 0.08
 """What an analogy gains by giving the answer that hints alone, or earlier steps, give."""
 ADVISED = 0.05
 """What an analogy gains by doing what a principle says."""
-BY_TOOL = 0.3
+BY_TOOL = 0.2
 """The score with which a tool's result votes."""
 POWER = 24
 """Votes are scores raised to this power, so that one close analogy outweighs several loose ones."""

@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.models.analogist.arguments import fill_in
+from mage_es.engine.models.analogist.arguments import DECLINED, fill_in
 from mage_es.engine.models.analogist.prompt_reading import Tool
 from mage_es.engine.models.arithmetic.problems import read_problem
 
@@ -24,14 +24,26 @@ def test_without_a_description_numbers_are_taken_in_reading_order() -> None:
     assert json.loads(fill_in(tool, read_problem(QUESTION))) == {"a": 12, "b": 3, "c": 9}
 
 
-def test_parameters_without_a_number_are_left_out() -> None:
-    tool = Tool(name="left", parameters=tuple((name, "a number") for name in "abcde"))
-    assert json.loads(fill_in(tool, read_problem(QUESTION))).keys() == {"a", "b", "c"}
-    assert fill_in(tool, read_problem("Who is it?")) == "{}"
-    assert fill_in(Tool(name="none", parameters=()), read_problem(QUESTION)) == "{}"
+def test_a_tool_for_another_count_of_numbers_is_declined() -> None:
+    for names in ("ab", "abcd", ""):
+        tool = Tool(name="left", parameters=tuple((name, "a number") for name in names))
+        assert fill_in(tool, read_problem(QUESTION)) == DECLINED
+    assert fill_in(Tool(name="none", parameters=()), read_problem("Who is it?")) == DECLINED
+
+
+def test_a_tool_whose_meanings_do_not_describe_the_numbers_is_declined() -> None:
+    tool = Tool(name="left", parameters=tuple((name, "given as percent; near a word of share") for name in "abc"))
+    assert fill_in(tool, read_problem(QUESTION)) == DECLINED
+
+
+def test_numbers_beside_the_point_are_passed_over() -> None:
+    problem = read_problem("Omar has a cousin who is 31. " + QUESTION)
+    tool = Tool(name="left", parameters=(("a", ""), ("b", ""), ("c", "")))
+    assert json.loads(fill_in(tool, problem)) == {"a": 12, "b": 3, "c": 9}
 
 
 @given(st.lists(st.tuples(st.text(max_size=9), st.text(max_size=60)), max_size=16), st.text(max_size=200))
-def test_any_tool_gets_a_json_object(parameters: list[tuple[str, str]], question: str) -> None:
+def test_any_tool_gets_a_json_object_or_is_declined(parameters: list[tuple[str, str]], question: str) -> None:
     tool = Tool(name="any", parameters=tuple(parameters))
-    assert isinstance(json.loads(fill_in(tool, read_problem(question))), dict)
+    filled = fill_in(tool, read_problem(question))
+    assert filled == DECLINED or isinstance(json.loads(filled), dict)

@@ -205,9 +205,13 @@ def test_the_number_of_workers_changes_no_digest(tmp_path: Path) -> None:
     assert len(found) == 1
 
 
-@pytest.mark.parametrize("calls", [1, 2, 5])
-def test_a_run_resumed_amid_repairs_asks_the_judge_nothing_twice_and_ends_the_same(tmp_path: Path, calls: int) -> None:
-    whole = run_with(tmp_path / "whole", Garbling())
+@pytest.mark.parametrize("last", [0, 1])
+def test_a_run_stopped_after_an_attempt_asks_the_judge_nothing_twice_and_ends_the_same(
+    tmp_path: Path, last: int
+) -> None:
+    whole = run_with(tmp_path / "whole", Garbling(), workers=1)
+    attempts = [e.attempt for e in events(whole) if isinstance(e, ModelCalled) and e.tier == "judge"]
+    calls = attempts.index(1) + last
     judge = Counting(Garbling(), stop_after=calls)
     with pytest.raises(Interrupted):
         evolve(

@@ -38,6 +38,16 @@ def test_answers_of_a_phase_in_any_order_give_the_same_digests(stages: list[Stag
     assert folded(flat(stages)).digests() == folded(shuffled(stages, random)).digests()
 
 
+@given(histories(most_iterations=2), st.integers(1, 12))
+def test_a_digest_that_was_asked_for_on_the_way_changes_no_later_one(stages: list[Stage], every: int) -> None:
+    asked = State()
+    for number, event in enumerate(flat(stages)):
+        asked.apply(event)
+        if number % every == 0:
+            asked.digests()
+    assert asked.digests() == folded(flat(stages)).digests()
+
+
 @given(histories())
 def test_a_fold_that_reads_only_declared_fields_equals_the_live_state(stages: list[Stage]) -> None:
     events = flat(stages)

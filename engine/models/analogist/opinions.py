@@ -31,8 +31,8 @@ LEAST_ALONE = 0.22
 """An analogy that fits less than this is used only where another opinion gives the same answer."""
 BACKING = 0.08
 """What an analogy gains by giving the answer that hints alone, or earlier steps, give."""
-ADVISED = 0.05
-"""What an analogy gains by doing what a principle says."""
+ADVISED = 0.1
+"""What an analogy gains by doing what a principle says: more than what hints say is worth."""
 BY_TOOL = 0.2
 """The score with which a tool's result votes."""
 POWER = 24

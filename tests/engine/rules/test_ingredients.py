@@ -1,0 +1,65 @@
+"""What goes into a prompt is looked up by the ids of the plan, and names its source."""
+
+from __future__ import annotations
+
+from mage_es.engine.rules.ingredients import earlier_steps, sections_of, sections_of_step, tool_outcome, tool_section
+from mage_es.engine.rules.prompt import Quote, Section
+from mage_es.projections.memory import MemoryRow
+from tests.engine.rules.states import Built
+from tests.engine.rules.test_routes import TOOL, chained, everything, planned
+
+
+def quotes(sections: list[Section]) -> dict[str, list[Quote]]:
+    return {section.title: list(section.quotes) for section in sections if section.quotes}
+
+
+def test_a_plan_that_names_nothing_has_no_quotes() -> None:
+    assert quotes(sections_of(Built().state, planned())) == {}
+
+
+def test_what_a_plan_names_stands_under_its_heading_with_its_source() -> None:
+    built, fields = everything()
+    found = quotes(sections_of(built.state, planned(**fields)))
+    assert {title: [quote.source for quote in each] for title, each in found.items()} == {
+        "Solved earlier": ["memory/solved"],
+        "Corrected earlier": ["memory/corrected"],
+        "Actions that worked": ["recipe/actions"],
+        "Principles": ["memory/rule"],
+        "Plan": ["skill/add", "skill/multiply", "skill/goal"],
+        "Skill": ["skill/goal"],
+    }
+
+
+def test_a_quarantined_memory_that_a_plan_named_is_still_found() -> None:
+    from mage_es.events.vocabulary import MemoryQuarantined
+
+    built, fields = everything()
+    built.state.apply(MemoryQuarantined(memory_id="solved", reason="", by="test"))
+    assert isinstance(built.state.memory.row("solved"), MemoryRow)
+    assert "Solved earlier" in quotes(sections_of(built.state, planned(**fields)))
+
+
+def test_a_step_shows_its_own_skill_in_place_of_the_goals() -> None:
+    built, plan = chained()
+    found = quotes(sections_of_step(built.state, plan, "add"))
+    assert found == {
+        "This step": [Quote("skill/add", "Skill: add\nDescription: To add.\nApproach: Just add.")],
+    }
+
+
+def test_earlier_steps_name_the_calls_that_they_are_from() -> None:
+    section = earlier_steps([("q/1", "add", "1 + 1 = 2"), ("q/2", "multiply", "")])
+    assert [quote.source for quote in section.quotes] == ["call/q/1", "call/q/2"]
+
+
+def test_a_tool_is_shown_with_its_parameters_and_examples_and_its_outcome_with_result_or_problem() -> None:
+    (shown,) = tool_section(TOOL).quotes
+    assert shown == Quote(
+        "tool/t1",
+        "Name: total\nDescription: Multiplies.\nParameters:\n- count: how many\n- each: of what size\n"
+        'Examples:\n- {"count": 2, "each": 3} gives 6',
+    )
+    (ran,) = tool_outcome(TOOL, arguments="{}", result="6", problem="").quotes
+    assert ran.text.endswith("Arguments: {}\nResult: 6")
+    (failed,) = tool_outcome(TOOL, arguments="", result="", problem="it was not called").quotes
+    assert failed.text.endswith("Multiplies.\nProblem: it was not called")

@@ -11,6 +11,7 @@ from mage_es.engine.reports import (
     GroupScore,
     IterationCheck,
     IterationRow,
+    Noticing,
     QuestionReport,
     ReplayReport,
     RunSummary,
@@ -33,6 +34,8 @@ def overview(summary: RunSummary) -> str:
         lines.append(f"  judge {summary.judge}, asked {summary.judge_calls} times")
     if summary.waiting:
         lines.append(f"  {_waiting(summary.waiting, summary.iterations)}")
+    if summary.noticing:
+        lines.append(f"  {_noticing(summary.noticing)}")
     return "\n".join([*lines, f"  {summary.problem}"] if summary.problem else lines)
 
 
@@ -44,6 +47,14 @@ def _waiting(waiting: Waiting, iterations: int) -> str:
     made_of = f"n_fail up to {waiting.largest}, {waiting.task_types} types, {waiting.targets} a time"
     vacuous = f": VACUOUS in a run of {iterations}" if waiting.bound >= iterations else ""
     return f"{shown}, and can wait {_iterations(waiting.bound)} ({made_of}){vacuous}"
+
+
+def _noticing(noticing: Noticing) -> str:
+    """Return the smallest drop that the guard can notice in words; with too few questions there is none."""
+    of = f"of {noticing.questions} {'anchors' if noticing.guard == 'paired' else 'fresh questions'}"
+    if noticing.smallest_drop >= 1.0:
+        return f"guard {noticing.guard}: too few questions to notice any drop ({of[3:]})"
+    return f"guard {noticing.guard}: the smallest drop it can notice is {100 * noticing.smallest_drop:.1f} points {of}"
 
 
 def _iterations(count: int) -> str:

@@ -94,6 +94,14 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True):
     brief: str
 
 
+class Noticing(msgspec.Struct, frozen=True, kw_only=True):
+    """What the guard compares and the least drop that it could have noticed at its last verdict, as fractions."""
+
+    guard: str
+    questions: int
+    smallest_drop: float
+
+
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A run at a glance. `state`: `finished`, `unfinished` (running or to be resumed), `damaged` (see `problem`)."""
 
@@ -111,6 +119,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[IterationRow, ...]
     problem: str = ""
     waiting: Waiting | None = None
+    noticing: Noticing | None = None
     judge: str = ""
     judge_calls: int = 0
     episodes: tuple[EpisodeRow, ...] = ()

@@ -9,12 +9,20 @@ from fractions import Fraction
 from mage_es.engine.agents.navigator import briefs_of
 from mage_es.engine.config import Config, parse
 from mage_es.engine.opening import first_event
-from mage_es.engine.reports import ActionRow, EpisodeRow, Exploration, IterationRow, RunSummary, Waiting
+from mage_es.engine.reports import ActionRow, EpisodeRow, Exploration, IterationRow, Noticing, RunSummary, Waiting
 from mage_es.engine.rules.coverage import effective_bound, selections
 from mage_es.engine.runs import Run
 from mage_es.events.errors import LogError, PrerequisiteError
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import MICRO, ActionTaken, EpisodeClosed, IterationPlanned, Outcome, TargetsSelected
+from mage_es.events.vocabulary import (
+    MICRO,
+    ActionTaken,
+    EpisodeClosed,
+    GuardDecided,
+    IterationPlanned,
+    Outcome,
+    TargetsSelected,
+)
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot
 
@@ -63,6 +71,7 @@ def _summary(run: Run) -> RunSummary:
         head=reader.head.chain,
         rows=tuple(iteration_rows(state)),
         waiting=_waiting(reader, state, config),
+        noticing=_noticing(reader, config),
         actions=tuple(_actions(reader)),
         frontier=tuple(_frontier(reader, state)),
         judge=config.judge,
@@ -91,6 +100,15 @@ def _frontier(reader: LogReader, state: State) -> Iterator[Exploration]:
         briefs = briefs_of(planned)
         for skill in planned.frontier:
             yield Exploration(skill=skill, mastery=state.slots.mastery(skill), brief=briefs.get(skill, ""))
+
+
+def _noticing(reader: LogReader, config: Config) -> Noticing | None:
+    """Return what the guard can notice, None with the guard off or before it compared anything."""
+    decided = [record.event for record in reader.records({GuardDecided})]
+    last = decided[-1] if decided else None
+    if not isinstance(last, GuardDecided) or config.guard == "off" or not last.total:
+        return None
+    return Noticing(guard=config.guard, questions=last.total, smallest_drop=last.smallest_drop)
 
 
 def _waiting(reader: LogReader, state: State, config: Config) -> Waiting | None:

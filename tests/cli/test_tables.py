@@ -16,6 +16,7 @@ from mage_es.engine.reports import (
     Exploration,
     GroupScore,
     IterationRow,
+    Noticing,
     QuestionReport,
     ReplayReport,
     RunSummary,
@@ -207,3 +208,19 @@ def test_what_evolve_wrote_and_what_is_to_explore_have_a_row_each() -> None:
     shown = msgspec.structs.replace(summary(), actions=(row,), frontier=(skill,))
     assert tables.actions(shown).rows == [("skill splitting", "3", "2", "authored (1), nothing to author (2)")]
     assert tables.frontier(shown).rows == [("sums", "0.25", "Look for rests.")]
+
+
+@pytest.mark.parametrize(
+    ("guard", "questions", "drop", "shown"),
+    [
+        ("paired", 100, 0.05, "guard paired: the smallest drop it can notice is 5.0 points of 100 anchors"),
+        ("paper", 200, 0.035, "guard paper: the smallest drop it can notice is 3.5 points of 200 fresh questions"),
+        ("paired", 3, 1.0, "guard paired: too few questions to notice any drop (3 anchors)"),
+    ],
+)
+def test_the_smallest_drop_that_the_guard_can_notice_is_shown(
+    guard: str, questions: int, drop: float, shown: str
+) -> None:
+    noticing = Noticing(guard=guard, questions=questions, smallest_drop=drop)
+    assert shown in tables.overview(msgspec.structs.replace(summary(), noticing=noticing))
+    assert "guard" not in tables.overview(summary())

@@ -180,6 +180,14 @@ def test_a_memory_in_quarantine_is_left_as_it_is_when_a_new_one_is_written(state
     assert [type(event) for event in kinds(second, MemoryAppended, MemorySuperseded)] == [MemoryAppended]
 
 
+def test_what_is_superseded_already_is_not_superseded_again_where_its_successor_is_in_quarantine(state: State) -> None:
+    next_iteration(state, written(state, specific("first")), 0)
+    second = written(state, specific("second"), iteration=1)
+    quarantined = MemoryQuarantined(memory_id=kinds(second, MemoryAppended)[0].memory_id, reason="harm", by="user")
+    next_iteration(state, [*second, quarantined], 1)
+    assert kinds(written(state, specific("third"), iteration=2), MemorySuperseded) == []
+
+
 @pytest.mark.parametrize(
     ("authored", "outcome"),
     [

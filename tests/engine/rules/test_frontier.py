@@ -59,3 +59,28 @@ def test_where_everything_is_mastered_the_weakest_is_worked_on() -> None:
     built.skill("other", mastery=0.7)
     built.master("goal", 0.9)
     assert learnable(setting_of(), built.state) == ["other"]
+
+
+def test_the_fallback_is_in_the_frontier_only_while_something_falls_to_it() -> None:
+    built = Built()
+    built.skill("general")
+    assert learnable(setting_of(), built.state) == ["goal"]
+    built.edge("resolves", "skill/general", "task_type/t")
+    assert learnable(setting_of(), built.state) == ["general", "goal"]
+
+
+def test_a_parent_whose_task_types_its_children_took_holds_nobody_up() -> None:
+    built = Built()
+    built.skill("beyond", needs=("goal",))
+    built.skill("other")
+    for child in ("goal-a", "goal-b"):
+        built.state.apply(SkillCreated(skill=child, mastery=0.0, prompt_template="", strategy="", parent="goal"))
+    assert learnable(setting_of(), built.state) == ["goal", "other"]
+    built.edge("resolves", "skill/a", "task_type/t")
+    assert learnable(setting_of(), built.state) == ["beyond", "other"]
+
+
+def test_where_every_skill_is_idle_all_count() -> None:
+    state = State()
+    state.apply(SkillCreated(skill="general", mastery=0.0, prompt_template="", strategy=""))
+    assert learnable(setting_of(), state) == ["general"]

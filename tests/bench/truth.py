@@ -24,22 +24,26 @@ from mage_es.engine.config import Config
 from mage_es.engine.evolution import evolve
 from mage_es.engine.exam import examine
 from mage_es.engine.reports import ExamReport
+from mage_es.engine.rules.bandits import ROUTING_ARMS
 from mage_es.engine.runs import find_run
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import ActionTaken, QuestionPlanned
-from mage_es.projections.fold import fold
+from mage_es.projections.fold import State, fold
 
 KINDS = ("helpful", "useless", "harmful", "poisoned")
 
 
 class Cell(msgspec.Struct):
-    """One seed: both exams; per kind and outcome the effects of the memories; how often each choice was made."""
+    """One seed: both exams; per kind and outcome the effects of the memories; how often each choice was made; of the
+    skills with one task type, on how many the route with the best posterior is the one that the law favours."""
 
     seed: int
     before: ExamReport
     after: ExamReport
     effects: dict[tuple[str, str], list[float]]
     choices: dict[str, dict[str, int]]
+    favoured: int
+    skills: int
 
 
 def main() -> None:
@@ -91,9 +95,26 @@ def run_cell(job: tuple[argparse.Namespace, int]) -> Cell:
 
     reader, oracle = LogReader(run.log_path), Oracle(TruthWorld(seed))
     effects: dict[tuple[str, str], list[float]] = {}
-    for row in fold(reader).memory.rows():
+    state = fold(reader)
+    for row in state.memory.rows():
         effects.setdefault((row.outcome, oracle.kind(row)), []).append(oracle.effect(row))
-    return Cell(seed, exam("start"), exam("latest"), effects, choices_of(reader))
+    routes = favourites(state, oracle)
+    return Cell(seed, exam("start"), exam("latest"), effects, choices_of(reader), sum(routes), len(routes))
+
+
+def favourites(state: State, oracle: Oracle) -> list[bool]:
+    """Return for each skill with exactly one task type whether the best route by posterior is the favoured one."""
+
+    def mean(skill: str, route: str) -> float:
+        posterior = state.bandits.posterior("routing", skill, route)
+        return posterior.alpha / (posterior.alpha + posterior.beta)
+
+    resolved = {skill: state.graph.task_types_of(skill) for skill in state.graph.skills()}
+    return [
+        max(ROUTING_ARMS, key=lambda route: mean(skill, route)) == oracle.best_route(types[0])
+        for skill, types in resolved.items()
+        if len(types) == 1
+    ]
 
 
 def choices_of(reader: LogReader) -> dict[str, dict[str, int]]:
@@ -155,6 +176,8 @@ def print_kinds(cells: list[Cell]) -> None:
 
 def print_choices(cells: list[Cell]) -> None:
     """Print for each arm, route and action the fewest and the most times that a run used it."""
+    favoured, skills = sum(cell.favoured for cell in cells), sum(cell.skills for cell in cells)
+    print(f"\nSkills with one task type whose best route by posterior is the favoured one: {favoured} of {skills}")
     print("\n| choice | fewest in a run | most in a run |")
     print("|---|---|---|")
     for group in ("search arm", "route", "action"):

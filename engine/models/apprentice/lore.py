@@ -18,6 +18,7 @@ _WALKED = re.compile(r"walk to the ([a-z]+)\. you see ([a-z ,]+?) here")
 _COLLECTED = re.compile(r"you collect ([a-z]+)(?: with the ([a-z]+))?\.")
 _MADE = re.compile(r"you (?:make|build) the ([a-z]+)(?: at the ([a-z]+))?\. it took ([^.]*)")
 _RELATION = re.compile(r"^([a-z]+)(?: \([^)]*\))? (found at|needs|takes|made at) ([a-z]+)", re.MULTILINE)
+_ACHIEVED = re.compile(r"^achieved: ([a-z ]+)\n((?:action: [a-z ]+(?:\n|$))+)", re.MULTILINE)
 _BEFORE = re.compile(r"`([a-z ]+)` comes before `([a-z ]+)`")
 
 
@@ -53,7 +54,9 @@ class Lore:
         for source, label, target in _RELATION.findall(told):
             self._relate(source, label, target)
         for earlier, later in _BEFORE.findall(told):
-            self._before[later.rpartition(" ")[2]].add(earlier.rpartition(" ")[2])
+            self._before[_thing(later)].add(_thing(earlier))
+        for achievement, actions in _ACHIEVED.findall(told):
+            self._follow(achievement, [line.removeprefix("action: ") for line in actions.splitlines()])
 
     def _relate(self, source: str, label: str, target: str) -> None:
         if label == "found at":
@@ -64,6 +67,19 @@ class Lore:
             self._stations[source][target] += 1
         else:
             self._parts[source].add(target)
+
+    def _follow(self, achievement: str, actions: list[str]) -> None:
+        """Take in actions that worked: what was collected after walking somewhere is there, and was used at the end."""
+        place = ""
+        for action in actions:
+            verb, _, name = action.rpartition(" ")
+            if verb == "go to":
+                place = name
+            elif verb == "collect":
+                if place:
+                    self._places[name][place] += 1
+                if action != achievement:
+                    self._before[_thing(achievement)].add(name)
 
     def places(self, material: str) -> list[str]:
         """Return where a material is said to be, most often told first."""
@@ -85,10 +101,6 @@ class Lore:
         stations = _ranked(self._stations.get(thing))
         return Recipe(tuple((part, 1) for part in sorted(parts)), stations[0] if stations else "", exact=False)
 
-    def tools_before(self, material: str) -> list[str]:
-        """Return what is said to come before collecting a material."""
-        return sorted(self._before.get(material, ()))
-
 
 def heard(lore: str, steps: Iterable[Step]) -> tuple[Lore, Lore]:
     """Return what is told, and what this episode itself has shown."""
@@ -100,3 +112,8 @@ def heard(lore: str, steps: Iterable[Step]) -> tuple[Lore, Lore]:
 
 def _ranked(counts: Counter[str] | None) -> list[str]:
     return sorted(counts, key=lambda name: (-counts[name], name)) if counts else []
+
+
+def _thing(action: str) -> str:
+    """Return what an action is about, its last word."""
+    return action.rpartition(" ")[2]

@@ -1,0 +1,366 @@
+"""Runs of a sequential benchmark: episodes as courses, the same for any number of workers, crash and resume."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from mage_es.engine.benchmarks.registry import open_benchmark
+from mage_es.engine.config import Config
+from mage_es.engine.courses import Act, Ask, Finish, advance, begin
+from mage_es.engine.environments.playing import play_actions
+from mage_es.engine.environments.workshop.benchmark import Workshop
+from mage_es.engine.environments.workshop.lands import PLACES
+from mage_es.engine.episodes import Stage, episode_of
+from mage_es.engine.evolution import evolve, resume
+from mage_es.engine.exam import examine
+from mage_es.engine.inspection import show
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.models.seam import Completion, Model, Request
+from mage_es.engine.replay import replay
+from mage_es.engine.rules.retrieval import Vector
+from mage_es.engine.rules.trajectories import transcript_of
+from mage_es.engine.runs import Run, find_run
+from mage_es.engine.session import Models
+from mage_es.engine.summary import summarise
+from mage_es.events.errors import Interrupted, LogError
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import (
+    ActionRecipeHarvested,
+    AnswerJudged,
+    EpisodeClosed,
+    EpisodeStepped,
+    Event,
+    IterationClosed,
+    MemoryAppended,
+    ModelCalled,
+    PatternAbstracted,
+    QuestionPlanned,
+    TaskContextOpened,
+)
+from tests.engine.rules.states import Built, setting_of
+from tests.engine.rules.test_step_prompt import PLANNED
+
+CONFIG = Config(
+    benchmark="workshop", seed=7, iterations=2, pool=10, held_out=6, anchors=2, explore_episodes=3, episode_steps=14
+)
+REFERENCE = "builtin/reference"
+
+
+class Apprentice:
+    """The apprentice, with something done before every reply."""
+
+    def __init__(self, before: Callable[[], None] = lambda: None, *, delays: int = 0) -> None:
+        self._model: Model = open_model("builtin/apprentice", "execution")
+        self.name = self._model.name
+        self._before, self._random, self._delays = before, random.Random(delays), delays
+        self.prompts: list[str] = []
+
+    async def complete(self, request: Request) -> Completion:
+        self._before()
+        self.prompts.append(request.prompt)
+        for _ in range(self._random.randrange(self._delays + 1)):
+            await asyncio.sleep(0)
+        return await self._model.complete(request)
+
+
+class Mumbling(Apprentice):
+    """The apprentice, who forgets to name an action in every third reply."""
+
+    async def complete(self, request: Request) -> Completion:
+        completion = await super().complete(request)
+        text = "I would rather not say." if len(self.prompts) % 3 == 0 else completion.text
+        return msgspec.structs.replace(completion, text=text)
+
+
+def run_in(folder: Path, config: Config = CONFIG, *, workers: int = 8, execution: Model | None = None) -> Run:
+    models = Models(execution or Apprentice(), open_model(REFERENCE, "guidance"))
+    evolve(
+        config, runs_dir=folder, data_dir=None, workers=workers, observer=lambda note: None, stop=lambda: False,
+        run_id="r", models=models,
+    )  # fmt: skip
+    return find_run(folder, "r")
+
+
+def events_of(run: Run, *types: type[Event]) -> list[Event]:
+    return [record.event for record in LogReader(run.log_path).records(set(types))]
+
+
+def digests(run: Run) -> list[object]:
+    return [e.digests for e in events_of(run, IterationClosed) if isinstance(e, IterationClosed)]
+
+
+def called(move: Ask, text: str) -> ModelCalled:
+    return ModelCalled(
+        iteration=0, tier="execution", agent="Learner", purpose="fresh", about=move.about, attempt=0,
+        request_sha256=move.request.sha256, model="scripted", text=text, stop_reason="end", input_tokens=1,
+        output_tokens=1,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def workshop_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A finished run on episodes. Shared: do not change its log."""
+    return run_in(tmp_path_factory.mktemp("workshop"))
+
+
+def test_one_eight_and_sixty_four_workers_give_the_same_digests(tmp_path: Path, workshop_run: Run) -> None:
+    for workers in (1, 64):
+        other = run_in(tmp_path / str(workers), workers=workers, execution=Apprentice(delays=5))
+        assert digests(other) == digests(workshop_run)
+
+
+def test_every_step_of_an_episode_is_recorded_and_adds_up_to_its_end(workshop_run: Run) -> None:
+    benchmark = open_benchmark("workshop", seed=7)
+    questions = {question.id: question for question in benchmark.questions("evolution")}
+    steps: dict[tuple[str, str, int], list[EpisodeStepped]] = {}
+    for event in events_of(workshop_run, EpisodeStepped):
+        assert isinstance(event, EpisodeStepped)
+        steps.setdefault((event.purpose, event.episode_id, event.iteration), []).append(event)
+    closed = [e for e in events_of(workshop_run, EpisodeClosed) if isinstance(e, EpisodeClosed)]
+    assert len(closed) == len(steps) > 20
+    for end in closed:
+        played = sorted(steps[end.purpose, end.episode_id, end.iteration], key=lambda step: step.step)
+        assert [step.step for step in played] == list(range(1, end.steps + 1))
+        assert [step.done for step in played[:-1]] == [False] * (end.steps - 1)
+        assert played[-1].done or end.steps == CONFIG.episode_steps
+        assert tuple(name for step in played for name in step.achievements) == end.achievements
+        verdict = play_actions(benchmark.environment(questions[end.episode_id]), transcript_of(played))
+        assert round(verdict.score * 1_000_000) == end.score_micro
+
+
+def test_the_verdict_on_an_episode_is_its_environments_score(workshop_run: Run) -> None:
+    scores = {
+        (end.purpose, end.episode_id, end.iteration): end.score_micro
+        for end in events_of(workshop_run, EpisodeClosed)
+        if isinstance(end, EpisodeClosed)
+    }
+    judged = [e for e in events_of(workshop_run, AnswerJudged) if isinstance(e, AnswerJudged)]
+    assert judged and all(
+        scores[verdict.purpose, verdict.question_id, verdict.iteration] == verdict.score_micro for verdict in judged
+    )
+
+
+def test_the_explorer_plays_at_its_own_temperature_on_evolution_tasks_only(tmp_path: Path) -> None:
+    seen: list[float] = []
+
+    class Watching(Apprentice):
+        async def complete(self, request: Request) -> Completion:
+            seen.append(request.temperature)
+            return await super().complete(request)
+
+    run = run_in(tmp_path, msgspec.structs.replace(CONFIG, iterations=1), execution=Watching())
+    explored = [e for e in events_of(run, EpisodeClosed) if isinstance(e, EpisodeClosed) and e.purpose == "explore"]
+    calls = [e for e in events_of(run, ModelCalled) if isinstance(e, ModelCalled) and e.agent == "Explorer"]
+    assert len(explored) == CONFIG.explore_episodes
+    assert all(end.episode_id.startswith("workshop-evolution-") for end in explored)
+    assert Counter(seen)[0.3] == len(calls) == sum(end.steps for end in explored)
+
+
+def test_exploring_grows_the_environment_and_the_patterns_and_recipes(workshop_run: Run) -> None:
+    replayed = replay(workshop_run, until="latest")
+    assert all(check.equal for check in replayed.checks)
+    contexts = [e for e in events_of(workshop_run, TaskContextOpened) if isinstance(e, TaskContextOpened)]
+    patterns = [e for e in events_of(workshop_run, PatternAbstracted) if isinstance(e, PatternAbstracted)]
+    recipes = [e for e in events_of(workshop_run, ActionRecipeHarvested) if isinstance(e, ActionRecipeHarvested)]
+    assert len(contexts) == 2 * CONFIG.explore_episodes
+    assert patterns and all(e.phase == "explore" for e in patterns)
+    assert {e.phase for e in recipes} == {"explore", "update"}
+    assert len({e.recipe_id for e in recipes}) == len(recipes)
+    assert all(1 <= len(e.actions) <= 3 and e.actions[-1] == e.achievement for e in recipes)
+
+
+def test_a_successful_episode_becomes_a_memory_of_its_transcript(workshop_run: Run) -> None:
+    memories = [e for e in events_of(workshop_run, MemoryAppended) if isinstance(e, MemoryAppended)]
+    successes = [memory for memory in memories if memory.outcome == "success_memory"]
+    assert successes
+    assert all(": You " in memory.reasoning and "Action:" not in memory.reasoning for memory in successes)
+    failures = [memory for memory in memories if memory.outcome == "failure_memory"]
+    assert any("It took" in memory.reasoning for memory in failures)
+
+
+def test_every_step_retrieves_by_what_is_observed_at_that_moment() -> None:
+    built = Built()
+    built.memory("afar", vector=(1, 0))
+    built.memory("here", vector=(0, 1))
+    benchmark = Workshop(7)
+    question = benchmark.questions("evolution")[0]
+    elsewhere = next(place for place in PLACES if f"at the {place}" not in question.question)
+
+    def embed(text: str) -> Vector:
+        return np.array((1, 0) if f"You are at the {elsewhere}." in text else (0, 1), dtype=np.float32)
+
+    setting = setting_of(bundle=1, episode_steps=3)
+    planned = msgspec.structs.replace(PLANNED, question_id=question.id, skill="goal")
+    course = episode_of(Stage(setting, built.state, benchmark, embed), planned, question, None)
+    move, bundles, prompts = begin(course), [], []
+    while not isinstance(move, Finish):
+        if isinstance(move, Ask):
+            prompts.append(move.request.prompt)
+            move = advance(course, called(move, f"Action: go to {elsewhere}"))
+        elif isinstance(move, Act):
+            bundles += [move.fact.memories] if isinstance(move.fact, EpisodeStepped) else []
+            move = advance(course, move.fact)
+    assert bundles == [("here",), ("afar",), ("afar",)]
+    assert ["What of afar?" in prompt for prompt in prompts] == [False, True, True]
+
+
+def test_the_plan_holds_the_first_steps_bundle(workshop_run: Run) -> None:
+    first = {
+        (step.purpose, step.episode_id, step.iteration): step.memories
+        for step in events_of(workshop_run, EpisodeStepped)
+        if isinstance(step, EpisodeStepped) and step.step == 1
+    }
+    plans = [e for e in events_of(workshop_run, QuestionPlanned) if isinstance(e, QuestionPlanned)]
+    assert any(first.values())
+    for plan in plans:
+        found = first[plan.purpose, plan.question_id, plan.iteration]
+        assert tuple(hit.memory_id for hit in plan.memories) == found
+
+
+@pytest.mark.parametrize("after", [12, 60, 120])
+def test_a_run_stopped_in_the_middle_of_an_episode_resumes_to_the_same_digests(
+    tmp_path: Path, workshop_run: Run, after: int
+) -> None:
+    calls = 0
+
+    def count() -> None:
+        nonlocal calls
+        calls += 1
+
+    guidance = open_model(REFERENCE, "guidance")
+    with pytest.raises(Interrupted):
+        evolve(
+            CONFIG, runs_dir=tmp_path, data_dir=None, workers=3, observer=lambda note: None,
+            stop=lambda: calls >= after, run_id="r", models=Models(Apprentice(count), guidance),
+        )  # fmt: skip
+    run = find_run(tmp_path, "r")
+    ended = {e.episode_id for e in events_of(run, EpisodeClosed) if isinstance(e, EpisodeClosed)}
+    begun = {e.episode_id for e in events_of(run, EpisodeStepped) if isinstance(e, EpisodeStepped)}
+    assert begun - ended
+    resume(
+        run, config=None, data_dir=None, workers=5, observer=lambda note: None, stop=lambda: False,
+        models=Models(Apprentice(), guidance),
+    )  # fmt: skip
+    assert digests(run) == digests(workshop_run)
+    keys = Counter(
+        (e.iteration, e.tier, e.purpose, e.about, e.attempt, e.request_sha256)
+        for e in events_of(run, ModelCalled)
+        if isinstance(e, ModelCalled)
+    )
+    assert set(keys.values()) == {1}
+
+
+def test_killed_at_random_moments_a_run_still_ends_with_the_same_digests(tmp_path: Path, workshop_run: Run) -> None:
+    draw = random.Random(11)
+    for _ in range(3):
+        process = subprocess.Popen([sys.executable, str(Path(__file__).parent / "slow_episodes.py"), str(tmp_path)])
+        time.sleep(2.0 + 2 * draw.random())
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    subprocess.run([sys.executable, str(Path(__file__).parent / "slow_episodes.py"), str(tmp_path), "fast"], check=True)
+    assert digests(find_run(tmp_path, "r")) == digests(workshop_run)
+
+
+def test_an_environment_that_plays_differently_on_resuming_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = 0
+
+    def count() -> None:
+        nonlocal calls
+        calls += 1
+
+    guidance = open_model(REFERENCE, "guidance")
+    with pytest.raises(Interrupted):
+        evolve(
+            CONFIG, runs_dir=tmp_path, data_dir=None, workers=1, observer=lambda note: None,
+            stop=lambda: calls >= 9, run_id="r", models=Models(Apprentice(count), guidance),
+        )  # fmt: skip
+    monkeypatch.setattr("mage_es.engine.environments.workshop.game.NOTHING", "Nothing at all happens.")
+    with pytest.raises(LogError, match="differently"):
+        resume(
+            find_run(tmp_path, "r"), config=None, data_dir=None, workers=1, observer=lambda note: None,
+            stop=lambda: False, models=Models(Apprentice(), guidance),
+        )  # fmt: skip
+
+
+def test_replies_that_name_no_action_are_steps_and_are_counted(tmp_path: Path) -> None:
+    run = run_in(tmp_path, msgspec.structs.replace(CONFIG, iterations=1), workers=1, execution=Mumbling())
+    rows = summarise(run).episodes
+    steps = [e for e in events_of(run, EpisodeStepped) if isinstance(e, EpisodeStepped)]
+    unparsed = [step for step in steps if not step.parsed]
+    assert sum(row.unparsed for row in rows) == len(unparsed) > 0
+    assert sum(row.steps for row in rows) == len(steps)
+    assert {step.action for step in unparsed} == {""} and {step.effect for step in unparsed} == {"That is no action."}
+
+
+def test_an_episode_ends_at_the_limit_of_the_configuration(tmp_path: Path) -> None:
+    run = run_in(tmp_path, msgspec.structs.replace(CONFIG, iterations=1, episode_steps=3))
+    assert {e.steps for e in events_of(run, EpisodeClosed) if isinstance(e, EpisodeClosed)} <= {1, 2, 3}
+
+
+def test_without_success_memories_none_is_harvested_and_recipes_still_are(tmp_path: Path) -> None:
+    run = run_in(tmp_path, msgspec.structs.replace(CONFIG, success_memories=False))
+    memories = [e for e in events_of(run, MemoryAppended) if isinstance(e, MemoryAppended)]
+    assert memories and not any(memory.outcome == "success_memory" for memory in memories)
+    assert events_of(run, ActionRecipeHarvested)
+
+
+def exam_of(run: Run, *, control: str = "none", execution: Model | None = None) -> object:
+    return examine(
+        run, at="latest", questions=None, control=control, data_dir=None, workers=4, observer=lambda note: None,
+        execution=execution,
+    )  # fmt: skip
+
+
+def test_an_exam_plays_episodes_frozen_in_a_log_of_its_own(workshop_run: Run) -> None:
+    before = LogReader(workshop_run.log_path).head
+    report = examine(
+        workshop_run, at="latest", questions=None, control="none", data_dir=None, workers=4,
+        observer=lambda note: None,
+    )  # fmt: skip
+    assert LogReader(workshop_run.log_path).head == before
+    assert report.guidance_calls == 0 and report.total == CONFIG.held_out
+    assert [row.episodes for row in report.episodes] == [CONFIG.held_out]
+    assert report.execution_calls == report.episodes[0].steps
+    log = LogReader(sorted(workshop_run.exams_path.glob("*/log"))[0])
+    assert not list(log.records({MemoryAppended, PatternAbstracted, ActionRecipeHarvested, TaskContextOpened}))
+
+
+def test_the_control_consults_the_graph_as_another_task_throughout(workshop_run: Run) -> None:
+    exam_of(workshop_run, control="shuffled")
+    log = LogReader(sorted(workshop_run.exams_path.glob("*shuffled/log"))[-1])
+    plans = [r.event for r in log.records({QuestionPlanned}) if isinstance(r.event, QuestionPlanned)]
+    memories = {m.memory_id: m for m in events_of(workshop_run, MemoryAppended) if isinstance(m, MemoryAppended)}
+    types = {plan.question_id: plan.task_type for plan in plans}
+    assert all(plan.donor and types[plan.donor] != plan.task_type for plan in plans)
+    donors = {plan.question_id: types[plan.donor] for plan in plans}
+    steps = [r.event for r in log.records({EpisodeStepped}) if isinstance(r.event, EpisodeStepped)]
+    assert any(step.memories for step in steps)
+    for step in steps:
+        assert {memories[name].task_type for name in step.memories} <= {donors[step.episode_id]}
+    shown = show(workshop_run, plans[0].question_id, iteration=None, data_dir=None)
+    assert shown.prompt_verified
+
+
+def test_an_episode_is_shown_step_by_step_with_its_prompts_verified(workshop_run: Run) -> None:
+    end = next(
+        e for e in events_of(workshop_run, EpisodeClosed) if isinstance(e, EpisodeClosed) and e.purpose == "fresh"
+    )
+    report = show(workshop_run, end.episode_id, iteration=end.iteration, data_dir=None)
+    assert report.prompt_verified
+    assert len(report.moves) == 2 * end.steps + 1
+    assert report.answer == (", ".join(end.achievements) or "nothing")

@@ -1,0 +1,51 @@
+"""Where a question's task type comes from: never from a gold answer that the learner must not know."""
+
+from __future__ import annotations
+
+from mage_es.engine.benchmarks.protocol import Question, TaskTypeSource
+from mage_es.engine.embedders.hash import HashEmbedder
+from mage_es.engine.task_typing import TaskTyping
+
+
+def question(name: str, text: str, task_type: str) -> Question:
+    split = "test" if name.startswith("test") else "evolution"
+    return Question(id=name, benchmark="b", split=split, task_type=task_type, question=text, gold="1")  # type: ignore[arg-type]
+
+
+EVOLUTION = [
+    question("e1", "How many apples are left in the basket?", "left"),
+    question("e2", "How many pears are left in the basket?", "left"),
+    question("e3", "What is the price of three tickets together?", "price"),
+    question("e4", "What is the price of five tickets together?", "price"),
+    question("e5", "What is the price of nine tickets together?", "price"),
+    question("e6", "What is the price of four tickets together?", "price"),
+]
+HELD_OUT = question("test-1", "How many plums are left in the basket?", "what the gold answer says")
+
+
+class Source:
+    def __init__(self, source: TaskTypeSource) -> None:
+        self.task_type_source = source
+
+
+def typing(source: TaskTypeSource, choice: str) -> TaskTyping:
+    return TaskTyping(Source(source), EVOLUTION, HashEmbedder(), choice=choice)  # type: ignore[arg-type]
+
+
+def test_types_made_from_gold_answers_label_evolution_questions_at_most() -> None:
+    gold = typing("gold", "gold")
+    assert gold.types_of(EVOLUTION) == ["left", "left", "price", "price", "price", "price"]
+    assert gold.types_of([HELD_OUT]) == ["left"]
+    assert gold.source == "gold"
+
+
+def test_by_default_a_question_of_any_split_is_typed_from_its_text_alone() -> None:
+    by_text = typing("gold", "benchmark")
+    assert by_text.types_of([HELD_OUT, EVOLUTION[2]]) == ["left", "price"]
+    assert by_text.source == "input"
+
+
+def test_metadata_may_be_used_anywhere_and_is_said_to_be() -> None:
+    metadata = typing("metadata", "benchmark")
+    assert metadata.types_of([HELD_OUT]) == ["what the gold answer says"]
+    assert metadata.source == "metadata"

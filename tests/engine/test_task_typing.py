@@ -12,13 +12,10 @@ def question(name: str, text: str, task_type: str) -> Question:
     return Question(id=name, benchmark="b", split=split, task_type=task_type, question=text, gold="1")  # type: ignore[arg-type]
 
 
+FRUIT = ("apples", "pears", "figs", "nuts", "limes", "grapes", "dates", "leeks", "beans", "peas", "herbs", "roots")
 EVOLUTION = [
-    question("e1", "How many apples are left in the basket?", "left"),
-    question("e2", "How many pears are left in the basket?", "left"),
-    question("e3", "What is the price of three tickets together?", "price"),
-    question("e4", "What is the price of five tickets together?", "price"),
-    question("e5", "What is the price of nine tickets together?", "price"),
-    question("e6", "What is the price of four tickets together?", "price"),
+    *(question(f"l{n}", f"How many {fruit} are left in the basket?", "left") for n, fruit in enumerate(FRUIT)),
+    *(question(f"p{n}", f"What is the price of {n + 2} tickets together?", "price") for n in range(len(FRUIT))),
 ]
 HELD_OUT = question("test-1", "How many plums are left in the basket?", "what the gold answer says")
 
@@ -34,14 +31,14 @@ def typing(source: TaskTypeSource, choice: str) -> TaskTyping:
 
 def test_types_made_from_gold_answers_label_evolution_questions_at_most() -> None:
     gold = typing("gold", "gold")
-    assert gold.types_of(EVOLUTION) == ["left", "left", "price", "price", "price", "price"]
+    assert gold.types_of(EVOLUTION) == ["left"] * 12 + ["price"] * 12
     assert gold.types_of([HELD_OUT]) == ["left"]
     assert gold.source == "gold"
 
 
 def test_by_default_a_question_of_any_split_is_typed_from_its_text_alone() -> None:
     by_text = typing("gold", "benchmark")
-    assert by_text.types_of([HELD_OUT, EVOLUTION[2]]) == ["left", "price"]
+    assert by_text.types_of([HELD_OUT, EVOLUTION[-1]]) == ["left", "price"]
     assert by_text.source == "input"
 
 

@@ -4,8 +4,8 @@ Rules
     - What is compared with a question is every passage of the text: a text that quotes a question is longer than it,
       and the similarity of the whole would not show it.
     - Up to `EXACT_MOST` questions an inverted index compares with every one that shares a shingle: nothing is missed.
-      It grows with the square where many share one (40,000 generated word problems: 10 s), so above that MinHash
-      signatures by the library `rensa` name the candidates (2 s), and the exact similarity decides on each.
+      It grows with the square where many share one (40,000 generated word problems: 22 s), so above that MinHash
+      signatures by the library `rensa` name the candidates (4 s), and the exact similarity decides on each.
     - Of pairs of whole texts at exactly 0.8 the bands miss one in 20 million, of more similar ones fewer; what quotes
       a question in a much longer text only the exact index is sure to see.
 """
@@ -90,11 +90,8 @@ class ExactIndex(Generic[Piece]):
 
     def has_near(self, run: Sequence[Piece]) -> bool:
         """Return whether a text of this run of shingles holds a near-duplicate of a question taken in."""
-        return any(
-            common >= NEAR_DUPLICATE * len(self._questions[place])
-            and passage_similarity(run, self._questions[place]) >= NEAR_DUPLICATE
-            for place, common in self._shared(run).items()
-        )
+        shared = self._shared(run)
+        return any(_is_near(run, self._questions[place], common) for place, common in shared.items())
 
     def nearest(self, run: Sequence[Piece], *, above: float = 0.0) -> Nearest:
         """Return the question that a text holds most of, if that is more than `above`; else (`above`, -1)."""
@@ -128,8 +125,15 @@ class MinHashIndex:
 
     def has_near(self, run: Sequence[str]) -> bool:
         """Return whether a text of this run of shingles holds a near-duplicate of a question taken in."""
-        candidates: Iterable[int] = self._bands.query(_signature(frozenset(run)))
-        return any(passage_similarity(run, self._questions[place]) >= NEAR_DUPLICATE for place in candidates)
+        pieces = frozenset(run)
+        candidates: Iterable[int] = self._bands.query(_signature(pieces))
+        questions = (self._questions[place] for place in candidates)
+        return any(_is_near(run, question, len(pieces & question)) for question in questions)
+
+
+def _is_near(run: Sequence[Piece], question: frozenset[Piece], common: int) -> bool:
+    """Return whether a passage is near a question; none has more of its shingles than the `common` of the whole."""
+    return common >= NEAR_DUPLICATE * len(question) and passage_similarity(run, question) >= NEAR_DUPLICATE
 
 
 def _signature(pieces: frozenset[str]) -> Any:

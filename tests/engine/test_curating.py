@@ -9,15 +9,18 @@ import pytest
 
 from mage_es.engine.audit import verify
 from mage_es.engine.curating import curate, memories, memory
+from mage_es.engine.evolution import evolve, resume
 from mage_es.engine.exam import examine
 from mage_es.engine.replay import replay
-from mage_es.engine.runs import Run, clock
-from mage_es.events.errors import RunLocked, UsageError
+from mage_es.engine.reports import Note
+from mage_es.engine.runs import Run, clock, find_run
+from mage_es.events.errors import Interrupted, RunLocked, UsageError
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import MemoryQuarantined, MemoryReleased, QuestionPlanned
 from mage_es.projections.fold import fold
 from mage_es.projections.lance import read_rows
+from tests.engine.conftest import SMALL, never, silent
 
 
 @pytest.fixture
@@ -121,3 +124,29 @@ def test_a_run_that_is_being_written_is_left_alone(run: Run) -> None:
     first = memories(run, at="latest").items[0].memory_id
     with Log.open(run.log_path, clock=clock), pytest.raises(RunLocked):
         curate(run, first, action="quarantine", reason="", by="alice")
+
+
+def test_a_memory_quarantined_between_two_iterations_is_in_no_prompt_after_it(tmp_path: Path) -> None:
+    interrupted = []
+
+    def stop() -> bool:
+        return bool(interrupted)
+
+    def observe(note: Note) -> None:
+        if note.iteration == 1:
+            interrupted.append(note)
+
+    with pytest.raises(Interrupted):
+        evolve(SMALL, runs_dir=tmp_path, data_dir=None, workers=1, observer=observe, stop=stop, run_id="r")
+    run = find_run(tmp_path, "r")
+    names = [item.memory_id for item in memories(run, at="latest").items if item.kind == "success_memory"]
+    planned_before = LogReader(run.log_path).head.seq
+    for name in names:
+        curate(run, name, action="quarantine", reason="all of them", by="alice")
+    resume(run, config=None, data_dir=None, workers=1, observer=silent, stop=never)
+
+    reader = LogReader(run.log_path)
+    plans = [record.event for record in reader.records({QuestionPlanned}, since=planned_before + 1)]
+    chosen = {member.memory_id for plan in plans if isinstance(plan, QuestionPlanned) for member in plan.memories}
+    assert names and plans and not chosen & set(names)
+    assert fold(reader).progress.finished and verify(run).ok

@@ -1,0 +1,54 @@
+"""A guidance model that quotes the exam: what it wrote is refused, the run goes on, and the auditor agrees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from mage_es.engine.audit import verify
+from mage_es.engine.evolution import evolve
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.models.seam import Completion, Request
+from mage_es.engine.opening import open_world
+from mage_es.engine.runs import find_run
+from mage_es.engine.session import Models
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import MemoryAppended, MemoryRefused, ModelCalled
+from tests.engine.conftest import SMALL, never, silent
+
+
+class Leaking:
+    """The reference guide, whose first principle always quotes a question of the exam."""
+
+    name = "scripted/leaking"
+
+    def __init__(self, secret: str) -> None:
+        self._secret, self._reference = secret, open_model("builtin/reference", "guidance")
+
+    async def complete(self, request: Request) -> Completion:
+        completion = await self._reference.complete(request)
+        reply = msgspec.json.decode(completion.text)
+        if "principles" not in reply:
+            return completion
+        reply["principles"] = [f"Remember this: {self._secret} The answer is 4.", *reply["principles"]]
+        return msgspec.structs.replace(completion, text=msgspec.json.encode(reply).decode())
+
+
+def test_what_quotes_an_exam_question_is_refused_and_the_run_goes_on(tmp_path: Path) -> None:
+    world = open_world(SMALL, data_dir=None)
+    secret = world.questions[world.setting.held_out[0]].question
+    models = Models(open_model("builtin/analogist", "execution"), Leaking(secret))
+    evolve(SMALL, runs_dir=tmp_path, data_dir=None, workers=2, observer=silent, stop=never, run_id="r", models=models)
+
+    run = find_run(tmp_path, "r")
+    records = list(LogReader(run.log_path).records({MemoryAppended, MemoryRefused, ModelCalled}))
+    refused = [record.event for record in records if isinstance(record.event, MemoryRefused)]
+    kept = [record.event for record in records if isinstance(record.event, MemoryAppended)]
+    assert {(event.what, event.split) for event in refused} == {("memory.appended", "held_out")}
+    assert not any(secret in memory.reasoning for memory in kept)
+    assert any(memory.outcome == "principle" for memory in kept)
+
+    report = verify(run)
+    certificate = next(check for check in report.checks if check.name == "leaks")
+    assert report.ok and f"{len(refused)} refused" in certificate.detail

@@ -12,12 +12,11 @@ def question(name: str, text: str, task_type: str) -> Question:
     return Question(id=name, benchmark="b", split=split, task_type=task_type, question=text, gold="1")  # type: ignore[arg-type]
 
 
-FRUIT = ("apples", "pears", "figs", "nuts", "limes", "grapes", "dates", "leeks", "beans", "peas", "herbs", "roots")
 EVOLUTION = [
-    *(question(f"l{n}", f"How many {fruit} are left in the basket?", "left") for n, fruit in enumerate(FRUIT)),
-    *(question(f"p{n}", f"What is the price of {n + 2} tickets together?", "price") for n in range(len(FRUIT))),
+    *(question(f"l{n}", f"How many of the {n + 2} apples are left in the basket?", "left") for n in range(80)),
+    *(question(f"p{n}", f"What is the price of {n + 2} tickets together?", "price") for n in range(80)),
 ]
-HELD_OUT = question("test-1", "How many plums are left in the basket?", "what the gold answer says")
+HELD_OUT = question("test-1", "How many of the 9 plums are left in the basket?", "what the gold answer says")
 
 
 class Source:
@@ -31,7 +30,7 @@ def typing(source: TaskTypeSource, choice: str) -> TaskTyping:
 
 def test_types_made_from_gold_answers_label_evolution_questions_at_most() -> None:
     gold = typing("gold", "gold")
-    assert gold.types_of(EVOLUTION) == ["left"] * 12 + ["price"] * 12
+    assert gold.types_of(EVOLUTION) == ["left"] * 80 + ["price"] * 80
     assert gold.types_of([HELD_OUT]) == ["left"]
     assert gold.source == "gold"
 

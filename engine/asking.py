@@ -10,6 +10,7 @@ from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.courses import Course, Fact, Finish, advance, begin
 from mage_es.engine.effects import Effects
+from mage_es.engine.environments.protocol import is_sequential
 from mage_es.engine.exam import require_ontology
 from mage_es.engine.inspection import bundle_of, report_of
 from mage_es.engine.models.registry import open_model
@@ -32,7 +33,8 @@ def ask(run: Run, question: str, *, at: str, data_dir: Path | None, execution: M
     `execution` takes the place of the model that the run's configuration names.
 
     Raises:
-        UsageError: The question is empty or not text, or the marker does not exist or is too early.
+        UsageError: The question is empty or not text, the marker does not exist or is too early, or the benchmark's
+            questions are episodes.
     """
     if not question.strip():
         raise UsageError("The question is empty: give it as the last argument, or on standard input.")
@@ -43,6 +45,11 @@ def ask(run: Run, question: str, *, at: str, data_dir: Path | None, execution: M
     world = reopen_world(reader, data_dir=data_dir)
     state = fold(reader, until=seq, state=latest_snapshot(run.snapshots_path, reader, until=seq))
     require_ontology(state, at)
+    if is_sequential(world.benchmark):
+        raise UsageError(
+            f"The tasks of {world.benchmark.name} are episodes: they are played in its environment, not answered. "
+            "Set an exam with `mage-es exam`, or look at an episode with `mage-es show`."
+        )
     asked = Question(id="ask", benchmark="", split="test", task_type="", question=question.strip(), gold="")
     task_type = world.typing.predict([asked.question], ids=[asked.id])[0]
     command = PlanAnswers(

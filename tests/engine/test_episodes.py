@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from mage_es.engine.asking import ask
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Act, Ask, Finish, advance, begin
@@ -35,7 +36,7 @@ from mage_es.engine.rules.trajectories import transcript_of
 from mage_es.engine.runs import Run, find_run
 from mage_es.engine.session import Models
 from mage_es.engine.summary import summarise
-from mage_es.events.errors import Interrupted, LogError
+from mage_es.events.errors import Interrupted, LogError, UsageError
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
@@ -364,3 +365,8 @@ def test_an_episode_is_shown_step_by_step_with_its_prompts_verified(workshop_run
     assert report.prompt_verified
     assert len(report.moves) == 2 * end.steps + 1
     assert report.answer == (", ".join(end.achievements) or "nothing")
+
+
+def test_a_question_of_ones_own_is_refused_with_what_to_do_instead(workshop_run: Run) -> None:
+    with pytest.raises(UsageError, match=r"episodes.*mage-es exam"):
+        ask(workshop_run, "How is a bell made?", at="latest", data_dir=None)

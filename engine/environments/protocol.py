@@ -11,7 +11,7 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, TypeGuard, runtime_checkable
+from typing import NamedTuple, Protocol, TypeGuard
 
 import msgspec
 
@@ -79,7 +79,6 @@ class Environment(Protocol):
         ...
 
 
-@runtime_checkable
 class Sequential(Protocol):
     """The further method of a benchmark whose questions are episodes."""
 
@@ -94,4 +93,4 @@ class SequentialBenchmark(Benchmark, Sequential, Protocol):
 
 def is_sequential(benchmark: Benchmark) -> TypeGuard[SequentialBenchmark]:
     """Return whether a benchmark's questions are episodes."""
-    return isinstance(benchmark, Sequential)
+    return hasattr(benchmark, "environment")

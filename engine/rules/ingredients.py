@@ -63,19 +63,25 @@ def skill_quotes(state: State, planned: QuestionPlanned) -> list[Quote]:
 
 
 def _retrieved(state: State, planned: QuestionPlanned) -> list[Section]:
+    """Return the sections of what was retrieved; those without a quote are left out."""
     rows = [state.memory.row(hit.memory_id) for hit in planned.memories]
-    success = [row for row in rows if row.outcome == "success_memory"]
+    success = [_quote(row, _solved(row)) for row in rows if row.outcome == "success_memory"]
     failure = [row for row in rows if row.outcome == "failure_memory"]
-    principles = [state.memory.row(memory_id) for memory_id in planned.principles]
-    recipes = [state.recipes.action_recipe(recipe_id) for recipe_id in planned.action_recipes]
-    return [
-        Section("Solved earlier", [_quote(row, _solved(row)) for row in success]),
+    sections = [
+        Section("Solved earlier", success),
         Section("Corrected earlier", [_quote(row, _corrected(row)) for row in failure if row.kind != "type_strategy"]),
         Section("Strategy", [_quote(row, _strategy(row)) for row in failure if row.kind == "type_strategy"]),
-        Section("Actions that worked", [Quote(f"recipe/{recipe.recipe_id}", _actions(recipe)) for recipe in recipes]),
-        Section("Principles", [_quote(row, f"- {row.reasoning}") for row in principles]),
-        Section("Plan", _plan(state, planned.planning)),
     ]
+    if planned.action_recipes:
+        recipes = [state.recipes.action_recipe(recipe_id) for recipe_id in planned.action_recipes]
+        quotes = [Quote(f"recipe/{recipe.recipe_id}", _actions(recipe)) for recipe in recipes]
+        sections.append(Section("Actions that worked", quotes))
+    if planned.principles:
+        principles = [state.memory.row(memory_id) for memory_id in planned.principles]
+        sections.append(Section("Principles", [_quote(row, f"- {row.reasoning}") for row in principles]))
+    if planned.planning:
+        sections.append(Section("Plan", _plan(state, planned.planning)))
+    return [section for section in sections if section.quotes]
 
 
 def _plan(state: State, skills: Sequence[str]) -> list[Quote]:

@@ -8,14 +8,13 @@ import re
 NEAR_DUPLICATE = 0.8
 """Jaccard similarity of the shingle sets from which two questions count as near-duplicates."""
 
-_SPACE = re.compile(r"\s+")
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 _SHINGLE = 5
 
 
 def normalise(question: str) -> str:
     """Return the question case-folded, with single spaces and without punctuation at either end."""
-    return _EDGES.sub("", _SPACE.sub(" ", question.casefold()).strip())
+    return _EDGES.sub("", " ".join(question.casefold().split()))
 
 
 def question_hash(normalised: str) -> str:

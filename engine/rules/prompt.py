@@ -73,18 +73,18 @@ def template(name: str) -> str:
 def render_answer(name: str, sections: Sequence[Section], asked: Asked) -> Prompt:
     """Return the prompt of a call for a question: the sections in their order, then the question."""
     head, tail = _parts(name, asked.is_instructed)
-    pieces, length = [head], len(head)
-    spans: list[Span] = []
-    for section in sections:
-        for place, quote in enumerate(section.quotes):
-            opening = f"## {section.title}\n\n" if place == 0 else ""
-            rendered = quoted(quote.text)
-            spans.append(Span(offset=length + len(opening), length=len(rendered), source=quote.source))
-            pieces.append(f"{opening}{rendered}\n\n")
-            length += len(pieces[-1])
+    text, spans = head, []
+    for title, quotes in sections:
+        if quotes:
+            text += f"## {title}\n\n"
+        for source, quote in quotes:
+            rendered = quoted(quote)
+            spans.append(Span(offset=len(text), length=len(rendered), source=source))
+            text += f"{rendered}\n\n"
     question = f"{asked.context}\n\n{asked.question}" if asked.context else asked.question
-    pieces.append(tail.replace("{{answer_format}}", asked.answer_format).replace("{{question}}", question))
-    return Prompt("".join(pieces), tuple(spans))
+    return Prompt(
+        text + tail.replace("{{answer_format}}", asked.answer_format).replace("{{question}}", question), tuple(spans)
+    )
 
 
 def render_guidance(name: str, values: dict[str, str], brief_json: str) -> str:

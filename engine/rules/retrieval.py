@@ -14,6 +14,7 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -152,13 +153,19 @@ def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, ter
             if similarity[row] < floor:
                 continue
             is_own = rows.question_ids[row] == query.question_id or (
-                own_text != "" and normalise(memory.row(rows.ids[row]).question) == own_text
+                own_text != "" and _normal_form(memory.row(rows.ids[row]).question) == own_text
             )
             if not (is_own and terms.exclude_self):
                 yield row
         if wanted >= len(similarity):
             return
         wanted *= 4
+
+
+@lru_cache(maxsize=1 << 14)
+def _normal_form(question: str) -> str:
+    """Return the normal form of a memory's question; the same memories are met over and over."""
+    return normalise(question)
 
 
 def _top(similarity: NDArray[Any], count: int) -> list[int]:

@@ -1,6 +1,7 @@
 """What the engine itself costs for each question: retrieve, prompt, log, score, fold; the model is instant.
 
     python tests/bench/engine_cost.py                a store of 10,000 memories, iterations of 200 questions
+    python tests/bench/engine_cost.py --one-call     every question by the fixed arms, so none takes several calls
 
 Prints CPU milliseconds (user and system, all threads of the process) for each question and phase. The store is
 filled beforehand with random memories of the benchmark's own task types; guard and guidance are off, so that
@@ -22,10 +23,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from mage_es.engine.agents.briefs import OntologyReply
-from mage_es.engine.commands import CloseIteration, InduceOntology, OpenRun
+from mage_es.engine.commands import CloseIteration, InduceOntology, OpenRun, PlanIteration
 from mage_es.engine.config import Config
 from mage_es.engine.embedders.protocol import to_bytes
-from mage_es.engine.loop import evaluate, plan, update
+from mage_es.engine.loop import evaluate, update
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.opening import open_world
 from mage_es.engine.runs import clock, create_run
@@ -52,8 +53,15 @@ def main() -> None:
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--pool", type=int, default=200)
     parser.add_argument("--iterations", type=int, default=5)
+    parser.add_argument("--one-call", action="store_true")
     options = parser.parse_args()
-    config = Config(benchmark="wordmath", iterations=options.iterations, pool=options.pool, guard="off")
+    config = Config(
+        benchmark="wordmath",
+        iterations=options.iterations,
+        pool=options.pool,
+        guard="off",
+        bandits=not options.one_call,
+    )
     with tempfile.TemporaryDirectory() as folder:
         measure(config, options.memories, Path(folder))
 
@@ -116,7 +124,7 @@ def fill(session: Session, count: int) -> None:
 
 async def iteration(session: Session, k: int) -> dict[str, float]:
     """Return CPU milliseconds for each question: planning and answering, learning, both."""
-    plan(session, k)
+    session.do(PlanIteration(k))
     began = time.process_time()
     await evaluate(session, k)
     answered = time.process_time()

@@ -2,7 +2,7 @@
 
 Rules
     - What came of a move is durable before its course makes the next one; a verdict is durable together with the
-      last reply.
+      last reply. Only a step of an episode, which follows from the reply before it, may wait for the next commit.
     - How many courses are followed at once changes the order of records and nothing else.
     - Moves that completed while the last commit was under way share the next one.
 """

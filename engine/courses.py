@@ -6,7 +6,7 @@ is recorded and goes on from there, and `show` walks through it without any mode
 
 Rules
     - A course reads nothing of a fact that may differ between runs (such as its latency).
-    - The fact of a move is durable before the next move is made.
+    - The fact of a move is durable before the next move is made (of a step of an episode, before the one after that).
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import pytest
 
 from mage_es.engine.courses import Ask, Course, Finish, advance, begin, call_of, catch_up, reply_to
 from mage_es.engine.evolution import evolve, resume
+from mage_es.engine.inspection import show
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.runs import Run
@@ -200,5 +201,7 @@ def test_a_recorded_run_of_a_tool_is_not_repeated_though_it_would_end_otherwise(
     go_on(run, Counting())
     events = [r.event for r in LogReader(run.log_path).records({ToolRan})]
     assert events[: len(first)] == first and first[0].problem == "it took more than 10.0 s"
+    report = show(run, first[0].question_id, iteration=first[0].iteration, data_dir=None)
+    assert report.prompt_verified and "> Problem: it took more than 10.0 s" in report.prompt
     answered = {(r.iteration, r.event.question_id) for r in LogReader(run.log_path).records({AnswerJudged})}
     assert {(event.iteration, event.question_id) for event in events} <= answered

@@ -2,9 +2,9 @@
 
 Rules
     - An analogy votes with its score. Principles that the question's words call for speak for the analogies that do
-      just their operations; the results of earlier steps, and the answer by hints alone, back what agrees with them.
-    - A tool's result votes beside the analogies.
-    - Where no opinion is worth following, a principle is carried out on the numbers; without one, hints are followed.
+      just their operations; a tool's result, those of earlier steps and the answer by hints alone back what agrees.
+    - Where no analogy is to be trusted, a tool's result is the answer; without one, a principle is carried out on the
+      numbers; without one, hints are followed.
 """
 
 from __future__ import annotations
@@ -30,11 +30,9 @@ LEAST_SCORE = 0.12
 LEAST_ALONE = 0.22
 """An analogy that fits less than this is used only where another opinion gives the same answer."""
 BACKING = 0.08
-"""What an analogy gains by giving the answer that hints alone, or earlier steps, give."""
+"""What an analogy gains by giving the answer that a tool, earlier steps or hints alone give."""
 ADVISED = 0.1
 """What an analogy gains by doing what a principle says: more than what hints say is worth."""
-BY_TOOL = 0.2
-"""The score with which a tool's result votes."""
 POWER = 24
 """Votes are scores raised to this power, so that one close analogy outweighs several loose ones."""
 
@@ -54,12 +52,14 @@ def solve(problem: Problem, read: ReadPrompt) -> Solution:
     backed = {guessed[-1].value} if guessed else set()
     backed |= {found[-1].value for output in read.outputs if (found := find_equations(output))}
     result = read_number(read.outcome.result) if read.outcome else None
-    elected = _elect(_opinions(problem, read), principles, backed=backed, result=result)
-    if elected is None and result is not None and read.outcome is not None:
+    backed |= {result} if result is not None else set()
+    equations = _elect(_opinions(problem, read), principles, backed=backed)
+    if not equations and result is not None and read.outcome is not None:
         remark = f"{read.outcome.name} gives {read.outcome.result} for {read.outcome.arguments}."
         return Solution(result, [], remark)
-    carried = (carry_out(principle, problem) for principle in principles)
-    equations = elected or next((equations for equations in carried if equations), guessed)
+    if not equations:
+        carried = (carry_out(principle, problem) for principle in principles)
+        equations = next((found for found in carried if found), guessed)
     return Solution(equations[-1].value if equations else Fraction(0), equations)
 
 
@@ -86,20 +86,15 @@ def _analogies(problem: Problem, example: Example) -> list[Analogy]:
 
 
 def _elect(
-    opinions: Sequence[Sequence[Analogy]],
-    principles: Sequence[Principle],
-    *,
-    backed: set[Fraction],
-    result: Fraction | None,
-) -> list[Equation] | None:
-    """Return the equations of the best analogy for the answer with the most votes; None where a tool's `result` has
-    more of them, or no analogy is to be trusted.
+    opinions: Sequence[Sequence[Analogy]], principles: Sequence[Principle], *, backed: set[Fraction]
+) -> list[Equation]:
+    """Return the equations of the best analogy for the answer with the most votes; empty where none is to be trusted.
 
     There is one list of analogies for each example. `backed`: answers that do without examples and so count as
     opinions of their own.
     """
-    votes: dict[Fraction, float] = {} if result is None else {result: BY_TOOL**POWER}
-    heard: dict[Fraction, int] = dict.fromkeys(backed | ({result} if result is not None else set()), 1)
+    votes: dict[Fraction, float] = {}
+    heard: dict[Fraction, int] = dict.fromkeys(backed, 1)
     for opinion in opinions:
         for answer in {analogy.answer for analogy in opinion}:
             heard[answer] = heard.get(answer, 0) + 1
@@ -108,9 +103,7 @@ def _elect(
             score += ADVISED * speaks_for(principles, analogy.equations)
             votes[analogy.answer] = votes.get(analogy.answer, 0.0) + score**POWER
     best = _best(opinions, votes, heard)
-    if best is None or (result is not None and votes[best.answer] < votes[result]):
-        return None
-    return best.equations
+    return best.equations if best is not None else []
 
 
 def _best(

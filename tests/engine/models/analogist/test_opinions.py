@@ -57,3 +57,11 @@ def test_a_principle_decides_between_examples_that_fit_alike() -> None:
 
 def test_without_a_number_the_answer_is_zero() -> None:
     assert solved("Who is it?") == Solution(Fraction(0), [])
+
+
+def test_what_a_tool_or_an_earlier_step_came_to_backs_the_example_that_agrees() -> None:
+    question = "Omar fills 3 crates with 12 lemons each. He thinks of 9 lemons. How many lemons are there?"
+    tool = ToolOutcome(name="left", arguments="{}", result="27")
+    assert solved(question, examples=(LESS, MORE)).answer == Fraction(45)  # which hints alone give, too
+    assert solved(question, examples=(LESS, MORE), outcome=tool).answer == Fraction(27)
+    assert solved(question, examples=(LESS, MORE), outputs=("36 - 9 = 27",)).answer == Fraction(27)

@@ -14,7 +14,7 @@ from mage_es.cli.output import Output, Table, percent
 from mage_es.cli.progress import Progress
 from mage_es.cli.session import Session, session
 from mage_es.cli.settings import Settings
-from mage_es.cli.tables import digests, iterations, memory_sizes
+from mage_es.cli.tables import agents, digests, iterations, memory_sizes
 from mage_es.engine.config import Config
 from mage_es.engine.reports import ExamReport, GroupScore, ReplayReport, RunSummary
 from mage_es.events.errors import MageError
@@ -25,12 +25,15 @@ if TYPE_CHECKING:
 EXAMPLES = examples("mage-es demo", "mage-es demo --workers 2 --json")
 
 CONFIG = Config(benchmark="wordmath", seed=42, iterations=10, pool=60, held_out=100, anchors=60)
+EPISODES = Config(benchmark="workshop", seed=42, iterations=4, pool=12, held_out=20, anchors=12)
+"""A smaller run in a world of episodes, since the Explorer has nothing to explore in questions."""
 
 
 class DemoReport(msgspec.Struct, frozen=True, kw_only=True):
     """What the demonstration showed."""
 
     run: RunSummary
+    episodes: RunSummary
     before: ExamReport
     after: ExamReport
     replay: ReplayReport
@@ -42,16 +45,24 @@ def demo(*, settings: Settings, as_json: Json = False) -> None:
     """Watch a frozen learner improve, in under a minute.
 
     Generated word problems, no key, no GPU, no network: ten iterations of 60 questions, an exam
-    of 100 unseen questions for the state before and after, and a replay. Exits with 1 if the
-    replay gives anything else than what was recorded live.
+    of 100 unseen questions for the state before and after, and a replay; before that a few
+    episodes in a generated workshop, so that all six agents have something to do. Exits with 1
+    if the replay gives anything else than what was recorded live.
     """
     out = Output(as_json=as_json)
     out.say(
         f"Learner: {CONFIG.execution}, a rule-based solver and not a language model. It reads the prompt and nothing"
         " else;\nwhat changes from question to question is only which of its own experiences stand in there.\n"
     )
-    report = demonstrate(CONFIG, settings, out)
-    out.report(report, iterations(report.run), exams(report), digests(report.replay), closing(report))
+    report = demonstrate(CONFIG, settings, out, episodes=EPISODES)
+    out.report(
+        report,
+        iterations(report.run),
+        exams(report),
+        agents("The six agents at work", report.run, report.episodes),
+        digests(report.replay),
+        closing(report),
+    )
     out.next(
         settings.again("replay", "--until", report.replay.marker, names=("runs_dir",)),
         settings.again("exam", "--control", "shuffled", names=("runs_dir",)),
@@ -61,19 +72,22 @@ def demo(*, settings: Settings, as_json: Json = False) -> None:
         raise typer.Exit(MageError.exit_code)
 
 
-def demonstrate(config: Config, settings: Settings, out: Output) -> DemoReport:
-    """Evolve a run, examine its first and its last state, and replay it to its last iteration."""
+def demonstrate(config: Config, settings: Settings, out: Output, *, episodes: Config) -> DemoReport:
+    """Play episodes, evolve a run, examine its first and its last state, and replay it to its last iteration."""
     from mage_es.engine.replay import replay
     from mage_es.engine.runs import find_run
 
     began = time.monotonic()
+    with session(out, settings) as at_work:
+        played = _evolve(episodes, settings, at_work)
     with session(out, settings) as at_work:
         summary = _evolve(config, settings, at_work)
     run = find_run(settings.runs_dir, summary.run_id)
     before = _examine(run, settings, at="start")
     after = _examine(run, settings, at="latest")
     rebuilt = replay(run, until=f"iter-{config.iterations - 1}", into=None)
-    return DemoReport(run=summary, before=before, after=after, replay=rebuilt, seconds=time.monotonic() - began)
+    seconds = time.monotonic() - began
+    return DemoReport(run=summary, episodes=played, before=before, after=after, replay=rebuilt, seconds=seconds)
 
 
 def _evolve(config: Config, settings: Settings, at_work: Session) -> RunSummary:

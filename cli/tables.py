@@ -68,6 +68,18 @@ def iterations(summary: RunSummary) -> Table:
     return Table("Accuracy per iteration", (*questions, *sizes), [_iteration(row) for row in summary.rows])
 
 
+def agents(title: str, *summaries: RunSummary) -> Table:
+    """Return what each of the six agents did, in one run or in several side by side: a row for each kind of thing."""
+    rows = []
+    for cells in zip(*(summary.agents for summary in summaries), strict=True):
+        counts = [{"calls": cell.calls, **cell.left} for cell in cells]
+        done = list(dict.fromkeys(what for found in counts for what, count in found.items() if count))
+        for what in done or ["nothing to do"]:
+            name = ("", "") if what in done[1:] else (cells[0].agent, cells[0].tier)
+            rows.append((*name, what, *(str(found.get(what) or "-") for found in counts)))
+    return Table(title, ("agent", "tier", "what", *(summary.benchmark for summary in summaries)), rows)
+
+
 def actions(summary: RunSummary) -> Table:
     """Return what EVOLVE's actions authored, and how often each came to what."""
     rows = [

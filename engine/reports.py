@@ -102,6 +102,15 @@ class Noticing(msgspec.Struct, frozen=True, kw_only=True):
     smallest_drop: float
 
 
+class AgentRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent did in a run: the model calls that it made, and what it left in the log, counted by kind."""
+
+    agent: str
+    tier: str
+    calls: int
+    left: dict[str, int]
+
+
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A run at a glance. `state`: `finished`, `unfinished` (running or to be resumed), `damaged` (see `problem`)."""
 
@@ -125,6 +134,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     episodes: tuple[EpisodeRow, ...] = ()
     actions: tuple[ActionRow, ...] = ()
     frontier: tuple[Exploration, ...] = ()
+    agents: tuple[AgentRow, ...] = ()
 
 
 class DigestCheck(msgspec.Struct, frozen=True, kw_only=True):

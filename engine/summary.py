@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from mage_es.engine.agents.navigator import briefs_of
+from mage_es.engine.attendance import attendance
 from mage_es.engine.config import Config, parse
 from mage_es.engine.opening import first_event
 from mage_es.engine.reports import ActionRow, EpisodeRow, Exploration, IterationRow, Noticing, RunSummary, Waiting
@@ -77,6 +78,7 @@ def _summary(run: Run) -> RunSummary:
         judge=config.judge,
         judge_calls=state.ledger.total("judge").calls,
         episodes=episode_rows(reader),
+        agents=attendance(reader),
     )
 
 

@@ -172,6 +172,7 @@ def test_a_question_shows_its_bundle_arms_and_verdict() -> None:
         answer="",
         expected="4",
         correct=False,
+        moves=(),
         seq=12,
         other_times=(),
     )

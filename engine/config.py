@@ -53,20 +53,20 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """`benchmark`: metadata where the benchmark has it, else the input-only typer; `gold`: the paper's practice."""
 
     mastery_increase: Share = 0.6
-    """alpha, Eq. 4."""
+    """alpha, Eq. 2."""
     mastery_decay: Share = 0.1
-    """gamma, Eq. 4."""
+    """gamma, Eq. 2."""
     mastery_threshold: Share = 0.5
     """theta, section 3.4: a skill at or above it counts as mastered."""
     frontier_estimator: Literal["ratchet", "lower_bound"] = "ratchet"
-    """How mastery is read off the answers; the paper's is the ratchet of Eq. 4."""
+    """How mastery is read off the answers; the paper's is the ratchet of Eq. 2."""
 
     recency_weight: Ratio = "3/10"
-    """lambda, Eq. 3, as an exact fraction."""
+    """lambda, Eq. 1, as an exact fraction."""
     targets: Count = 3
-    """M, Eq. 3: task types that EVOLVE writes for in an iteration."""
+    """M, Eq. 1: task types that EVOLVE writes for in an iteration."""
     failure_signal: Literal["rate", "window", "open", "cumulative"] = "rate"
-    """What n_fail(t) of Eq. 3 counts: failures per attempt or failures (the paper's words) of this iteration, failures
+    """What n_fail(t) of Eq. 1 counts: failures per attempt or failures (the paper's words) of this iteration, failures
     since the type was last selected, or all failures ever, which can starve types."""
     failure_memories_per_target: Count = 3
     """Most failure memories authored for a target in an iteration."""
@@ -194,7 +194,7 @@ def cautions(config: Config) -> list[str]:
             "never be selected. `rate`, `window` and `open` bound the wait."
         )
     if Fraction(config.recency_weight) == 0:
-        found.append("recency_weight 0 lets a task type wait for ever: only failures count (lambda > 0 in Eq. 3).")
+        found.append("recency_weight 0 lets a task type wait for ever: only failures count (lambda > 0 in Eq. 1).")
     if config.guard == "paired" and config.anchors == 0:
         found.append("guard paired without anchors can notice nothing: give it some, or say guard off.")
     return found

@@ -41,9 +41,9 @@ PAPER: Mapping[str, object] = {
     "iterations": 20,
     # Section 4.1: 200 held-out questions.
     "held_out": 200,
-    # Eq. 4 is the only estimate of mastery that the frontier reads.
+    # Eq. 2 is the only estimate of mastery that the frontier reads.
     "frontier_estimator": "ratchet",
-    # Eq. 3: "the failure count for task type t".
+    # Eq. 1: "the failure count for task type t".
     "failure_signal": "window",
     # Algorithm 1, last line: accuracies are compared as they are; there is no anchor set to set apart.
     "guard": "paper",

@@ -44,7 +44,7 @@ class Setting(NamedTuple):
 
     @property
     def recency_weight(self) -> Fraction:
-        """Return lambda of Eq. 3 as an exact fraction."""
+        """Return lambda of Eq. 1 as an exact fraction."""
         return Fraction(self.config.recency_weight)
 
     def warmup(self, *, keys: int, arms: int) -> int:

@@ -1,4 +1,4 @@
-"""Which task types were observed and when each was last selected: the memory of the round-robin (Eq. 3)."""
+"""Which task types were observed and when each was last selected: the memory of the round-robin (Eq. 1)."""
 
 from __future__ import annotations
 

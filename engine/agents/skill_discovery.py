@@ -105,7 +105,7 @@ def ontology_brief(benchmark: str, questions: Sequence[tuple[Question, str]]) ->
 
 
 def targets(setting: Setting, state: State, iteration: int) -> list[Candidate]:
-    """Return the task types that EVOLVE writes for in this iteration (Eq. 3), best first."""
+    """Return the task types that EVOLVE writes for in this iteration (Eq. 1), best first."""
     signal = setting.config.failure_signal
     observed = {verdict.task_type: iteration - 1 for verdict in state.progress.verdicts("evaluate")}
     last = observed | {name: state.coverage.last_selected(name) for name in state.coverage.observed()}

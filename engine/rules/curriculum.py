@@ -1,4 +1,4 @@
-"""What to work on: the learnable frontier of skills (section 3.4) and the round-robin over task types (Eq. 3).
+"""What to work on: the learnable frontier of skills (section 3.4) and the round-robin over task types (Eq. 1).
 
 Rules
     - Scores are exact fractions, so that a tie is a tie on every machine; ties go to the type that has waited
@@ -45,7 +45,7 @@ def candidates_of(
 def select_targets(
     candidates: Sequence[Candidate], *, iteration: int, recency_weight: Fraction, count: int, signal: Signal
 ) -> list[Candidate]:
-    """Return the `count` candidates with the highest s(t) = n_fail(t) + lambda (k - k_last(t)) (Eq. 3)."""
+    """Return the `count` candidates with the highest s(t) = n_fail(t) + lambda (k - k_last(t)) (Eq. 1)."""
 
     def rank(candidate: Candidate) -> tuple[Fraction, int, str]:
         score = n_fail(candidate, signal) + recency_weight * (iteration - candidate.last_selected)
@@ -55,7 +55,7 @@ def select_targets(
 
 
 def n_fail(candidate: Candidate, signal: Signal) -> Fraction:
-    """Return n_fail(t) of Eq. 3: failures per attempt with the signal `rate`, else failures."""
+    """Return n_fail(t) of Eq. 1: failures per attempt with the signal `rate`, else failures."""
     if signal != "rate":
         return Fraction(candidate.failures)
     return Fraction(candidate.failures, candidate.attempts) if candidate.attempts else Fraction(0)

@@ -16,7 +16,7 @@ from mage_es.projections.graph import GENERAL
 
 
 def estimated_mastery(setting: Setting, state: State) -> Mapping[str, float]:
-    """Return the mastery of every skill, read off the ratchet (Eq. 4) or as a lower bound of the evidence."""
+    """Return the mastery of every skill, read off the ratchet (Eq. 2) or as a lower bound of the evidence."""
     if setting.config.frontier_estimator == "lower_bound":
         return {skill: lower_bound(*state.evidence.counts(skill)) for skill in state.graph.skills()}
     return {skill: state.slots.mastery(skill) for skill in state.graph.skills()}

@@ -1,4 +1,4 @@
-"""The asymmetric mastery ratchet (Eq. 4): quick to rise, slow to fall.
+"""The asymmetric mastery ratchet (Eq. 2): quick to rise, slow to fall.
 
 It is biased upward by design, so the unbiased counts of successes and failures are kept beside it
 (projections/evidence.py) and `lower_bound` may steer the frontier instead.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 def ratchet(mastery: float, evidence: float, *, increase: float, decay: float) -> float:
-    """Return the mastery after one measurement; all values in [0, 1] (Eq. 4).
+    """Return the mastery after one measurement; all values in [0, 1] (Eq. 2).
 
     Holds for every step: (1 - decay) * mastery <= result <= mastery + increase * (1 - mastery).
     """

@@ -1,4 +1,4 @@
-"""Which memories go into a prompt (Eq. 5): exact cosine, filtered by task type, with quotas per index.
+"""Which memories go into a prompt (Eq. 3): exact cosine, filtered by task type, with quotas per index.
 
 Rules
     - Two top-k queries, one per index (success, failure); the quota of one is never filled up from the other.

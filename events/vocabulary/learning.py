@@ -64,7 +64,7 @@ class MemorySuperseded(Event, frozen=True, kw_only=True, tag="memory.superseded"
 
 
 class MasteryUpdated(Event, frozen=True, kw_only=True, tag="mastery.updated"):
-    """One step of the asymmetric ratchet (Eq. 4); `evidence` is successes / (successes + failures) of this step."""
+    """One step of the asymmetric ratchet (Eq. 2); `evidence` is successes / (successes + failures) of this step."""
 
     iteration: int
     skill: str
@@ -104,7 +104,7 @@ class Target(Part, frozen=True, kw_only=True):
 
 
 class TargetsSelected(Event, frozen=True, kw_only=True, tag="targets.selected"):
-    """The round-robin's choice (Eq. 3), and every task type observed so far with its first iteration."""
+    """The round-robin's choice (Eq. 1), and every task type observed so far with its first iteration."""
 
     iteration: int
     targets: tuple[Target, ...]

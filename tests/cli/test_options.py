@@ -18,7 +18,7 @@ def test_every_setting_is_an_option_of_evolve_with_a_description(name: str, mage
 
 def test_an_option_states_kind_choices_description_and_default(mage: Callable[..., Any]) -> None:
     lines = " ".join(mage("evolve", "--help").out.split())
-    assert "--mastery-increase NUMBER alpha, Eq. 4. [default: 0.6]" in lines
+    assert "--mastery-increase NUMBER alpha, Eq. 2. [default: 0.6]" in lines
     assert "--guard paired|paper|off What a snapshot" in lines
     assert "--prompt-refinement / --no-prompt-refinement Refine prompt templates" in lines
 

@@ -2,7 +2,7 @@
 
 Rules
     - `gold`, `solution` and `meta` are never shown to the learner.
-    - `solution` (the worked reference solution) exists for evolution questions only.
+    - `solution` (the worked reference solution) is read of evolution questions only, wherever else there is one.
     - `score` is a pure function of the question and the reply's text.
 """
 

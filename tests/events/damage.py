@@ -35,6 +35,8 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from mage_es.engine.testing.stages import drafts_of
+from mage_es.engine.testing.strategies import history
 from mage_es.events.errors import MageError
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
@@ -42,7 +44,6 @@ from mage_es.events.verify import verify_log
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot, write_snapshot
 from tests.events.samples import abandon, bits, clock, facts
-from tests.projections.histories import drafts_of, history
 
 ROOT = Path(__file__).resolve().parents[2]
 STATES = ("rest", "killed", "sealing")

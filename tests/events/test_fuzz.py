@@ -15,6 +15,9 @@ import zstandard
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from mage_es.engine.testing.sources import ListSource, chain_at
+from mage_es.engine.testing.stages import flat, with_digests
+from mage_es.engine.testing.strategies import history
 from mage_es.events import markers, wal
 from mage_es.events.documents import Format, HeadNote, pack, unpack
 from mage_es.events.errors import LogError, MageError, UsageError
@@ -33,7 +36,6 @@ from mage_es.events.vocabulary import IterationClosed
 from mage_es.projections.fold import fold
 from mage_es.projections.snapshots import latest_snapshot, write_snapshot
 from tests.events.samples import abandon, bits, clock, closed, judged, remembered
-from tests.projections.histories import ListSource, chain_at, flat, history, with_digests
 
 ZERO = bytes(32)
 

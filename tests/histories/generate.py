@@ -20,12 +20,13 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from mage_es.engine.testing.stages import drafts_of
+from mage_es.engine.testing.strategies import history
 from mage_es.events.envelope import Draft
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.shapes import fingerprint, shapes_of
 from mage_es.events.vocabulary import EVENT_TYPES, Event, IterationClosed, Part, SegmentSealed, tag_of
-from tests.projections.histories import drafts_of, history
 
 HERE = Path(__file__).parent
 

@@ -9,6 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mage_es.engine.testing.invariants import sorted_dump
+from mage_es.engine.testing.random_run import SKILLS, TASK_TYPES
+from mage_es.engine.testing.sources import ListSource, only
+from mage_es.engine.testing.stages import Stage, drafts_of, flat, folded, round_trip, shuffled
+from mage_es.engine.testing.strategies import histories, history
 from mage_es.events.batches import Batch
 from mage_es.events.errors import UsageError
 from mage_es.events.log import Log
@@ -17,20 +22,6 @@ from mage_es.events.vocabulary import Digest, IterationClosed, RunResumed
 from mage_es.projections.fold import State, fold, merged
 from mage_es.projections.memory import INDEXES
 from mage_es.projections.protocol import Columnar
-from tests.projections.histories import (
-    SKILLS,
-    TASK_TYPES,
-    ListSource,
-    Stage,
-    drafts_of,
-    flat,
-    folded,
-    histories,
-    history,
-    only,
-    round_trip,
-    shuffled,
-)
 
 
 @given(histories(), st.randoms(use_true_random=False))
@@ -104,15 +95,6 @@ def answers(state: State) -> list[object]:
         [(state.recipes.retrieval(name), state.patterns.of(name)) for name in TASK_TYPES],
         (state.graph.skills_in_order(), state.counts(), state.ledger.accounts(), state.coverage.observed()),
     ]
-
-
-def sorted_dump(dumped: object) -> object:
-    """Return a dump without the order of its parts, which may depend on the way a state was reached."""
-    if isinstance(dumped, dict):
-        return sorted(((repr(key), sorted_dump(value)) for key, value in dumped.items()), key=repr)
-    if isinstance(dumped, list):
-        return sorted((sorted_dump(value) for value in dumped), key=repr)
-    return dumped
 
 
 @given(histories(), st.data())

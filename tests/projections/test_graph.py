@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mage_es.engine.testing.stages import Stage, flat, round_trip
+from mage_es.engine.testing.strategies import histories, history
 from mage_es.events.vocabulary import (
     EdgeAdded,
     EntitySeen,
@@ -23,7 +25,6 @@ from mage_es.events.vocabulary import (
     ToolAuthored,
 )
 from mage_es.projections.graph import Graph
-from tests.projections.histories import Stage, flat, histories, history, round_trip
 
 
 def skill(name: str) -> SkillCreated:

@@ -9,6 +9,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mage_es.engine.testing.random_run import TASK_TYPES
+from mage_es.engine.testing.stages import Stage, flat
+from mage_es.engine.testing.strategies import histories, history
 from mage_es.events.vocabulary import (
     Event,
     MemoryAppended,
@@ -20,7 +23,6 @@ from mage_es.events.vocabulary import (
     Step,
 )
 from mage_es.projections.memory import INDEXES, Memory, MemoryRow, digest_of_rows
-from tests.projections.histories import TASK_TYPES, Stage, flat, histories, history
 
 SAMPLE = next(e for e in flat(history(seed=7, iterations=1, questions=1)) if isinstance(e, MemoryAppended))
 

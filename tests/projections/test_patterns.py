@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from mage_es.engine.testing.stages import flat, round_trip
+from mage_es.engine.testing.strategies import history
 from mage_es.events.vocabulary import (
     Event,
     MemoryQuarantined,
@@ -13,7 +15,6 @@ from mage_es.events.vocabulary import (
     PatternSupported,
 )
 from mage_es.projections.patterns import PatternRow, Patterns
-from tests.projections.histories import flat, history, round_trip
 
 SAMPLE = next(e for e in flat(history(seed=1, iterations=1, questions=1)) if isinstance(e, PatternAbstracted))
 

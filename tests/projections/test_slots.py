@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
+from mage_es.engine.testing.stages import flat, masked
+from mage_es.engine.testing.strategies import history, slot_histories
 from mage_es.events.errors import LogError
 from mage_es.events.vocabulary import (
     Event,
@@ -17,7 +18,6 @@ from mage_es.events.vocabulary import (
 )
 from mage_es.projections.fold import State
 from mage_es.projections.slots import Slots
-from tests.projections.histories import flat, history
 
 SKILLS = ("a", "b", "c", "d")
 
@@ -42,51 +42,11 @@ def refined(skill: str, words: str) -> SkillRefined:
     )
 
 
-@st.composite
-def slot_histories(draw: st.DrawFn) -> list[Event]:
-    """Draw creations, updates, snapshots and rollbacks to any earlier snapshot, also across other rollbacks."""
-    events: list[Event] = [created("a")]
-    skills, snapshots = ["a"], 0
-    for what in draw(st.lists(st.sampled_from(["update", "refine", "snapshot", "rollback", "create"]), max_size=40)):
-        if what == "update":
-            events.append(updated(draw(st.sampled_from(skills)), draw(st.floats(0, 1))))
-        elif what == "refine":
-            events.append(refined(draw(st.sampled_from(skills)), draw(st.sampled_from("xyz"))))
-        elif what == "snapshot":
-            events.append(SnapshotTaken(iteration=snapshots))
-            snapshots += 1
-        elif what == "rollback" and snapshots:
-            events.append(SlotsRolledBack(iteration=snapshots, to_iteration=draw(st.integers(0, snapshots - 1))))
-        elif what == "create" and len(skills) < len(SKILLS):
-            skills.append(SKILLS[len(skills)])
-            events.append(created(skills[-1], draw(st.floats(0, 1))))
-    return events
-
-
 def slots_of(events: list[Event]) -> Slots:
     slots = Slots()
     for event in events:
         slots.apply(event)
     return slots
-
-
-def masked(events: list[Event]) -> list[Event]:
-    """Return the events without what some rollback takes back, computed from the last rollback backwards."""
-    gone: set[int] = set()
-    for here in range(len(events) - 1, -1, -1):
-        event = events[here]
-        if isinstance(event, SlotsRolledBack) and here not in gone:
-            there = max(
-                i
-                for i, earlier in enumerate(events[:here])
-                if isinstance(earlier, SnapshotTaken) and earlier.iteration == event.to_iteration
-            )
-            gone.update(range(there + 1, here))
-    return [
-        event
-        for i, event in enumerate(events)
-        if isinstance(event, SkillCreated) or (isinstance(event, MasteryUpdated | SkillRefined) and i not in gone)
-    ]
 
 
 @given(slot_histories())

@@ -7,6 +7,8 @@ import pytest
 
 from mage_es.engine.rules.leaks import Guarded, packed_shingles, texts_of, without_leaks
 from mage_es.engine.rules.normalise import normalise, question_hash
+from mage_es.engine.testing.stages import flat
+from mage_es.engine.testing.strategies import history
 from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import (
     EVENT_TYPES,
@@ -27,7 +29,6 @@ from mage_es.events.vocabulary import (
     TaskTypeCreated,
     ToolAuthored,
 )
-from tests.projections.histories import flat, history
 
 SECRET = "A baker makes 12 loaves in each of 3 ovens and sells 30 of them by noon. How many loaves are left?"
 ANCHOR = "Who sells the last loaf?"

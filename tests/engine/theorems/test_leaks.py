@@ -11,11 +11,12 @@ from mage_es.engine.opening import reopen_world
 from mage_es.engine.reports import Check
 from mage_es.engine.rules.leaks import texts_of
 from mage_es.engine.runs import Run
+from mage_es.engine.testing.stages import flat
+from mage_es.engine.testing.strategies import history
 from mage_es.engine.theorems.leaks import WRITTEN, check_leaks, check_splits
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import EVENT_TYPES, Event, MemoryAppended, SkillCreated, SplitCommitted
 from tests.engine.forgery import Change, forged, instead
-from tests.projections.histories import flat, history
 
 
 @pytest.fixture(scope="module")

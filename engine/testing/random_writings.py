@@ -1,4 +1,4 @@
-"""What EXPLORE, EVOLVE and a curator write besides memories, at random but valid: for the histories."""
+"""What EXPLORE, EVOLVE and a curator write besides memories, at random but valid."""
 
 from __future__ import annotations
 

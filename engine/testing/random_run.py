@@ -1,23 +1,15 @@
-"""Random but valid histories of runs, as hypothesis strategies; and a log that is only a list.
-
-A history is a list of steps. A step is what one phase of one iteration recorded; the events of a step that is
-`concurrent` may come in any order that keeps each question's plan, reply and verdict in this order.
-"""
+"""A random but valid run, event by event: skills, answers, rewards, memories, verdicts of the guard and rollbacks."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from random import Random
-from typing import NamedTuple, cast
 
-import msgspec
 import numpy as np
-from hypothesis import strategies as st
 
-from mage_es.events.batches import Batch, Batches
+from mage_es.engine.testing.random_writings import Writings
+from mage_es.engine.testing.stages import Stage
 from mage_es.events.digests import sha256_text
-from mage_es.events.documents import Head
-from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import (
     MICRO,
     AnswerJudged,
@@ -50,105 +42,16 @@ from mage_es.events.vocabulary import (
     TaskTypeCreated,
     Tier,
 )
-from mage_es.projections.fold import State
-from tests.projections.writings import Writings
 
 DIMENSION = 8
+"""Of every embedding."""
 TASK_TYPES = ("age", "discount", "rate", "sharing")
 SKILLS = ("algebra", "counting", "general", "ratios")
 
 
-class Stage(NamedTuple):
-    """What a phase recorded. In a concurrent one the events of different questions may interleave anyhow."""
+class RandomRun:
+    """One run as it may go: what must follow from what came before does, everything else is drawn."""
 
-    iteration: int
-    phase: Phase
-    events: tuple[Event, ...]
-    concurrent: bool = False
-
-
-class ListSource:
-    """A log that is a list; gives fields that were not asked for as None, as sealed columns do."""
-
-    def __init__(self, events: Sequence[Event], *, run: str = "run-1", stretch: int = 50) -> None:
-        self.run, self.stretch = run, stretch
-        self._events = list(events)
-
-    @property
-    def head(self) -> Head:
-        return Head(len(self._events), chain_at(self._events, len(self._events)))
-
-    def events(
-        self, reads: Mapping[type[Event], Collection[str]], *, since: int = 1, until: int | None = None
-    ) -> Iterator[tuple[int, Event]]:
-        for seq, event in enumerate(self._events[since - 1 : until], start=since):
-            if type(event) in reads:
-                yield seq, only(event, reads[type(event)])
-
-    def batches(
-        self, reads: Mapping[type[Event], tuple[str, ...]], *, since: int = 1, until: int | None = None
-    ) -> Iterator[Batches]:
-        pairs = list(self.events(reads, since=since, until=until))
-        for start in range(0, len(pairs), self.stretch):
-            stretch = pairs[start : start + self.stretch]
-            by_type: dict[type[Event], list[tuple[int, Event]]] = {}
-            for seq, event in stretch:
-                by_type.setdefault(type(event), []).append((seq, event))
-            yield {
-                cls: Batch.of(cls, [seq for seq, _ in found], [event for _, event in found], reads[cls])
-                for cls, found in by_type.items()
-            }
-
-    def last(self, cls: type[Event], *, since: int = 1, until: int | None = None) -> int:
-        return max((seq for seq, _ in self.events({cls: ()}, since=since, until=until)), default=0)
-
-
-def chain_at(events: Sequence[Event], seq: int) -> str:
-    return sha256_text(repr(events[:seq]))
-
-
-def only(event: Event, fields: Collection[str]) -> Event:
-    """Return the event with every field but these None."""
-    values = {name: getattr(event, name) if name in fields else None for name in event.__struct_fields__}
-    return type(event)(**values)
-
-
-def flat(stages: Sequence[Stage]) -> list[Event]:
-    return [event for stage in stages for event in stage.events]
-
-
-def shuffled(stages: Sequence[Stage], random: Random) -> list[Event]:
-    """Return the events with those of each concurrent stage interleaved anew, question by question in order."""
-    events: list[Event] = []
-    for stage in stages:
-        if not stage.concurrent:
-            events += stage.events
-            continue
-        lanes: dict[str, list[Event]] = {}
-        for event in stage.events:
-            about = event.about if isinstance(event, ModelCalled) else cast(QuestionPlanned, event).question_id
-            lanes.setdefault(about, []).append(event)
-        while lanes:
-            lane = random.choice(sorted(lanes))
-            events.append(lanes[lane].pop(0))
-            lanes = {about: rest for about, rest in lanes.items() if rest}
-    return events
-
-
-@st.composite
-def histories(draw: st.DrawFn, *, most_iterations: int = 4) -> list[Stage]:
-    """Draw a whole run: opening, then up to `most_iterations` iterations with every phase."""
-    iterations = draw(st.integers(0, most_iterations))
-    seed = draw(st.integers(0, 2**32 - 1))
-    return history(seed=seed, iterations=iterations, questions=draw(st.integers(1, 6)))
-
-
-def history(*, seed: int, iterations: int, questions: int) -> list[Stage]:
-    """Return the history of a run of so many iterations with so many questions each."""
-    return _Run(Random(seed), questions).stages(iterations)
-
-
-class _Run:
     def __init__(self, random: Random, questions: int) -> None:
         self.random, self.questions = random, questions
         self.mastery = dict.fromkeys(SKILLS, 0.0)
@@ -161,6 +64,7 @@ class _Run:
         self.writings = Writings(random, skills=SKILLS, task_types=TASK_TYPES)
 
     def stages(self, iterations: int) -> list[Stage]:
+        """Return the opening and so many iterations, with every phase."""
         stages = [self._open(), self._answer(-1, "snapshot", ("anchor",)), self._guard(-1), _close(-1)]
         for k in range(iterations):
             stages += [
@@ -381,39 +285,3 @@ def _close(k: int) -> Stage:
     closed = IterationClosed(iteration=k, digests=(Digest(projection="graph", value=""),))
     resumed = RunResumed(package_version="0", attempt=k)
     return Stage(k, "close", (resumed, closed))
-
-
-def round_trip(dumped: object) -> object:
-    """Return what a snapshot's file gives back."""
-    return msgspec.msgpack.decode(msgspec.msgpack.encode(dumped))
-
-
-def with_digests(events: Sequence[Event]) -> list[Event]:
-    """Return the events with the true digests in every `IterationClosed`, as a live run records them."""
-    state, closed = State(), []
-    for event in events:
-        if isinstance(event, IterationClosed):
-            event = msgspec.structs.replace(event, digests=state.digests())
-        state.apply(event)
-        closed.append(event)
-    return closed
-
-
-def folded(events: Sequence[Event]) -> State:
-    """Return the live state after these events."""
-    state = State()
-    for event in events:
-        state.apply(event)
-    return state
-
-
-def drafts_of(stages: Sequence[Stage]) -> list[list[Draft]]:
-    """Return what a live run hands to its log: one batch for each stage, digests of closed iterations included."""
-    events = iter(with_digests(flat(stages)))
-    return [
-        [
-            Draft(event=next(events), iteration=stage.iteration, phase=stage.phase, ordinal=ordinal)
-            for ordinal in range(len(stage.events))
-        ]
-        for stage in stages
-    ]

@@ -1,0 +1,95 @@
+"""What must hold of every benchmark, whether its questions are generated or read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from mage_es.engine.benchmarks.protocol import Benchmark, Split
+from mage_es.engine.rules.splits import make_splits
+
+_SPLITS: tuple[Split, ...] = ("evolution", "test")
+_PIECES = (
+    "",
+    " ",
+    "\n",
+    "####",
+    "The answer is",
+    "-",
+    "1e999",
+    "0x1",
+    "½",
+    "∞",
+    "\x00",
+    "\ud800",
+    "{",
+    "}",
+    "```",
+    "9" * 5000,
+)
+"""What replies are made of that break readers."""
+
+
+def check_benchmark(make: Callable[[int], Benchmark], seed: int, *, replies: int = 200) -> None:
+    """Check a benchmark: unique questions, disjoint splits, a scorer that never raises, the same from the same seed.
+
+    Args:
+        make: Returns the benchmark of a seed; one that is read ignores it.
+        seed: The seed to check.
+        replies: How many garbled replies its scorer is given.
+    """
+    benchmark = make(seed)
+    check_questions(benchmark)
+    check_splits(benchmark, seed=seed)
+    check_scorer(benchmark, Random(seed), replies=replies)
+    check_seed(benchmark, make(seed))
+
+
+def check_questions(benchmark: Benchmark) -> None:
+    """Check that ids are unique over both splits, texts within one, and that each has what it needs."""
+    ids: set[str] = set()
+    for split in _SPLITS:
+        questions = benchmark.questions(split)
+        texts = {(question.question, question.context) for question in questions}
+        assert len(texts) == len(questions), f"{len(questions) - len(texts)} questions of {split} stand there twice"
+        for question in questions:
+            assert question.id not in ids, f"two questions are called {question.id}"
+            assert (question.split, question.benchmark) == (split, benchmark.name), f"{question.id} is of another split"
+            assert question.question and question.task_type, f"{question.id} has no text or no task type"
+            ids.add(question.id)
+    assert ids, f"{benchmark.name} has no questions"
+
+
+def check_splits(benchmark: Benchmark, *, seed: int) -> None:
+    """Check that a run of this benchmark has evolution, anchor and held-out questions, and none in two of them."""
+    splits = make_splits(
+        benchmark.questions("evolution"), benchmark.questions("test"), seed=seed, anchors=20, held_out=20
+    )
+    parts = {event.split: set(event.question_hashes) for event in splits.events}
+    for name, hashes in parts.items():
+        assert hashes, f"there are no {name} questions"
+        for other, others in parts.items():
+            assert name == other or not hashes & others, f"{name} and {other} share {len(hashes & others)} questions"
+
+
+def check_scorer(benchmark: Benchmark, random: Random, *, replies: int = 200) -> None:
+    """Check that the scorer never raises, scores in [0, 1], always alike, and a reference solution as right."""
+    questions = [question for split in _SPLITS for question in benchmark.questions(split)]
+    for _ in range(replies):
+        question = random.choice(questions)
+        pieces = (*_PIECES, question.gold, question.question)
+        reply = "".join(random.choice(pieces) for _ in range(random.randint(0, 6)))
+        verdict = benchmark.score(question, reply)
+        assert 0 <= verdict.score <= 1, f"{question.id}: score {verdict.score} for {reply[:200]!r}"
+        assert benchmark.score(question, reply) == verdict, f"{question.id}: two verdicts on {reply[:200]!r}"
+        right = benchmark.score(question, question.solution)
+        assert right.correct or not question.solution, f"{question.id}: its own solution scores {right.score}"
+        assert not (verdict.undecided and verdict.score), f"{question.id}: undecided, and yet {verdict.score}"
+
+
+def check_seed(one: Benchmark, other: Benchmark) -> None:
+    """Check that two benchmarks made alike are alike: questions, their order, and the hash over what was read."""
+    assert one.data_sha256 == other.data_sha256, "the same seed gives another data_sha256"
+    for split in _SPLITS:
+        for question, same in zip(one.questions(split), other.questions(split), strict=True):
+            assert question == same, f"the same seed gives another {question.id}"

@@ -1,0 +1,148 @@
+"""What must hold of every projection, whatever it is a view of: one check for each rule, and one for all of them.
+
+A check raises `AssertionError` in words. `make` returns a new, empty projection each time it is called; its class does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from random import Random
+from typing import TypeVar
+
+import msgspec
+
+from mage_es.engine.testing.sources import ListSource, only
+from mage_es.engine.testing.stages import Stage, flat, round_trip, shuffled
+from mage_es.events.batches import Batch
+from mage_es.events.vocabulary import Event, RunResumed
+from mage_es.projections.fold import fold_into
+from mage_es.projections.protocol import Columnar, Projection
+
+P = TypeVar("P", bound=Projection)
+Make = Callable[[], P]
+
+
+def check_projection(make: Make[P], stages: Sequence[Stage], random: Random) -> None:
+    """Check every rule of this module that needs nothing but the projection."""
+    events = flat(stages)
+    check_any_order(make, stages, random)
+    check_declared_fields(make, events)
+    check_folds(make, events, random)
+    check_columns(make, events, random)
+    check_dump_and_load(make, events, cut=random.randint(0, len(events)))
+    check_refusal(make)
+
+
+def check_any_order(make: Make[P], stages: Sequence[Stage], random: Random) -> None:
+    """Check that the answers of a phase may come in any order: concurrency changes no digest."""
+    live, other = _applied(make(), flat(stages)), _applied(make(), shuffled(stages, random))
+    assert other.digest() == live.digest(), f"{live.name}: answers in another order give another digest"
+
+
+def check_declared_fields(make: Make[P], events: Sequence[Event]) -> None:
+    """Check that it looks at no field that it does not declare: a fold over sealed columns reads no other."""
+    bare = make()
+    for event in events:
+        if type(event) in bare.reads:
+            bare.apply(only(event, bare.reads[type(event)]))
+    _require_same(bare, _applied(make(), events), "with its declared fields alone")
+
+
+def check_folds(make: Make[P], events: Sequence[Event], random: Random) -> None:
+    """Check that a fold of the log equals the live state, in any stretches and under any sequence numbers.
+
+    What stands between the events, and is read by nobody, shifts those numbers; a fold may stop anywhere and go on.
+    """
+    live, folded = _applied(make(), events), make()
+    numbered = [each for event in events for each in (*_between(folded, random), event)]
+    source = ListSource(numbered, stretch=random.randint(1, 60))
+    middle = random.randint(0, len(numbered))
+    fold_into((folded,), source, until=middle)
+    fold_into((folded,), source, since=middle + 1, until=len(numbered))
+    assert folded.digest() == live.digest(), (
+        f"{live.name}: folded in stretches of {source.stretch}, with a stop after event {middle}, it has another digest"
+    )
+
+
+def check_columns(make: Make[P], events: Sequence[Event], random: Random) -> None:
+    """Check that many events of a type as columns, however they are cut, equal the same events one by one."""
+    view, one_by_one = make(), make()
+    if not isinstance(view, Columnar):
+        return
+    for cls in view.reads:
+        found = [event for event in events if type(event) is cls]
+        _applied(one_by_one, found)
+        while found:
+            size = random.randint(1, len(found))
+            batch = Batch.of(cls, list(range(size)), found[:size], view.reads[cls])
+            if cls in view.columnar:
+                view.apply_columns(cls, batch.columns)
+            else:
+                _applied(view, batch.events)
+            found = found[size:]
+    _require_same(view, one_by_one, "taken in as columns")
+
+
+def check_dump_and_load(make: Make[P], events: Sequence[Event], *, cut: int) -> None:
+    """Check that a state dumped after `cut` events and loaded elsewhere goes on as if nothing had happened.
+
+    That is: snapshot + tail = whole fold.
+    """
+    before, restored = _applied(make(), events[:cut]), make()
+    _applied(restored, events[: cut // 2])  # whatever was there is replaced
+    restored.load(round_trip(before.dump()))
+    _require_same(restored, before, f"dumped and loaded after {cut} events")
+    _require_same(_applied(restored, events[cut:]), _applied(make(), events), f"loaded after {cut} events, gone on")
+
+
+def check_refusal(make: Make[P]) -> None:
+    """Check that an event of a type that it does not read is refused with `TypeError`, not passed over."""
+    view, strange = make(), RunResumed(package_version="", attempt=1)
+    if RunResumed in view.reads:
+        return
+    try:
+        view.apply(strange)
+    except TypeError:
+        return
+    raise AssertionError(f"{view.name} takes a RunResumed, which it does not read")
+
+
+def check_growth(make: Make[P], events: Sequence[Event], ids: Callable[[P], Collection[object]]) -> None:
+    """Check that `ids`, whatever is protected in the view, only grow: no event takes one away."""
+    view, known = make(), set[object]()
+    for event in events:
+        if type(event) in view.reads:
+            view.apply(event)
+            present = set(ids(view))
+            assert known <= present, (
+                f"{view.name}: {type(event).__name__} takes away {sorted(map(repr, known - present))}"
+            )
+            known = present
+
+
+def sorted_dump(dumped: object) -> object:
+    """Return a dump without the order of its parts, which may depend on the way a state was reached."""
+    if isinstance(dumped, dict):
+        return sorted(((repr(key), sorted_dump(value)) for key, value in dumped.items()), key=repr)
+    if isinstance(dumped, list):
+        return sorted((sorted_dump(value) for value in dumped), key=repr)
+    return dumped
+
+
+def _applied(view: P, events: Sequence[Event]) -> P:
+    for event in events:
+        if type(event) in view.reads:
+            view.apply(event)
+    return view
+
+
+def _between(view: Projection, random: Random) -> list[Event]:
+    if RunResumed in view.reads:
+        return []
+    return [RunResumed(package_version="", attempt=number) for number in range(random.choice((0, 0, 0, 1, 3)))]
+
+
+def _require_same(view: Projection, live: Projection, how: str) -> None:
+    assert view.digest() == live.digest(), f"{view.name}: {how}, it has another digest"
+    dumps = [msgspec.msgpack.encode(sorted_dump(round_trip(each.dump()))) for each in (view, live)]
+    assert dumps[0] == dumps[1], f"{view.name}: {how}, it dumps another state (of the same digest)"

@@ -1,0 +1,115 @@
+"""Histories of runs as lists of stages: what each phase recorded, in order or interleaved anew.
+
+The events of a stage that is `concurrent` may come in any order that keeps each question's plan, reply and verdict in
+this order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import NamedTuple, cast
+
+import msgspec
+
+from mage_es.events.envelope import Draft
+from mage_es.events.vocabulary import (
+    Event,
+    IterationClosed,
+    MasteryUpdated,
+    ModelCalled,
+    Phase,
+    QuestionPlanned,
+    SkillCreated,
+    SkillRefined,
+    SlotsRolledBack,
+    SnapshotTaken,
+)
+from mage_es.projections.fold import State
+
+
+class Stage(NamedTuple):
+    """What a phase recorded. In a concurrent one the events of different questions may interleave anyhow."""
+
+    iteration: int
+    phase: Phase
+    events: tuple[Event, ...]
+    concurrent: bool = False
+
+
+def flat(stages: Sequence[Stage]) -> list[Event]:
+    """Return the events of all stages in order."""
+    return [event for stage in stages for event in stage.events]
+
+
+def shuffled(stages: Sequence[Stage], random: Random) -> list[Event]:
+    """Return the events with those of each concurrent stage interleaved anew, question by question in order."""
+    events: list[Event] = []
+    for stage in stages:
+        if not stage.concurrent:
+            events += stage.events
+            continue
+        lanes: dict[str, list[Event]] = {}
+        for event in stage.events:
+            about = event.about if isinstance(event, ModelCalled) else cast(QuestionPlanned, event).question_id
+            lanes.setdefault(about, []).append(event)
+        while lanes:
+            lane = random.choice(sorted(lanes))
+            events.append(lanes[lane].pop(0))
+            lanes = {about: rest for about, rest in lanes.items() if rest}
+    return events
+
+
+def round_trip(dumped: object) -> object:
+    """Return what a snapshot's file gives back."""
+    return msgspec.msgpack.decode(msgspec.msgpack.encode(dumped))
+
+
+def with_digests(events: Sequence[Event]) -> list[Event]:
+    """Return the events with the true digests in every `IterationClosed`, as a live run records them."""
+    state, closed = State(), []
+    for event in events:
+        if isinstance(event, IterationClosed):
+            event = msgspec.structs.replace(event, digests=state.digests())
+        state.apply(event)
+        closed.append(event)
+    return closed
+
+
+def folded(events: Sequence[Event]) -> State:
+    """Return the live state after these events."""
+    state = State()
+    for event in events:
+        state.apply(event)
+    return state
+
+
+def drafts_of(stages: Sequence[Stage]) -> list[list[Draft]]:
+    """Return what a live run hands to its log: one batch for each stage, digests of closed iterations included."""
+    events = iter(with_digests(flat(stages)))
+    return [
+        [
+            Draft(event=next(events), iteration=stage.iteration, phase=stage.phase, ordinal=ordinal)
+            for ordinal in range(len(stage.events))
+        ]
+        for stage in stages
+    ]
+
+
+def masked(events: list[Event]) -> list[Event]:
+    """Return the events without what some rollback takes back, computed from the last rollback backwards."""
+    gone: set[int] = set()
+    for here in range(len(events) - 1, -1, -1):
+        event = events[here]
+        if isinstance(event, SlotsRolledBack) and here not in gone:
+            there = max(
+                i
+                for i, earlier in enumerate(events[:here])
+                if isinstance(earlier, SnapshotTaken) and earlier.iteration == event.to_iteration
+            )
+            gone.update(range(there + 1, here))
+    return [
+        event
+        for i, event in enumerate(events)
+        if isinstance(event, SkillCreated) or (isinstance(event, MasteryUpdated | SkillRefined) and i not in gone)
+    ]

@@ -1,0 +1,110 @@
+"""Random valid histories, posteriors and failures as hypothesis strategies.
+
+A strategy draws few numbers and a seed; what follows from the seed is made by ordinary code, so that drawing is quick
+and a failing example stays the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+
+from hypothesis import strategies as st
+
+from mage_es.engine.testing.random_run import RandomRun
+from mage_es.engine.testing.stages import Stage
+from mage_es.events.vocabulary import (
+    MICRO,
+    Event,
+    MasteryUpdated,
+    SkillCreated,
+    SkillRefined,
+    SlotsRolledBack,
+    SnapshotTaken,
+)
+from mage_es.projections.bandits import Posterior
+
+Failures = Sequence[Mapping[str, tuple[int, int]]]
+"""Of each iteration (failures, attempts) by task type; a type is observed from its first iteration on."""
+
+_SKILLS = ("a", "b", "c", "d")
+
+
+@st.composite
+def histories(draw: st.DrawFn, *, most_iterations: int = 4) -> list[Stage]:
+    """Draw a whole run: opening, then up to `most_iterations` iterations with every phase.
+
+    Rewards, retrievals, tools, recipes, patterns, rollbacks, supersessions, quarantines and releases are in it.
+    """
+    iterations = draw(st.integers(0, most_iterations))
+    seed = draw(st.integers(0, 2**32 - 1))
+    return history(seed=seed, iterations=iterations, questions=draw(st.integers(1, 6)))
+
+
+def history(*, seed: int, iterations: int, questions: int) -> list[Stage]:
+    """Return the history of a run of so many iterations with so many questions each."""
+    return RandomRun(Random(seed), questions).stages(iterations)
+
+
+@st.composite
+def slot_histories(draw: st.DrawFn) -> list[Event]:
+    """Draw creations, updates, snapshots and rollbacks to any earlier snapshot, also across other rollbacks."""
+    events: list[Event] = [_created("a", 0.0)]
+    skills, snapshots = ["a"], 0
+    for what in draw(st.lists(st.sampled_from(["update", "refine", "snapshot", "rollback", "create"]), max_size=40)):
+        if what == "update":
+            events.append(_updated(draw(st.sampled_from(skills)), draw(st.floats(0, 1))))
+        elif what == "refine":
+            events.append(_refined(draw(st.sampled_from(skills)), draw(st.sampled_from("xyz"))))
+        elif what == "snapshot":
+            events.append(SnapshotTaken(iteration=snapshots))
+            snapshots += 1
+        elif what == "rollback" and snapshots:
+            events.append(SlotsRolledBack(iteration=snapshots, to_iteration=draw(st.integers(0, snapshots - 1))))
+        elif what == "create" and len(skills) < len(_SKILLS):
+            skills.append(_SKILLS[len(skills)])
+            events.append(_created(skills[-1], draw(st.floats(0, 1))))
+    return events
+
+
+@st.composite
+def failures(draw: st.DrawFn, *, most_iterations: int = 30, most_types: int = 9) -> Failures:
+    """Draw how often each task type fails in each iteration; some types come later than others."""
+    names = [f"t{number}" for number in range(draw(st.integers(1, most_types)))]
+    first = {name: draw(st.integers(0, 6)) for name in names}
+    history = []
+    for k in range(draw(st.integers(1, most_iterations))):
+        answers = {name: draw(st.tuples(st.integers(0, 8), st.just(8))) for name in names if first[name] <= k}
+        history.append(answers)
+    return history
+
+
+@st.composite
+def posteriors(draw: st.DrawFn, *, most_arms: int = 7) -> dict[str, Posterior]:
+    """Draw the posteriors of a key with some arms, each the prior and rewards in whole millionths."""
+    key = {}
+    for number in range(draw(st.integers(1, most_arms))):
+        pulls = draw(st.integers(0, 60))
+        rewarded = draw(st.integers(0, pulls * MICRO))
+        key[f"arm{number}"] = Posterior(MICRO + rewarded, MICRO + pulls * MICRO - rewarded, pulls)
+    return key
+
+
+def _created(skill: str, mastery: float) -> SkillCreated:
+    return SkillCreated(skill=skill, mastery=mastery, prompt_template=f"p-{skill}", strategy=f"s-{skill}")
+
+
+def _updated(skill: str, after: float) -> MasteryUpdated:
+    return MasteryUpdated(iteration=0, skill=skill, before=0.0, after=after, evidence=1.0, successes=1, failures=0)
+
+
+def _refined(skill: str, words: str) -> SkillRefined:
+    return SkillRefined(
+        iteration=0,
+        skill=skill,
+        prompt_template=f"p {words}",
+        strategy=f"s {words}",
+        prompt_template_before="",
+        strategy_before="",
+        derived_from="",
+    )

@@ -19,7 +19,8 @@ from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Move, reply_t
 from mage_es.engine.environments.playing import verdict_of
 from mage_es.engine.environments.protocol import Environment, Observation, Outcome, SequentialBenchmark
 from mage_es.engine.models.seam import Request
-from mage_es.engine.rules.retrieval import Query, Vector, recipe_query, retrieve
+from mage_es.engine.rules.choice import query_of
+from mage_es.engine.rules.retrieval import Vector, recipe_query, retrieve
 from mage_es.engine.rules.step_prompt import EXPLORING, Consulted, Moment, Opening, retrieval_text, step_prompt
 from mage_es.engine.rules.trajectories import transcript_line
 from mage_es.engine.setting import Setting
@@ -114,10 +115,11 @@ class _Episode(NamedTuple):
         """Return the plan with the bundle of this step."""
         question, task_type = self.donor or (self.question, self.planned.task_type)
         seen, state, recipe_id = self.instead or observation, self.stage.state, self.planned.recipe_id
-        recipe = state.recipes.recipe(recipe_id) if recipe_id else None
         text = retrieval_text(question.question, seen.text)
-        vector = self.stage.embed(recipe_query(recipe, text) if recipe else text)
-        query = Query(vector, task_type, question.id, question.question, len(question.context))
+        recipe = state.recipes.recipe(recipe_id) if recipe_id else None
+        if recipe and (own := state.recipes.retrieval(task_type)):  # a donor's text is worded by its own type's recipe
+            text = recipe_query(own, text)
+        query = query_of(self.stage.setting, question, task_type, self.stage.embed(text))
         bundle = retrieve(self.planned.search_arm, query, state.memory, self.stage.setting.terms, recipe=recipe)
         hits = tuple(Retrieved(**hit._asdict()) for hit in (*bundle.success, *bundle.failure))
         return msgspec.structs.replace(self.planned, memories=hits)

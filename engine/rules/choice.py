@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Literal, NamedTuple
 
+from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.rules.bandits import DEFAULT_ARM, ROUTING_ARMS, SEARCH_ARMS, Choice, choose, choose_frozen
 from mage_es.engine.rules.cascade import Cascade, active_principles, cascade, is_offered
 from mage_es.engine.rules.randomness import stream
-from mage_es.engine.rules.retrieval import Bundle, Query, retrieve
+from mage_es.engine.rules.retrieval import Bundle, Query, Vector, retrieve
 from mage_es.engine.setting import Setting
 from mage_es.projections.fold import State
 
@@ -89,14 +90,18 @@ class Choosing:
 
     def _query(self, asked: Asked, search: Choice) -> Query:
         vector = asked.recipe_vector if search.arm == "recipe" and asked.recipe_vector is not None else asked.vector
-        question = asked.question
-        whole_text = "" if question.context else question.question
-        return Query(vector, asked.task_type, question.id, whole_text, self._setting.context_length(question))
+        return query_of(self._setting, asked.question, asked.task_type, vector)
 
     def _cascade(self, skill: str) -> Cascade:
         if skill not in self._cascades:
             self._cascades[skill] = cascade(self._setting, self._state, skill)
         return self._cascades[skill]
+
+
+def query_of(setting: Setting, question: Question, task_type: str, vector: Vector) -> Query:
+    """Return what is looked for by a vector on behalf of a question."""
+    whole_text = "" if question.context else question.question
+    return Query(vector, task_type, question.id, whole_text, setting.context_length(question))
 
 
 def search_arms(setting: Setting, state: State, task_type: str) -> tuple[str, ...]:

@@ -17,30 +17,37 @@ import msgspec
 import numpy as np
 import pytest
 
+from mage_es.engine.agents.learner import plan_answers
 from mage_es.engine.asking import ask
 from mage_es.engine.benchmarks.registry import open_benchmark
+from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Act, Ask, Finish, advance, begin
 from mage_es.engine.environments.playing import play_actions
 from mage_es.engine.environments.workshop.benchmark import Workshop
 from mage_es.engine.environments.workshop.lands import PLACES
-from mage_es.engine.episodes import Stage, episode_of
+from mage_es.engine.episodes import Donor, Stage, episode_of
 from mage_es.engine.evolution import evolve, resume
 from mage_es.engine.exam import examine
 from mage_es.engine.inspection import show
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Model, Request
+from mage_es.engine.opening import open_world
 from mage_es.engine.replay import replay
+from mage_es.engine.rules.bandits import SEARCH_ARMS
 from mage_es.engine.rules.retrieval import Vector
 from mage_es.engine.rules.trajectories import transcript_of
 from mage_es.engine.runs import Run, find_run
 from mage_es.engine.session import Models
 from mage_es.engine.summary import summarise
+from mage_es.events.digests import sha256_text
 from mage_es.events.errors import Interrupted, LogError, UsageError
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
+    MICRO,
     ActionRecipeHarvested,
     AnswerJudged,
+    BanditUpdated,
     EpisodeClosed,
     EpisodeStepped,
     Event,
@@ -370,3 +377,32 @@ def test_an_episode_is_shown_step_by_step_with_its_prompts_verified(workshop_run
 def test_a_question_of_ones_own_is_refused_with_what_to_do_instead(workshop_run: Run) -> None:
     with pytest.raises(UsageError, match=r"episodes.*mage-es exam"):
         ask(workshop_run, "How is a bell made?", at="latest", data_dir=None)
+
+
+@pytest.mark.parametrize("donor_has_a_recipe", [True, False])
+def test_a_control_on_the_arm_recipe_begins_as_it_was_planned(*, donor_has_a_recipe: bool) -> None:
+    world = open_world(Config(benchmark="workshop", held_out=5, anchors=3), data_dir=None)
+    own, other = (world.questions[name] for name in world.setting.held_out[:2])
+    built = Built()
+    built.skill("general")
+    for question in list(world.questions.values())[:60]:
+        built.memory(question.id, vector=tuple(world.embed([question.question])[0]))
+    recipe = built.recipe("other", template="marsh", least=-1.0, quotas=(1, 0)) if donor_has_a_recipe else None
+    mine = msgspec.structs.replace(recipe or built.recipe(), memory_id="own", task_type="u", query_template="island")
+    built.state.apply(msgspec.structs.replace(mine, least_similarity=-1.0, success_quota=1, failure_quota=0))
+    for arm in SEARCH_ARMS:
+        best = arm == "recipe"
+        built.state.apply(
+            BanditUpdated(
+                bandit="search", key="u", arm=arm, question_id="q", reward_micro=0, alpha_before=0, beta_before=0,
+                alpha_after=(90 if best else 1) * MICRO, beta_after=(1 if best else 90) * MICRO, pulls_after=99,
+            )
+        )  # fmt: skip
+    asked, donor = world.asked(built.state, [own, other], ["u", "t"], ["exam", "exam"])
+    command = PlanAnswers(iteration=0, phase="exam", asked=[asked], frozen=True, donors={own.id: donor})
+    planned = plan_answers(world.setting, built.state, command)[0].event
+    assert isinstance(planned, QuestionPlanned)
+    assert planned.search_arm == "recipe" and len(planned.memories) == 1
+    stage = Stage(world.setting, built.state, Workshop(42), lambda text: world.embed([text])[0])
+    first = begin(episode_of(stage, planned, own, Donor(other, "t")))
+    assert isinstance(first, Ask) and sha256_text(first.request.prompt) == planned.prompt_sha256

@@ -37,8 +37,8 @@ def act(
         ("You are at the hill. You see sand here. You carry 4 sand.", "build forge"),
         ("You are at the hill. You see sand here. You carry 3 sand. The forge stands at the hill.", "make saw"),
         ("You are at the lake. You see iron here. You carry 1 saw. The forge stands at the hill.", "collect iron"),
-        ("You are at the lake. You see iron here. You carry 1 saw, 1 iron. The forge stands at the hill.", "go to hill"),
-        ("You are at the hill. You see sand here. You carry 1 saw, 1 iron. The forge stands at the hill.", "make sword"),
+        ("You are at the lake. You carry 1 saw, 1 iron. The forge stands at the hill.", "go to hill"),
+        ("You are at the hill. You carry 1 saw, 1 iron. The forge stands at the hill.", "make sword"),
     ],
 )  # fmt: skip
 def test_with_the_rules_told_every_step_leads_on(observation: str, action: str) -> None:

@@ -8,6 +8,8 @@ Rules
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mage_es.engine.agents.briefs import NavigatorReply, OntologyReply
 from mage_es.engine.agents.explorer import choose_tasks
 from mage_es.engine.agents.navigator import navigator_brief
@@ -32,7 +34,7 @@ from mage_es.engine.environments.protocol import SequentialBenchmark, is_sequent
 from mage_es.engine.guiding import Errand
 from mage_es.engine.rules.authoring import sources_of
 from mage_es.engine.session import Session
-from mage_es.events.vocabulary import Purpose
+from mage_es.events.vocabulary import Digest, Purpose
 from mage_es.projections.snapshots import write_snapshot
 
 START = -1
@@ -47,7 +49,7 @@ async def run_iterations(session: Session) -> None:
         await iterate(session, k)
     if not session.state.progress.finished:
         session.do(FinishRun())
-    keep(session)
+    keep(session, session.state.digests())
 
 
 async def iterate(session: Session, k: int) -> None:
@@ -145,14 +147,15 @@ async def snapshot(session: Session, k: int) -> None:
         anchors: dict[str, Purpose] = dict.fromkeys(session.world.setting.anchors, "anchor")
         await session.ask(k, "snapshot", anchors, frozen=True)
         session.do(TakeSnapshot(k))
-    session.do(CloseIteration(k, session.state.digests()))
-    keep(session)
+    digests = session.state.digests()
+    session.do(CloseIteration(k, digests))
+    keep(session, digests)
 
 
-def keep(session: Session) -> None:
+def keep(session: Session, digests: Sequence[Digest]) -> None:
     """Bring what can be rebuilt at any time up to date: the LanceDB tables and the cached fold."""
     session.tables.write(session.state.memory)
-    write_snapshot(session.run.snapshots_path, session.state, chain=session.log.head.chain)
+    write_snapshot(session.run.snapshots_path, session.state, chain=session.log.head.chain, digests=digests)
 
 
 def _explored(benchmark: SequentialBenchmark, session: Session, question_id: str) -> Explored:

@@ -3,7 +3,7 @@
 Rules
     - Nothing heavy is imported before a command needs it; `mage-es --help` loads no data library.
     - stdout is for data, stderr for people; a traceback is shown with `--debug` only.
-    - Exit codes: 0 fine, 1 a check failed, 2 usage, 4 prerequisite, 5 log damaged, 130 interrupted.
+    - Exit codes: 0 fine, 1 a check failed, 2 usage, 3 budget reached, 4 prerequisite, 5 log damaged, 130 interrupted.
 """
 
 from __future__ import annotations

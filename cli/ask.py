@@ -37,7 +37,7 @@ def ask(
 
     out = Output(as_json=as_json)
     text = _question(question)
-    report = ask_run(find_run(settings.runs_dir, run), text, at=at, data_dir=settings.data_dir)
+    report = ask_run(find_run(settings.runs_dir, run), text, at=at, data_dir=settings.data_dir, say=out.say)
     known = f"Task type {report.task_type}, skill {report.skill}, state {report.marker} of {report.run_id}"
     out.report(report, known, bundle(report.bundle), report.reply, f"Answer: {report.answer or '(none found)'}")
     out.next(settings.again("ask", "--run", report.run_id, "--at", "start", text))

@@ -79,7 +79,9 @@ class Progress:
         self.run_id = note.run_id
         now = self._clock()
         left = self._estimate.seconds_left(note, now=now)
-        if self._is_worth_a_line(note, now=now):
+        if note.aloud:
+            self._print(clean(note.message))
+        elif self._is_worth_a_line(note, now=now):
             self._print(describe(note, left))
         if self._bar is not None:
             for task in self._bar.task_ids:

@@ -30,6 +30,8 @@ def overview(summary: RunSummary) -> str:
         f"  execution {summary.execution}, guidance {summary.guidance}",
         f"  head {summary.head[:DIGEST_DIGITS]}",
     ]
+    if unanswered := sum(row.unanswered for row in summary.rows):
+        lines.append(f"  {unanswered} questions unanswered, because a call failed for good: neither right nor wrong")
     if summary.judge:
         lines.append(f"  judge {summary.judge}, asked {summary.judge_calls} times")
     if summary.waiting:
@@ -232,6 +234,7 @@ def examined(report: ExamReport) -> str:
     """Return what an exam cost."""
     judge = f", {report.judge_calls} judge calls" if report.judge_calls else ""
     undecided = f"; {report.undecided} undecided, counted as wrong" if report.undecided else ""
+    undecided += f"; {report.unanswered} unanswered, counted neither way" if report.unanswered else ""
     return (
         f"{report.execution_calls} execution calls, {report.guidance_calls} guidance calls{judge}, "
         f"{report.seconds:.1f} s; task types from {report.task_type_source}{undecided}"
@@ -241,6 +244,8 @@ def examined(report: ExamReport) -> str:
 def asked(report: QuestionReport) -> Table:
     """Return the facts of a question that was asked."""
     verdict = {True: "correct", False: "wrong", None: "not judged"}[report.correct]
+    if report.unanswered:
+        verdict = f"unanswered ({report.unanswered})"
     when = f"iteration {report.iteration}, " if report.iteration >= 0 else ""
     rows = [
         ("asked", f"{report.run_id}, {when}seq {report.seq}, as {report.purpose}"),

@@ -16,7 +16,8 @@ from typing import NamedTuple
 from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.courses import Act, Course, Fact, Finish, Move, advance
 from mage_es.events.envelope import Draft
-from mage_es.events.vocabulary import QuestionPlanned
+from mage_es.events.errors import Interrupted
+from mage_es.events.vocabulary import CallFailed, Event, QuestionPlanned
 
 
 class Pending(NamedTuple):
@@ -49,12 +50,14 @@ async def answer_all(
 ) -> None:
     """Follow every course to its end with at most `workers` at once; `record` gets the moves in batches, in any order.
 
-    When `stop` turns true no further move is made. Whatever ends the work, what has arrived is recorded first; the
-    first failure of a move or of the log is then raised.
+    When `stop` turns true, or a move is refused because of a stop, no further move is made and those under way are
+    waited for. Whatever ends the work, what has arrived is recorded first; the first failure of a move or of the log
+    is then raised.
     """
     waiting = iter(pending)
     done: asyncio.Queue[Moved | None] = asyncio.Queue(maxsize=max(1, workers))
     recorder_failed = False
+    stopped: list[Interrupted] = []
 
     async def keep_recording() -> None:
         nonlocal recorder_failed
@@ -72,7 +75,7 @@ async def answer_all(
     async def follow_all() -> None:
         async with asyncio.TaskGroup() as followers:
             for _ in range(max(1, workers)):
-                followers.create_task(_follow(waiting, perform, done, stop))
+                followers.create_task(_follow(waiting, perform, done, lambda: bool(stopped) or stop(), stopped))
         await done.put(None)
 
     try:
@@ -84,10 +87,16 @@ async def answer_all(
     finally:
         if not recorder_failed and (left := _at_hand(done)):
             record(left)
+    if stopped:
+        raise stopped[0]
 
 
 async def _follow(
-    waiting: Iterator[Pending], perform: Perform, done: asyncio.Queue[Moved | None], stop: Callable[[], bool]
+    waiting: Iterator[Pending],
+    perform: Perform,
+    done: asyncio.Queue[Moved | None],
+    stop: Callable[[], bool],
+    stopped: list[Interrupted],
 ) -> None:
     for item in waiting:
         move = item.move
@@ -96,10 +105,12 @@ async def _follow(
         while not isinstance(move, Finish):
             if stop():
                 return
-            made, drafts = move, await perform(item, move)
-            fact = drafts[0].event
-            assert isinstance(fact, Fact)
-            move = advance(item.course, fact)
+            try:
+                made, drafts = move, await perform(item, move)
+            except Interrupted as reason:
+                stopped.append(reason)
+                return
+            move = _after(item.course, drafts[0].event)
             if isinstance(move, Finish):
                 await done.put(Moved(item, drafts, move, None))
             elif isinstance(made, Act):  # follows from replies that are durable: it may share the next one's commit
@@ -108,6 +119,14 @@ async def _follow(
                 durable = asyncio.Event()
                 await done.put(Moved(item, drafts, None, durable))
                 await durable.wait()
+
+
+def _after(course: Course, fact: Event) -> Move | Finish:
+    """Return the next move of a course, or its end, which a call that failed for good is."""
+    if isinstance(fact, CallFailed):
+        return Finish("", lost=f"{fact.fault}: {fact.problem}")
+    assert isinstance(fact, Fact)
+    return advance(course, fact)
 
 
 def _at_hand(done: asyncio.Queue[Moved | None]) -> list[Moved]:

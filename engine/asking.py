@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
 from pathlib import Path
 
 from mage_es.engine.agents.learner import course_of, plan_answers
@@ -13,6 +15,7 @@ from mage_es.engine.effects import Effects
 from mage_es.engine.environments.protocol import is_sequential
 from mage_es.engine.exam import require_ontology
 from mage_es.engine.inspection import bundle_of, report_of
+from mage_es.engine.models.line import Line
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Model
 from mage_es.engine.moves import CallReport, MoveReport
@@ -20,21 +23,30 @@ from mage_es.engine.opening import reopen_world
 from mage_es.engine.reports import AskReport
 from mage_es.engine.runs import Run
 from mage_es.engine.sandbox.sandbox import Sandbox
-from mage_es.events.errors import UsageError
+from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import QuestionPlanned
+from mage_es.events.vocabulary import CallFailed, QuestionPlanned
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot
 
 
-def ask(run: Run, question: str, *, at: str, data_dir: Path | None, execution: Model | None = None) -> AskReport:
+def ask(
+    run: Run,
+    question: str,
+    *,
+    at: str,
+    data_dir: Path | None,
+    execution: Model | None = None,
+    say: Callable[[str], None] = lambda words: None,
+) -> AskReport:
     """Answer a question with the state at a marker; its task type is told from its text alone.
 
-    `execution` takes the place of the model that the run's configuration names.
+    `execution` takes the place of the model that the run's configuration names; `say` is told when it must wait.
 
     Raises:
         UsageError: The question is empty or not text, the marker does not exist or is too early, or the benchmark's
             questions are episodes.
+        PrerequisiteError: The model gives no answer.
     """
     if not question.strip():
         raise UsageError("The question is empty: give it as the last argument, or on standard input.")
@@ -62,8 +74,10 @@ def ask(run: Run, question: str, *, at: str, data_dir: Path | None, execution: M
     planned = plan_answers(world.setting, state, command)[0].event
     assert isinstance(planned, QuestionPlanned)
     model = execution or open_model(world.setting.config.execution, "execution")
-    effects = Effects(world.setting, state, {"execution": model}, Sandbox())
-    moves, reply = asyncio.run(_follow(course_of(world.setting, state, planned, asked), state, planned, effects))
+    line = Line(model, connections=1, say=say)
+    effects = Effects(world.setting, state, {"execution": line}, Sandbox(), record=lambda command: None)
+    course = course_of(world.setting, state, planned, asked)
+    moves, reply = asyncio.run(_answered(course, state, planned, effects, line))
     return AskReport(
         run_id=run.id,
         marker=at,
@@ -77,6 +91,13 @@ def ask(run: Run, question: str, *, at: str, data_dir: Path | None, execution: M
     )
 
 
+async def _answered(
+    course: Course, state: State, planned: QuestionPlanned, effects: Effects, line: Line
+) -> tuple[list[MoveReport], str]:
+    async with aclosing(line):
+        return await _follow(course, state, planned, effects)
+
+
 async def _follow(
     course: Course, state: State, planned: QuestionPlanned, effects: Effects
 ) -> tuple[list[MoveReport], str]:
@@ -84,6 +105,8 @@ async def _follow(
     move, moves = begin(course), list[MoveReport]()
     while not isinstance(move, Finish):
         fact = (await effects.perform("exam", planned, move, 0))[0].event
+        if isinstance(fact, CallFailed):
+            raise PrerequisiteError(f"{fact.model} gave no answer ({fact.fault}: {fact.problem}). Ask again, or ask another way.")
         moves.append(report_of(move, state, fact))
         assert isinstance(fact, Fact)
         move = advance(course, fact)

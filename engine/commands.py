@@ -16,6 +16,7 @@ from mage_es.engine.agents.briefs import (
     SplittingReply,
 )
 from mage_es.engine.benchmarks.protocol import Question, Verdict
+from mage_es.engine.models.faults import FailedAttempt
 from mage_es.engine.models.seam import Completion
 from mage_es.engine.rules.curriculum import Candidate
 from mage_es.engine.rules.retrieval import Vector
@@ -83,8 +84,8 @@ class PlanAnswers(NamedTuple):
     donors: Mapping[str, Asked]
 
 
-class RecordCall(NamedTuple):
-    """Record a model's reply; `problem` says why it is not of the form that was asked for, "" if it is."""
+class Call(NamedTuple):
+    """Which call it is: who asks which model about what, and where in the run. `causation` is what led to it."""
 
     iteration: int
     phase: Phase
@@ -92,13 +93,35 @@ class RecordCall(NamedTuple):
     agent: str
     purpose: str
     about: str
+    attempt: int
     request_sha256: str
     model: str
+    causation: int = 0
+
+
+class RecordCall(NamedTuple):
+    """Record a model's reply; `problem` says why it is not of the form that was asked for, "" if it is."""
+
+    call: Call
     completion: Completion
     latency_us: int
-    causation: int
-    attempt: int = 0
     problem: str = ""
+
+
+class RecordFailure(NamedTuple):
+    """Record an attempt at a call that brought no reply."""
+
+    call: Call
+    failed: FailedAttempt
+
+
+class RecordUnanswered(NamedTuple):
+    """Record that a planned question stays without an answer, and why."""
+
+    phase: Phase
+    planned: QuestionPlanned
+    problem: str
+    causation: int
 
 
 class RecordToolRun(NamedTuple):
@@ -235,9 +258,11 @@ Command = (
     | PlanIteration
     | PlanAnswers
     | RecordCall
+    | RecordFailure
     | RecordToolRun
     | RecordAct
     | RecordVerdict
+    | RecordUnanswered
     | CompletePhase
     | LearnFromEpisodes
     | LearnFromAnswers

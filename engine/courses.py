@@ -49,10 +49,14 @@ class Act(NamedTuple):
 
 
 class Finish(NamedTuple):
-    """The end of a course: the text that the Critic scores, and its verdict once that is given."""
+    """The end of a course: the text that the Critic scores, and its verdict once that is given.
+
+    `lost` says why there is neither, where a call failed for good.
+    """
 
     reply: str
     verdict: Verdict | None = None
+    lost: str = ""
 
 
 Move = Ask | Use | Act

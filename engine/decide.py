@@ -14,6 +14,7 @@ from mage_es.engine.agents.explorer import learn_from_episodes
 from mage_es.engine.agents.learner import plan_answers
 from mage_es.engine.agents.navigator import plan
 from mage_es.engine.commands import (
+    Call,
     CloseIteration,
     Command,
     CompletePhase,
@@ -28,7 +29,9 @@ from mage_es.engine.commands import (
     PlanIteration,
     RecordAct,
     RecordCall,
+    RecordFailure,
     RecordToolRun,
+    RecordUnanswered,
     RecordVerdict,
     TakeSnapshot,
 )
@@ -40,6 +43,8 @@ from mage_es.engine.rules.snapshot import take_snapshot
 from mage_es.engine.setting import Setting
 from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import (
+    AnswerUnanswered,
+    CallFailed,
     EpisodeStepped,
     Event,
     IterationClosed,
@@ -70,12 +75,16 @@ def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
             return plan_answers(setting, state, command)
         case RecordCall():
             return _record_call(command)
+        case RecordFailure():
+            return _record_failure(state, command)
         case RecordToolRun():
             return _record_tool_run(command)
         case RecordAct():
             return _record_act(command)
         case RecordVerdict():
             return record_verdict(setting, state, command)
+        case RecordUnanswered():
+            return _record_unanswered(command)
         case CompletePhase():
             return _completed(command.iteration, command.phase)
         case LearnFromEpisodes():
@@ -103,16 +112,16 @@ def _completed(iteration: int, phase: Phase) -> list[Draft]:
 
 
 def _record_call(command: RecordCall) -> list[Draft]:
-    completion = command.completion
+    call, completion = command.call, command.completion
     called = ModelCalled(
-        iteration=command.iteration,
-        tier=command.tier,
-        agent=command.agent,
-        purpose=command.purpose,
-        about=command.about,
-        attempt=command.attempt,
-        request_sha256=command.request_sha256,
-        model=command.model,
+        iteration=call.iteration,
+        tier=call.tier,
+        agent=call.agent,
+        purpose=call.purpose,
+        about=call.about,
+        attempt=call.attempt,
+        request_sha256=call.request_sha256,
+        model=call.model,
         text=completion.text,
         stop_reason=completion.stop_reason,
         input_tokens=completion.input_tokens,
@@ -122,28 +131,52 @@ def _record_call(command: RecordCall) -> list[Draft]:
         latency_us=command.latency_us,
         provider_id=completion.provider_id,
     )
-    events: list[Event] = [called]
-    if command.problem:
-        rejected = ReplyRejected(
-            iteration=command.iteration,
-            tier=command.tier,
-            agent=command.agent,
-            purpose=command.purpose,
-            about=command.about,
-            attempt=command.attempt,
-            problem=command.problem,
-        )
-        events.append(rejected)
-    return [
-        Draft(
-            event=event,
-            iteration=command.iteration,
-            phase=command.phase,
-            causation=command.causation,
-            correlation=command.about,
-        )
-        for event in events
-    ]
+    if not command.problem:
+        return [_of_call(call, called)]
+    rejected = ReplyRejected(
+        iteration=call.iteration,
+        tier=call.tier,
+        agent=call.agent,
+        purpose=call.purpose,
+        about=call.about,
+        attempt=call.attempt,
+        problem=command.problem,
+    )
+    return [_of_call(call, called), _of_call(call, rejected)]
+
+
+def _record_failure(state: State, command: RecordFailure) -> list[Draft]:
+    call, (fault, latency_us, is_lost) = command.call, command.failed
+    # Counted over every process that worked on the run, so that the failures of each are facts of their own.
+    before = state.progress.failures(call.tier, call.purpose, call.about, call.attempt)
+    failed = CallFailed(
+        iteration=call.iteration,
+        tier=call.tier,
+        agent=call.agent,
+        purpose=call.purpose,
+        about=call.about,
+        attempt=call.attempt,
+        tries=before + 1,
+        request_sha256=call.request_sha256,
+        model=call.model,
+        fault=fault.kind,
+        status=fault.status,
+        problem=fault.message,
+        final=is_lost,
+        latency_us=latency_us,
+    )
+    return [_of_call(call, failed, ordinal=before)]
+
+
+def _of_call(call: Call, event: Event, *, ordinal: int = 0) -> Draft:
+    return Draft(
+        event=event,
+        iteration=call.iteration,
+        phase=call.phase,
+        ordinal=ordinal,
+        causation=call.causation,
+        correlation=call.about,
+    )
 
 
 def _record_tool_run(command: RecordToolRun) -> list[Draft]:
@@ -160,6 +193,27 @@ def _record_tool_run(command: RecordToolRun) -> list[Draft]:
     return [
         Draft(
             event=ran,
+            iteration=planned.iteration,
+            phase=command.phase,
+            causation=command.causation,
+            correlation=planned.question_id,
+        )
+    ]
+
+
+def _record_unanswered(command: RecordUnanswered) -> list[Draft]:
+    planned = command.planned
+    unanswered = AnswerUnanswered(
+        iteration=planned.iteration,
+        purpose=planned.purpose,
+        question_id=planned.question_id,
+        task_type=planned.task_type,
+        skill=planned.skill,
+        problem=command.problem,
+    )
+    return [
+        Draft(
+            event=unanswered,
             iteration=planned.iteration,
             phase=command.phase,
             causation=command.causation,

@@ -6,15 +6,14 @@ One method for each kind of move, in a table; what a move needs of the world is 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from mage_es.engine.commands import RecordAct, RecordCall, RecordToolRun
+from mage_es.engine.calling import Record, make
+from mage_es.engine.commands import Call, RecordAct, RecordToolRun
 from mage_es.engine.courses import Act, Ask, Move, Use
 from mage_es.engine.decide import decide
-from mage_es.engine.guiding import read_reply
-from mage_es.engine.models.seam import Model
+from mage_es.engine.models.line import Line
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.setting import Setting
 from mage_es.events.envelope import Draft
@@ -27,15 +26,19 @@ Handler = Callable[[Phase, QuestionPlanned, Any, int], Awaitable[Sequence[Draft]
 
 
 class Effects:
-    """The effects of one session. `models` maps each tier that may be called to its model."""
+    """The effects of one session. `lines` maps each tier that may be called to its line; `record` is for failures."""
 
-    def __init__(self, setting: Setting, state: State, models: Mapping[Tier, Model], sandbox: Sandbox) -> None:
-        self._setting, self._state, self._models = setting, state, models
-        self._sandbox = sandbox
+    def __init__(
+        self, setting: Setting, state: State, lines: Mapping[Tier, Line], sandbox: Sandbox, *, record: Record
+    ) -> None:
+        self._setting, self._state, self._lines = setting, state, lines
+        self._sandbox, self._record = sandbox, record
         self._handlers: dict[type[Move], Handler] = {Ask: self._ask, Use: self._use, Act: self._act}
 
     async def perform(self, phase: Phase, planned: QuestionPlanned, move: Move, causation: int) -> Sequence[Draft]:
         """Make a move and return the facts that it leaves, the one that its course is sent first.
+
+        A call that failed for good leaves a `CallFailed`, which no course is sent: it has come to its end.
 
         Raises:
             PrerequisiteError: A model cannot be reached, or the sandbox cannot be started.
@@ -44,28 +47,23 @@ class Effects:
         return await self._handlers[type(move)](phase, planned, move, causation)
 
     async def _ask(self, phase: Phase, planned: QuestionPlanned, move: Ask, causation: int) -> Sequence[Draft]:
-        model = self._models.get(move.tier)
-        if model is None:
+        line = self._lines.get(move.tier)
+        if line is None:
             raise LogError(f"This session has no model for the {move.tier} tier; it may not call it.")
-        began = time.perf_counter_ns()
-        completion = await model.complete(move.request)
-        problem = read_reply(completion.text, move.typed, stop_reason=completion.stop_reason)[1] if move.typed else ""
-        call = RecordCall(
+        call = Call(
             iteration=planned.iteration,
             phase=phase,
             tier=move.tier,
             agent=move.agent,
             purpose=move.purpose or planned.purpose,
             about=move.about,
-            request_sha256=move.request.sha256,
-            model=model.name,
-            completion=completion,
-            latency_us=(time.perf_counter_ns() - began) // 1000,
-            causation=causation,
             attempt=move.attempt,
-            problem=problem,
+            request_sha256=move.request.sha256,
+            model=line.name,
+            causation=causation,
         )
-        return decide(self._setting, self._state, call)
+        came = await make(call, move.request, line=line, record=self._record, typed=move.typed)
+        return decide(self._setting, self._state, came)
 
     async def _use(self, phase: Phase, planned: QuestionPlanned, move: Use, causation: int) -> Sequence[Draft]:
         tool = self._state.tools.tool(move.tool_id)

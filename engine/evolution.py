@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import aclosing
 from pathlib import Path
 
 from mage_es import __version__
 from mage_es.engine.config import Config, checked, difference, parse
 from mage_es.engine.loop import run_iterations
+from mage_es.engine.models.line import PATIENCE, Patience
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.opening import first_event, open_world, reopen_world
 from mage_es.engine.reports import Observer, RunSummary
@@ -34,6 +36,7 @@ def evolve(
     stop: Callable[[], bool],
     run_id: str | None = None,
     models: Models | None = None,
+    patience: Patience = PATIENCE,
 ) -> RunSummary:
     """Start a run and evolve it to the end of its configuration.
 
@@ -59,8 +62,9 @@ def evolve(
             workers=workers,
             observer=observer,
             stop=stop,
+            patience=patience,
         )
-        asyncio.run(run_iterations(session))
+        asyncio.run(_work(session))
     return summarise(run)
 
 
@@ -73,6 +77,7 @@ def resume(
     observer: Observer,
     stop: Callable[[], bool],
     models: Models | None = None,
+    patience: Patience = PATIENCE,
 ) -> RunSummary:
     """Go on with a run. Recorded calls are not made again; a finished run is returned as it is.
 
@@ -88,12 +93,25 @@ def resume(
         models = models or _open_models(world.setting.config)
         state = fold(reader, state=latest_snapshot(run.snapshots_path, reader))
         session = Session(
-            run=run, world=world, log=log, state=state, models=models, workers=workers, observer=observer, stop=stop
+            run=run,
+            world=world,
+            log=log,
+            state=state,
+            models=models,
+            workers=workers,
+            observer=observer,
+            stop=stop,
+            patience=patience,
         )
         if not state.progress.finished:
             _note_resumption(session, reader)
-            asyncio.run(run_iterations(session))
+            asyncio.run(_work(session))
     return summarise(run)
+
+
+async def _work(session: Session) -> None:
+    async with aclosing(session):
+        await run_iterations(session)
 
 
 def _open_models(config: Config) -> Models:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import aclosing
 from pathlib import Path
 
 from mage_es.engine.commands import Asked, PlanAnswers
@@ -30,7 +31,7 @@ from mage_es.events.envelope import Draft
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import AnswerJudged, ExamClosed, ExamStarted, ModelCalled, Purpose
+from mage_es.events.vocabulary import AnswerJudged, AnswerUnanswered, ExamClosed, ExamStarted, ModelCalled, Purpose
 from mage_es.projections.fold import State, fold
 from mage_es.projections.ledger import Ledger
 from mage_es.projections.snapshots import latest_snapshot
@@ -95,7 +96,7 @@ def examine(
         )
         session.commit([Draft(event=started, iteration=-1, phase="exam")])
         asyncio.run(_sit(session, names, control))
-        session.commit([Draft(event=_closed(session, names), iteration=-1, phase="exam")])
+        session.commit([Draft(event=_closed(session), iteration=-1, phase="exam")])
     return read_exam(run, exam, world, seconds=time.perf_counter() - began)
 
 
@@ -120,7 +121,7 @@ def donors(asked: Sequence[Asked], seed: int) -> Mapping[str, Asked]:
 def read_exam(run: Run, exam: Run, world: World, *, seconds: float = 0.0) -> ExamReport:
     """Return the report of an exam from its log."""
     reader = LogReader(exam.log_path)
-    events = [record.event for record in reader.records({ExamStarted, AnswerJudged, ModelCalled})]
+    events = [record.event for record in reader.records({ExamStarted, AnswerJudged, AnswerUnanswered, ModelCalled})]
     started = next(event for event in events if isinstance(event, ExamStarted))
     answers = sorted((e for e in events if isinstance(e, AnswerJudged)), key=lambda e: e.question_id)
     tiers = [event.tier for event in events if isinstance(event, ModelCalled)]
@@ -145,6 +146,7 @@ def read_exam(run: Run, exam: Run, world: World, *, seconds: float = 0.0) -> Exa
         episodes=episode_rows(reader),
         answers=tuple((answer.question_id, answer.correct) for answer in answers),
         judge_calls=tiers.count("judge"),
+        unanswered=sum(isinstance(event, AnswerUnanswered) for event in events),
         undecided=sum(answer.judge == NOBODY for answer in answers),
     )
 
@@ -154,18 +156,20 @@ async def _sit(session: Session, names: Sequence[str], control: str) -> None:
     asked = session.asked(purposes)
     swapped = donors(asked, session.world.setting.config.seed) if control == "shuffled" else {}
     session.do(PlanAnswers(iteration=-1, phase="exam", asked=asked, frozen=True, donors=swapped))
-    await session.answer(-1, "exam")
+    async with aclosing(session):
+        await session.answer(-1, "exam")
 
 
-def _closed(session: Session, names: Sequence[str]) -> ExamClosed:
+def _closed(session: Session) -> ExamClosed:
     known = _families(session.world)
     verdicts = session.state.progress.verdicts("exam")
     familiar = [v for v in verdicts if session.world.questions[v.question_id].family in known]
     return ExamClosed(
         correct=sum(verdict.correct for verdict in verdicts),
-        total=len(names),
+        total=len(verdicts),
         familiar_correct=sum(verdict.correct for verdict in familiar),
         familiar_total=len(familiar),
+        unanswered=len(session.state.progress.unanswered("exam")),
     )
 
 

@@ -2,7 +2,8 @@
 
 Rules
     - A reply that is not of the form asked for is recorded as `reply.rejected`; the model is told why and asked
-      again at most `MOST_REPAIRS` times. Whoever asked then gets None and goes on: no reply ends an iteration.
+      again at most `MOST_REPAIRS` times. Whoever asked then gets None and goes on: no reply ends an iteration. Nor does
+      a call that failed for good.
     - A call whose reply is in the log is never made again, repair attempts included: each attempt's prompt
       follows from the replies before it.
     - What a model or a data set wrote stands in a prompt only inside JSON strings: it is data, and can close no
@@ -11,14 +12,15 @@ Rules
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 
 from mage_es.engine.agents.briefs import Brief
-from mage_es.engine.commands import Command, RecordCall
-from mage_es.engine.models.seam import Model, Request
+from mage_es.engine.calling import make, read_reply
+from mage_es.engine.commands import Call, Command
+from mage_es.engine.models.line import Line
+from mage_es.engine.models.seam import Request
 from mage_es.engine.rules.prompt import render_guidance
 from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import ModelCalled, Phase, Tier
@@ -57,15 +59,20 @@ class Errand(NamedTuple):
     tier: Tier = "guidance"
 
 
-async def guided(recorder: Recorder, model: Model, errand: Errand, reply: type[Reply]) -> tuple[Reply | None, str]:
-    """Return the typed reply (None where no attempt could be read) and the fact id of the last call, in hex."""
+async def guided(recorder: Recorder, line: Line, errand: Errand, reply: type[Reply]) -> tuple[Reply | None, str]:
+    """Return the typed reply and the fact id of the last call, in hex; None where no attempt could be read or failed.
+
+    A call that failed for good is made again by a process that resumes before anything followed from it.
+    """
     prompt = _prompt(errand)
     schema = msgspec.json.encode(msgspec.json.schema(reply)).decode()
     repair, fact = "", ""
     for attempt in range(1 + MOST_REPAIRS):
         request = Request(prompt=prompt + repair, max_tokens=GUIDANCE_TOKENS, reply_schema=schema)
         key = CallKey(errand.tier, errand.template, errand.about, attempt, request.sha256)
-        call = recorder.state.progress.call(key) or await _call(recorder, model, errand, key, request, reply)
+        call = recorder.state.progress.call(key) or await _call(recorder, line, errand, key, request, reply)
+        if call is None:
+            return None, fact
         fact = Draft(event=call, iteration=errand.iteration, phase=errand.phase).fact_id.hex()
         found, problem = read_reply(call.text, reply, stop_reason=call.stop_reason)
         if found is not None:
@@ -74,24 +81,11 @@ async def guided(recorder: Recorder, model: Model, errand: Errand, reply: type[R
     return None, fact
 
 
-def read_reply(text: str, reply: type[Reply], *, stop_reason: str = "end") -> tuple[Reply | None, str]:
-    """Return the reply's JSON object, also where prose or a code fence stands around it, or None and the problem."""
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start:
-        return None, _because("the reply holds no JSON object", stop_reason)
-    try:
-        return msgspec.json.decode(text[start : end + 1], type=reply), ""
-    except (msgspec.DecodeError, UnicodeEncodeError) as error:
-        return None, _because(str(error), stop_reason)
-
-
 async def _call(
-    recorder: Recorder, model: Model, errand: Errand, key: CallKey, request: Request, reply: type[Reply]
-) -> ModelCalled:
-    began = time.perf_counter_ns()
-    completion = await model.complete(request)
-    _, problem = read_reply(completion.text, reply, stop_reason=completion.stop_reason)
-    command = RecordCall(
+    recorder: Recorder, line: Line, errand: Errand, key: CallKey, request: Request, reply: type[Reply]
+) -> ModelCalled | None:
+    """Make a call, and record what it comes to. Return the reply, None for a call that failed for good."""
+    call = Call(
         iteration=errand.iteration,
         phase=errand.phase,
         tier=errand.tier,
@@ -100,16 +94,10 @@ async def _call(
         about=key.about,
         attempt=key.attempt,
         request_sha256=key.request_sha256,
-        model=model.name,
-        completion=completion,
-        latency_us=(time.perf_counter_ns() - began) // 1000,
-        causation=0,
-        problem=problem,
+        model=line.name,
     )
-    recorder.do(command)
-    recorded = recorder.state.progress.call(key)
-    assert recorded is not None
-    return recorded
+    recorder.do(await make(call, request, line=line, record=recorder.do, typed=reply))
+    return recorder.state.progress.call(key)
 
 
 def _prompt(errand: Errand) -> str:
@@ -125,6 +113,3 @@ def asked_again(text: str, problem: str) -> str:
         f"\n\n```rejected\n{told}\n```\n\nReply again, with nothing but the one JSON object that was asked for."
     )
 
-
-def _because(problem: str, stop_reason: str) -> str:
-    return problem if stop_reason == "end" else f"{problem} (the reply stopped because of: {stop_reason})"

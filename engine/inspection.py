@@ -18,6 +18,7 @@ from mage_es.events.errors import UsageError, nearest
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
     AnswerJudged,
+    AnswerUnanswered,
     EpisodeClosed,
     EpisodeStepped,
     Event,
@@ -29,7 +30,7 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot
 
-_FACTS: set[type[Event]] = {ModelCalled, ToolRan, EpisodeStepped, EpisodeClosed, AnswerJudged}
+_FACTS: set[type[Event]] = {ModelCalled, ToolRan, EpisodeStepped, EpisodeClosed, AnswerJudged, AnswerUnanswered}
 
 
 class Asking(NamedTuple):
@@ -120,6 +121,7 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
         expected=verdict.expected if verdict else question.gold,
         correct=verdict.correct if verdict else None,
         judge=verdict.judge if verdict else "",
+        unanswered=next((fact.problem for fact in facts if isinstance(fact, AnswerUnanswered)), ""),
         moves=tuple(moves),
         seq=asking.record.seq,
         other_times=tuple(others),
@@ -189,13 +191,13 @@ def _is_of(fact: Event, move: Move) -> bool:
 
 
 def _facts(asking: Asking) -> list[Event]:
-    """Return what the log has of a question after its plan, up to its verdict."""
+    """Return what the log has of a question after its plan, up to its verdict or to its end without one."""
     name, when = asking.planned.question_id, (asking.record.iteration, asking.record.phase)
     facts: list[Event] = []
     for record in asking.reader.records(_FACTS, since=asking.record.seq):
         if (record.iteration, record.phase) == when and _is_about(record.event, name):
             facts.append(record.event)
-            if isinstance(record.event, AnswerJudged):
+            if isinstance(record.event, AnswerJudged | AnswerUnanswered):
                 break
     return facts
 
@@ -206,7 +208,7 @@ def _is_about(event: Event, name: str) -> bool:
             return event.about == name or event.about.startswith(f"{name}/")
         case EpisodeStepped() | EpisodeClosed():
             return event.episode_id == name
-        case ToolRan() | AnswerJudged():
+        case ToolRan() | AnswerJudged() | AnswerUnanswered():
             return event.question_id == name
         case _:
             return False

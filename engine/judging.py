@@ -17,8 +17,9 @@ from typing import Annotated
 import msgspec
 
 from mage_es.engine.benchmarks.protocol import Benchmark, Question, Verdict
+from mage_es.engine.calling import read_reply
 from mage_es.engine.courses import Ask, Course, Fact, Move
-from mage_es.engine.guiding import MOST_REPAIRS, asked_again, read_reply
+from mage_es.engine.guiding import MOST_REPAIRS, asked_again
 from mage_es.engine.models.seam import Request
 from mage_es.engine.rules.prompt import render_guidance
 from mage_es.events.vocabulary import ModelCalled

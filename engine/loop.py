@@ -98,7 +98,8 @@ async def explore(session: Session, k: int) -> None:
     chosen = choose_tasks(world.setting, state, k, types)
     purposes: dict[str, Purpose] = dict.fromkeys(chosen, "explore")
     await session.ask(k, "explore", purposes, frozen=True)
-    session.do(LearnFromEpisodes(k, [_explored(benchmark, session, name) for name in chosen]))
+    played = [name for name in chosen if state.progress.is_judged("explore", name)]
+    session.do(LearnFromEpisodes(k, [_explored(benchmark, session, name) for name in played]))
 
 
 async def evaluate(session: Session, k: int) -> None:

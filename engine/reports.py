@@ -17,7 +17,7 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     """A sign of life: what is being done, how far it is, and how well it goes.
 
     `done` and `total` count questions (or guidance calls) of the current phase; accuracy is that of the fresh
-    questions judged so far in this iteration, None before the first.
+    questions judged so far in this iteration, None before the first. A message that is `aloud` is to be shown at once.
     """
 
     run_id: str
@@ -30,13 +30,17 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     execution_calls: int
     guidance_calls: int
     message: str = ""
+    aloud: bool = False
 
 
 Observer = Callable[[Note], None]
 
 
 class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One iteration of a run. Iteration -1 is the start: it has an anchor result only."""
+    """One iteration of a run. Iteration -1 is the start: it has an anchor result only.
+
+    `unanswered` questions, of any series, are in no total: a call for each failed for good.
+    """
 
     iteration: int
     fresh_correct: int
@@ -51,6 +55,7 @@ class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
     principles: int
     execution_calls: int
     guidance_calls: int
+    unanswered: int = 0
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
@@ -190,7 +195,8 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
 
     `unfamiliar` are the questions of phrasing families that occur only in the exam (None where the benchmark
     has no families). `answers` is (question id, correct) in id order, for paired comparisons. `undecided` answers
-    count as wrong: no rule could decide them, and no judge did.
+    count as wrong: no rule could decide them, and no judge did. `unanswered` are neither right nor wrong and in no
+    total: a call for each failed for good.
     """
 
     run_id: str
@@ -209,6 +215,7 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     answers: tuple[tuple[str, bool], ...]
     judge_calls: int = 0
     undecided: int = 0
+    unanswered: int = 0
     episodes: tuple[EpisodeRow, ...] = ()
 
 
@@ -227,7 +234,7 @@ class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
 
     `prompt` and `reply` are those of the execution tier's last call; `prompt_verified`: every prompt, rendered again,
     has the hash that was recorded.
-    `judge` is what decided: `rule`, a judge's model, or `nobody`.
+    `judge` is what decided: `rule`, a judge's model, or `nobody`; `unanswered` says why there was nothing to decide.
     """
 
     run_id: str
@@ -251,6 +258,7 @@ class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     other_times: tuple[str, ...]
     judge: str = "rule"
+    unanswered: str = ""
 
 
 class AskReport(msgspec.Struct, frozen=True, kw_only=True):

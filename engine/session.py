@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from mage_es.engine.answering import Moved, Pending, answer_all
-from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordVerdict
+from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordUnanswered, RecordVerdict
 from mage_es.engine.courses import Act, Ask, Fact, Move, Use, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.effects import Effects
 from mage_es.engine.guiding import Errand, guided
 from mage_es.engine.judging import judged
+from mage_es.engine.models.line import PATIENCE, Line, Patience
 from mage_es.engine.models.seam import Model
 from mage_es.engine.opening import World
 from mage_es.engine.reports import Note, Observer
@@ -43,10 +44,10 @@ class Models(NamedTuple):
     guidance: Model | None
     judge: Model | None = None
 
-    def asked_in_courses(self) -> dict[Tier, Model]:
-        """Return the models that answering a question may call, by tier; the guidance tier is never among them."""
-        judge: dict[Tier, Model] = {"judge": self.judge} if self.judge else {}
-        return {"execution": self.execution, **judge}
+    def by_tier(self) -> dict[Tier, Model]:
+        """Return the models that there are."""
+        tiers: dict[Tier, Model | None] = {"execution": self.execution, "guidance": self.guidance, "judge": self.judge}
+        return {tier: model for tier, model in tiers.items() if model is not None}
 
 
 class Session:
@@ -67,13 +68,26 @@ class Session:
         workers: int,
         observer: Observer,
         stop: Callable[[], bool],
+        patience: Patience = PATIENCE,
     ) -> None:
         self.run, self.world, self.log, self.state, self.models = run, world, log, state, models
         self.workers, self.observer, self.stop = workers, observer, stop
         self.plan_seq: dict[tuple[Phase, str], int] = {}
+        self._last_noted: tuple[int, Phase, int, int] = (-1, "open", 0, 0)
         self.tables = MemoryTables(run.memory_path)
         self.sandbox = Sandbox()
-        self.effects = Effects(world.setting, state, models.asked_in_courses(), self.sandbox)
+        self.lines: dict[Tier, Line] = {
+            tier: Line(model, connections=workers, patience=patience, say=self.say, stop=stop)
+            for tier, model in models.by_tier().items()
+        }
+        # No course may call the guidance tier: its line is kept from all of them.
+        in_courses: dict[Tier, Line] = {tier: line for tier, line in self.lines.items() if tier != "guidance"}
+        self.effects = Effects(world.setting, state, in_courses, self.sandbox, record=self.do)
+
+    async def aclose(self) -> None:
+        """Close what the models keep open."""
+        for line in self.lines.values():
+            await line.aclose()
 
     # ------------------------------------------------------------ deciding and recording
 
@@ -112,12 +126,12 @@ class Session:
         return self.world.asked(self.state, questions, types, [purposes[question.id] for question in questions])
 
     async def answer(self, iteration: int, phase: Phase) -> None:
-        """Follow the course of every planned question that has no verdict yet, from where the log leaves it."""
+        """Follow the course of every planned question that is not settled yet, from where the log leaves it."""
         plans = self.state.progress.plans(phase)
         pending = [
             self._pending(phase, planned)
             for planned in plans
-            if not self.state.progress.is_judged(phase, planned.question_id)
+            if not self.state.progress.is_settled(phase, planned.question_id)
         ]
         done, total = len(plans) - len(pending), len(plans)
 
@@ -166,14 +180,17 @@ class Session:
                 return progress.episode(planned.purpose, planned.question_id)
 
     def _verdict(self, phase: Phase, moved: Moved) -> list[Draft]:
-        if moved.finish is None or moved.finish.verdict is None:
+        finish, pending = moved.finish, moved.pending
+        if finish is not None and finish.lost:
+            unanswered = RecordUnanswered(phase, pending.planned, finish.lost, pending.causation)
+            return decide(self.world.setting, self.state, unanswered)
+        if finish is None or finish.verdict is None:
             return []
-        pending = moved.pending
         verdict = RecordVerdict(
             phase=phase,
             planned=pending.planned,
             expected=pending.question.gold,
-            verdict=moved.finish.verdict,
+            verdict=finish.verdict,
             causation=pending.causation,
         )
         return decide(self.world.setting, self.state, verdict)
@@ -181,16 +198,24 @@ class Session:
     # ------------------------------------------------------------ asking the guidance tier
 
     async def guide(self, errand: Errand, reply: type[Reply]) -> tuple[Reply | None, str]:
-        """Return the guidance tier's typed reply (None if no attempt can be read) and the last call's fact id."""
+        """Return the guidance tier's typed reply (None if none came or can be read) and the last call's fact id."""
         self.check_stop()
-        if self.models.guidance is None:
+        if "guidance" not in self.lines:
             raise LogError("This session has no guidance model; it may only answer.")
-        return await guided(self, self.models.guidance, errand, reply)
+        return await guided(self, self.lines["guidance"], errand, reply)
 
     # ------------------------------------------------------------ telling
 
-    def note(self, iteration: int, phase: Phase, done: int, total: int, message: str = "") -> None:
+    def say(self, words: str) -> None:
+        """Tell the observer something that a person should hear whatever is being done."""
+        iteration, phase, done, total = self._last_noted
+        self.note(iteration, phase, done, total, words, aloud=True)
+
+    def note(
+        self, iteration: int, phase: Phase, done: int, total: int, message: str = "", *, aloud: bool = False
+    ) -> None:
         """Tell the observer how far the phase is."""
+        self._last_noted = (iteration, phase, done, total)
         fresh = self.state.scores.score("fresh", iteration)
         self.observer(
             Note(
@@ -204,6 +229,7 @@ class Session:
                 execution_calls=self.state.ledger.total("execution").calls,
                 guidance_calls=self.state.ledger.total("guidance").calls,
                 message=message,
+                aloud=aloud,
             )
         )
 

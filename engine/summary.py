@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import get_args
 
 from mage_es.engine.agents.navigator import briefs_of
 from mage_es.engine.attendance import attendance
@@ -22,6 +23,7 @@ from mage_es.events.vocabulary import (
     GuardDecided,
     IterationPlanned,
     Outcome,
+    Purpose,
     TargetsSelected,
 )
 from mage_es.projections.fold import State, fold
@@ -157,6 +159,7 @@ def iteration_rows(state: State) -> list[IterationRow]:
                 principles=sizes["principle"],
                 execution_calls=state.ledger.total("execution", iteration=k).calls,
                 guidance_calls=state.ledger.total("guidance", iteration=k).calls,
+                unanswered=sum(state.scores.unanswered(purpose, k) for purpose in get_args(Purpose)),
             )
         )
     return rows

@@ -3,6 +3,7 @@
     MageError                       1   a check failed, or anything else that we foresaw
     |-- UsageError                  2   the request itself is wrong: unknown name, bad value, differing config
     |-- Interrupted               130   the user asked to stop; everything recorded stays
+    |   `-- BudgetReached           3   so did the budget that the user set
     |-- PrerequisiteError           4   something outside is missing: a dataset, a model, disk space, a provider
     |   `-- RunLocked               4   another process is writing this run
     `-- LogError                    5   the log cannot be used as it is
@@ -33,6 +34,12 @@ class Interrupted(MageError):
     """The user asked to stop; what is recorded stays, and the run can be resumed."""
 
     exit_code = 130
+
+
+class BudgetReached(Interrupted):
+    """What may be spent on a run is spent; what is recorded stays, and the run can be resumed with more."""
+
+    exit_code = 3
 
 
 class PrerequisiteError(MageError):

@@ -96,6 +96,8 @@ failure_quota       failure memories that the recipe takes
 failures            wrong answers counted
 familiar_correct    right answers among the questions whose phrasing family occurs in evolution too
 familiar_total      questions whose phrasing family occurs in evolution too
+fault               kind of the failure, such as timeout or busy
+final               whether no further attempt at the call follows
 first               first seq of the segment
 fresh               ids of the questions asked for the first time in this epoch
 frontier            the learnable frontier
@@ -196,6 +198,7 @@ tool.authored.source  source of the tool
 spans               where the retrieved texts stand in the prompt
 split               name of the split
 statement           the statement of the task
+status              HTTP status that the provider refused with; 0 for none
 step                number of the step, from 0
 steps               sub-answers of a multi-step answer
 episode.closed.steps  number of steps
@@ -219,6 +222,8 @@ tier                execution, guidance or judge
 to_iteration        iteration whose snapshot is restored
 tool_id             id of the tool; empty for none
 total               number of questions
+tries               failed attempts at the call so far, this one included
+unanswered          questions whose call failed for good: neither right nor wrong
 unparsed            replies that named no valid action
 value               the digest, hexadecimal
 vectors_sha256      SHA-256 of the bytes of the segment's vectors; empty if it has none

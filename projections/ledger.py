@@ -2,6 +2,8 @@
 
 Rules
     - One recorded reply is one call. Latency is summed for display and enters no digest.
+    - An attempt that failed is no call and cost no tokens that anybody told; it is counted beside them and enters no
+      digest, because a provider's bad day changes nothing that was learned.
     - The guidance tier's line of an exam is zero; the ledger is where that is seen.
 """
 
@@ -15,7 +17,7 @@ import msgspec
 
 from mage_es.events.batches import Columns
 from mage_es.events.digests import digest
-from mage_es.events.vocabulary import Event, ModelCalled, Tier
+from mage_es.events.vocabulary import CallFailed, Event, ModelCalled, Tier
 from mage_es.projections.protocol import Reads
 
 
@@ -30,7 +32,7 @@ class Account(NamedTuple):
 
 
 class Use(NamedTuple):
-    """Calls, tokens by kind, and the sum of the latencies in microseconds."""
+    """Calls, tokens by kind, the sum of the latencies in microseconds; failed attempts, and those made again."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -38,13 +40,17 @@ class Use(NamedTuple):
     cached_tokens: int = 0
     thinking_tokens: int = 0
     latency_us: int = 0
+    failures: int = 0
+    retries: int = 0
 
     def plus(self, other: Use) -> Use:
         """Return the sum."""
         return Use(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
-_AMOUNTS = Use._fields[1:]
+_AMOUNTS = Use._fields[1:6]
+_COUNTED = 5
+"""How many fields of `Use`, the first ones, enter the digest."""
 _account_of: attrgetter[tuple[Any, ...]] = attrgetter(*Account._fields)
 _amounts_of: attrgetter[tuple[int, ...]] = attrgetter(*_AMOUNTS)
 
@@ -53,7 +59,10 @@ class Ledger:
     """All accounts."""
 
     name: ClassVar[str] = "ledger"
-    reads: ClassVar[Reads] = {ModelCalled: (*Account._fields, *_AMOUNTS)}
+    reads: ClassVar[Reads] = {
+        ModelCalled: (*Account._fields, *_AMOUNTS),
+        CallFailed: (*Account._fields, "final", "latency_us"),
+    }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({ModelCalled})
     order: ClassVar[Literal["global", "by_type"]] = "by_type"
     slot: ClassVar[Literal["mutable", "protected"]] = "protected"
@@ -65,7 +74,10 @@ class Ledger:
         """Book one call."""
         match event:
             case ModelCalled():
-                self._book(_account_of(event), (1, *_amounts_of(event)))
+                self._book(_account_of(event), (1, *_amounts_of(event), 0, 0))
+            case CallFailed():
+                failed = Use(latency_us=event.latency_us, failures=1, retries=int(not event.final))
+                self._book(_account_of(event), failed)
             case _:
                 raise TypeError(f"the ledger does not read {type(event).__name__}; it reads {list(self.reads)}")
 
@@ -74,7 +86,7 @@ class Ledger:
         accounts = columns.grouped(*Account._fields)
         sums = (accounts.sums(columns.column(name)) for name in _AMOUNTS)
         for account, *use in zip(accounts.keys, accounts.counts(), *sums, strict=True):
-            self._book(account, use)
+            self._book(account, (*use, 0, 0))
 
     def accounts(self) -> list[tuple[Account, Use]]:
         """Return every account in order."""
@@ -89,8 +101,8 @@ class Ledger:
         return total
 
     def digest(self) -> str:
-        """Return the digest of every account without its latency."""
-        return digest([(account, use[:-1]) for account, use in self.accounts()])
+        """Return the digest of every account's calls and tokens."""
+        return digest([(account, use[:_COUNTED]) for account, use in self.accounts() if use.calls])
 
     def dump(self) -> Any:
         """Return every account."""
@@ -105,10 +117,4 @@ class Ledger:
         if so_far is None:
             self._accounts[account] = list(use)
         else:
-            calls, read, written, cached, thought, latency = use
-            so_far[0] += calls
-            so_far[1] += read
-            so_far[2] += written
-            so_far[3] += cached
-            so_far[4] += thought
-            so_far[5] += latency
+            so_far[:] = map(int.__add__, so_far, use)

@@ -2,7 +2,7 @@
 
 Rules
     - Whatever is recorded need not be done again: a question that is planned, a call that has its reply and an
-      answer that is judged are found here by key after a crash.
+      answer that is judged or given up are found here by key after a crash.
     - The purpose of a question tells its phase: fresh and revisited ones belong to EVALUATE, anchors to
       SNAPSHOT (also before iteration 0), the rest to the exam. EVALUATE's part stays until the iteration is
       closed, because UPDATE and EVOLVE read it.
@@ -17,6 +17,8 @@ import msgspec
 
 from mage_es.events.vocabulary import (
     AnswerJudged,
+    AnswerUnanswered,
+    CallFailed,
     EpisodeClosed,
     EpisodeStepped,
     Event,
@@ -66,6 +68,8 @@ class Progress:
         QuestionPlanned: QuestionPlanned.__struct_fields__,
         ModelCalled: ModelCalled.__struct_fields__,
         AnswerJudged: AnswerJudged.__struct_fields__,
+        AnswerUnanswered: AnswerUnanswered.__struct_fields__,
+        CallFailed: CallFailed.__struct_fields__,
         ReplyRejected: ReplyRejected.__struct_fields__,
         ToolRan: ToolRan.__struct_fields__,
         EpisodeStepped: EpisodeStepped.__struct_fields__,
@@ -80,6 +84,8 @@ class Progress:
             QuestionPlanned,
             ModelCalled,
             AnswerJudged,
+            AnswerUnanswered,
+            CallFailed,
             ReplyRejected,
             ToolRan,
             EpisodeStepped,
@@ -100,7 +106,9 @@ class Progress:
         self._phases: list[tuple[int, Phase]] = []
         self._plans: dict[tuple[Phase, str], QuestionPlanned] = {}
         self._verdicts: dict[tuple[Phase, str], AnswerJudged] = {}
+        self._unanswered: dict[tuple[Phase, str], AnswerUnanswered] = {}
         self._calls: dict[CallKey, ModelCalled] = {}
+        self._failures: dict[tuple[Tier, str, str, int], list[CallFailed]] = {}
         self._replies: dict[tuple[Phase, str], ModelCalled] = {}
         self._rejections: dict[tuple[Tier, str, str, int], ReplyRejected] = {}
         self._tool_runs: dict[tuple[str, str, str, str], ToolRan] = {}
@@ -136,6 +144,10 @@ class Progress:
                 self._steps.setdefault((event.purpose, event.episode_id), {})[event.step] = event
             case EpisodeClosed():
                 self._episodes[event.purpose, event.episode_id] = event
+            case CallFailed():
+                self._failures.setdefault((event.tier, event.purpose, event.about, event.attempt), []).append(event)
+            case AnswerUnanswered():
+                self._unanswered[PHASE_OF_PURPOSE[event.purpose], event.question_id] = event
             case ReplyRejected():
                 self._rejections[event.tier, event.purpose, event.about, event.attempt] = event
             case _:
@@ -164,6 +176,18 @@ class Progress:
     def is_judged(self, phase: Phase, question_id: str) -> bool:
         """Return whether a question of the open iteration has its verdict."""
         return (phase, question_id) in self._verdicts
+
+    def is_settled(self, phase: Phase, question_id: str) -> bool:
+        """Return whether a question of the open iteration has its verdict or will have none."""
+        return (phase, question_id) in self._verdicts or (phase, question_id) in self._unanswered
+
+    def unanswered(self, phase: Phase) -> list[AnswerUnanswered]:
+        """Return the questions of a phase of the open iteration that stay without an answer, in question-id order."""
+        return [self._unanswered[key] for key in sorted(self._unanswered) if key[0] == phase]
+
+    def failures(self, tier: Tier, purpose: str, about: str, attempt: int) -> int:
+        """Return how many attempts at a call of the open iteration failed."""
+        return len(self._failures.get((tier, purpose, about, attempt), ()))
 
     def reply(self, phase: Phase, question_id: str) -> ModelCalled:
         """Return the execution model's reply to a question, of several the last attempt. Raises `KeyError`."""
@@ -207,7 +231,8 @@ class Progress:
         plan = [self.iteration_plan] if self.iteration_plan else []
         steps = (step for episode in self._steps.values() for step in episode.values())
         particular = [*self._rejections.values(), *self._tool_runs.values(), *steps, *self._episodes.values()]
-        work = [*plan, *self._plans.values(), *self._calls.values(), *self._verdicts.values(), *particular]
+        failed = [*self._unanswered.values(), *(event for events in self._failures.values() for event in events)]
+        work = [*plan, *self._plans.values(), *self._calls.values(), *self._verdicts.values(), *particular, *failed]
         return [self.closed, self.finished, self._phases, work]
 
     def load(self, dumped: Any) -> None:
@@ -234,6 +259,8 @@ _Work = (
     | QuestionPlanned
     | ModelCalled
     | AnswerJudged
+    | AnswerUnanswered
+    | CallFailed
     | ReplyRejected
     | ToolRan
     | EpisodeStepped

@@ -2,6 +2,8 @@
 
 Rules
     - Fresh questions, revisits and anchors are separate series and are never added up.
+    - A question without an answer, because a call for it failed for good, is neither right nor wrong: it is counted
+      apart and in no total.
     - Which snapshots were accepted is what the guard's verdicts say; this file compares nothing.
 """
 
@@ -15,7 +17,7 @@ import numpy as np
 
 from mage_es.events.batches import Columns
 from mage_es.events.digests import digest
-from mage_es.events.vocabulary import AnswerJudged, Event, GuardDecided, Purpose
+from mage_es.events.vocabulary import AnswerJudged, AnswerUnanswered, Event, GuardDecided, Purpose
 from mage_es.projections.protocol import Reads
 
 
@@ -32,6 +34,7 @@ class Scores:
     name: ClassVar[str] = "scores"
     reads: ClassVar[Reads] = {
         AnswerJudged: ("purpose", "iteration", "task_type", "question_id", "correct"),
+        AnswerUnanswered: ("purpose", "iteration"),
         GuardDecided: ("iteration", "verdict"),
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({AnswerJudged})
@@ -42,6 +45,7 @@ class Scores:
         self._counts: dict[str, dict[int, dict[str, list[int]]]] = {}
         self._anchors: dict[int, dict[str, bool]] = {}
         self._verdicts: dict[int, str] = {}
+        self._unanswered: dict[str, dict[int, int]] = {}
 
     def apply(self, event: Event) -> None:
         """Count an answer, or note the guard's verdict."""
@@ -50,6 +54,9 @@ class Scores:
                 self._add(event.purpose, event.iteration, event.task_type, event.correct, 1)
                 if event.purpose == "anchor":
                     self._anchors.setdefault(event.iteration, {})[event.question_id] = event.correct
+            case AnswerUnanswered():
+                by_iteration = self._unanswered.setdefault(event.purpose, {})
+                by_iteration[event.iteration] = by_iteration.get(event.iteration, 0) + 1
             case GuardDecided():
                 self._verdicts[event.iteration] = event.verdict
             case _:
@@ -71,6 +78,10 @@ class Scores:
         """Return the score of one series in one iteration, 0 of 0 where nothing was answered."""
         types = self.by_task_type(purpose, iteration).values()
         return Score(sum(score.correct for score in types), sum(score.total for score in types))
+
+    def unanswered(self, purpose: Purpose, iteration: int) -> int:
+        """Return how many questions of one series stayed without an answer in one iteration."""
+        return self._unanswered.get(purpose, {}).get(iteration, 0)
 
     def by_task_type(self, purpose: Purpose, iteration: int) -> Mapping[str, Score]:
         """Return the same by task type, in lexicographic order."""
@@ -101,18 +112,22 @@ class Scores:
     def digest(self) -> str:
         """Return the digest of all counts, anchor answers and verdicts."""
         counts = {purpose: sorted(by_iteration.items()) for purpose, by_iteration in self._counts.items()}
-        return digest([counts, sorted(self._anchors.items()), sorted(self._verdicts.items())])
+        unanswered = {purpose: sorted(by_iteration.items()) for purpose, by_iteration in self._unanswered.items()}
+        known = [counts, sorted(self._anchors.items()), sorted(self._verdicts.items())]
+        # Nothing where every question was answered: so logs from before this was counted keep their digests.
+        return digest([*known, unanswered] if unanswered else known)
 
     def dump(self) -> Any:
         """Return all counts, anchor answers and verdicts."""
-        return [self._counts, self._anchors, self._verdicts]
+        return [self._counts, self._anchors, self._verdicts, self._unanswered]
 
     def load(self, dumped: Any) -> None:
         """Take over what `dump` returned."""
-        counts, anchors, verdicts = dumped
+        counts, anchors, verdicts, unanswered = dumped
         self._counts = msgspec.convert(counts, dict[str, dict[int, dict[str, list[int]]]])
         self._anchors = msgspec.convert(anchors, dict[int, dict[str, bool]])
         self._verdicts = msgspec.convert(verdicts, dict[int, str])
+        self._unanswered = msgspec.convert(unanswered, dict[str, dict[int, int]])
 
     def _add(self, purpose: str, iteration: int, task_type: str, correct: int, total: int) -> None:
         try:

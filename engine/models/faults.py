@@ -35,6 +35,9 @@ FaultKind = Literal[
 PASSING: frozenset[FaultKind] = frozenset({"timeout", "connection", "busy", "server", "malformed", "empty"})
 """Kinds of which the same call may succeed a little later."""
 
+OUTAGES: frozenset[FaultKind] = PASSING - {"empty"}
+"""Kinds that may be the whole provider's; one that sends an empty reply works."""
+
 HOPELESS: frozenset[FaultKind] = frozenset({"denied", "missing"})
 """Kinds that every further call would meet too."""
 
@@ -53,6 +56,19 @@ class Fault(NamedTuple):
     def passes(self) -> bool:
         """Return whether the same call may succeed later."""
         return self.kind in PASSING
+
+    @property
+    def is_outage(self) -> bool:
+        """Return whether the provider itself may be down."""
+        return self.kind in OUTAGES
+
+
+class FailedAttempt(NamedTuple):
+    """An attempt that failed, the microseconds that it took, and whether its call was given up with it."""
+
+    fault: Fault
+    latency_us: int
+    is_lost: bool = False
 
 
 class ModelFault(Exception):

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from mage_es.events.vocabulary.asking import (
     AnswerJudged,
+    AnswerUnanswered,
+    CallFailed,
     IterationPlanned,
     ModelCalled,
     QuestionPlanned,
@@ -87,7 +89,9 @@ __all__ = [
     "ActionRecipeHarvested",
     "ActionTaken",
     "AnswerJudged",
+    "AnswerUnanswered",
     "BanditUpdated",
+    "CallFailed",
     "Digest",
     "EdgeAdded",
     "EdgeRefused",

@@ -119,6 +119,45 @@ class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):
     stream: ClassVar[str] = "question/{0.question_id}"
 
 
+class CallFailed(Event, frozen=True, kw_only=True, tag="call.failed"):
+    """An attempt at a call that brought no reply; on record before the next one is made.
+
+    `attempt` is that of the reply that did not come; `tries` counts the failures of that call, those of earlier
+    processes included. `fault` is one of the kinds of engine/models/faults.py; `final` failures are followed by no
+    further attempt.
+    """
+
+    iteration: int
+    tier: Tier
+    agent: str
+    purpose: str
+    about: str
+    attempt: int
+    tries: int
+    request_sha256: str
+    model: str
+    fault: str
+    status: int
+    problem: str
+    final: bool
+    latency_us: int = 0
+
+    stream: ClassVar[str] = "call/{0.tier}/{0.purpose}/{0.about}/{0.attempt}"
+
+
+class AnswerUnanswered(Event, frozen=True, kw_only=True, tag="answer.unanswered"):
+    """A question came to no answer because a call for it failed for good: neither right nor wrong, and settled."""
+
+    iteration: int
+    purpose: Purpose
+    question_id: str
+    task_type: str
+    skill: str
+    problem: str
+
+    stream: ClassVar[str] = "question/{0.question_id}"
+
+
 class ReplyRejected(Event, frozen=True, kw_only=True, tag="reply.rejected"):
     """A model's reply was not of the form that was asked for, and why; the call itself is recorded besides."""
 

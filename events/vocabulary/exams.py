@@ -19,9 +19,13 @@ class ExamStarted(Event, frozen=True, kw_only=True, tag="exam.started"):
 
 
 class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
-    """The exam's result; `familiar` counts the questions whose phrasing family also occurs in evolution."""
+    """The exam's result; `familiar` counts the questions whose phrasing family also occurs in evolution.
+
+    `total` leaves out what is `unanswered`.
+    """
 
     correct: int
     total: int
     familiar_correct: int
     familiar_total: int
+    unanswered: int = 0

@@ -9,6 +9,7 @@ import pytest
 
 from mage_es.engine.courses import Ask, Move, Use
 from mage_es.engine.effects import Effects
+from mage_es.engine.models.line import Line
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.events.envelope import Draft
@@ -36,7 +37,7 @@ class Score(msgspec.Struct):
 def made(move: Move) -> list[Draft]:
     built, sandbox = Built(), Sandbox()
     built.state.apply(TOOL)
-    effects = Effects(setting_of(), built.state, {"execution": Echo()}, sandbox)
+    effects = Effects(setting_of(), built.state, {"execution": Line(Echo(), connections=1)}, sandbox, record=print)
     drafts = list(asyncio.run(effects.perform("evaluate", planned(), move, 7)))
     sandbox.close()
     assert all((draft.phase, draft.causation) == ("evaluate", 7) for draft in drafts)

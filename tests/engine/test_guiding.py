@@ -12,6 +12,7 @@ from mage_es.engine.commands import Command
 from mage_es.engine.config import Config
 from mage_es.engine.decide import decide
 from mage_es.engine.guiding import MOST_REPAIRS, Errand, guided, read_reply
+from mage_es.engine.models.line import Line
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.setting import Setting
 from mage_es.events.vocabulary import Event, ModelCalled, ReplyRejected
@@ -51,7 +52,7 @@ class Scripted:
 
 
 def ask(recorder: Applying, model: Scripted) -> PrinciplesReply | None:
-    return asyncio.run(guided(recorder, model, ERRAND, PrinciplesReply))[0]
+    return asyncio.run(guided(recorder, Line(model, connections=1), ERRAND, PrinciplesReply))[0]
 
 
 def test_after_garbage_and_a_wrong_form_the_right_reply_is_taken_and_both_rejections_are_facts() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from mage_es.events.vocabulary import ModelCalled, Tier
+from mage_es.events.vocabulary import CallFailed, ModelCalled, Tier
 from mage_es.projections.ledger import Ledger, Use
+from tests.projections.histories import round_trip
 
 
 def called(tier: Tier, k: int = 0, *, purpose: str = "fresh", tokens: int = 10, latency_us: int = 5) -> ModelCalled:
@@ -44,3 +45,37 @@ def test_latency_enters_no_digest_and_tokens_do() -> None:
     dearer.apply(called("judge", tokens=11))
 
     assert one.digest() == slower.digest() != dearer.digest()
+
+
+def failed(k: int = 0, *, final: bool = False) -> CallFailed:
+    return CallFailed(
+        iteration=k,
+        tier="execution",
+        agent="learner",
+        purpose="fresh",
+        about="q",
+        attempt=0,
+        tries=1,
+        request_sha256="",
+        model="m",
+        fault="busy",
+        status=429,
+        problem="later",
+        final=final,
+        latency_us=7,
+    )
+
+
+def test_failed_attempts_stand_beside_the_calls_and_change_no_digest() -> None:
+    calm, stormy = Ledger(), Ledger()
+    for ledger in (calm, stormy):
+        ledger.apply(called("execution"))
+    for event in (failed(), failed(), failed(1, final=True)):
+        stormy.apply(event)
+
+    total = stormy.total("execution")
+    assert (total.calls, total.failures, total.retries, total.latency_us) == (1, 3, 2, 26)
+    assert stormy.digest() == calm.digest()
+    loaded = Ledger()
+    loaded.load(round_trip(stormy.dump()))
+    assert loaded.accounts() == stormy.accounts()

@@ -9,6 +9,8 @@ from mage_es.engine.testing.stages import flat, round_trip
 from mage_es.engine.testing.strategies import history
 from mage_es.events.vocabulary import (
     AnswerJudged,
+    AnswerUnanswered,
+    CallFailed,
     EpisodeClosed,
     EpisodeStepped,
     Event,
@@ -139,3 +141,36 @@ def test_tool_runs_steps_and_rejected_replies_of_the_open_iteration_are_found() 
         assert progress.tool_run(ran.purpose, ran.question_id, ran.tool_id, "{}") is None
     progress.apply(IterationClosed(iteration=0, digests=()))
     assert progress.steps("explore", "explore-0") == []
+
+
+def test_failed_attempts_are_counted_by_call_and_a_question_given_up_is_settled() -> None:
+    failed = CallFailed(
+        iteration=0,
+        tier="execution",
+        agent="learner",
+        purpose="fresh",
+        about="fresh-0-9",
+        attempt=0,
+        tries=1,
+        request_sha256="",
+        model="m",
+        fault="timeout",
+        status=0,
+        problem="no whole reply",
+        final=False,
+    )
+    lost = AnswerUnanswered(
+        iteration=0, purpose="fresh", question_id="fresh-0-9", task_type="t", skill="s", problem="timeout"
+    )
+    second = msgspec.structs.replace(failed, tries=2, final=True)
+    progress, loaded = progress_of([*EVALUATE, failed, second, lost]), Progress()
+    loaded.load(round_trip(progress.dump()))
+
+    for each in (progress, loaded):
+        assert each.failures("execution", "fresh", "fresh-0-9", 0) == 2
+        assert each.failures("execution", "fresh", "fresh-0-9", 1) == 0
+        assert each.is_settled("evaluate", "fresh-0-9") and not each.is_judged("evaluate", "fresh-0-9")
+        assert each.is_settled("evaluate", "fresh-0-0") and not each.is_settled("snapshot", "fresh-0-9")
+        assert each.unanswered("evaluate") == [lost] and each.unanswered("snapshot") == []
+        each.apply(IterationClosed(iteration=0, digests=()))
+        assert not each.unanswered("evaluate") and not each.failures("execution", "fresh", "fresh-0-9", 0)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from mage_es.events.vocabulary import MICRO, AnswerJudged, GuardDecided, Purpose
+from mage_es.events.vocabulary import MICRO, AnswerJudged, AnswerUnanswered, GuardDecided, Purpose
 from mage_es.projections.scores import Scores
+from tests.projections.histories import round_trip
 
 
 def judged(k: int, purpose: Purpose, question_id: str, *, correct: int, task_type: str = "t") -> AnswerJudged:
@@ -88,3 +89,18 @@ def test_counts_anchors_and_verdicts_are_all_in_the_digest() -> None:
         scores.apply(event)
         digests.add(scores.digest())
     assert len(digests) == 7
+
+
+def test_a_question_without_an_answer_is_counted_apart_and_in_no_total() -> None:
+    scores, others = Scores(), Scores()
+    for each in (scores, others):
+        each.apply(judged(0, "fresh", "q1", correct=1))
+    lost = AnswerUnanswered(iteration=0, purpose="fresh", question_id="q2", task_type="t", skill="s", problem="busy")
+    scores.apply(lost)
+
+    assert (scores.score("fresh", 0), scores.unanswered("fresh", 0)) == ((1, 1), 1)
+    assert (scores.unanswered("anchor", 0), scores.unanswered("fresh", 1), others.unanswered("fresh", 0)) == (0, 0, 0)
+    assert scores.digest() != others.digest()
+    loaded = Scores()
+    loaded.load(round_trip(scores.dump()))
+    assert (loaded.unanswered("fresh", 0), loaded.digest()) == (1, scores.digest())

@@ -1,0 +1,220 @@
+"""The line to a model: bounded retries, a pause for a provider that is down, and no more calls at once than it bears.
+
+Rules
+    - Every failed attempt is reported before the next one is made; whoever makes the call records it.
+    - Waits grow with full jitter and never undercut what the provider asked for (`retry-after`).
+    - After `pause_after` failures in a row, of whichever calls, nobody calls for `pause_s` seconds; after
+      `give_up_after` of them the run stops cleanly and can be resumed.
+    - A call is given up for its own sake only: while the provider serves nobody else, and as long as it is busy, no
+      call is.
+    - A provider that is busy halves the number of calls in flight; every success lets it grow again by a part of one.
+    - Whoever asks to stop waits for calls, never for the pauses between them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+from mage_es.engine.models.faults import HOPELESS, FailedAttempt, Fault, ModelFault
+from mage_es.engine.models.seam import Completion, Model, Request
+from mage_es.events.errors import Interrupted, PrerequisiteError
+
+if TYPE_CHECKING:
+    import tenacity
+
+
+class Patience(NamedTuple):
+    """How often and how long a line tries. Times are seconds."""
+
+    attempts: int = 6
+    first_wait_s: float = 0.5
+    longest_wait_s: float = 60.0
+    pause_after: int = 12
+    pause_s: float = 30.0
+    give_up_after: int = 60
+
+
+PATIENCE = Patience()
+"""What a line has unless told otherwise."""
+_GLANCE_S = 0.2
+"""Seconds after which somebody who waits looks whether to stop."""
+
+
+class Answered(NamedTuple):
+    """A reply, and how long its own attempt took in microseconds."""
+
+    completion: Completion
+    latency_us: int
+
+
+Report = Callable[[FailedAttempt], object]
+
+
+class Unanswered(Exception):
+    """A call failed for good, and only this one; `failed` is its last attempt, which was not reported."""
+
+    def __init__(self, failed: FailedAttempt) -> None:
+        super().__init__(failed.fault.message)
+        self.failed = failed
+
+
+class ProviderDown(PrerequisiteError):
+    """A provider cannot be used: it refuses every call, or has failed too often in a row."""
+
+
+class Line:
+    """Calls to one model, from any number of tasks of one event loop."""
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        connections: int,
+        patience: Patience = PATIENCE,
+        say: Callable[[str], None] = lambda words: None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.model, self.name = model, model.name
+        self._patience, self._say, self._stop = patience, say, stop
+        self._most, self._allowed = float(connections), float(connections)
+        self._in_flight, self._served, self._failures = 0, 0, 0
+        self._freed = asyncio.Event()
+        self._resting_until = self._eased_at = 0.0
+
+    async def complete(self, request: Request, *, report: Report) -> Answered:
+        """Return the model's reply, after as many attempts as it takes.
+
+        Raises:
+            Unanswered: This call failed for good.
+            ProviderDown: No call can succeed at present; the message says what to do.
+            Interrupted: A stop was asked for before another attempt.
+        """
+        try:
+            return await self._attempt(request, 1, self._served, report)
+        except ModelFault as error:
+            first, served = error, self._served
+        # Only now: setting up a loop of retries costs as much as a tenth of an embedded model's answer.
+        import tenacity
+
+        retrying = tenacity.AsyncRetrying(
+            stop=tenacity.stop_after_attempt(self._patience.give_up_after),
+            wait=self._wait,
+            retry=tenacity.retry_if_exception_type(ModelFault),
+            sleep=self._sleep,
+            reraise=True,
+        )
+        async for attempt in retrying:
+            number = attempt.retry_state.attempt_number
+            with attempt:
+                if number == 1:  # which was made above
+                    raise first
+                return await self._attempt(request, number, served, report)
+        raise AssertionError("a loop of retries ends with a reply or an error")
+
+    async def aclose(self) -> None:
+        """Close what the model keeps open, if it keeps anything."""
+        close = getattr(self.model, "close", None)
+        if close is not None:
+            await close()
+
+    async def _attempt(self, request: Request, number: int, served: int, report: Report) -> Answered:
+        while self._in_flight >= int(self._allowed):
+            self._freed.clear()
+            await self._freed.wait()
+        self._in_flight += 1
+        try:
+            if self._resting_until:
+                await self._sleep(self._resting_until - time.monotonic())
+            began = time.perf_counter_ns()
+            completion = await self.model.complete(request)
+        except ModelFault as error:
+            took = (time.perf_counter_ns() - began) // 1000
+            self._count(error.fault)
+            is_lost = self._is_lost(error.fault, number, served)
+            failed = FailedAttempt(error.fault, took, is_lost=is_lost)
+            if is_lost:
+                raise Unanswered(failed) from None
+            report(failed)
+            self._consider(error.fault)
+            raise
+        finally:
+            self._in_flight -= 1
+            self._freed.set()
+        self._served += 1
+        self._failures, self._resting_until = 0, 0.0
+        self._allowed = min(self._most, self._allowed + 1 / self._allowed)
+        return Answered(completion, (time.perf_counter_ns() - began) // 1000)
+
+    def _count(self, fault: Fault) -> None:
+        """Note a failure: of the provider, or (a reply that is withheld or empty) of one that works."""
+        if fault.is_outage:
+            self._failures += 1
+        elif fault.kind not in HOPELESS:
+            self._failures = 0
+        if fault.kind == "busy" and time.monotonic() >= self._eased_at:
+            self._allowed = max(1.0, self._allowed / 2)
+            # Calls that were under way when this one failed say nothing about fewer calls.
+            self._eased_at = time.monotonic() + self._patience.first_wait_s
+
+    def _is_lost(self, fault: Fault, number: int, served: int) -> bool:
+        """Return whether a call has failed for good, and not its provider.
+
+        `served` is how many replies had come when the call failed first. Where none came since, it cannot be told
+        whether the question or the provider is at fault, unless the reply itself says so.
+        """
+        if not fault.passes:
+            return fault.kind not in HOPELESS
+        if number < self._patience.attempts or fault.kind == "busy" or self._failures >= self._patience.pause_after:
+            return False
+        return fault.kind not in ("connection", "server") or self._served > served
+
+    def _consider(self, fault: Fault) -> None:
+        """Raise where it makes no sense to go on; rest where a pause may help."""
+        if fault.kind in HOPELESS:
+            raise ProviderDown(f"{self.name} refuses every call: {fault.message}. {_REMEDIES[fault.kind]}") from None
+        if self._failures >= self._patience.give_up_after:
+            self._give_up(fault)
+        if self._failures and self._failures % self._patience.pause_after == 0:
+            self._rest(self._patience.pause_s, f"failed {self._failures} times in a row ({fault.message})")
+        elif fault.retry_after >= self._patience.pause_s:
+            self._rest(fault.retry_after, f"asks for patience ({fault.message})")
+
+    def _give_up(self, fault: Fault) -> NoReturn:
+        raise ProviderDown(
+            f"{self.name} failed {self._failures} times in a row, last with: {fault.message}. Everything recorded "
+            "is kept; resume the run when the provider is back."
+        ) from None
+
+    def _rest(self, seconds: float, why: str) -> None:
+        self._resting_until = time.monotonic() + seconds
+        self._say(f"{self.name} {why}; waiting {seconds:g} s before the next call.")
+
+    def _wait(self, state: tenacity.RetryCallState) -> float:
+        """Return the seconds before the next attempt: full jitter on top of what the provider asked for."""
+        import tenacity
+
+        assert state.outcome is not None
+        error = state.outcome.exception()
+        jitter = tenacity.wait_random_exponential(self._patience.first_wait_s, max=self._patience.longest_wait_s)
+        asked = error.fault.retry_after if isinstance(error, ModelFault) else 0.0
+        return asked + float(jitter(state))
+
+    async def _sleep(self, seconds: float) -> None:
+        """Sleep, a glance at a time. Raises `Interrupted` where somebody asks to stop."""
+        until = time.monotonic() + seconds
+        while True:
+            if self._stop():
+                raise Interrupted("Stopped between two attempts at a call.")
+            left = until - time.monotonic()
+            if left <= 0:
+                return
+            await asyncio.sleep(min(left, _GLANCE_S))
+
+
+_REMEDIES = {
+    "denied": "Check the key in the environment and what it may be used for; `mage-es doctor` tells which is read.",
+    "missing": "Check the model's name and the server's address; `mage-es doctor` lists what the server offers.",
+}

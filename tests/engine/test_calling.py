@@ -1,0 +1,163 @@
+"""Calls that fail: on record before they are made again, never learned from, and never taken for wrong answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mage_es.engine.asking import ask
+from mage_es.engine.evolution import evolve, resume
+from mage_es.engine.exam import examine
+from mage_es.engine.models.faults import Fault, ModelFault
+from mage_es.engine.models.line import Patience, ProviderDown
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.models.seam import Completion, Model, Request
+from mage_es.engine.reports import Note
+from mage_es.engine.runs import Run, find_run
+from mage_es.engine.session import Models
+from mage_es.engine.summary import summarise
+from mage_es.events.errors import PrerequisiteError
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    AnswerUnanswered,
+    BanditUpdated,
+    CallFailed,
+    MasteryUpdated,
+    ModelCalled,
+    QuestionPlanned,
+)
+from tests.engine.conftest import SMALL, never, silent
+
+QUICK = Patience(attempts=3, first_wait_s=0.001, longest_wait_s=0.002, pause_after=40, pause_s=0.01, give_up_after=80)
+
+
+class Failing:
+    """An embedded model, some of whose calls fail: `fault` gives the fault for the n-th call, or None."""
+
+    def __init__(self, name: str, tier: str, fault: Callable[[int, Request], Fault | None]) -> None:
+        self._model: Model = open_model(name, "execution" if tier == "execution" else "guidance")
+        self.name, self._fault, self.calls = name, fault, 0
+
+    async def complete(self, request: Request) -> Completion:
+        self.calls += 1
+        fault = self._fault(self.calls, request)
+        await asyncio.sleep(0)
+        if fault:
+            raise ModelFault(fault)
+        return await self._model.complete(request)
+
+
+def models(
+    execution: Callable[[int, Request], Fault | None], guidance: Callable[[int, Request], Fault | None]
+) -> Models:
+    return Models(
+        Failing("builtin/analogist", "execution", execution), Failing("builtin/reference", "guidance", guidance)
+    )
+
+
+def fine(number: int, request: Request) -> Fault | None:
+    return None
+
+
+def begin(folder: Path, both: Models, *, workers: int = 4, observer: Callable[[Note], None] = silent) -> Run:
+    evolve(
+        SMALL, runs_dir=folder, data_dir=None, workers=workers, observer=observer, stop=never, run_id="r", models=both,
+        patience=QUICK,
+    )  # fmt: skip
+    return find_run(folder, "r")
+
+
+def events(run: Run, *types: type) -> list:  # type: ignore[type-arg]
+    return [record.event for record in LogReader(run.log_path).records(set(types))]
+
+
+def poison(request: Request) -> bool:
+    """Some questions, whichever way they are asked."""
+    return "?" in request.prompt and hash_of(request.prompt) % 7 == 0
+
+
+def hash_of(prompt: str) -> int:
+    question = prompt[prompt.rindex("Question:") if "Question:" in prompt else -120 :][:60]
+    return sum(map(ord, question))
+
+
+def test_a_question_whose_call_fails_for_good_is_settled_apart_and_nothing_is_learned_from_it(tmp_path: Path) -> None:
+    def filtered(number: int, request: Request) -> Fault | None:
+        return Fault("filtered", "withheld") if poison(request) else None
+
+    run = begin(tmp_path, models(filtered, fine))
+    planned = {(e.iteration, e.purpose, e.question_id) for e in events(run, QuestionPlanned)}
+    judged = {(e.iteration, e.purpose, e.question_id) for e in events(run, AnswerJudged)}
+    lost = {(e.iteration, e.purpose, e.question_id) for e in events(run, AnswerUnanswered)}
+    assert lost and not lost & judged and lost | judged == planned
+    counted = {(e.question_id) for e in events(run, BanditUpdated)}
+    assert not {name for k, purpose, name in lost if purpose == "fresh"} & counted
+    fresh = sum(purpose == "fresh" for _, purpose, _ in judged)
+    assert sum(e.successes + e.failures for e in events(run, MasteryUpdated)) == fresh
+    rows = summarise(run).rows
+    assert sum(row.unanswered for row in rows) == len(lost)
+    assert sum(row.fresh_total for row in rows) == fresh
+
+
+def test_every_failed_attempt_is_on_record_before_the_next_and_none_twice(tmp_path: Path) -> None:
+    def sometimes(number: int, request: Request) -> Fault | None:
+        return Fault("server", "fell over", 500) if number % 10 == 0 else None
+
+    both = models(sometimes, sometimes)
+    run = begin(tmp_path, both)
+    failed, called = events(run, CallFailed), events(run, ModelCalled)
+    assert isinstance(both.execution, Failing) and isinstance(both.guidance, Failing)
+    assert len(failed) == both.execution.calls // 10 + both.guidance.calls // 10
+    assert len(failed) + len(called) == both.execution.calls + both.guidance.calls
+    assert {(e.fault, e.status, e.problem, e.final) for e in failed} == {("server", 500, "fell over", False)}
+    seen = {(e.iteration, e.purpose, e.about, e.attempt, e.tier, e.tries) for e in failed}
+    assert len(seen) == len(failed)
+    assert not events(run, AnswerUnanswered)
+
+
+def test_a_guidance_call_that_fails_for_good_is_recorded_and_the_run_goes_on(tmp_path: Path) -> None:
+    run = begin(tmp_path, models(fine, lambda number, request: Fault("filtered", "no") if number > 2 else None))
+    failed = events(run, CallFailed)
+    assert {(e.tier, e.final) for e in failed} == {("guidance", True)}
+    assert summarise(run).state == "finished"
+
+
+def test_a_provider_that_goes_down_stops_the_run_which_resumes_with_nothing_lost(tmp_path: Path) -> None:
+    down = models(lambda number, request: Fault("connection", "refused") if number > 30 else None, fine)
+    said: list[str] = []
+    with pytest.raises(ProviderDown, match="80 times in a row"):
+        begin(tmp_path, down, observer=lambda note: said.append(note.message) if note.aloud else None)
+    run = find_run(tmp_path, "r")
+    assert [words for words in said if "failed 40 times in a row" in words]
+    assert len(events(run, CallFailed)) == 80 and not events(run, AnswerUnanswered)
+    again = models(lambda number, request: Fault("connection", "refused") if number < 3 else None, fine)
+    resume(run, config=None, data_dir=None, workers=4, observer=silent, stop=never, models=again, patience=QUICK)
+    assert isinstance(again.execution, Failing) and isinstance(down.execution, Failing)
+    answered = Counter((e.tier, e.purpose, e.about, e.iteration, e.request_sha256) for e in events(run, ModelCalled))
+    assert set(answered.values()) == {1}
+    assert summarise(run).state == "finished" and not events(run, AnswerUnanswered)
+    failed = events(run, CallFailed)
+    assert len({(e.iteration, e.purpose, e.about, e.attempt, e.tries) for e in failed}) == len(failed) == 82
+
+
+def test_an_exam_counts_unanswered_questions_neither_way(tmp_path: Path, small_run: Run) -> None:
+    def filtered(number: int, request: Request) -> Fault | None:
+        return Fault("filtered", "withheld") if number in (2, 5) else None
+
+    model = Failing("builtin/analogist", "execution", filtered)
+    report = examine(
+        small_run, at="latest", questions=10, control="none", data_dir=None, workers=1, observer=silent, execution=model
+    )
+    assert (report.total, report.unanswered) == (8, 2)
+    assert report.total == len(report.answers)
+
+
+def test_a_question_of_ones_own_that_gets_no_answer_is_an_error_that_says_why(small_run: Run) -> None:
+    model = Failing("builtin/analogist", "execution", lambda number, request: Fault("filtered", "withheld"))
+    with pytest.raises(PrerequisiteError, match="filtered: withheld"):
+        ask(small_run, "How many are 3 and 4?", at="latest", data_dir=None, execution=model)

@@ -106,7 +106,9 @@ async def _follow(
     while not isinstance(move, Finish):
         fact = (await effects.perform("exam", planned, move, 0))[0].event
         if isinstance(fact, CallFailed):
-            raise PrerequisiteError(f"{fact.model} gave no answer ({fact.fault}: {fact.problem}). Ask again, or ask another way.")
+            raise PrerequisiteError(
+                f"{fact.model} gave no answer ({fact.fault}: {fact.problem}). Ask again, or ask another way."
+            )
         moves.append(report_of(move, state, fact))
         assert isinstance(fact, Fact)
         move = advance(course, fact)

@@ -43,10 +43,6 @@ class Use(NamedTuple):
     failures: int = 0
     retries: int = 0
 
-    def plus(self, other: Use) -> Use:
-        """Return the sum."""
-        return Use(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
-
 
 _AMOUNTS = Use._fields[1:6]
 _COUNTED = 5
@@ -68,7 +64,11 @@ class Ledger:
     slot: ClassVar[Literal["mutable", "protected"]] = "protected"
 
     def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
         self._accounts: dict[tuple[Any, ...], list[int]] = {}
+        self._totals: dict[tuple[Tier, int | None], list[int]] = {}
 
     def apply(self, event: Event) -> None:
         """Book one call."""
@@ -94,11 +94,7 @@ class Ledger:
 
     def total(self, tier: Tier, *, iteration: int | None = None) -> Use:
         """Return what a tier used, in one iteration or in all."""
-        total = Use()
-        for account, use in self.accounts():
-            if account.tier == tier and iteration in (None, account.iteration):
-                total = total.plus(use)
-        return total
+        return Use(*self._totals.get((tier, iteration), ()))
 
     def digest(self) -> str:
         """Return the digest of every account's calls and tokens."""
@@ -110,11 +106,20 @@ class Ledger:
 
     def load(self, dumped: Any) -> None:
         """Take over what `dump` returned."""
-        self._accounts = {account: list(use) for account, use in msgspec.convert(dumped, list[tuple[Account, Use]])}
+        self._clear()
+        for account, use in msgspec.convert(dumped, list[tuple[Account, Use]]):
+            self._book(account, use)
 
     def _book(self, account: tuple[Any, ...], use: Sequence[int]) -> None:
-        so_far = self._accounts.get(account)
-        if so_far is None:
-            self._accounts[account] = list(use)
-        else:
-            so_far[:] = map(int.__add__, so_far, use)
+        tier, _, _, iteration, _ = account
+        _add(self._accounts, account, use)
+        _add(self._totals, (tier, iteration), use)
+        _add(self._totals, (tier, None), use)
+
+
+def _add(sums: dict[Any, list[int]], key: object, use: Sequence[int]) -> None:
+    so_far = sums.get(key)
+    if so_far is None:
+        sums[key] = list(use)
+    else:
+        so_far[:] = map(int.__add__, so_far, use)

@@ -47,7 +47,8 @@ if child:
 else:
     worker._confine(writing, json.loads(sys.argv[1]), 2**40)
     tried = []
-    for act in (lambda: open("/etc/hostname"), socket.socket, lambda: os.fork() or os._exit(0), lambda: os.dup(1), lambda: os.fstat(reading)):
+    fork = lambda: os.fork() or os._exit(0)
+    for act in (lambda: open("/etc/hostname"), socket.socket, fork, lambda: os.dup(1), lambda: os.fstat(reading)):
         try:
             act()
             tried.append("done")

@@ -19,6 +19,7 @@ from mage_es.engine.session import Models, Session
 from mage_es.engine.summary import summarise
 from mage_es.events.envelope import Draft
 from mage_es.events.errors import UsageError
+from mage_es.events.filesystem import FileSystem
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import QuestionPlanned, RunResumed
@@ -37,11 +38,13 @@ def evolve(
     run_id: str | None = None,
     models: Models | None = None,
     patience: Patience = PATIENCE,
+    fs: FileSystem | None = None,
 ) -> RunSummary:
     """Start a run and evolve it to the end of its configuration.
 
     Everything that can be refused (benchmark, data, models) is opened before the run's folder is made. `models`
-    takes the place of those that the configuration names: any two objects with the seam's one method.
+    takes the place of those that the configuration names: any two objects with the seam's one method. `fs` is the disk
+    that the log is on, this machine's by default.
 
     Raises:
         UsageError: Something in the configuration is unknown or out of bounds.
@@ -52,7 +55,7 @@ def evolve(
     models = models or _open_models(config)
     world = open_world(config, data_dir=data_dir)
     run = create_run(runs_dir, benchmark=config.benchmark, seed=config.seed, run_id=run_id)
-    with Log.create(run.log_path, run=run.id, clock=clock) as log:
+    with Log.create(run.log_path, run=run.id, clock=clock, fs=fs) as log:
         session = Session(
             run=run,
             world=world,
@@ -65,7 +68,7 @@ def evolve(
             patience=patience,
         )
         asyncio.run(_work(session))
-    return summarise(run)
+    return summarise(run, fs=fs)
 
 
 def resume(
@@ -78,6 +81,7 @@ def resume(
     stop: Callable[[], bool],
     models: Models | None = None,
     patience: Patience = PATIENCE,
+    fs: FileSystem | None = None,
 ) -> RunSummary:
     """Go on with a run. Recorded calls are not made again; a finished run is returned as it is.
 
@@ -85,8 +89,8 @@ def resume(
         UsageError: `config` is given and is not the run's; the difference is shown.
         RunLocked: Another process is writing the run.
     """
-    with Log.open(run.log_path, clock=clock) as log:
-        reader = LogReader(run.log_path)
+    with Log.open(run.log_path, clock=clock, fs=fs) as log:
+        reader = LogReader(run.log_path, fs)
         begun = first_event(reader)
         _require_same(parse(begun.config), config)
         world = reopen_world(reader, data_dir=data_dir)
@@ -106,7 +110,7 @@ def resume(
         if not state.progress.finished:
             _note_resumption(session, reader)
             asyncio.run(_work(session))
-    return summarise(run)
+    return summarise(run, fs=fs)
 
 
 async def _work(session: Session) -> None:

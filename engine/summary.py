@@ -15,6 +15,7 @@ from mage_es.engine.reports import ActionRow, EpisodeRow, Exploration, Iteration
 from mage_es.engine.rules.coverage import effective_bound, selections
 from mage_es.engine.runs import Run
 from mage_es.events.errors import LogError, PrerequisiteError
+from mage_es.events.filesystem import FileSystem
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
     MICRO,
@@ -30,13 +31,13 @@ from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot
 
 
-def summarise(run: Run) -> RunSummary:
+def summarise(run: Run, *, fs: FileSystem | None = None) -> RunSummary:
     """Return the run's configuration, how far it is, and one row for each iteration.
 
     A log that cannot be read gives a summary whose state is `damaged`, with the problem.
     """
     try:
-        return _summary(run)
+        return _summary(run, fs)
     except (LogError, PrerequisiteError) as error:
         return RunSummary(
             run_id=run.id,
@@ -55,8 +56,8 @@ def summarise(run: Run) -> RunSummary:
         )
 
 
-def _summary(run: Run) -> RunSummary:
-    reader = LogReader(run.log_path)
+def _summary(run: Run, fs: FileSystem | None) -> RunSummary:
+    reader = LogReader(run.log_path, fs)
     begun = first_event(reader)
     config = parse(begun.config)
     state = fold(reader, state=latest_snapshot(run.snapshots_path, reader))

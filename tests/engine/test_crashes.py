@@ -1,0 +1,50 @@
+"""A run survives every crash: the same digests in the end, and no call that is in the log is made again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from mage_es.projections.fold import Source, State, fold
+from mage_es.projections.progress import Progress
+from tests.engine.crashes import explore
+
+HISTORIES = 24
+"""The long form: python -m tests.engine.crashes --histories 2000 --processes 2."""
+
+
+def test_a_run_crashed_and_resumed_on_a_forgetful_disk_ends_as_if_nothing_had_happened() -> None:
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        found = list(pool.map(explore, [range(HISTORIES // 2), range(HISTORIES // 2, HISTORIES)]))
+    assert [violation for _, violations in found for violation in violations] == []
+    assert sum(lives for lives, _ in found) > 2 * HISTORIES
+
+
+def forgetting_calls(self: Progress, key: Any) -> None:
+    """Look up a recorded call and find none."""
+
+
+def fold_of_all_but_the_last(source: Source, *, state: State | None = None) -> State:
+    """Leave out the last event."""
+    return fold(source, until=source.head.seq - 1, state=state if state and state.seq < source.head.seq else None)
+
+
+@pytest.mark.parametrize(
+    ("name", "broken"),
+    [
+        ("mage_es.projections.progress.Progress.call", forgetting_calls),
+        ("mage_es.engine.evolution.fold", fold_of_all_but_the_last),
+    ],
+    ids=["calls", "state"],
+)
+def test_a_resumption_that_overlooks_what_is_recorded_is_found_out(name: str, broken: Callable[..., object]) -> None:
+    _, violations = explore([2])
+    assert violations == []
+    with patch(name, broken):
+        _, violations = explore([2, 3, 5])
+    assert violations

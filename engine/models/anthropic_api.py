@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mage_es.engine.models.faults import Fault, ModelFault, fault_of_status, shortened
+from mage_es.engine.models.faults import Fault, ModelFault, fault_of_status, shortened, without_key
 from mage_es.engine.models.openai_compatible import TIMEOUT
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import ModelSpec
@@ -35,7 +35,7 @@ class Anthropic:
 
     def __init__(self, spec: ModelSpec) -> None:
         self.name = spec.text
-        self._spec = spec
+        self._spec, self._key = spec, ""
         self._timeout = spec.number("timeout", TIMEOUT)
         self._client: AsyncAnthropic | None = None
         for option, known in (("structured", ["json_schema", "none"]), ("temperature", ["send", "omit"])):
@@ -53,15 +53,20 @@ class Anthropic:
         except TimeoutError:
             raise ModelFault(Fault("timeout", f"no whole reply within {self._timeout:g} s")) from None
         except anthropic.APITimeoutError as error:
-            raise ModelFault(Fault("timeout", shortened(str(error)))) from None
+            raise ModelFault(Fault("timeout", self._heard(str(error)))) from None
         except anthropic.APIStatusError as error:
             told = error.response.headers.get("retry-after")
-            raise ModelFault(fault_of_status(error.status_code, _words(error), retry_after=told)) from None
+            raise ModelFault(fault_of_status(error.status_code, self._heard(_words(error)), retry_after=told)) from None
         except anthropic.APIConnectionError as error:
-            raise ModelFault(Fault("connection", shortened(f"{client.base_url}: {error.__cause__ or error}"))) from None
+            raise ModelFault(
+                Fault("connection", self._heard(f"{client.base_url}: {error.__cause__ or error}"))
+            ) from None
         except (anthropic.APIError, ValueError) as error:
-            raise ModelFault(Fault("malformed", shortened(str(error)))) from None
-        return read_message(reply)
+            raise ModelFault(Fault("malformed", self._heard(str(error)))) from None
+        return read_message(reply, key=self._key)
+
+    def _heard(self, words: str) -> str:
+        return shortened(without_key(words, self._key))
 
     async def close(self) -> None:
         """Close the connections that are kept open."""
@@ -78,7 +83,7 @@ class Anthropic:
                 f"{self.name} needs the package anthropic: python -m pip install 'mage-es[anthropic]'"
             ) from error
         variable, url = self._spec.options.get("key_env", "ANTHROPIC_API_KEY"), self._spec.options.get("base_url")
-        key = os.environ.get(variable, "")
+        key = self._key = os.environ.get(variable, "")
         if not key and (url is None or "key_env" in self._spec.options):
             raise PrerequisiteError(f"{self.name} needs a key: export {variable}=...")
         return AsyncAnthropic(
@@ -107,8 +112,11 @@ class Anthropic:
         return fields
 
 
-def read_message(reply: Message) -> Completion:
-    """Return what a message says. Raises `ModelFault` for one without text, or that was refused."""
+def read_message(reply: Message, *, key: str = "") -> Completion:
+    """Return what a message says, but `key` where it repeats that.
+
+    Raises `ModelFault` for a reply without text, or one that was refused.
+    """
     blocks = getattr(reply, "content", None)
     if not isinstance(blocks, list):
         raise ModelFault(Fault("malformed", "the reply has no content blocks"))
@@ -123,7 +131,7 @@ def read_message(reply: Message) -> Completion:
     cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
     details = getattr(usage, "output_tokens_details", None)
     return Completion(
-        text=text,
+        text=without_key(text, key),
         input_tokens=usage.input_tokens + cached + written,
         output_tokens=usage.output_tokens,
         cached_tokens=cached,

@@ -41,7 +41,11 @@ OUTAGES: frozenset[FaultKind] = PASSING - {"empty"}
 HOPELESS: frozenset[FaultKind] = frozenset({"denied", "missing"})
 """Kinds that every further call would meet too."""
 
+HIDDEN = "[key]"
+"""What stands in the place of a key."""
+
 _MOST_WORDS = 300
+_LEAST_KEY = 8
 
 
 class Fault(NamedTuple):
@@ -82,6 +86,14 @@ class ModelFault(Exception):
 def fault_of_status(status: int, message: str, *, retry_after: str | None = None) -> Fault:
     """Return the fault that an HTTP error status stands for."""
     return Fault(_kind_of(status, message), shortened(message), status, _seconds(retry_after))
+
+
+def without_key(text: str, key: str) -> str:
+    """Return a provider's words without the key that it was sent, should it repeat that.
+
+    A stand-in of a few letters, as servers that want no key are given, is no secret and may be a word.
+    """
+    return text.replace(key, HIDDEN) if len(key) >= _LEAST_KEY else text
 
 
 def shortened(message: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mage_es.engine.models.faults import Fault, ModelFault, fault_of_status, shortened
+from mage_es.engine.models.faults import Fault, ModelFault, fault_of_status, shortened, without_key
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
@@ -41,7 +41,7 @@ class OpenAICompatible:
 
     def __init__(self, spec: ModelSpec) -> None:
         self.name = spec.text
-        self._spec = spec
+        self._spec, self._key = spec, ""
         self._url = spec.options.get("base_url", DEFAULT_URL)
         self._timeout = spec.number("timeout", TIMEOUT)
         self._fixed = _fixed_fields(spec)
@@ -58,15 +58,18 @@ class OpenAICompatible:
         except TimeoutError:
             raise ModelFault(Fault("timeout", f"no whole reply within {self._timeout:g} s")) from None
         except openai.APITimeoutError as error:
-            raise ModelFault(Fault("timeout", shortened(str(error)))) from None
+            raise ModelFault(Fault("timeout", self._heard(str(error)))) from None
         except openai.APIStatusError as error:
             told = error.response.headers.get("retry-after")
-            raise ModelFault(fault_of_status(error.status_code, _words(error), retry_after=told)) from None
+            raise ModelFault(fault_of_status(error.status_code, self._heard(_words(error)), retry_after=told)) from None
         except openai.APIConnectionError as error:
-            raise ModelFault(Fault("connection", shortened(f"{self._url}: {error.__cause__ or error}"))) from None
+            raise ModelFault(Fault("connection", self._heard(f"{self._url}: {error.__cause__ or error}"))) from None
         except (openai.APIError, ValueError) as error:
-            raise ModelFault(Fault("malformed", shortened(str(error)))) from None
-        return read_completion(reply)
+            raise ModelFault(Fault("malformed", self._heard(str(error)))) from None
+        return read_completion(reply, key=self._key)
+
+    def _heard(self, words: str) -> str:
+        return shortened(without_key(words, self._key))
 
     async def close(self) -> None:
         """Close the connections that are kept open."""
@@ -83,7 +86,7 @@ class OpenAICompatible:
                 f"{self.name} needs the package openai: python -m pip install 'mage-es[openai]'"
             ) from error
         variable = self._spec.options.get("key_env", "OPENAI_API_KEY")
-        key = os.environ.get(variable, "")
+        key = self._key = os.environ.get(variable, "")
         if not key and (self._url == DEFAULT_URL or "key_env" in self._spec.options):
             raise PrerequisiteError(f"{self.name} needs a key: export {variable}=...")
         return AsyncOpenAI(
@@ -107,15 +110,22 @@ class OpenAICompatible:
         return fields
 
 
-def read_completion(reply: ChatCompletion) -> Completion:
-    """Return what a chat completion says. Raises `ModelFault` for one without text, or that was withheld."""
+def read_completion(reply: ChatCompletion, *, key: str = "") -> Completion:
+    """Return what a chat completion says, but `key` where it repeats that.
+
+    Raises `ModelFault` for a reply without text, or one that was withheld.
+    """
     if not getattr(reply, "choices", None):
         raise ModelFault(Fault("malformed", "the reply has no choices"))
     choice = reply.choices[0]
     message = choice.message
     refusal = getattr(message, "refusal", None)
     if refusal or choice.finish_reason == "content_filter":
-        raise ModelFault(Fault("filtered", shortened(refusal or "the provider's content filter withheld the reply")))
+        raise ModelFault(
+            Fault(
+                "filtered", shortened(without_key(refusal or "the provider's content filter withheld the reply", key))
+            )
+        )
     apart = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None) or ""
     thinking, text = split_thinking(message.content or "")
     if not text.strip():
@@ -124,7 +134,7 @@ def read_completion(reply: ChatCompletion) -> Completion:
     given = getattr(usage, "prompt_tokens_details", None)
     made = getattr(usage, "completion_tokens_details", None)
     return Completion(
-        text=text,
+        text=without_key(text, key),
         input_tokens=usage.prompt_tokens if usage else 0,
         output_tokens=usage.completion_tokens if usage else 0,
         cached_tokens=(getattr(given, "cached_tokens", 0) or 0) if given else 0,

@@ -31,7 +31,7 @@ class Provider:
     """The server's side of a test."""
 
     def __init__(self, answer: Answer, plan: Plan, latency_s: float) -> None:
-        self._answer, self._plan, self._latency = answer, plan, latency_s
+        self._answer, self.plan, self._latency = answer, plan, latency_s
         self.asked: list[Asked] = []
         self.served = 0
         self.input_tokens = 0
@@ -58,7 +58,7 @@ class Provider:
                 self.most_in_flight = max(self.most_in_flight, self._in_flight)
                 try:
                     await asyncio.sleep(self._latency)
-                    if not await self._treat(asked, self._plan(number), writer):
+                    if not await self._treat(asked, self.plan(number), writer):
                         return
                 finally:
                     self._in_flight -= 1
@@ -76,9 +76,10 @@ class Provider:
         if fault == "silence":
             await asyncio.sleep(30)
             return False
-        if fault.isdigit():
-            error = {"error": {"type": "some_error", "message": f"the provider says {fault}"}}
-            await _write(writer, int(fault), json.dumps(error).encode(), {"retry-after": "0"})
+        if fault.removeprefix("echo ").isdigit():
+            told = "the provider says " + (_key_in(asked) if fault.startswith("echo ") else fault)
+            error = {"error": {"type": "some_error", "message": told}}
+            await _write(writer, int(fault.removeprefix("echo ")), json.dumps(error).encode(), {"retry-after": "0"})
             return True
         if fault == "too long":
             error = {"error": {"message": "This model's maximum context length is 2048 tokens."}}
@@ -165,6 +166,10 @@ def provider(
         loop.call_soon_threadsafe(lambda: [task.cancel() for task in asyncio.all_tasks(loop)])
         thread.join(10)
         loop.close()
+
+
+def _key_in(asked: Asked) -> str:
+    return asked.headers.get("authorization") or asked.headers["x-api-key"]
 
 
 async def _read(reader: asyncio.StreamReader) -> Asked | None:

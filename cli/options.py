@@ -40,6 +40,9 @@ Marker = Annotated[
 CONFIG: tuple[str, ...] = tuple(name for name in Config.__struct_fields__ if name != "benchmark")
 """The settings of a run, all but the benchmark, which is an argument."""
 
+SPENDING: tuple[str, ...] = ("max_usd", "max_calls", "max_iterations", "prices")
+"""What may be spent on a run, and by which prices."""
+
 _KINDS: Mapping[object, str] = {int: "INTEGER", float: "NUMBER"}
 
 

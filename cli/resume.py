@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mage_es.cli.options import CONFIG, Json, RunArgument, examples, takes
+from mage_es.cli.options import CONFIG, SPENDING, Json, RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.session import conclude, session
 from mage_es.cli.settings import Settings
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples("mage-es resume", "mage-es resume RUN --workers 16")
 
 
-@takes(*CONFIG, "workers", "runs_dir", "data_dir")
+@takes(*CONFIG, "workers", "runs_dir", "data_dir", *SPENDING)
 def resume(run: RunArgument = None, *, settings: Settings, as_json: Json = False) -> None:
     """Go on with a run where it stopped.
 
@@ -27,6 +27,7 @@ def resume(run: RunArgument = None, *, settings: Settings, as_json: Json = False
     would set something else are refused, with the difference.
     """
     from mage_es.engine.evolution import resume as go_on
+    from mage_es.engine.pricing import read_prices
     from mage_es.engine.runs import find_run
 
     out = Output(as_json=as_json)
@@ -37,6 +38,8 @@ def resume(run: RunArgument = None, *, settings: Settings, as_json: Json = False
             config=_asked_for(found, settings.flags()),
             data_dir=settings.data_dir,
             workers=settings.workers,
+            limits=settings.limits,
+            prices=read_prices(settings.prices),
             observer=at_work.observe,
             stop=at_work.stop,
         )

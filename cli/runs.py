@@ -31,14 +31,15 @@ def list_all(*, settings: Settings, as_json: Json = False) -> None:
     out.next(settings.again("runs", "show", summaries[0].run_id, names=("runs_dir",)))
 
 
-@takes("runs_dir")
+@takes("runs_dir", "prices")
 def show_one(run: RunArgument = None, *, settings: Settings, as_json: Json = False) -> None:
-    """Show a run: accuracy, memories, guard and calls of each iteration, what EVOLVE wrote, and what is to explore."""
+    """Show a run: each iteration's accuracy and memories, what EVOLVE wrote, what is to explore, what it cost."""
+    from mage_es.engine.pricing import read_prices
     from mage_es.engine.runs import find_run
     from mage_es.engine.summary import summarise
 
     out = Output(as_json=as_json)
-    summary = summarise(find_run(settings.runs_dir, run))
+    summary = summarise(find_run(settings.runs_dir, run), prices=read_prices(settings.prices))
     parts = [table for table in (agents("The six agents", summary), actions(summary), frontier(summary)) if table.rows]
     out.report(summary, overview(summary), iterations(summary), *episodes(summary.episodes), *parts)
     if summary.state == "damaged":

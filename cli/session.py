@@ -9,12 +9,13 @@ from typing import NamedTuple
 import typer
 
 from mage_es.cli.interrupts import Interrupts
+from mage_es.cli.options import SPENDING
 from mage_es.cli.output import Output
 from mage_es.cli.progress import Progress
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import episodes, iterations, overview
 from mage_es.engine.reports import Observer, RunSummary
-from mage_es.events.errors import Interrupted
+from mage_es.events.errors import BudgetReached, Interrupted
 
 
 class Session(NamedTuple):
@@ -29,7 +30,7 @@ def session(out: Output, settings: Settings) -> Iterator[Session]:
     """Watch a run at work; if it does not come to its end, say how to resume it.
 
     Raises:
-        typer.Exit: The first Ctrl-C stopped the run (130); what it came to so far was shown.
+        typer.Exit: The first Ctrl-C stopped the run (130), or its budget did (3); what it came to so far was shown.
     """
     progress = Progress()
     try:
@@ -38,7 +39,8 @@ def session(out: Output, settings: Settings) -> Iterator[Session]:
     except Interrupted as stopped:
         if not progress.run_id:
             raise
-        out.say(f"Stopped; everything recorded is kept. {_way_back(settings, progress)}")
+        why = f" {stopped}" if isinstance(stopped, BudgetReached) else ""
+        out.say(f"Stopped; everything recorded is kept.{why} {_way_back(settings, progress)}")
         _show_stopped(out, settings, progress.run_id)
         raise typer.Exit(stopped.exit_code) from stopped
     except BaseException:
@@ -48,7 +50,8 @@ def session(out: Output, settings: Settings) -> Iterator[Session]:
 
 
 def _way_back(settings: Settings, progress: Progress) -> str:
-    return f"Resume it with: {settings.again('resume', progress.run_id)}"
+    names = ("runs_dir", "data_dir", *SPENDING)  # without its budget a resumed run would spend without bound
+    return f"Resume it with: {settings.again('resume', progress.run_id, names=names)}"
 
 
 def _show_stopped(out: Output, settings: Settings, run_id: str) -> None:

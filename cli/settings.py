@@ -15,19 +15,25 @@ import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args, get_origin
 
 import msgspec
 
 from mage_es.engine.benchmarks.registry import own_models
-from mage_es.engine.config import BENCHMARK, Config, Count
+from mage_es.engine.config import BENCHMARK, Amount, Config, Count
 from mage_es.engine.presets import PRESETS, Preset, Starting, other_than
 from mage_es.events.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from mage_es.engine.budget import Limits
 
 FILE = "mage-es.toml"
 PREFIX = "MAGE_ES_"
 DATA_VARIABLE = "MAGE_ES_DATA"
 """The short form of MAGE_ES_DATA_DIR."""
+
+
+Dollars = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +45,14 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """Folder that holds the runs."""
     data_dir: str = "data"
     """Folder that holds the benchmarks' files; MAGE_ES_DATA for short."""
+    max_usd: Dollars = 0.0
+    """Dollars that a run may cost in all, also over several sessions; 0: no limit."""
+    max_calls: Amount = 0
+    """Calls that a run may make in all, failed attempts included; 0: no limit."""
+    max_iterations: Amount = 0
+    """Iterations after which a run pauses; 0: only at its end."""
+    prices: str = ""
+    """File of prices that go before those of the package, in the form of its prices.toml."""
 
 
 class Setting(NamedTuple):
@@ -83,6 +97,18 @@ class Settings:
         value = self.entries["workers"].value
         assert isinstance(value, int)
         return value
+
+    @property
+    def limits(self) -> Limits:
+        """Return what a run may use."""
+        from mage_es.engine.budget import Limits
+
+        return msgspec.convert([self.entries[name].value for name in Limits._fields], Limits)
+
+    @property
+    def prices(self) -> Path | None:
+        """Return the file of the user's own prices, None without one."""
+        return Path(str(value)) if (value := self.entries["prices"].value) else None
 
     def config(self, *, benchmark: str | None = None) -> Config:
         """Return the configuration of a new run; `benchmark` where none was named. Raises `UsageError`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mage_es.cli.output import Table, percent
+from mage_es.engine.estimates import Estimate, TierEstimate
 from mage_es.engine.reports import (
     BundleMember,
     Check,
@@ -11,6 +12,7 @@ from mage_es.engine.reports import (
     GroupScore,
     IterationCheck,
     IterationRow,
+    LedgerRow,
     Noticing,
     QuestionReport,
     ReplayReport,
@@ -30,6 +32,7 @@ def overview(summary: RunSummary) -> str:
         f"  execution {summary.execution}, guidance {summary.guidance}",
         f"  head {summary.head[:DIGEST_DIGITS]}",
     ]
+    lines += [f"  price of {model}: {told or 'unknown'}" for model, told in summary.prices.items()]
     if unanswered := sum(row.unanswered for row in summary.rows):
         lines.append(f"  {unanswered} questions unanswered, because a call failed for good: neither right nor wrong")
     if summary.judge:
@@ -100,6 +103,46 @@ def frontier(summary: RunSummary) -> Table:
     """Return the latest plan's frontier, in its order, with the Navigator's briefs."""
     rows = [(skill.skill, f"{skill.mastery:.2f}", skill.brief) for skill in summary.frontier]
     return Table("What the latest plan set out to explore", ("skill", "mastery", "brief"), rows)
+
+
+def ledger(summary: RunSummary) -> Table:
+    """Return calls, tokens, seconds and dollars by tier, agent and purpose, and of each tier; JSON has iterations."""
+    groups: dict[tuple[str, str, str], list[LedgerRow]] = {}
+    for row in summary.ledger:
+        groups.setdefault((row.tier, row.agent, row.purpose), []).append(row)
+        groups.setdefault((row.tier, "all", ""), []).append(row)
+    columns = ("tier", "agent", "purpose", "calls", "failed", "retried", "input", "cached", "output", "thinking")
+    rows = [
+        (*name, *_used(groups[name])) for name in sorted(groups, key=lambda name: (name[0], name[1] == "all", name))
+    ]
+    return Table("Calls, tokens, seconds and dollars", (*columns, "seconds", "dollars"), rows)
+
+
+def estimates(estimate: Estimate) -> Table:
+    """Return what a run will take, tier by tier, as low, expected and high; dollars over all tiers in the last row."""
+    rows = []
+    for tier in estimate.tiers:
+        amounts = (("calls", tier.calls), ("input", tier.input_tokens), ("output", tier.output_tokens))
+        rows += [(tier.tier, tier.model, f"{name}", *(f"{each:,.0f}" for each in of.values())) for name, of in amounts]
+        rows.append((tier.tier, tier.model, "dollars", *_dollars([tier])))
+    rows.append(("all", "", "dollars", *_dollars(list(estimate.tiers))))
+    title = f"{estimate.iterations} iterations of {estimate.benchmark}, told from {estimate.rehearsed} rehearsed ones"
+    return Table(title, ("tier", "model", "amount", "low", "expected", "high"), rows)
+
+
+def _dollars(tiers: list[TierEstimate]) -> tuple[str, ...]:
+    known = [tier.usd.values() for tier in tiers if tier.usd is not None]
+    if len(known) < len(tiers):
+        return ("unpriced",) * 3
+    return tuple(f"{sum(each):,.2f}" for each in zip(*known, strict=True))
+
+
+def _used(rows: list[LedgerRow]) -> tuple[str, ...]:
+    amounts = ("calls", "failures", "retries", "input_tokens", "cached_tokens", "output_tokens", "thinking_tokens")
+    sums = [sum(getattr(row, name) for row in rows) for name in amounts]
+    known = [row.usd for row in rows if row.usd is not None]
+    dollars = f"{sum(known):.4f}" if len(known) == len(rows) else "unpriced"
+    return (*map(str, sums), f"{sum(row.seconds for row in rows):.1f}", dollars)
 
 
 def _iteration(row: IterationRow) -> tuple[str, ...]:

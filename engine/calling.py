@@ -34,9 +34,7 @@ async def make(
         Interrupted: A stop was asked for between two attempts, or the budget allows no other.
     """
     try:
-        completion, latency_us = await line.complete(
-            request, report=lambda failed: record(RecordFailure(call, failed))
-        )
+        completion, latency_us = await line.complete(request, report=lambda failed: record(RecordFailure(call, failed)))
     except Unanswered as lost:
         return RecordFailure(call, lost.failed)
     problem = read_reply(completion.text, typed, stop_reason=completion.stop_reason)[1] if typed else ""

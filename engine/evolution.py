@@ -8,11 +8,13 @@ from contextlib import aclosing
 from pathlib import Path
 
 from mage_es import __version__
+from mage_es.engine.budget import UNLIMITED, Budget, Limits
 from mage_es.engine.config import Config, checked, difference, parse
 from mage_es.engine.loop import run_iterations
 from mage_es.engine.models.line import PATIENCE, Patience
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.opening import first_event, open_world, reopen_world
+from mage_es.engine.pricing import Prices, require_rates
 from mage_es.engine.reports import Observer, RunSummary
 from mage_es.engine.runs import Run, clock, create_run
 from mage_es.engine.session import Models, Session
@@ -24,6 +26,7 @@ from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import QuestionPlanned, RunResumed
 from mage_es.projections.fold import State, fold
+from mage_es.projections.progress import PHASE_OF_PURPOSE
 from mage_es.projections.snapshots import latest_snapshot
 
 
@@ -38,6 +41,8 @@ def evolve(
     run_id: str | None = None,
     models: Models | None = None,
     patience: Patience = PATIENCE,
+    limits: Limits = UNLIMITED,
+    prices: Prices | None = None,
     fs: FileSystem | None = None,
 ) -> RunSummary:
     """Start a run and evolve it to the end of its configuration.
@@ -47,25 +52,29 @@ def evolve(
     that the log is on, this machine's by default.
 
     Raises:
-        UsageError: Something in the configuration is unknown or out of bounds.
+        UsageError: Something in the configuration is unknown or out of bounds, or dollars are limited and a model has
+            no price.
         PrerequisiteError: A data set or a model is missing, or the disk is nearly full.
-        Interrupted: `stop` turned true; the run can be resumed.
+        Interrupted: `stop` turned true, or `limits` are reached; the run can be resumed.
     """
     config = checked(config)
     models = models or _open_models(config)
+    prices = _priced(prices, models, limits)
     world = open_world(config, data_dir=data_dir)
     run = create_run(runs_dir, benchmark=config.benchmark, seed=config.seed, run_id=run_id)
     with Log.create(run.log_path, run=run.id, clock=clock, fs=fs) as log:
+        state = State()
         session = Session(
             run=run,
             world=world,
             log=log,
-            state=State(),
+            state=state,
             models=models,
             workers=workers,
             observer=observer,
             stop=stop,
             patience=patience,
+            budget=Budget(limits, prices, state.ledger),
         )
         asyncio.run(_work(session))
     return summarise(run, fs=fs)
@@ -81,6 +90,8 @@ def resume(
     stop: Callable[[], bool],
     models: Models | None = None,
     patience: Patience = PATIENCE,
+    limits: Limits = UNLIMITED,
+    prices: Prices | None = None,
     fs: FileSystem | None = None,
 ) -> RunSummary:
     """Go on with a run. Recorded calls are not made again; a finished run is returned as it is.
@@ -95,6 +106,7 @@ def resume(
         _require_same(parse(begun.config), config)
         world = reopen_world(reader, data_dir=data_dir)
         models = models or _open_models(world.setting.config)
+        prices = _priced(prices, models, limits)
         state = fold(reader, state=latest_snapshot(run.snapshots_path, reader))
         session = Session(
             run=run,
@@ -106,6 +118,7 @@ def resume(
             observer=observer,
             stop=stop,
             patience=patience,
+            budget=Budget(limits, prices, state.ledger),
         )
         if not state.progress.finished:
             _note_resumption(session, reader)
@@ -116,6 +129,13 @@ def resume(
 async def _work(session: Session) -> None:
     async with aclosing(session):
         await run_iterations(session)
+
+
+def _priced(prices: Prices | None, models: Models, limits: Limits) -> Prices:
+    prices = prices or Prices()
+    if limits.max_usd:
+        require_rates(prices, {tier: model.name for tier, model in models.by_tier().items()})
+    return prices
 
 
 def _open_models(config: Config) -> Models:
@@ -131,6 +151,22 @@ def _note_resumption(session: Session, reader: LogReader) -> None:
     attempt = 1 + sum(1 for _ in reader.records({RunResumed}))
     resumed, at = RunResumed(package_version=__version__, attempt=attempt), max(-1, session.state.progress.closed)
     session.commit([Draft(event=resumed, iteration=at, phase="log", ordinal=attempt)])
+    session.say(
+        f"Resuming {session.run.id}. Calls made again, because they were in flight when it stopped: "
+        f"at most {_in_flight(session)}."
+    )
+
+
+def _in_flight(session: Session) -> int:
+    """Return how many calls may have been under way when the run stopped: planned, and no reply on record.
+
+    Never more than are made at once; the guidance tier is asked one thing at a time.
+    """
+    progress, asking = session.state.progress, set(PHASE_OF_PURPOSE.values())
+    waiting = sum(
+        not progress.is_settled(phase, planned.question_id) for phase in asking for planned in progress.plans(phase)
+    )
+    return min(waiting, session.workers) or 1
 
 
 def _require_same(old: Config, new: Config | None) -> None:

@@ -42,10 +42,16 @@ START = -1
 
 
 async def run_iterations(session: Session) -> None:
-    """Open the run if need be, then iterate to the end of the configuration. Raises `Interrupted` on a stop."""
+    """Open the run if need be, then iterate to the end of the configuration.
+
+    Raises:
+        Interrupted: The user asked to stop, or what may be spent is spent.
+    """
     await open_run(session)
     for k in range(max(0, session.state.progress.closed + 1), session.world.setting.config.iterations):
         require_free_space(session.run.path)
+        if session.budget:
+            session.budget.require_iteration(k)
         await iterate(session, k)
     if not session.state.progress.finished:
         session.do(FinishRun())

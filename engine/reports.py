@@ -91,6 +91,29 @@ class ActionRow(msgspec.Struct, frozen=True, kw_only=True):
     outcomes: dict[str, int]
 
 
+class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What one model was asked by one agent for one purpose in one iteration.
+
+    `failures` are attempts without a reply, `retries` those of them that were made again; `seconds` add up over calls
+    that were in flight together; `usd` is None where nobody said what the model costs.
+    """
+
+    tier: str
+    agent: str
+    purpose: str
+    iteration: int
+    model: str
+    calls: int
+    failures: int
+    retries: int
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    thinking_tokens: int
+    seconds: float
+    usd: float | None
+
+
 class Exploration(msgspec.Struct, frozen=True, kw_only=True):
     """A skill of the latest plan's frontier, in the plan's order, with its mastery now and its brief ("" if none)."""
 
@@ -117,7 +140,10 @@ class AgentRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A run at a glance. `state`: `finished`, `unfinished` (running or to be resumed), `damaged` (see `problem`)."""
+    """A run at a glance. `state`: `finished`, `unfinished` (running or to be resumed), `damaged` (see `problem`).
+
+    `prices` says of each model that was called what its price is from, "" where nobody said what it costs.
+    """
 
     run_id: str
     path: str
@@ -139,6 +165,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     episodes: tuple[EpisodeRow, ...] = ()
     actions: tuple[ActionRow, ...] = ()
     frontier: tuple[Exploration, ...] = ()
+    ledger: tuple[LedgerRow, ...] = ()
+    prices: dict[str, str] = {}
     agents: tuple[AgentRow, ...] = ()
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from mage_es.engine.answering import Moved, Pending, answer_all
+from mage_es.engine.budget import Budget
 from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordUnanswered, RecordVerdict
 from mage_es.engine.courses import Act, Ask, Fact, Move, Use, begin, catch_up
 from mage_es.engine.decide import decide
@@ -69,15 +70,16 @@ class Session:
         observer: Observer,
         stop: Callable[[], bool],
         patience: Patience = PATIENCE,
+        budget: Budget | None = None,
     ) -> None:
         self.run, self.world, self.log, self.state, self.models = run, world, log, state, models
-        self.workers, self.observer, self.stop = workers, observer, stop
+        self.workers, self.observer, self.stop, self.budget = workers, observer, stop, budget
         self.plan_seq: dict[tuple[Phase, str], int] = {}
         self._last_noted: tuple[int, Phase, int, int] = (-1, "open", 0, 0)
         self.tables = MemoryTables(run.memory_path)
         self.sandbox = Sandbox()
         self.lines: dict[Tier, Line] = {
-            tier: Line(model, connections=workers, patience=patience, say=self.say, stop=stop)
+            tier: Line(model, connections=workers, patience=patience, say=self.say, stop=stop, toll=budget)
             for tier, model in models.by_tier().items()
         }
         # No course may call the guidance tier: its line is kept from all of them.

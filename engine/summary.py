@@ -11,7 +11,17 @@ from mage_es.engine.agents.navigator import briefs_of
 from mage_es.engine.attendance import attendance
 from mage_es.engine.config import Config, parse
 from mage_es.engine.opening import first_event
-from mage_es.engine.reports import ActionRow, EpisodeRow, Exploration, IterationRow, Noticing, RunSummary, Waiting
+from mage_es.engine.pricing import Prices
+from mage_es.engine.reports import (
+    ActionRow,
+    EpisodeRow,
+    Exploration,
+    IterationRow,
+    LedgerRow,
+    Noticing,
+    RunSummary,
+    Waiting,
+)
 from mage_es.engine.rules.coverage import effective_bound, selections
 from mage_es.engine.runs import Run
 from mage_es.events.errors import LogError, PrerequisiteError
@@ -31,13 +41,13 @@ from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot
 
 
-def summarise(run: Run, *, fs: FileSystem | None = None) -> RunSummary:
-    """Return the run's configuration, how far it is, and one row for each iteration.
+def summarise(run: Run, *, prices: Prices | None = None, fs: FileSystem | None = None) -> RunSummary:
+    """Return the run's configuration, how far it is, and one row for each iteration; `prices` default to the package's.
 
     A log that cannot be read gives a summary whose state is `damaged`, with the problem.
     """
     try:
-        return _summary(run, fs)
+        return _summary(run, prices or Prices(), fs)
     except (LogError, PrerequisiteError) as error:
         return RunSummary(
             run_id=run.id,
@@ -56,7 +66,7 @@ def summarise(run: Run, *, fs: FileSystem | None = None) -> RunSummary:
         )
 
 
-def _summary(run: Run, fs: FileSystem | None) -> RunSummary:
+def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
     reader = LogReader(run.log_path, fs)
     begun = first_event(reader)
     config = parse(begun.config)
@@ -81,8 +91,39 @@ def _summary(run: Run, fs: FileSystem | None) -> RunSummary:
         judge=config.judge,
         judge_calls=state.ledger.total("judge").calls,
         episodes=episode_rows(reader),
+        ledger=tuple(_ledger(state, prices)),
+        prices=_told(state, prices),
         agents=attendance(reader),
     )
+
+
+def _ledger(state: State, prices: Prices) -> Iterator[LedgerRow]:
+    """Yield what was asked and what that cost, account by account."""
+    for account, use in state.ledger.accounts():
+        rate = prices.rate(account.model)
+        yield LedgerRow(
+            tier=account.tier,
+            agent=account.agent,
+            purpose=account.purpose,
+            iteration=account.iteration,
+            model=account.model,
+            calls=use.calls,
+            failures=use.failures,
+            retries=use.retries,
+            input_tokens=use.input_tokens,
+            cached_tokens=use.cached_tokens,
+            output_tokens=use.output_tokens,
+            thinking_tokens=use.thinking_tokens,
+            seconds=use.latency_us / 1e6,
+            usd=rate.cost(use.input_tokens, use.cached_tokens, use.output_tokens) if rate else None,
+        )
+
+
+def _told(state: State, prices: Prices) -> dict[str, str]:
+    """Return what the price of each model that was called is from."""
+    models = sorted({account.model for account, _ in state.ledger.accounts()})
+    rates = {model: prices.rate(model) for model in models}
+    return {model: rate.told if rate else "" for model, rate in rates.items()}
 
 
 def _actions(reader: LogReader) -> Iterator[ActionRow]:

@@ -16,7 +16,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, Protocol
 
 from mage_es.engine.models.faults import HOPELESS, FailedAttempt, Fault, ModelFault
 from mage_es.engine.models.seam import Completion, Model, Request
@@ -53,6 +54,14 @@ class Answered(NamedTuple):
 Report = Callable[[FailedAttempt], object]
 
 
+class Toll(Protocol):
+    """What is asked before an attempt whether it can be afforded, and told what it came to."""
+
+    def holding(self, model: str, request: Request) -> AbstractContextManager[Callable[[Completion], None]]:
+        """Return a block in which the call is made, which gives what books the reply; it may refuse to be entered."""
+        ...
+
+
 class Unanswered(Exception):
     """A call failed for good, and only this one; `failed` is its last attempt, which was not reported."""
 
@@ -76,9 +85,10 @@ class Line:
         patience: Patience = PATIENCE,
         say: Callable[[str], None] = lambda words: None,
         stop: Callable[[], bool] = lambda: False,
+        toll: Toll | None = None,
     ) -> None:
         self.model, self.name = model, model.name
-        self._patience, self._say, self._stop = patience, say, stop
+        self._patience, self._say, self._stop, self._toll = patience, say, stop, toll
         self._most, self._allowed = float(connections), float(connections)
         self._in_flight, self._served, self._failures = 0, 0, 0
         self._freed = asyncio.Event()
@@ -90,7 +100,7 @@ class Line:
         Raises:
             Unanswered: This call failed for good.
             ProviderDown: No call can succeed at present; the message says what to do.
-            Interrupted: A stop was asked for before another attempt.
+            Interrupted: A stop was asked for before another attempt, or it cannot be afforded.
         """
         try:
             return await self._attempt(request, 1, self._served, report)
@@ -129,7 +139,7 @@ class Line:
             if self._resting_until:
                 await self._sleep(self._resting_until - time.monotonic())
             began = time.perf_counter_ns()
-            completion = await self.model.complete(request)
+            completion = await self._complete(request)
         except ModelFault as error:
             took = (time.perf_counter_ns() - began) // 1000
             self._count(error.fault)
@@ -147,6 +157,14 @@ class Line:
         self._failures, self._resting_until = 0, 0.0
         self._allowed = min(self._most, self._allowed + 1 / self._allowed)
         return Answered(completion, (time.perf_counter_ns() - began) // 1000)
+
+    async def _complete(self, request: Request) -> Completion:
+        if self._toll is None:
+            return await self.model.complete(request)
+        with self._toll.holding(self.name, request) as pay:
+            completion = await self.model.complete(request)
+            pay(completion)
+        return completion
 
     def _count(self, fault: Fault) -> None:
         """Note a failure: of the provider, or (a reply that is withheld or empty) of one that works."""

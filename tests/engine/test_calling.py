@@ -134,7 +134,8 @@ def test_a_provider_that_goes_down_stops_the_run_which_resumes_with_nothing_lost
         begin(tmp_path, down, observer=lambda note: said.append(note.message) if note.aloud else None)
     run = find_run(tmp_path, "r")
     assert [words for words in said if "failed 40 times in a row" in words]
-    assert len(events(run, CallFailed)) == 80 and not events(run, AnswerUnanswered)
+    before = len(events(run, CallFailed))  # those in flight beside the last one may fail, too
+    assert 80 <= before <= 83 and not events(run, AnswerUnanswered)
     again = models(lambda number, request: Fault("connection", "refused") if number < 3 else None, fine)
     resume(run, config=None, data_dir=None, workers=4, observer=silent, stop=never, models=again, patience=QUICK)
     assert isinstance(again.execution, Failing) and isinstance(down.execution, Failing)
@@ -142,7 +143,7 @@ def test_a_provider_that_goes_down_stops_the_run_which_resumes_with_nothing_lost
     assert set(answered.values()) == {1}
     assert summarise(run).state == "finished" and not events(run, AnswerUnanswered)
     failed = events(run, CallFailed)
-    assert len({(e.iteration, e.purpose, e.about, e.attempt, e.tries) for e in failed}) == len(failed) == 82
+    assert len({(e.iteration, e.purpose, e.about, e.attempt, e.tries) for e in failed}) == len(failed) == before + 2
 
 
 def test_an_exam_counts_unanswered_questions_neither_way(tmp_path: Path, small_run: Run) -> None:

@@ -1,0 +1,199 @@
+"""`evolve --dry-run`: what a run will take in calls, tokens and dollars, by rehearsing its first iterations.
+
+Rules
+    - The rehearsal is the loop itself, with the benchmark's embedded models in the place of those that cost something,
+      in a folder that is thrown away: whatever the loop plans is what is counted.
+    - Later iterations are taken to be like the rehearsed ones; as many are rehearsed as EVOLVE has actions in rotation.
+    - A model that the rehearsal has itself is counted as it counts. Of another the tokens are told from lengths: those
+      of a prompt from its characters, those of a reply between the stand-in's and the most that is asked for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import msgspec
+
+from mage_es.engine.benchmarks.registry import own_models
+from mage_es.engine.budget import Limits
+from mage_es.engine.config import Config
+from mage_es.engine.estimates import Estimate, Range, TierEstimate
+from mage_es.engine.evolution import evolve
+from mage_es.engine.guiding import MOST_REPAIRS
+from mage_es.engine.judging import NOBODY
+from mage_es.engine.models.registry import Tier, open_model
+from mage_es.engine.models.seam import Completion, Request
+from mage_es.engine.pricing import Prices
+from mage_es.engine.reports import Note
+from mage_es.engine.rules.rotation import ACTIONS, with_companions
+from mage_es.engine.runs import find_run
+from mage_es.engine.session import Models
+from mage_es.events.errors import BudgetReached
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionPlanned
+
+_CHARACTERS_PER_TOKEN = Range(low=6.0, expected=4.0, high=2.5)
+"""Of prose in a Latin script: tokenizers and languages differ by so much. `low` makes the fewest tokens."""
+_REPLY_TOKENS = 250
+"""Tokens of a worked answer to a school problem, by a model that thinks aloud."""
+_JUDGE_PROMPT = 2000
+"""Characters of what a judge is asked."""
+_JUDGE_REPLY = Range(low=20, expected=80, high=512)
+"""Tokens of what it replies."""
+
+
+class _Sizes(NamedTuple):
+    """Characters of a call's prompt and reply, and the most tokens that its reply may have."""
+
+    prompt: int
+    reply: int
+    most: int
+
+
+class _StandIn:
+    """An embedded model, and the sizes of what is said to it and by it, by the hash of the request."""
+
+    def __init__(self, name: str, tier: Tier) -> None:
+        self._model = open_model(name, tier)
+        self.name = self._model.name
+        self.sizes: dict[str, _Sizes] = {}
+
+    async def complete(self, request: Request) -> Completion:
+        """Return the embedded model's reply."""
+        reply = await self._model.complete(request)
+        prompt = len(request.prompt) + len(request.reply_schema)
+        self.sizes[request.sha256] = _Sizes(prompt, len(reply.text), request.max_tokens)
+        return reply
+
+
+class _Rehearsal(NamedTuple):
+    """What the log of a rehearsal says, and how many iterations one of its iterations stands for."""
+
+    calls: Sequence[ModelCalled]
+    planned: Sequence[QuestionPlanned]
+    judged: Sequence[AnswerJudged]
+    weight: float
+
+    def total(self, events: Iterable[ModelCalled | QuestionPlanned | AnswerJudged]) -> float:
+        """Return how many of such events the whole run will have."""
+        return sum(1.0 if event.iteration < 0 else self.weight for event in events)
+
+
+def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Prices) -> Estimate:
+    """Return what a run of this configuration will take. No model is called but embedded ones.
+
+    Raises:
+        UsageError: Something in the configuration is unknown or out of bounds.
+        PrerequisiteError: A data set is missing.
+    """
+    own, rehearsed = own_models(config.benchmark), min(config.iterations, len(ACTIONS))
+    execution, guidance = _StandIn(own.execution, "execution"), _StandIn(own.guidance, "guidance")
+    with TemporaryDirectory() as folder:
+        _rehearse(config, Models(execution, guidance), rehearsed, Path(folder), data_dir, workers)
+        rehearsal = _read(LogReader(find_run(Path(folder), "rehearsal").log_path), config.iterations / rehearsed)
+    tiers = [
+        _tier("execution", config.execution, execution, rehearsal, _execution_calls(rehearsal), prices),
+        _tier("guidance", config.guidance, guidance, rehearsal, _guidance_calls(rehearsal, config), prices),
+    ]
+    if config.judge:
+        tiers.append(_judge(config.judge, rehearsal, prices))
+    return Estimate(benchmark=config.benchmark, iterations=config.iterations, rehearsed=rehearsed, tiers=tuple(tiers))
+
+
+def _rehearse(
+    config: Config, models: Models, iterations: int, folder: Path, data_dir: Path | None, workers: int
+) -> None:
+    named = {"execution": models.execution.name, "guidance": models.guidance.name if models.guidance else ""}
+    try:
+        evolve(
+            msgspec.structs.replace(config, **named, judge=""),
+            runs_dir=folder,
+            data_dir=data_dir,
+            workers=workers,
+            observer=_unheard,
+            stop=lambda: False,
+            run_id="rehearsal",
+            models=models,
+            limits=Limits(max_iterations=iterations),
+        )
+    except BudgetReached:
+        return  # so ends a rehearsal of less than the whole run
+
+
+def _unheard(note: Note) -> None:
+    """A rehearsal is nobody's run."""
+
+
+def _read(reader: LogReader, weight: float) -> _Rehearsal:
+    events = [record.event for record in reader.records({ModelCalled, QuestionPlanned, AnswerJudged})]
+    return _Rehearsal(
+        [event for event in events if isinstance(event, ModelCalled)],
+        [event for event in events if isinstance(event, QuestionPlanned)],
+        [event for event in events if isinstance(event, AnswerJudged)],
+        weight,
+    )
+
+
+def _execution_calls(rehearsal: _Rehearsal) -> Range:
+    """At least one call for each question, at most as many as the longest course of the rehearsal had."""
+    calls = [call for call in rehearsal.calls if call.tier == "execution"]
+    questions = rehearsal.total(rehearsal.planned)
+    longest = max(Counter((c.iteration, c.purpose, c.about.split("/")[0]) for c in calls).values(), default=1)
+    return Range(low=questions, expected=rehearsal.total(calls), high=questions * longest)
+
+
+def _guidance_calls(rehearsal: _Rehearsal, config: Config) -> Range:
+    """At least ontology and plans; at most everything that EVOLVE can ask for, each with every repair."""
+    plans = 1 + config.iterations
+    actions = sum(len(with_companions(ACTIONS[k % len(ACTIONS)])) for k in range(config.iterations))
+    expected = rehearsal.total(call for call in rehearsal.calls if call.tier == "guidance")
+    return Range(low=plans, expected=expected, high=(1 + MOST_REPAIRS) * (plans + config.targets * actions))
+
+
+def _tier(
+    tier: Tier, model: str, stand_in: _StandIn, rehearsal: _Rehearsal, calls: Range, prices: Prices
+) -> TierEstimate:
+    made = [call for call in rehearsal.calls if call.tier == tier]
+    sizes = [stand_in.sizes[call.request_sha256] for call in made]
+    if model == stand_in.name:
+        given, said = (Range.of(sum(getattr(c, name) for c in made)) for name in ("input_tokens", "output_tokens"))
+    else:
+        given = _tokens(sum(size.prompt for size in sizes))
+        replies, most = _tokens(sum(size.reply for size in sizes)), sum(size.most for size in sizes)
+        usual = max(replies.expected, min(most, _REPLY_TOKENS * len(sizes)))
+        said = Range(low=replies.low, expected=usual, high=max(most, usual))
+    each = max(1, len(made))
+    return _priced(tier, model, calls, given.times(calls, 1 / each), said.times(calls, 1 / each), prices)
+
+
+def _judge(model: str, rehearsal: _Rehearsal, prices: Prices) -> TierEstimate:
+    """A judge is asked where the rule left an answer undecided; at most about every answer, with every repair."""
+    expected = rehearsal.total(verdict for verdict in rehearsal.judged if verdict.judge == NOBODY)
+    most = rehearsal.total(rehearsal.judged) * (1 + MOST_REPAIRS)
+    calls = Range(low=0, expected=expected, high=most if expected else 0)
+    return _priced(
+        "judge", model, calls, _tokens(_JUDGE_PROMPT).times(calls, 1.0), _JUDGE_REPLY.times(calls, 1.0), prices
+    )
+
+
+def _priced(tier: Tier, model: str, calls: Range, given: Range, said: Range, prices: Prices) -> TierEstimate:
+    rate = prices.rate(model)
+    usd = None
+    if rate:
+        low, expected, high = (
+            rate.cost(round(g), 0, round(s)) for g, s in zip(given.values(), said.values(), strict=True)
+        )
+        usd = Range(low=low, expected=expected, high=high)
+    told = rate.told if rate else ""
+    return TierEstimate(
+        tier=tier, model=model, calls=calls, input_tokens=given, output_tokens=said, usd=usd, price=told
+    )
+
+
+def _tokens(characters: int) -> Range:
+    low, expected, high = (characters / each for each in _CHARACTERS_PER_TOKEN.values())
+    return Range(low=low, expected=expected, high=high)

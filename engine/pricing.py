@@ -1,0 +1,145 @@
+"""What calls cost: a dated table with the source of each price, a user's own before it, and models that are free.
+
+Rules
+    - A price that is not known is not taken for nothing.
+    - An embedded or recorded model, vLLM in this process, and a server on this machine or its private network cost
+      nothing that anybody could bill. A server elsewhere is nobody's known endpoint: only a user's table prices it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+
+from mage_es.engine.models.registry import OPTIONS
+from mage_es.engine.models.seam import Request
+from mage_es.engine.models.spec import ModelSpec, parse_spec
+from mage_es.events.errors import UsageError
+
+Dollars = Annotated[float, msgspec.Meta(ge=0)]
+_MILLION = 1e6
+_DATED = re.compile(r"-\d{8}$")
+_ENVELOPE = 256
+"""Tokens that a provider may add to a prompt for its own form, generously."""
+_OWN_PRICE = """[[price]]
+models = ["{model}"]
+input = 0.0
+output = 0.0
+source = "where the price is from"
+date = 2026-01-31"""
+
+
+class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An entry of a table: dollars per million tokens. `base_url` where they are those of another endpoint."""
+
+    models: tuple[str, ...]
+    input: Dollars
+    output: Dollars
+    source: str
+    date: datetime.date
+    cached: Dollars | None = None
+    base_url: str = ""
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    price: tuple[Price, ...]
+
+
+class Rate(NamedTuple):
+    """What a model costs, in dollars per million tokens, and who says so."""
+
+    input: float
+    cached: float
+    output: float
+    told: str
+
+    def cost(self, input_tokens: int, cached_tokens: int, output_tokens: int) -> float:
+        """Return dollars. Cached tokens are among those of the input."""
+        fresh = input_tokens - cached_tokens
+        return (fresh * self.input + cached_tokens * self.cached + output_tokens * self.output) / _MILLION
+
+    def most(self, request: Request) -> float:
+        """Return the dollars that a call cannot exceed: no token is shorter than a byte."""
+        given = len(request.prompt.encode()) + len(request.reply_schema.encode()) + _ENVELOPE
+        return self.cost(given, 0, request.max_tokens)
+
+
+class Prices:
+    """The rates of models; `own` are entries that go before those of the package."""
+
+    def __init__(self, own: Iterable[Price] = ()) -> None:
+        shipped = resources.files("mage_es.engine").joinpath("prices.toml").read_bytes()
+        self._rates: dict[tuple[str, str], Rate] = {}
+        for price in (*_read(shipped, "prices.toml"), *own):
+            cached = price.input if price.cached is None else price.cached
+            rate = Rate(price.input, cached, price.output, f"{price.source}, {price.date}")
+            self._rates.update(dict.fromkeys(((model, price.base_url) for model in price.models), rate))
+
+    def rate(self, model: str) -> Rate | None:
+        """Return what a model costs, by its spec; None where nobody said."""
+        try:
+            spec = parse_spec(model, known=OPTIONS)
+        except UsageError:  # a model that was handed over as an object, or of another release
+            return None
+        if free := _free(spec):
+            return Rate(0.0, 0.0, 0.0, free)
+        name, url = f"{spec.provider}/{spec.model}", spec.options.get("base_url", "")
+        return self._rates.get((name, url)) or self._rates.get((_DATED.sub("", name), url))
+
+
+def read_prices(path: Path | None) -> Prices:
+    """Return the package's prices, those of a user's file before them. Raises `UsageError` for a file that is none."""
+    if path is None:
+        return Prices()
+    try:
+        return Prices(_read(path.read_bytes(), str(path)))
+    except OSError as error:
+        raise UsageError(f"The prices in {path} cannot be read: {error.strerror}.") from error
+
+
+def require_rates(prices: Prices, models: Mapping[str, str]) -> None:
+    """Raise `UsageError`, which says how to give a price, where one of the models (tier -> spec) has none."""
+    for tier, model in models.items():
+        if prices.rate(model) is None:
+            name, _, query = model.partition("?")
+            entry = _OWN_PRICE.format(model=name)
+            if url := dict(parse_qsl(query)).get("base_url"):
+                entry += f'\nbase_url = "{url}"'
+            raise UsageError(
+                f"Nobody said what the {tier} model {model} costs, so a budget in dollars cannot hold it. Limit the "
+                f"calls instead (--max-calls), or put its price (dollars per million tokens) into a file and name that "
+                f"file with --prices:\n{entry}"
+            )
+
+
+def _read(content: bytes, place: str) -> tuple[Price, ...]:
+    try:
+        return msgspec.convert(tomllib.loads(content.decode()), _Table).price
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise UsageError(f"{place} is no table of prices: {error}. Correct that line.") from error
+
+
+def _free(spec: ModelSpec) -> str:
+    """Return why a model costs nothing, "" where it may cost something."""
+    if spec.provider in ("builtin", "recorded", "vllm"):
+        return "costs nothing: it runs in this process"
+    host = urlsplit(spec.options.get("base_url", "")).hostname or ""
+    return f"costs nothing: {host} is this machine or its own network" if _is_near(host) else ""
+
+
+def _is_near(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_private
+    except ValueError:
+        return False

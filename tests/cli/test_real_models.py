@@ -1,0 +1,148 @@
+"""Runs with a model behind a server that misbehaves: what is counted, what is said, and what is kept."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from mage_es.cli import main
+from mage_es.engine.models.analogist.model import reply
+from mage_es.events.errors import PrerequisiteError
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import AnswerJudged, AnswerUnanswered, CallFailed, Event, ModelCalled, QuestionPlanned
+from tests.engine.models.provider import provider
+
+Command = Callable[..., Any]
+SMALL = ("--iterations", "1", "--pool", "30", "--held-out", "20", "--anchors", "10", "--run-id", "r")
+FAULTS = ("reset", "429", "500", "503", "529", "408", "truncated", "cut", "shape")
+CANARY = "sk-canary-0123456789abcdef"
+
+
+def solved(body: dict[str, Any]) -> str:
+    """Answer as the embedded learner would."""
+    return reply(body["messages"][0]["content"])
+
+
+def one_in_ten(number: int) -> str:
+    """Treat a tenth of the requests badly, always the same ones."""
+    random = Random(number)
+    return random.choice(FAULTS) if random.random() < 0.1 else ""
+
+
+def events(folder: Path, *types: type[Event]) -> list[Any]:
+    return [record.event for record in LogReader(folder / "runs" / "r" / "log").records(set(types))]
+
+
+def test_with_a_tenth_of_the_calls_failing_every_question_is_accounted_for_to_the_call_and_token(
+    mage: Command, tmp_path: Path
+) -> None:
+    with provider(answer=solved, faults=one_in_ten) as server:
+        outcome = mage("evolve", "wordmath", *SMALL, "--execution", f"openai/exec?base_url={server.openai_url}")
+    assert outcome.code == 0, outcome.err
+    planned = [(e.iteration, e.purpose, e.question_id) for e in events(tmp_path, QuestionPlanned)]
+    settled = [(e.iteration, e.purpose, e.question_id) for e in events(tmp_path, AnswerJudged, AnswerUnanswered)]
+    assert sorted(planned) == sorted(settled) and len(set(planned)) == len(planned)
+    called = [e for e in events(tmp_path, ModelCalled) if e.tier == "execution"]
+    assert set(Counter((e.iteration, e.purpose, e.about, e.attempt) for e in called).values()) == {1}
+    failed = events(tmp_path, CallFailed)
+    assert len(failed) == sum(bool(one_in_ten(number)) for number in range(len(server.asked))) > 0
+    shown = json.loads(mage("runs", "show", "r", "--json").out)["ledger"]
+    rows = [row for row in shown if row["tier"] == "execution"]
+    assert sum(row["calls"] for row in rows) == server.served == len(server.asked) - len(failed)
+    assert sum(row["input_tokens"] for row in rows) == server.input_tokens
+    assert sum(row["output_tokens"] for row in rows) == server.output_tokens
+    assert sum(row["failures"] for row in rows) == len(failed)
+    assert {row["usd"] for row in rows} == {0.0}
+    assert "costs nothing" in mage("runs", "show", "r").out
+    assert mage("verify", "r").code == 0
+    assert mage("replay", "r").code == 0
+
+
+@pytest.mark.parametrize("status", ["401", "403", "404"])
+def test_a_provider_that_refuses_every_call_ends_the_run_at_once_with_the_remedy(mage: Command, status: str) -> None:
+    with provider(faults=[status] * 99) as server:
+        url = server.openai_url
+        outcome = mage("evolve", "wordmath", *SMALL, "--execution", f"openai/exec?base_url={url}", "--workers", "1")
+    assert outcome.code == 4
+    assert len(server.asked) == 1
+    assert "refuses every call" in outcome.err and "mage-es doctor" in outcome.err
+    assert "Resume it with: mage-es resume r" in outcome.err
+
+
+def test_a_server_that_dies_in_the_middle_and_comes_back_costs_nothing_but_the_calls_in_flight(
+    mage: Command, tmp_path: Path
+) -> None:
+    with provider(answer=solved, faults=lambda number: "" if number < 25 else "401") as server:
+        spec = f"openai/exec?base_url={server.openai_url}"
+        outcome = mage("evolve", "wordmath", *SMALL, "--execution", spec)
+        assert outcome.code == 4
+        before = len(events(tmp_path, ModelCalled))
+        server.plan = lambda number: ""
+        resumed = mage("resume", "r")
+    assert resumed.code == 0, resumed.err
+    assert "in flight when it stopped: at most 8." in resumed.err
+    called = [e for e in events(tmp_path, ModelCalled) if e.tier == "execution"]
+    assert before > 20 and set(Counter((e.iteration, e.purpose, e.about) for e in called).values()) == {1}
+    assert 0 <= server.served - len(called) <= 8
+    assert not events(tmp_path, AnswerUnanswered)
+
+
+def test_a_budget_ends_a_run_with_exit_code_3_and_the_way_to_go_on(mage: Command) -> None:
+    outcome = mage("evolve", "wordmath", *SMALL, "--max-calls", "12")
+    assert outcome.code == 3
+    assert "budget of 12 calls is reached" in outcome.err
+    assert "Resume it with: mage-es resume r --max-calls 12" in outcome.err
+    assert "Run r: wordmath, seed 42, unfinished" in outcome.out
+    assert mage("resume", "r", "--max-calls", "12").code == 3
+    assert mage("resume", "r").code == 0
+
+
+def test_dollars_are_refused_for_a_model_that_nobody_priced(mage: Command, tmp_path: Path) -> None:
+    outcome = mage("evolve", "wordmath", *SMALL, "--execution", "openai/gpt-unheard-of", "--max-usd", "1")
+    assert outcome.code == 2
+    assert "[[price]]" in outcome.err and "--max-calls" in outcome.err
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("status", ["401", "500", "400"])
+@pytest.mark.parametrize("kind", ["openai", "anthropic"])
+def test_a_key_reaches_no_log_no_message_and_no_traceback(
+    mage: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: str, kind: str
+) -> None:
+    monkeypatch.setenv("CANARY_KEY", CANARY)
+    faults = ["", "echo " + status, *["", "401"] * 50]
+    with provider(answer=lambda body: f"I was given {CANARY}", faults=faults) as server:
+        url = server.openai_url if kind == "openai" else server.anthropic_url
+        spec = f"{kind}/exec?base_url={url}&key_env=CANARY_KEY"
+        outcome = mage("evolve", "wordmath", *SMALL, "--execution", spec, "--workers", "1")
+        with pytest.raises(PrerequisiteError) as raised:
+            main(["resume", "r", "--workers", "1", "--debug"])
+    traced = "".join(traceback.format_exception(raised.value))
+    assert any(CANARY in value for asked in server.asked for value in asked.headers.values())
+    assert outcome.code == 4
+    assert CANARY not in outcome.err + outcome.out + traced
+    records = LogReader(tmp_path / "runs" / "r" / "log").records()
+    assert CANARY not in str(list(records))
+    assert [e for e in events(tmp_path, ModelCalled) if "I was given [key]" in e.text]
+    assert [e for e in events(tmp_path, CallFailed) if "[key]" in e.problem]
+    for path in (tmp_path / "runs").rglob("*"):
+        assert not path.is_file() or CANARY.encode() not in path.read_bytes(), path
+
+
+def test_a_dry_run_shows_calls_tokens_and_dollars_and_begins_no_run(mage: Command, tmp_path: Path) -> None:
+    words = ("evolve", "wordmath", *SMALL[:-2], "--guidance", "anthropic/claude-opus-4-8", "--dry-run")
+    outcome = mage(*words)
+    assert outcome.code == 0
+    assert "low  expected  high" in " ".join(outcome.out.split("\n")[1].split()).replace(" ", "  ")
+    assert "platform.claude.com" in outcome.out
+    assert "Next: mage-es evolve wordmath" in outcome.err and "--dry-run" not in outcome.err
+    assert not (tmp_path / "runs").exists()
+    tiers = json.loads(mage(*words, "--json").out)["tiers"]
+    assert [tier["tier"] for tier in tiers] == ["execution", "guidance"]

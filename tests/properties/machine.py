@@ -150,7 +150,7 @@ class Life:
             assert planned is not None
             purposes = {**dict.fromkeys(planned.fresh, "fresh"), **dict.fromkeys(planned.revisits, "revisit")}
         frozen = phase == "snapshot"
-        self.do(PlanAnswers(self.iteration, phase, self._asked(purposes), frozen=frozen, donors={}))
+        self.do(PlanAnswers(self.iteration, phase, self.asked(purposes), frozen=frozen, donors={}))
 
     def answer(self, phase: Phase, order: Sequence[int], *, right: int, words: str, moves: int) -> None:
         """Answer pending questions in an order, the first `right` of them rightly; of the last, so many moves only."""
@@ -300,7 +300,8 @@ class Life:
 
     # ------------------------------------------------------------ courses
 
-    def _asked(self, purposes: Mapping[str, Purpose]) -> list[Asked]:
+    def asked(self, purposes: Mapping[str, Purpose]) -> list[Asked]:
+        """Return questions about to be asked."""
         questions = [self.world.questions[name] for name in sorted(purposes)]
         types = self.world.typing.types_of(questions)
         return self.world.asked(self.state, questions, types, [purposes[question.id] for question in questions])
@@ -340,6 +341,12 @@ class Life:
             model="scripted/one",
         )
         return RecordCall(call, Completion(text=reply, input_tokens=1, output_tokens=1), latency_us=0)
+
+    def fact_of(self, planned: QuestionPlanned, move: Move, text: str) -> Fact:
+        """Return the fact that a move would leave, without recording it."""
+        fact = decide(self.setting, self.state, self._made("exam", planned, move, text))[0].event
+        assert isinstance(fact, Fact)
+        return fact
 
     def _recorded(self, planned: QuestionPlanned, move: Move) -> Fact | None:
         progress = self.state.progress

@@ -1,0 +1,59 @@
+"""Theorem 2: how long a type waits is bounded by the failures of its wait, and not by those of a moment or of all time.
+
+The bound itself, for random failures and for each signal that keeps it, is tested with the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import ceil
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mage_es.engine.rules.coverage import gaps, selections
+from mage_es.engine.rules.curriculum import Candidate, Signal, n_fail, select_targets
+from mage_es.engine.testing.choosers import Curriculum, check_curriculum
+from mage_es.engine.testing.strategies import Failures, failures
+from tests.engine.rules.test_coverage import answered, selected
+
+LAMBDA = Fraction(3, 10)
+
+
+def round_robin(signal: Signal, *, count: int, weight: Fraction = LAMBDA) -> Curriculum:
+    def select(candidates: Sequence[Candidate], iteration: int) -> list[Candidate]:
+        return select_targets(candidates, iteration=iteration, recency_weight=weight, count=count, signal=signal)
+
+    return select
+
+
+@pytest.mark.parametrize("signal", ["rate", "window", "open"])
+@settings(deadline=None, max_examples=25)
+@given(history=failures(), count=st.integers(1, 4), weight=st.fractions(Fraction(1, 20), Fraction(5)))
+def test_no_type_waits_longer_than_the_failures_of_its_wait_explain(
+    signal: Signal, history: Failures, count: int, weight: Fraction
+) -> None:
+    select = round_robin(signal, count=count, weight=weight)
+    check_curriculum(select, history, signal=signal, recency_weight=weight, targets=count)
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.integers(30, 120), st.integers(2, 8))
+def test_with_failures_counted_for_ever_a_type_waits_as_long_as_the_run_lasts(iterations: int, fails: int) -> None:
+    """The counterexample: failures add up faster than lambda = 0.3 an iteration, however long the run is."""
+    history = [{"fails": (fails, 8), "waits": (0, 8)}] * iterations
+    choices = selections(selected(history, count=1, signal="cumulative"), answered(*history), "cumulative")
+    assert max(gap.length for gap in gaps(choices, "cumulative") if gap.task_type == "waits") == iterations
+
+
+def test_a_bound_from_the_failures_at_the_moment_of_selection_alone_is_false() -> None:
+    """n_max must be that of the whole wait: here the rival no longer fails when the other type comes to its turn."""
+    history = [{"fails": (8, 8), "waits": (0, 8)}] * 9 + [{"fails": (0, 8), "waits": (0, 8)}]
+    choices = selections(selected(history, count=1, signal="window"), answered(*history), "window")
+    last = choices[-1]
+    gap = next(gap for gap in gaps(choices, "window") if gap.task_type == "waits" and not gap.is_open)
+    then = max(n_fail(candidate, "window") for candidate in last.candidates)
+    assert gap.end == last.iteration and gap.length == 10
+    assert then == 0 and ceil(then / LAMBDA + 2) == 2

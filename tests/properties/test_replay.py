@@ -1,0 +1,68 @@
+"""Replay = live, over random runs on a real log: at every marker, through crashes, sealing and kept folds."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from random import Random
+from unittest.mock import patch
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mage_es.engine.testing.stages import Stage, drafts_of, folded, shuffled
+from mage_es.engine.testing.strategies import histories
+from mage_es.engine.theorems.replay import check_replay
+from mage_es.events.log import Log
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import IterationClosed
+from mage_es.projections.fold import State, fold
+from mage_es.projections.snapshots import latest_snapshot, write_snapshot
+from tests.events.disks import ForgetfulDisk
+from tests.events.samples import clock
+
+PATH = Path("/run/log")
+
+
+@settings(deadline=None, max_examples=20)
+@given(histories(most_iterations=3), st.integers(0, 2**32), st.integers(5, 60))
+def test_the_log_folds_to_the_live_state_at_every_marker_through_crashes_and_sealing(
+    stages: list[Stage], seed: int, roll: int
+) -> None:
+    random = Random(seed)
+    disk, live = ForgetfulDisk(random), State()
+    with patch("mage_es.events.active.ROLL_EVENTS", roll), tempfile.TemporaryDirectory() as folder:
+        log = Log.create(PATH, run="r", clock=clock(), fs=disk)
+        for batch in drafts_of(stages):
+            for record in log.append(batch):
+                live.apply(record.event)
+                live.seq = record.seq
+            if isinstance(batch[-1].event, IterationClosed):
+                write_snapshot(Path(folder), live, chain=log.head.chain)
+            if random.random() < 0.2:
+                disk.crash(power=random.random() < 0.5)
+                log = Log.open(PATH, clock=clock(), fs=disk)
+                reader = LogReader(PATH, disk)
+                assert fold(reader).digests() == live.digests()
+                live = fold(reader, state=latest_snapshot(Path(folder), reader))
+        log.close()
+        reader = LogReader(PATH, disk)
+        check = check_replay(reader, Path(folder))
+        assert check.ok and check.measured == check.bound, check.detail
+        assert fold(reader).digests() == live.digests()
+
+
+@settings(deadline=None, max_examples=20)
+@given(histories(most_iterations=3), st.randoms(use_true_random=False))
+def test_workers_may_record_in_any_order(stages: list[Stage], random: Random) -> None:
+    expected = folded(shuffled(stages, Random(0))).digests()
+    disk = ForgetfulDisk(Random(0))
+    with Log.create(PATH, run="r", clock=clock(), fs=disk) as log:
+        order = iter(shuffled(stages, random))
+        for batch in drafts_of(stages):
+            log.append([type(draft)(**{**_fields(draft), "event": next(order)}) for draft in batch])
+    assert fold(LogReader(PATH, disk)).digests() == expected
+
+
+def _fields(draft: object) -> dict[str, object]:
+    return {name: getattr(draft, name) for name in draft.__struct_fields__}  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What must hold of the fold as a whole, over random histories."""
+"""What must hold of the fold as a whole, over random histories (of each projection alone: engine/testing)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from hypothesis import strategies as st
 
 from mage_es.engine.testing.invariants import sorted_dump
 from mage_es.engine.testing.random_run import SKILLS, TASK_TYPES
-from mage_es.engine.testing.sources import ListSource, only
+from mage_es.engine.testing.sources import ListSource
 from mage_es.engine.testing.stages import Stage, drafts_of, flat, folded, round_trip, shuffled
 from mage_es.engine.testing.strategies import histories, history
-from mage_es.events.batches import Batch
 from mage_es.events.errors import UsageError
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import Digest, IterationClosed, RunResumed
 from mage_es.projections.fold import State, fold, merged
 from mage_es.projections.memory import INDEXES
-from mage_es.projections.protocol import Columnar
 
 
 @given(histories(), st.randoms(use_true_random=False))
@@ -44,20 +42,6 @@ def test_a_fold_that_reads_only_declared_fields_equals_the_live_state(stages: li
     events = flat(stages)
 
     assert fold(ListSource(events)).digests() == folded(events).digests()
-
-
-@given(histories())
-def test_each_projection_needs_only_the_fields_it_declares_itself(stages: list[Stage]) -> None:
-    events = flat(stages)
-    live = folded(events)
-
-    for projection in State().projections():
-        for event in events:
-            if type(event) in projection.reads:
-                projection.apply(only(event, projection.reads[type(event)]))
-        same = next(view for view in live.projections() if view.name == projection.name)
-        assert projection.digest() == same.digest(), projection.name
-        assert round_trip(projection.dump()) == round_trip(same.dump()), projection.name
 
 
 @given(histories(most_iterations=3), st.data())
@@ -125,30 +109,6 @@ def test_a_projection_that_says_so_may_be_folded_type_by_type(stages: list[Stage
             assert projection.digest() == same.digest(), projection.name
 
 
-@given(histories(), st.data())
-def test_columns_in_any_cut_give_what_the_events_one_by_one_give(stages: list[Stage], data: st.DataObject) -> None:
-    events = flat(stages)
-    columnar = [view for view in State().projections() if isinstance(view, Columnar)]
-    assert {view.name for view in columnar} == {"bandits", "graph", "ledger", "memory", "questions", "scores"}
-    for view in columnar:
-        one_by_one = next(other for other in State().projections() if other.name == view.name)
-        for cls in view.reads:
-            found = [event for event in events if type(event) is cls]
-            for event in found:
-                one_by_one.apply(event)
-            while found:
-                size = data.draw(st.integers(1, len(found)))
-                batch = Batch.of(cls, list(range(size)), found[:size], view.reads[cls])
-                if cls in view.columnar:
-                    view.apply_columns(cls, batch.columns)
-                else:
-                    for event in batch.events:
-                        view.apply(event)
-                found = found[size:]
-        assert view.digest() == one_by_one.digest(), view.name
-        assert round_trip(view.dump()) == round_trip(one_by_one.dump()), view.name
-
-
 @given(histories(), st.integers(1, 60), st.data())
 def test_a_fold_in_stretches_of_any_length_equals_the_live_state(
     stages: list[Stage], stretch: int, data: st.DataObject
@@ -186,12 +146,6 @@ def test_closing_and_resuming_change_no_digest(stages: list[Stage]) -> None:
     rest = [event for event in events if not isinstance(event, IterationClosed | RunResumed)]
 
     assert folded(events).digests() == folded(rest).digests()
-
-
-def test_every_projection_refuses_an_event_that_it_does_not_read() -> None:
-    for projection in State().projections():
-        with pytest.raises(TypeError, match=r"not read RunResumed"):
-            projection.apply(RunResumed(package_version="1", attempt=1))
 
 
 def test_different_histories_have_different_digests() -> None:

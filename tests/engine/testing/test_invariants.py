@@ -19,7 +19,7 @@ from mage_es.events.vocabulary import AnswerJudged, Event, MemoryAppended, Memor
 from mage_es.projections.fold import State
 from mage_es.projections.memory import Memory
 from mage_es.projections.patterns import Patterns
-from mage_es.projections.protocol import Projection, Reads
+from mage_es.projections.protocol import Columnar, Projection, Reads
 
 
 @pytest.mark.parametrize("view", State().projections(), ids=lambda view: view.name)
@@ -27,6 +27,11 @@ from mage_es.projections.protocol import Projection, Reads
 @given(stages=histories(most_iterations=3), random=st.randoms(use_true_random=False))
 def test_every_projection_keeps_every_rule(view: Projection, stages: list[Stage], random: Random) -> None:
     check_projection(type(view), stages, random)
+
+
+def test_these_are_the_projections_that_take_columns() -> None:
+    columnar = {view.name for view in State().projections() if isinstance(view, Columnar)}
+    assert columnar == {"bandits", "graph", "ledger", "memory", "questions", "scores"}
 
 
 @settings(deadline=None, max_examples=15)

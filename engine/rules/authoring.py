@@ -140,8 +140,15 @@ class _Writing:
             case RefinementReply() as reply:
                 return refine(self.state, iteration=iteration, skill=skill, reply=reply, call=call)
             case SplittingReply() as reply:
-                taken = self.created
-                return split(self.state, iteration=iteration, skill=skill, reply=reply, call=call, taken=taken)
+                return split(
+                    self.state,
+                    iteration=iteration,
+                    skill=skill,
+                    reply=reply,
+                    call=call,
+                    taken=self.created,
+                    guarded=self.setting.guarded,
+                )
 
     def _failures(self, task_type: str, items: Sequence[AuthoredFailure]) -> Written:
         """Return the first usable memories, of each question (and of the type's strategy) one."""

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mage_es.engine.agents.briefs import AuthoredSkill, AuthoredTaskType, OntologyReply
 from mage_es.engine.commands import InduceOntology
+from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.setting import Setting
 from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import EdgeAdded, EdgeRefused, Event, PhaseCompleted, SkillCreated, TaskTypeCreated
@@ -32,7 +33,7 @@ def induce_ontology(setting: Setting, state: State, command: InduceOntology) -> 
     """Return the skills, task types and edges of the ontology, and each edge that was refused."""
     reply = command.reply or _NOTHING
     known = sorted(set(command.task_types))
-    skills = _skills(reply)
+    skills = _skills(reply, setting.guarded)
     created = [
         SkillCreated(skill=skill.name, mastery=0.0, prompt_template="", strategy="", description=skill.description)
         for skill in skills
@@ -52,15 +53,17 @@ def active_skills(skills: Iterable[str]) -> list[str]:
     return sorted(set(skills), key=lambda name: (name != GENERAL, name))[:SKILL_CAP]
 
 
-def _skills(reply: OntologyReply) -> list[AuthoredSkill]:
+def is_name(name: str, guarded: Guarded) -> bool:
+    """Return whether a skill may be called so: one line, not too long, and no question that must not be learned."""
+    is_line = name == name.strip() != "" and name.isprintable() and len(name) <= LONGEST_NAME
+    return is_line and not guarded.likeness([name]).is_leak
+
+
+def _skills(reply: OntologyReply, guarded: Guarded) -> list[AuthoredSkill]:
     """Return every skill with a usable name, the active ones first; `general` is always one of them."""
     named = {GENERAL: AuthoredSkill(name=GENERAL, description="", prerequisites=(), resolves=())}
-    named |= {skill.name: skill for skill in reply.skills if _is_name(skill.name)}
+    named |= {skill.name: skill for skill in reply.skills if is_name(skill.name, guarded)}
     return [named[name] for name in sorted(named, key=lambda name: (name != GENERAL, name))]
-
-
-def _is_name(name: str) -> bool:
-    return name == name.strip() != "" and name.isprintable() and len(name) <= LONGEST_NAME
 
 
 def _ordering(skills: Sequence[AuthoredSkill], created: Sequence[SkillCreated]) -> Iterator[Event]:

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mage_es.engine.agents.briefs import AuthoredChild, AuthoredTaskType, SplittingReply
-from mage_es.engine.rules.ontology import SKILL_CAP
+from mage_es.engine.rules.leaks import Guarded
+from mage_es.engine.rules.ontology import SKILL_CAP, is_name
 from mage_es.engine.rules.rotation import Written
 from mage_es.events.vocabulary import EdgeAdded, EdgeRefused, Event, SkillCreated, SkillSplit
 from mage_es.projections.fold import State
@@ -23,7 +24,7 @@ from mage_es.projections.graph import Graph
 
 LEAST_CHILDREN = 2
 """With fewer children nothing is split."""
-LONGEST_NAME = 80
+NOTHING_GUARDED = Guarded()
 FULL = f"refused: there would be more than {SKILL_CAP} skills"
 
 
@@ -33,11 +34,18 @@ def room(state: State, created: int = 0) -> int:
 
 
 def split(
-    state: State, *, iteration: int, skill: str, reply: SplittingReply, call: str, taken: Sequence[str] = ()
+    state: State,
+    *,
+    iteration: int,
+    skill: str,
+    reply: SplittingReply,
+    call: str,
+    taken: Sequence[str] = (),
+    guarded: Guarded = NOTHING_GUARDED,
 ) -> Written:
     """Return the split of a skill; `taken` are the names of skills that the same EVOLVE created already."""
     names = {*state.graph.skills(), *taken}
-    children = _usable(reply.children, names)
+    children = [child for child in _usable(reply.children, guarded) if child.name not in names]
     if not reply.children:
         return Written()
     if len(children) < LEAST_CHILDREN:
@@ -71,12 +79,11 @@ def split(
     return Written(tuple(events), len(children))
 
 
-def _usable(children: Iterable[AuthoredChild], names: set[str]) -> list[AuthoredChild]:
+def _usable(children: Iterable[AuthoredChild], guarded: Guarded) -> list[AuthoredChild]:
     kept: dict[str, AuthoredChild] = {}
     for child in children:
-        name = child.name.strip()
-        if name and name == child.name and name not in names and len(name) <= LONGEST_NAME and name.isprintable():
-            kept.setdefault(name, child)
+        if is_name(child.name, guarded):
+            kept.setdefault(child.name, child)
     return list(kept.values())
 
 

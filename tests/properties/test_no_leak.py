@@ -9,14 +9,18 @@ import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from mage_es.engine.rules.leaks import Guarded, texts_of, without_leaks
-from mage_es.engine.rules.normalise import normalise
+from mage_es.engine.agents.briefs import AuthoredChild, AuthoredSkill, OntologyReply, SplittingReply
+from mage_es.engine.commands import InduceOntology
+from mage_es.engine.decide import decide
+from mage_es.engine.rules.leaks import Guarded, packed_shingles, texts_of, without_leaks
+from mage_es.engine.rules.normalise import normalise, question_hash
+from mage_es.engine.rules.splitting import split
 from mage_es.engine.testing.stages import flat
 from mage_es.engine.testing.strategies import history
 from mage_es.engine.theorems.leaks import WRITTEN
 from mage_es.events.envelope import Draft
-from mage_es.events.vocabulary import Event, MemoryRefused, tag_of
-from tests.properties.machine import world_of
+from mage_es.events.vocabulary import Event, MemoryRefused, SkillCreated, SplitCommitted, tag_of
+from tests.properties.machine import Life, world_of
 
 WORLD = world_of("paired")
 GUARDED = Guarded(WORLD.splits.events)
@@ -113,3 +117,35 @@ def changed_memory(text: str) -> Event:
 GUARDED_SHINGLES = [
     shingles([word.strip(".,?!;:'\"$%()").casefold() for word in question.split()]) for question in QUESTIONS
 ]
+
+
+def test_no_skill_is_called_by_a_guarded_question_when_it_is_named_nor_when_it_is_split() -> None:
+    """Skills are made under their names in any case, so such a name must not come up at all."""
+    question = "How many eggs does Ann sell?"
+    text = normalise(question)
+    guarded = Guarded([committed(text)])
+    life = Life("paper", 0)
+    life.setting = life.setting._replace(guarded=guarded)
+    named = AuthoredSkill(name=question, description="", prerequisites=(), resolves=life.setting.task_types)
+    drafts = decide(life.setting, life.state, InduceOntology(life.setting.task_types, OntologyReply(skills=(named,))))
+    assert [draft.event.skill for draft in drafts if isinstance(draft.event, SkillCreated)] == ["general"]
+    life.commit(drafts)
+
+    types = life.setting.task_types
+    names = (question, "eggs alone", "money alone")
+    children = tuple(AuthoredChild(name=name, description="", strategy="", resolves=types[:1]) for name in names)
+    reply = SplittingReply(children=children, task_types=(), reason="")
+    written = split(life.state, iteration=0, skill="general", reply=reply, call="", guarded=guarded)
+    assert [e.skill for e in written.events if isinstance(e, SkillCreated)] == ["eggs alone", "money alone"]
+    life.end()
+
+
+def committed(text: str) -> SplitCommitted:
+    return SplitCommitted(
+        split="held_out",
+        size=1,
+        ids_sha256="",
+        questions_sha256="",
+        question_hashes=(question_hash(text),),
+        shingles=(packed_shingles(text),),
+    )

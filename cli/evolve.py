@@ -71,4 +71,5 @@ def _estimate(out: Output, config: Config, settings: Settings) -> None:
     told = estimate(config, data_dir=settings.data_dir, workers=settings.workers, prices=read_prices(settings.prices))
     prices = (f"{tier.tier}: {tier.price or 'nobody said what ' + tier.model + ' costs'}" for tier in told.tiers)
     out.report(told, estimates(told), "Prices: " + "; ".join(prices))
-    out.next(settings.again("evolve", config.benchmark, names=tuple(settings.flags())))
+    options = tuple(name for name in settings.flags() if name != "benchmark")  # that one is no option
+    out.next(settings.again("evolve", config.benchmark, names=options))

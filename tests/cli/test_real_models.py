@@ -142,7 +142,8 @@ def test_a_dry_run_shows_calls_tokens_and_dollars_and_begins_no_run(mage: Comman
     assert outcome.code == 0
     assert "low  expected  high" in " ".join(outcome.out.split("\n")[1].split()).replace(" ", "  ")
     assert "platform.claude.com" in outcome.out
-    assert "Next: mage-es evolve wordmath" in outcome.err and "--dry-run" not in outcome.err
+    assert "Next: mage-es evolve wordmath" in outcome.err
+    assert "--dry-run" not in outcome.err and "--benchmark" not in outcome.err
     assert not (tmp_path / "runs").exists()
     tiers = json.loads(mage(*words, "--json").out)["tiers"]
     assert [tier["tier"] for tier in tiers] == ["execution", "guidance"]

@@ -44,7 +44,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     execution: str = "benchmark"
     """The frozen model that answers and explores, as provider/model; `benchmark`: the benchmark's own."""
     guidance: str = "benchmark"
-    """The model that writes to the graph during evolution; `benchmark`: the benchmark's own. Never called in an exam."""
+    """The model that writes to the graph in evolution; `benchmark`: the benchmark's own. Never called in an exam."""
     judge: str = "benchmark"
     """The model that scores what no rule can decide, as provider/model; `benchmark`: the benchmark's own; "": none."""
     embedder: str = "hash"

@@ -68,9 +68,7 @@ def arrow_schema(cls: type[Event]) -> pa.Schema:
     return pa.schema([*schema.HEADER, *fields])
 
 
-def describe(
-    types: Sequence[type[Event]], *, format: str, run: str, until: int, rows: Mapping[str, int]
-) -> Document:
+def describe(types: Sequence[type[Event]], *, format: str, run: str, until: int, rows: Mapping[str, int]) -> Document:
     """Return the description of an export that holds these types."""
     stored = {field.name: str(field.type) for field in schema.HEADER}
     kinds = stored if format == "parquet" else {name: _HEADER_TEXT.get(name, "string") for name in stored}

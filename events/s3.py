@@ -22,9 +22,7 @@ class S3Objects:
         try:
             from obstore.store import from_url
         except ImportError as error:
-            raise PrerequisiteError(
-                f"{url} needs the package obstore: python -m pip install 'mage-es[s3]'"
-            ) from error
+            raise PrerequisiteError(f"{url} needs the package obstore: python -m pip install 'mage-es[s3]'") from error
         self.place = url
         with self._refusals():
             self._store = from_url(url)

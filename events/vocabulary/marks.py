@@ -8,7 +8,7 @@ from mage_es.events.vocabulary.form import Event, Part, Phase
 
 
 class GuardDecided(Event, frozen=True, kw_only=True, tag="guard.decided"):
-    """The delta-guard's verdict on the anchor set (with `guard = paper` on the fresh questions), with what is behind it.
+    """The delta-guard's verdict on the anchor set (with `guard = paper` on the fresh questions), and what is behind it.
 
     `verdict` is `accepted`, `soft_rollback`, `hard_rollback`, or `off`; the drops are fractions of those questions,
     p values those of the one-sided exact sign test (1 where the paper's guard tests nothing); `smallest_drop` is the

@@ -115,5 +115,5 @@ def test_the_difference_between_the_presets_leaves_out_what_was_set(tmp_path: Pa
 
 
 def test_an_unknown_preset_is_refused_with_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--preset: 'papr' does not fit. Did you mean paper"):
+    with pytest.raises(UsageError, match=r"--preset: 'papr' does not fit\. Did you mean paper"):
         resolve({"preset": "papr"}, environment={}, folder=tmp_path)

@@ -100,3 +100,12 @@ def test_on_a_terminal_there_is_a_live_line_below_those_that_stay_and_no_color_i
     assert "evaluate 50/100, accuracy 54.5 %" in shown
     assert "evaluate 100/100, accuracy 54.5 %, calls 412 and 9 for guidance" in shown.split("\n")[0]
     assert bool(re.search(r"\x1b\[(3\d|38;)", shown)) == coloured
+
+
+def test_what_is_said_aloud_is_shown_at_once_between_the_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress() as progress:
+        progress.observe(replaced(done=100))
+        progress.observe(replaced(done=1, message="it waits for \x1b[31mthe provider", aloud=True))
+        progress.observe(replaced(done=2, message="nobody hears this"))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1] == "it waits for the provider"

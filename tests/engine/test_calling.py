@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mage_es.engine.asking import ask
+from mage_es.engine.config import Config
 from mage_es.engine.evolution import evolve, resume
 from mage_es.engine.exam import examine
 from mage_es.engine.models.faults import Fault, ModelFault
@@ -20,13 +21,14 @@ from mage_es.engine.reports import Note
 from mage_es.engine.runs import Run, find_run
 from mage_es.engine.session import Models
 from mage_es.engine.summary import summarise
-from mage_es.events.errors import PrerequisiteError
+from mage_es.events.errors import Interrupted, PrerequisiteError
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
     BanditUpdated,
     CallFailed,
+    EpisodeClosed,
     MasteryUpdated,
     ModelCalled,
     QuestionPlanned,
@@ -162,3 +164,60 @@ def test_a_question_of_ones_own_that_gets_no_answer_is_an_error_that_says_why(sm
     model = Failing("builtin/analogist", "execution", lambda number, request: Fault("filtered", "withheld"))
     with pytest.raises(PrerequisiteError, match="filtered: withheld"):
         ask(small_run, "How many are 3 and 4?", at="latest", data_dir=None, execution=model)
+
+
+def test_a_question_given_up_is_not_asked_again_by_a_resumed_run(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def filtered(number: int, request: Request) -> Fault | None:
+        asked.append(request.sha256)
+        return Fault("filtered", "withheld") if number in (3, 20, 21) else None
+
+    with pytest.raises(Interrupted):
+        evolve(
+            SMALL, runs_dir=tmp_path, data_dir=None, workers=1, observer=silent, stop=lambda: len(asked) > 24,
+            run_id="r", models=models(filtered, fine), patience=QUICK,
+        )  # fmt: skip
+    run = find_run(tmp_path, "r")
+    lost = {(e.iteration, e.question_id) for e in events(run, AnswerUnanswered)}
+    assert len(lost) == 3
+    resume(
+        run, config=None, data_dir=None, workers=4, observer=silent, stop=never, models=models(fine, fine),
+        patience=QUICK,
+    )  # fmt: skip
+    answered = {(e.iteration, e.question_id) for e in events(run, AnswerJudged)}
+    assert not lost & answered
+    assert {(e.iteration, e.question_id) for e in events(run, AnswerUnanswered)} == lost
+
+
+def test_an_episode_whose_call_fails_for_good_is_left_out_of_what_is_explored(tmp_path: Path) -> None:
+    config = Config(benchmark="workshop", seed=7, iterations=2, pool=6, held_out=6, anchors=4, explore_episodes=4)
+    both = Models(
+        Failing("builtin/apprentice", "execution", lambda n, request: Fault("filtered", "no") if n % 60 == 0 else None),
+        open_model("builtin/reference", "guidance"),
+    )
+    evolve(
+        config, runs_dir=tmp_path, data_dir=None, workers=4, observer=silent, stop=never, run_id="r", models=both,
+        patience=QUICK,
+    )  # fmt: skip
+    run = find_run(tmp_path, "r")
+    lost = {(e.iteration, e.purpose, e.question_id) for e in events(run, AnswerUnanswered)}
+    assert any(purpose == "explore" for _, purpose, _ in lost)
+    assert not lost & {(e.iteration, e.purpose, e.episode_id) for e in events(run, EpisodeClosed)}
+    assert summarise(run).state == "finished"
+
+
+def test_a_judge_that_fails_for_good_leaves_the_question_unanswered_and_not_wrong(tmp_path: Path) -> None:
+    class NoJudge:
+        name = "scripted/judge"
+
+        async def complete(self, request: Request) -> Completion:
+            raise ModelFault(Fault("rejected", "no"))
+
+    config = Config(benchmark="truthworld", seed=7, iterations=1, pool=24, held_out=20, anchors=12)
+    own = Models(open_model("builtin/truthworld", "execution"), open_model("builtin/truthguide", "guidance"), NoJudge())
+    evolve(config, runs_dir=tmp_path, data_dir=None, workers=4, observer=silent, stop=never, run_id="r", models=own)
+    run = find_run(tmp_path, "r")
+    judged = {e.about for e in events(run, CallFailed) if e.tier == "judge"}
+    assert judged == {e.question_id for e in events(run, AnswerUnanswered)} != set()
+    assert {e.judge for e in events(run, AnswerJudged)} == {"rule"}

@@ -14,6 +14,8 @@ from mage_es.engine.evolution import evolve
 from mage_es.engine.models.analogist.model import reply
 from mage_es.engine.pricing import Prices
 from mage_es.engine.summary import summarise
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import QuestionPlanned
 from tests.engine.conftest import begin, never, silent
 from tests.engine.models.provider import provider
 
@@ -32,6 +34,8 @@ def test_the_run_takes_what_its_dry_run_told(tmp_path: Path) -> None:
     known, run = told(LONGER), begin(tmp_path, LONGER)
     rows = summarise(run).ledger
     assert (known.rehearsed, known.iterations) == (4, 6)
+    planned = LogReader(run.log_path).records({QuestionPlanned})
+    assert tier(known, "execution").calls.low == sum(1 for _ in planned)
     for name in ("execution", "guidance"):
         mine = [row for row in rows if row.tier == name]
         expected = tier(known, name)

@@ -188,6 +188,7 @@ seed                seed of the run's random choices
 sha256              SHA-256 of the segment's bytes
 shingles            for each question the sorted 8-byte hashes of its word shingles, concatenated; empty for evolution
 similarity          cosine between the question and the memory
+memory.refused.similarity  how much of the question it holds; 1.0: word for word
 memory.refused.similarity  how much of the question the refused text holds; 1.0 is word for word
 size                number of questions
 skill               the skill
@@ -229,6 +230,7 @@ value               the digest, hexadecimal
 vectors_sha256      SHA-256 of the bytes of the segment's vectors; empty if it has none
 verdict             accepted, soft_rollback, hard_rollback or off
 weight              weight of the edge
+what                type of the event that was refused
 wrong_answer        the wrong answer that was given; else empty
 """
 

@@ -7,7 +7,7 @@ import typer
 from mage_es.cli.options import Json, RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
-from mage_es.cli.tables import actions, agents, episodes, frontier, iterations, overview
+from mage_es.cli.tables import actions, agents, episodes, frontier, iterations, ledger, overview
 from mage_es.cli.tables import runs as runs_table
 from mage_es.events.errors import LogDamaged
 
@@ -40,7 +40,8 @@ def show_one(run: RunArgument = None, *, settings: Settings, as_json: Json = Fal
 
     out = Output(as_json=as_json)
     summary = summarise(find_run(settings.runs_dir, run), prices=read_prices(settings.prices))
-    parts = [table for table in (agents("The six agents", summary), actions(summary), frontier(summary)) if table.rows]
+    tables = (agents("The six agents", summary), actions(summary), frontier(summary), ledger(summary))
+    parts = [table for table in tables if table.rows]
     out.report(summary, overview(summary), iterations(summary), *episodes(summary.episodes), *parts)
     if summary.state == "damaged":
         out.next(settings.again("verify", summary.run_id))

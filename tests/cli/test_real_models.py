@@ -60,7 +60,11 @@ def test_with_a_tenth_of_the_calls_failing_every_question_is_accounted_for_to_th
     assert sum(row["output_tokens"] for row in rows) == server.output_tokens
     assert sum(row["failures"] for row in rows) == len(failed)
     assert {row["usd"] for row in rows} == {0.0}
-    assert "costs nothing" in mage("runs", "show", "r").out
+    table = mage("runs", "show", "r").out
+    assert "costs nothing" in table
+    total = next(line.split() for line in table.splitlines() if line.startswith("execution  all"))
+    assert total[2:5] == [str(server.served), str(len(failed)), str(len(failed))]
+    assert (total[5], total[7]) == (str(server.input_tokens), str(server.output_tokens))
     assert mage("verify", "r").code == 0
     assert mage("replay", "r").code == 0
 

@@ -39,12 +39,13 @@ def test_a_run_is_shown_with_its_iterations(mage: Command, runs_dir: Path) -> No
     outcome = mage("runs", "show")
     assert outcome.code == 0
     assert "Accuracy per iteration" in outcome.out
-    accuracy, agents, written, explored = outcome.out.split("\n\n")[1:]
+    accuracy, agents, written, explored, spent = outcome.out.split("\n\n")[1:]
     assert [line.split()[0] for line in accuracy.splitlines()[-3:]] == ["start", "0", "1"]
     assert "The six agents" in agents and "mastery steps" in agents
     assert "What EVOLVE wrote" in written
     assert "dynamic tool authoring" in written
     assert "What the latest plan set out to explore" in explored
+    assert spent.startswith("Calls, tokens, seconds and dollars")
 
 
 def test_the_folder_of_the_runs_may_come_from_the_environment(mage: Command, finished: Path, monkeypatch: Any) -> None:

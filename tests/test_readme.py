@@ -53,3 +53,14 @@ def test_every_script_that_the_readme_shows_exists() -> None:
     scripts = set(re.findall(r"python (tests/bench/\w+\.py)", README))
     assert scripts
     assert all((ROOT / script).exists() for script in scripts)
+
+
+def test_the_property_test_that_the_readme_shows_passes() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    shown = [block for block in blocks if "check_projection(MyProjection" in block]
+    assert len(shown) == 1
+    names: dict[str, object] = {"__name__": "readme"}
+    exec(compile(shown[0], "README.md", "exec"), names)
+    test = names["test_my_projection"]
+    assert callable(test)
+    test()

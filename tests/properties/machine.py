@@ -1,6 +1,6 @@
 """A run that random commands drive: decide, a real log on a forgetful disk, the projections; replies are scripted.
 
-    python -m tests.properties.machine --examples 500 --steps 150
+    python -m tests.properties.machine --examples 100 --steps 60
 
 Any order of commands that the loop could come to, with crashes, restored snapshots and a curator at work in between.
 """
@@ -364,8 +364,8 @@ def main() -> None:
     from tests.properties.test_machine import RunMachine
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--examples", type=int, default=500)
-    parser.add_argument("--steps", type=int, default=150)
+    parser.add_argument("--examples", type=int, default=100)
+    parser.add_argument("--steps", type=int, default=60)
     options = parser.parse_args()
     budget = settings(
         max_examples=options.examples,

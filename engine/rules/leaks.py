@@ -22,6 +22,7 @@ from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
     Event,
+    IterationPlanned,
     MemoryAppended,
     MemoryRefused,
     MemoryReinforced,
@@ -128,12 +129,16 @@ def texts_of(event: Event) -> tuple[str, ...]:
             return event.prompt_template, event.strategy
         case TaskTypeCreated():
             return event.task_type, event.description
+        case IterationPlanned():
+            return (event.brief,)
         case _:
             return ()
 
 
 def id_of(event: Event) -> str:
-    """Return the id that something remembered has, the name of a skill or task type."""
+    """Return the id that something remembered has, the name of a skill or task type, a plan's marker."""
+    if isinstance(event, IterationPlanned):
+        return f"iter-{event.iteration}"
     names = ("memory_id", "tool_id", "recipe_id", "skill", "task_type")
     return str(next(getattr(event, name) for name in names if hasattr(event, name)))
 
@@ -141,7 +146,7 @@ def id_of(event: Event) -> str:
 def without_leaks(guarded: Guarded, drafts: Sequence[Draft]) -> list[Draft]:
     """Return the drafts with a refusal in place of each that would leak, and without what only speaks of it.
 
-    A skill or task type is made all the same, without its words: others refer to it by name.
+    A skill, a task type and a plan are made all the same, without their words: others refer to them.
     """
     if not len(guarded):
         return list(drafts)
@@ -153,7 +158,7 @@ def without_leaks(guarded: Guarded, drafts: Sequence[Draft]) -> list[Draft]:
         if found.is_leak:
             kept.append(msgspec.structs.replace(draft, event=_refusal(event, found)))
             refused.add(id_of(event))
-            if isinstance(event, SkillCreated | TaskTypeCreated):
+            if isinstance(event, SkillCreated | TaskTypeCreated | IterationPlanned):
                 kept.append(msgspec.structs.replace(draft, event=_wordless(event)))
         elif not _speaks_of(event, refused):
             kept.append(draft)
@@ -170,7 +175,9 @@ def _refusal(event: Event, found: Likeness) -> MemoryRefused:
     )
 
 
-def _wordless(event: SkillCreated | TaskTypeCreated) -> Event:
+def _wordless(event: SkillCreated | TaskTypeCreated | IterationPlanned) -> Event:
+    if isinstance(event, IterationPlanned):
+        return msgspec.structs.replace(event, brief="")
     if isinstance(event, SkillCreated):
         return msgspec.structs.replace(event, description="", prompt_template="", strategy="")
     return msgspec.structs.replace(event, description="")

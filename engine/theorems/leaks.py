@@ -17,6 +17,7 @@ from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
     Event,
+    IterationPlanned,
     MemoryAppended,
     MemoryRefused,
     PatternAbstracted,
@@ -32,6 +33,7 @@ from mage_es.events.vocabulary import (
 WRITTEN: frozenset[type[Event]] = frozenset(
     {
         ActionRecipeHarvested,
+        IterationPlanned,
         MemoryAppended,
         PatternAbstracted,
         RetrievalRecipeAuthored,

@@ -14,6 +14,7 @@ from mage_es.events.vocabulary import (
     EVENT_TYPES,
     ActionRecipeHarvested,
     Event,
+    IterationPlanned,
     MemoryAppended,
     MemoryRefused,
     MemoryReinforced,
@@ -167,6 +168,15 @@ def test_a_skill_or_task_type_is_made_without_the_words_that_leak() -> None:
     assert kept[3] == TaskTypeCreated(task_type="t", description="")
 
 
+def test_a_plan_is_made_without_a_brief_that_leaks() -> None:
+    planned = IterationPlanned(
+        iteration=4, frontier=("s",), brief=f"s: ask {SECRET}", epoch=0, fresh=("q1",), revisits=(), repeats=()
+    )
+    refusal, kept = (draft.event for draft in without_leaks(GUARDED, drafts(planned)))
+    assert isinstance(refusal, MemoryRefused) and refusal.memory_id == "iter-4"
+    assert kept == msgspec.structs.replace(planned, brief="")
+
+
 def test_without_guarded_questions_nothing_is_held_back() -> None:
     events = drafts(*EVENTS)
     assert without_leaks(Guarded(), events) == events
@@ -187,4 +197,4 @@ def test_every_event_with_words_that_a_prompt_may_quote_is_looked_at() -> None:
         "pattern.pruned",
         "tool.ran",
     }
-    assert {EVENT_TYPES[tag] for tag in growing - wordless - unread} == looked_at
+    assert {EVENT_TYPES[tag] for tag in growing - wordless - unread} | {IterationPlanned} == looked_at

@@ -4,6 +4,7 @@ Rules
     - Whatever came from a model, a memory or a data set passes `clean` before it reaches a terminal.
     - With `--json` stdout holds exactly one JSON document.
     - Colours and boxes only on a terminal; `NO_COLOR` is honoured (by rich); otherwise plain aligned lines.
+    - On a terminal a table that is too wide stands there in parts, each with the first column, and no number is cut.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -32,8 +33,18 @@ def clean(text: str) -> str:
     return _CONTROLS.sub("", _ESCAPES.sub("", text))
 
 
+_NUMBER = re.compile(r"[+-]?\d[\d.,/:]*(?=\s|$)")
+"""A number with or without its unit; an id that begins with a digit is none."""
+
+_PROSE = 30
+"""Characters down to which a column of wider cells may be folded."""
+
+_BESIDE = 3
+"""Characters between two columns of a table on a terminal."""
+
+
 class Table(NamedTuple):
-    """Rows under column names. A column whose cells all start with a digit or a sign is set flush right."""
+    """Rows under column names. A column whose cells all start with a number is set flush right."""
 
     title: str
     columns: tuple[str, ...]
@@ -86,7 +97,7 @@ def _print_table(table: Table) -> None:
 
 
 def _is_number(cell: str) -> bool:
-    return cell == "-" or cell.lstrip("+-")[:1].isdigit()
+    return cell == "-" or _NUMBER.match(cell) is not None
 
 
 def _print_plain(table: Table, rows: Sequence[tuple[str, ...]], right: Sequence[bool]) -> None:
@@ -108,9 +119,32 @@ def _print_boxed(table: Table, rows: Sequence[tuple[str, ...]], right: Sequence[
     from rich.table import Table as Grid
     from rich.text import Text
 
-    grid = Grid(title=Text(clean(table.title)), title_justify="left", box=box.SIMPLE_HEAD)
-    for name, flush in zip(table.columns, right, strict=True):
-        grid.add_column(Text(name), justify="right" if flush else "left", overflow="fold")
-    for row in rows:
-        grid.add_row(*(Text(cell) for cell in row))
-    Console().print(grid)
+    console, title = Console(), Text(clean(table.title))
+    widths = [_widths(cells) for cells in zip(table.columns, *rows, strict=True)]
+    for part in _parts([least for least, _ in widths], room=console.width - 1):
+        grid = Grid(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+        for at in part:
+            is_fixed = widths[at][1] <= _PROSE
+            justify: Literal["left", "right"] = "right" if right[at] else "left"
+            grid.add_column(Text(table.columns[at]), justify=justify, overflow="fold", no_wrap=is_fixed)
+        for row in rows:
+            grid.add_row(*(Text(row[at]) for at in part))
+        console.print(grid)
+        title = Text("")
+
+
+def _widths(cells: Sequence[str]) -> tuple[int, int]:
+    """Return the least width that a column can be read in, and the width that it would like to have."""
+    wide = max(len(cell) for cell in cells)
+    return (min(wide, _PROSE) if any(" " in cell for cell in cells) else wide), wide
+
+
+def _parts(widths: Sequence[int], *, room: int) -> list[list[int]]:
+    """Return the columns of each part of a table such that every part fits; the first column stands in all of them."""
+    parts = [[0]]
+    for at in range(1, len(widths)):
+        used = sum(widths[column] + _BESIDE for column in parts[-1])
+        if len(parts[-1]) > 1 and used + widths[at] + _BESIDE > room:
+            parts.append([0])
+        parts[-1].append(at)
+    return parts

@@ -64,5 +64,35 @@ def test_on_a_terminal_a_table_has_rules_and_its_cells_are_no_markup(
     assert all(text in shown for text in ("[red]x[/red]", "[bold]a", "[link=x]y", "─"))
 
 
+def test_on_a_narrow_terminal_a_wide_table_stands_in_parts_that_fit_and_no_number_is_cut(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    names = ("iteration", *(f"measured_{n}" for n in range(8)))
+    rows = [("start", *("-" for _ in range(8))), ("17", *(f"{n}{n}.5 %" for n in range(8)))]
+    Output().report({}, Table("All of it", names, rows))
+    lines = clean(capsys.readouterr().out).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert all(any(cell in line for line in lines) for cell in (*names, *rows[1]))
+    heads = [line for line in lines if "measured_" in line]
+    assert len(heads) > 1 and all(head.split()[0] == "iteration" for head in heads)
+
+
+def test_on_a_narrow_terminal_sentences_are_folded_before_a_table_is_divided(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    Output().report({}, Table("", ("check", "detail"), [("splits", "not one question is in two of them " * 3)]))
+    shown = clean(capsys.readouterr().out)
+    assert shown.count("check") == 1 and max(map(len, shown.splitlines())) <= 60
+
+
+def test_ids_that_begin_with_a_digit_are_no_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    Output().report({}, Table("", ("the memory", "share"), [("1b95", "7/20"), ("22d4", "11/20")]))
+    assert capsys.readouterr().out == "the memory  share\n1b95         7/20\n22d4        11/20\n"
+
+
 def test_a_share_of_nothing_is_a_dash() -> None:
     assert (percent(6, 11), percent(0, 0)) == ("54.5 %", "-")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -224,9 +225,15 @@ def _fit(name: str, value: object, place: str) -> object:
 def _hint(wanted: object, value: object, reason: str) -> str:
     if get_origin(wanted) is Literal:
         return nearest(str(value), list(get_args(wanted)))
+    asked = _KINDS.get(wanted, "a text")
+    if bound := re.fullmatch(r"Expected `\w+` (>=|>|<=|<) (\S+)", reason):
+        return f" Give {asked} {_BOUNDS[bound[1]]} {bound[2]}."
+    if " matching regex " in reason:
+        return " Give an exact fraction such as 3/10, or a whole number."
     if ", got " in reason:
-        return f" Give {_KINDS.get(wanted, 'a text')}."
+        return f" Give {asked}."
     return f" {reason}."
 
 
+_BOUNDS = {">=": "of at least", ">": "above", "<=": "of at most", "<": "below"}
 _KINDS: dict[object, str] = {int: "a whole number", float: "a number", bool: "true or false"}

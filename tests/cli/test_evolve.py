@@ -76,7 +76,7 @@ def test_a_run_under_the_papers_preset_records_its_values_and_says_what_to_expec
         (["wordmath", "--execution", "builtin/analogits"], 2, ["'builtin/analogits'", "builtin/analogist"]),
         (["wordmath", "--guidance", "builtin/analogist"], 2, ["builtin/analogist", "builtin/reference"]),
         (["wordmath", "--embedder", "hsah"], 2, ["'hsah'", "hash"]),
-        (["wordmath", "--pool", "0"], 2, ["--pool", ">= 1"]),
+        (["wordmath", "--pool", "0"], 2, ["--pool", "at least 1"]),
         (["wordmath", "--run-id", "../x"], 2, ["'../x'"]),
         (["wordmath", "--sede", "4"], 2, ["--sede", "--seed"]),
         (["gsm8k", "--data-dir", "nowhere"], 4, ["mage-es data fetch gsm8k --data-dir nowhere"]),

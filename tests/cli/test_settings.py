@@ -50,8 +50,8 @@ def test_variables_of_others_are_none_of_our_business(tmp_path: Path) -> None:
     ("flags", "environment", "file", "parts"),
     [
         ({"pool": "many"}, {}, "", ["--pool", "'many'", "a whole number"]),
-        ({"pool": "0"}, {}, "", ["--pool", "'0'", ">= 1"]),
-        ({"exploration": "1.5"}, {}, "", ["--exploration", "'1.5'", "<= 1"]),
+        ({"pool": "0"}, {}, "", ["--pool", "'0'", "at least 1"]),
+        ({"exploration": "1.5"}, {}, "", ["--exploration", "'1.5'", "at most 1"]),
         ({"answer_temperature": "nan"}, {}, "", ["--answer-temperature", "'nan'"]),
         ({"recency_weight": "1/0"}, {}, "", ["--recency-weight", "'1/0'"]),
         ({"guard": "pared"}, {}, "", ["--guard", "'pared'", "Did you mean paired"]),
@@ -117,3 +117,23 @@ def test_the_difference_between_the_presets_leaves_out_what_was_set(tmp_path: Pa
 def test_an_unknown_preset_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"--preset: 'papr' does not fit\. Did you mean paper"):
         resolve({"preset": "papr"}, environment={}, folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ({"pool": "0"}, "--pool: '0' does not fit. Give a whole number of at least 1."),
+        ({"pool": "x"}, "--pool: 'x' does not fit. Give a whole number."),
+        ({"exploration": "1.5"}, "--exploration: '1.5' does not fit. Give a number of at most 1.0."),
+        (
+            {"recency_weight": "0.3"},
+            "--recency-weight: '0.3' does not fit. Give an exact fraction such as 3/10, or a whole number.",
+        ),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_with_what_would(
+    tmp_path: Path, flags: dict[str, object], said: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        resolve(flags, environment={}, folder=tmp_path)
+    assert str(refused.value) == said

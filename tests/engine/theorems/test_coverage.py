@@ -55,7 +55,7 @@ def checked(folder: Path, choices: str, *, failing: str = "", failures: int = 0,
 def test_a_true_run_keeps_the_bound_and_a_short_one_says_that_it_could_not_break_it(small_run: Run) -> None:
     check = check_coverage(LogReader(small_run.log_path), SMALL)
     assert check.ok and check.seq == 0 and check.measured.startswith("longest wait ")
-    assert check.detail.startswith("VACUOUS: the bound is longer than the run's 2 iterations")
+    assert check.detail.startswith("VACUOUS: no wait in 2 iterations could exceed the bound")
 
 
 def test_on_a_log_where_the_bound_binds_the_least_slack_is_zero(tmp_path: Path) -> None:
@@ -63,6 +63,11 @@ def test_on_a_log_where_the_bound_binds_the_least_slack_is_zero(tmp_path: Path) 
     check = checked(tmp_path, "abcabcabc")
     assert check.ok and "VACUOUS" not in check.detail and "least slack 0" in check.detail
     assert (check.measured, check.bound) == ("longest wait 3", "at most 3")
+
+
+def test_a_bound_as_long_as_the_run_could_not_be_broken_and_one_iteration_more_could(tmp_path: Path) -> None:
+    assert "VACUOUS" in checked(tmp_path / "three", "abc").detail
+    assert "VACUOUS" not in checked(tmp_path / "four", "abca").detail
 
 
 def test_a_type_that_waited_longer_than_its_bound_is_found_at_the_selection_that_came_too_late(tmp_path: Path) -> None:

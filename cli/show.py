@@ -10,7 +10,7 @@ from mage_es.cli.options import Json, RunOption, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import asked, bundle
-from mage_es.engine.moves import CallReport, MoveReport, ToolReport
+from mage_es.engine.moves import CallReport, MoveReport, StepReport, ToolReport
 
 EXAMPLES = examples("mage-es show wordmath-e-17", "mage-es show wordmath-e-17 --run RUN --iteration 3")
 
@@ -40,7 +40,9 @@ def show(
     out.report(report, asked(report), bundle(report.bundle), *moves)
     if report.other_times:
         out.say(f"Also asked: {', '.join(report.other_times)}.")
-    out.next(settings.again("ask", "--run", report.run_id, "..."))
+    is_episode = any(isinstance(move, StepReport) for move in report.moves)
+    ahead = ("exam", report.run_id) if is_episode else ("ask", "--run", report.run_id, "...")
+    out.next(settings.again(*ahead))
 
 
 def _texts(number: int, move: MoveReport) -> list[str]:
@@ -57,4 +59,6 @@ def _texts(number: int, move: MoveReport) -> list[str]:
     if isinstance(move, ToolReport):
         outcome = f"Problem: {move.problem}" if move.problem else f"Result: {move.result}"
         return [f"{number}. Tool {move.name} ({move.tool_id}):\nArguments: {move.arguments}\n{outcome}"]
+    if not move.action:
+        return [f"{number}. {move.observation}"]
     return [f"{number}. Step {move.step}: {move.action}\n{move.observation}"]

@@ -50,9 +50,10 @@ def show(run: Run, question_id: str, *, iteration: int | None, data_dir: Path | 
         UsageError: The question was never asked; near matches are listed.
     """
     reader = LogReader(run.log_path)
-    times = [asking for asking in _askings(run, reader, question_id) if iteration in (None, asking.planned.iteration)]
+    ever = _askings(run, reader, question_id)
+    times = [asking for asking in ever if iteration in (None, asking.planned.iteration)]
     if not times:
-        raise UsageError(_never_asked(reader, question_id, iteration))
+        raise UsageError(_not_then(reader, ever, iteration) if ever else _never_asked(reader, question_id))
     asking = times[-1]
     world = reopen_world(reader, data_dir=data_dir)
     snapshot = latest_snapshot(run.snapshots_path, reader, until=asking.state_seq)
@@ -80,7 +81,7 @@ def bundle_of(state: State, planned: QuestionPlanned) -> tuple[BundleMember, ...
 
 def _askings(run: Run, reader: LogReader, question_id: str) -> list[Asking]:
     found = [
-        Asking(f"iter-{record.iteration}/{record.phase}", reader, record, record.event, record.commit - 1)
+        Asking(_place(record), reader, record, record.event, record.commit - 1)
         for record in reader.records({QuestionPlanned})
         if isinstance(record.event, QuestionPlanned) and record.event.question_id == question_id
     ]
@@ -214,16 +215,24 @@ def _is_about(event: Event, name: str) -> bool:
             return False
 
 
-def _never_asked(reader: LogReader, question_id: str, iteration: int | None) -> str:
+def _place(record: Record) -> str:
+    return f"{'start' if record.iteration < 0 else f'iter-{record.iteration}'}/{record.phase}"
+
+
+def _not_then(reader: LogReader, ever: Sequence[Asking], iteration: int | None) -> str:
+    name, places = ever[0].planned.question_id, ", ".join(asking.where for asking in ever)
+    return f"The question {name!r} was not asked in iteration {iteration} in {reader.run}, but in: {places}."
+
+
+def _never_asked(reader: LogReader, question_id: str) -> str:
     asked = {
         record.event.question_id
         for record in reader.records({QuestionPlanned})
         if isinstance(record.event, QuestionPlanned)
     }
-    when = "" if iteration is None else f" in iteration {iteration}"
     hint = nearest(question_id, sorted(asked)) if len(asked) < 20 or _has_match(question_id, asked) else ""
     example = f" An example of one that was: {min(asked)}." if asked and not hint else hint
-    return f"The question {question_id!r} was not asked{when} in {reader.run}.{example}"
+    return f"The question {question_id!r} was not asked in {reader.run}.{example}"
 
 
 def _has_match(name: str, known: set[str]) -> bool:

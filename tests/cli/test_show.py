@@ -52,3 +52,14 @@ def test_every_call_of_a_chain_is_shown_with_its_prompt_and_sources(mage: Comman
         assert f"{place}. Prompt of Learner (execution tier) about {chain.question_id}/{place}:\n" in shown
     assert f"call/{chain.question_id}/1 at " in shown
     assert "DOES NOT MATCH" not in shown
+
+
+def test_an_episode_is_shown_step_by_step_to_its_end_and_leads_to_an_exam(mage: Command) -> None:
+    small = ("--iterations", "1", "--pool", "4", "--held-out", "2", "--anchors", "2", "--explore-episodes", "1")
+    assert mage("evolve", "workshop", *small, "--run-id", "w").code == 0
+    plans = [record.event for record in LogReader(Path("runs") / "w" / "log").records({QuestionPlanned})]
+    played = next(plan.question_id for plan in plans if isinstance(plan, QuestionPlanned) and plan.purpose == "anchor")
+    outcome = mage("show", played)
+    assert "Step 1: " in outcome.out and ". The episode ends." in outcome.out
+    assert "Also asked: start/snapshot" in outcome.err
+    assert outcome.err.endswith("Next: mage-es exam w\n")

@@ -93,5 +93,5 @@ def test_a_question_that_was_never_asked_lists_one_that_was(small_run: Run) -> N
 
 def test_a_question_not_asked_in_that_iteration_says_so(small_run: Run) -> None:
     asked = next(LogReader(small_run.log_path).records({QuestionPlanned})).event.question_id
-    with pytest.raises(UsageError, match="was not asked in iteration 77"):
+    with pytest.raises(UsageError, match=r"was not asked in iteration 77 in small, but in: start/snapshot, iter-0/"):
         show(small_run, asked, iteration=77, data_dir=None)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import msgspec
 import typer
 
 from mage_es.cli.options import Json, Marker, RunArgument, RunOption, examples, takes
 from mage_es.cli.output import Output, Table
 from mage_es.cli.settings import Settings
+from mage_es.events.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from mage_es.engine.reports import MemoryItem, MemoryReport
@@ -19,6 +21,17 @@ QUARANTINE_EXAMPLES = examples('mage-es memory quarantine 5c0f0e8a --reason "it 
 RELEASE_EXAMPLES = examples('mage-es memory release 5c0f0e8a --reason "it was right after all"')
 
 SHOWN_DIGITS = 12
+
+KINDS = (
+    "success_memory",
+    "failure_memory",
+    "principle",
+    "tool",
+    "retrieval_recipe",
+    "action_recipe",
+    "abstracted_pattern",
+)
+STATUSES = ("active", "superseded", "quarantined", "pruned", "failed")
 
 MemoryArgument = Annotated[
     str, typer.Argument(metavar="MEMORY", help="Id of a memory, recipe, pattern or tool, or its first digits.")
@@ -31,19 +44,25 @@ By = Annotated[str, typer.Option("--by", help="Who decided; recorded in the run'
 def list_all(
     run: RunArgument = None,
     *,
-    kind: Annotated[str | None, typer.Option("--kind", help="Only this kind, such as principle.")] = None,
-    status: Annotated[str | None, typer.Option("--status", help="Only this status, such as quarantined.")] = None,
+    kind: Annotated[str | None, typer.Option("--kind", help=f"Only this kind: {', '.join(KINDS)}.")] = None,
+    status: Annotated[str | None, typer.Option("--status", help=f"Only this status: {', '.join(STATUSES)}.")] = None,
     at: Marker = "latest",
     settings: Settings,
     as_json: Json = False,
 ) -> None:
-    """List what a run has learned, the oldest first."""
+    """List what a run has learned, the oldest first.
+
+    `met` counts how often the same was learned; a second time no second one is stored.
+    """
     from mage_es.engine.curating import memories
     from mage_es.engine.runs import find_run
 
     out = Output(as_json=as_json)
     found = memories(find_run(settings.runs_dir, run), at=at)
-    items = [item for item in found.items if kind in (None, item.kind) and status in (None, item.status)]
+    kinds = sorted({*KINDS, *(item.kind for item in found.items)})
+    _must_be_known("--kind", kind, kinds)
+    _must_be_known("--status", status, list(STATUSES))
+    items = [item for item in found.items if _is_of(item.kind, kind) and status in (None, item.status)]
     out.report(
         {"run_id": found.run_id, "marker": found.marker, "items": items},
         _table(f"Run {found.run_id} at {found.marker}", items),
@@ -51,6 +70,15 @@ def list_all(
     )
     first = items[0].memory_id[:SHOWN_DIGITS] if items else "MEMORY"
     out.next(settings.again("memory", "show", first, "--run", found.run_id))
+
+
+def _must_be_known(option: str, given: str | None, known: list[str]) -> None:
+    if given is not None and given not in known:
+        raise UsageError(f"{option}: {given!r} does not fit.{nearest(given, known)}")
+
+
+def _is_of(kind: str, wanted: str | None) -> bool:
+    return wanted is None or kind == wanted or kind.startswith(f"{wanted}/")
 
 
 @takes("runs_dir")
@@ -117,14 +145,21 @@ def _curate(
 
 
 def _tell(report: MemoryReport, settings: Settings, out: Output) -> None:
-    rows = [(name, value if isinstance(value, str) else repr(value)) for name, value in report.fields.items()]
-    used = f"In {report.prompts} prompts of the run, of which {report.right} were answered right."
+    rows = [(name, _shown(value)) for name, value in report.fields.items()]
+    prompts = "1 prompt" if report.prompts == 1 else f"{report.prompts} prompts"
+    used = f"Chosen for {prompts} of the run, of which {report.right} led to a right answer."
     item, fields = _table(f"Run {report.run_id} at {report.marker}", [report.item]), Table("", ("field", "value"), rows)
     out.report(report, item, fields, used, *report.history)
     is_out = report.item.status == "quarantined"
     name = report.item.memory_id[:SHOWN_DIGITS]
     way = ("memory", "release" if is_out else "quarantine", name, "--run", report.run_id, "--reason", "...")
     out.next(settings.again(*way), settings.again("exam", report.run_id))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, str | int | float):
+        return str(value) or "-"
+    return msgspec.json.encode(value).decode() if value else "-"
 
 
 def _table(title: str, items: list[MemoryItem]) -> Table:

@@ -32,9 +32,13 @@ def overview(summary: RunSummary) -> str:
         f"  execution {summary.execution}, guidance {summary.guidance}",
         f"  head {summary.head[:DIGEST_DIGITS]}",
     ]
-    lines += [f"  price of {model}: {told or 'unknown'}" for model, told in summary.prices.items()]
+    lines += [f"  {model}: {told or 'price unknown'}" for model, told in summary.prices.items()]
     if unanswered := sum(row.unanswered for row in summary.rows):
-        lines.append(f"  {unanswered} questions unanswered, because a call failed for good: neither right nor wrong")
+        shown = _counted(unanswered, "question")
+        lines.append(f"  {shown} unanswered, because a call failed for good: neither right nor wrong")
+    if summary.quarantined:
+        shown = _counted(summary.quarantined, "thing")
+        lines.append(f"  {shown} that it learned in quarantine: mage-es memory list --status quarantined")
     if summary.judge:
         lines.append(f"  judge {summary.judge}, asked {summary.judge_calls} times")
     if summary.waiting:
@@ -51,7 +55,7 @@ def _waiting(waiting: Waiting, iterations: int) -> str:
         return f"{shown}; nothing bounds that (recency_weight 0)"
     made_of = f"n_fail up to {waiting.largest}, {waiting.task_types} types, {waiting.targets} a time"
     vacuous = f": VACUOUS in a run of {iterations}" if waiting.bound >= iterations else ""
-    return f"{shown}, and can wait {_iterations(waiting.bound)} ({made_of}){vacuous}"
+    return f"{shown}, and can wait {_iterations(waiting.bound)}\n    ({made_of}){vacuous}"
 
 
 def _noticing(noticing: Noticing) -> str:
@@ -63,7 +67,13 @@ def _noticing(noticing: Noticing) -> str:
 
 
 def _iterations(count: int) -> str:
-    return f"{count} iteration" if count == 1 else f"{count} iterations"
+    return _counted(count, "iteration")
+
+
+def _counted(count: int, noun: str) -> str:
+    """Return `1 memory` or `2 memories`."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count} {noun if count == 1 else plural}"
 
 
 def iterations(summary: RunSummary) -> Table:
@@ -270,7 +280,9 @@ def replayed(report: ReplayReport) -> str:
 
 def memory_sizes(successes: int, failures: int, principles: int) -> str:
     """Return the size of each memory as words."""
-    return f"{successes} success memories, {failures} failure memories, {principles} principles"
+    return ", ".join(
+        (_counted(successes, "success memory"), _counted(failures, "failure memory"), _counted(principles, "principle"))
+    )
 
 
 def examined(report: ExamReport) -> str:

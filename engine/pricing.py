@@ -131,9 +131,9 @@ def _read(content: bytes, place: str) -> tuple[Price, ...]:
 def _free(spec: ModelSpec) -> str:
     """Return why a model costs nothing, "" where it may cost something."""
     if spec.provider in ("builtin", "recorded", "vllm"):
-        return "costs nothing: it runs in this process"
+        return "costs nothing, since it runs in this process"
     host = urlsplit(spec.options.get("base_url", "")).hostname or ""
-    return f"costs nothing: {host} is this machine or its own network" if _is_near(host) else ""
+    return f"costs nothing, since {host} is this machine or its own network" if _is_near(host) else ""
 
 
 def _is_near(host: str) -> bool:

@@ -143,6 +143,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A run at a glance. `state`: `finished`, `unfinished` (running or to be resumed), `damaged` (see `problem`).
 
     `prices` says of each model that was called what its price is from, "" where nobody said what it costs.
+    `quarantined` counts what stands in quarantine now; the sizes in `rows` count what was learned, that included.
     """
 
     run_id: str
@@ -168,6 +169,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     ledger: tuple[LedgerRow, ...] = ()
     prices: dict[str, str] = {}
     agents: tuple[AgentRow, ...] = ()
+    quarantined: int = 0
 
 
 class DigestCheck(msgspec.Struct, frozen=True, kw_only=True):

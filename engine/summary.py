@@ -33,6 +33,8 @@ from mage_es.events.vocabulary import (
     EpisodeClosed,
     GuardDecided,
     IterationPlanned,
+    MemoryQuarantined,
+    MemoryReleased,
     Outcome,
     Purpose,
     TargetsSelected,
@@ -94,6 +96,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         ledger=tuple(_ledger(state, prices)),
         prices=_told(state, prices),
         agents=attendance(reader),
+        quarantined=_quarantined(reader),
     )
 
 
@@ -136,6 +139,18 @@ def _actions(reader: LogReader) -> Iterator[ActionRow]:
         outcomes = Counter(event.outcome for event in events)
         authored = sum(event.authored for event in events)
         yield ActionRow(action=action, taken=len(events), authored=authored, outcomes=dict(sorted(outcomes.items())))
+
+
+def _quarantined(reader: LogReader) -> int:
+    """Return how many memories, recipes, patterns and tools stand in quarantine."""
+    names: set[str] = set()
+    for record in reader.records({MemoryQuarantined, MemoryReleased}):
+        match record.event:
+            case MemoryQuarantined(memory_id=name):
+                names.add(name)
+            case MemoryReleased(memory_id=name):
+                names.discard(name)
+    return len(names)
 
 
 def _frontier(reader: LogReader, state: State) -> Iterator[Exploration]:

@@ -27,9 +27,12 @@ def curate(state: State, command: Curate) -> list[Draft]:
     if status is None:
         raise UsageError(f"The run has no memory {command.memory_id}; `mage-es memory list` names them all.")
     if command.action == "quarantine" and status == QUARANTINED:
-        raise UsageError(f"{command.memory_id} is in quarantine already.")
+        raise UsageError(f"{command.memory_id} is in quarantine already; `mage-es memory release` takes it out.")
     if command.action == "release" and status != QUARANTINED:
-        raise UsageError(f"{command.memory_id} is not in quarantine, it is {status}.")
+        raise UsageError(
+            f"{command.memory_id} is not in quarantine, it is {status}; "
+            "`mage-es memory list --status quarantined` shows what is."
+        )
     kind = MemoryQuarantined if command.action == "quarantine" else MemoryReleased
     event: Event = kind(memory_id=command.memory_id, reason=command.reason, by=command.by)
     at = max(-1, state.progress.closed)

@@ -44,3 +44,35 @@ def test_an_unknown_memory_is_a_usage_error_and_a_reason_is_required(mage: Comma
     unknown = mage("memory", "quarantine", "ffffffffffff", "--reason", "x")
     assert (unknown.code, unknown.out) == (2, "") and "mage-es memory list" in unknown.err
     assert mage("memory", "quarantine", "ffffffffffff").code == 2
+
+
+def test_a_kind_or_status_that_there_is_not_is_refused_with_those_that_there_are(mage: Command, runs_dir: Path) -> None:
+    kind, status = mage("memory", "list", "--kind", "princple"), mage("memory", "list", "--status", "x")
+    assert (kind.code, kind.out) == (2, "") and "Did you mean principle" in kind.err
+    assert (status.code, status.out) == (2, "") and "quarantined" in status.err
+
+
+def test_a_kind_holds_the_kinds_within_it_and_one_of_which_there_is_nothing_is_empty(
+    mage: Command, runs_dir: Path
+) -> None:
+    kinds = {item["kind"] for item in listed(mage, "--kind", "failure_memory")}
+    assert kinds and all(kind.startswith("failure_memory/") for kind in kinds)
+    assert listed(mage, "--kind", "abstracted_pattern") == []
+
+
+def test_what_stands_in_quarantine_is_counted_where_the_run_is_shown(mage: Command, runs_dir: Path) -> None:
+    name = listed(mage)[0]["memory_id"]
+    assert "quarantine" not in mage("runs", "show").out
+    mage("memory", "quarantine", name, "--reason", "it misleads")
+    assert "1 thing that it learned in quarantine" in mage("runs", "show").out
+    assert json.loads(mage("runs", "show", "--json").out)["quarantined"] == 1
+    mage("memory", "release", name, "--reason", "it does not")
+    assert json.loads(mage("runs", "show", "--json").out)["quarantined"] == 0
+
+
+def test_what_was_done_already_is_refused_with_the_way_back(mage: Command, runs_dir: Path) -> None:
+    name = listed(mage)[0]["memory_id"]
+    assert "memory list --status quarantined" in mage("memory", "release", name, "--reason", "x").err
+    mage("memory", "quarantine", name, "--reason", "x")
+    again = mage("memory", "quarantine", name, "--reason", "x")
+    assert again.code == 2 and "`mage-es memory release`" in again.err

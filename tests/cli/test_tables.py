@@ -138,7 +138,7 @@ def test_a_replay_says_for_each_projection_whether_it_is_equal() -> None:
         ("memory", "a" * 16, "b" * 16, "NO"),
         ("ledger", "none", "c" * 16, "not recorded"),
     ]
-    assert "1 success memories, 2 failure memories, 3 principles" in tables.replayed(report)
+    assert "1 success memory, 2 failure memories, 3 principles" in tables.replayed(report)
 
 
 def test_a_failed_check_stands_out() -> None:
@@ -189,7 +189,7 @@ def test_a_question_shows_its_bundle_arms_and_verdict() -> None:
 @pytest.mark.parametrize(
     ("bound", "iterations", "parts"),
     [
-        (6, 20, ["waited at most 1 iteration for", "can wait 6 iterations (n_fail up to 5/6, 8 types, 3 a time)"]),
+        (6, 20, ["waited at most 1 iteration for", "can wait 6 iterations\n    (n_fail up to 5/6, 8 types, 3 a time)"]),
         (6, 6, ["can wait 6 iterations", "VACUOUS in a run of 6"]),
         (None, 6, ["nothing bounds that"]),
     ],

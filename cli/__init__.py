@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from mage_es.cli.output import clean
-from mage_es.events.errors import MageError, PrerequisiteError
+from mage_es.events.errors import Interrupted, MageError, PrerequisiteError
 
 if TYPE_CHECKING:
     from typer import Typer
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and exit; `arguments` are those of the process unless given."""
-    from mage_es.cli.app import app
-
+    try:
+        from mage_es.cli.app import app
+    except KeyboardInterrupt:
+        print("mage-es: Stopped before anything began.", file=sys.stderr)
+        sys.exit(Interrupted.exit_code)
     # Retrieval is many small products: threads gain little there, and on a busy machine they wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     run(app, list(sys.argv[1:] if arguments is None else arguments))
@@ -40,7 +43,8 @@ def run(app: Typer, words: list[str]) -> NoReturn:
     except Exception as error:
         if debug:
             raise
-        print(f"mage-es: {clean(_message(error))}", file=sys.stderr)
+        notes: list[str] = getattr(error, "__notes__", [])
+        print(clean("\n".join((f"mage-es: {_message(error)}", *notes))), file=sys.stderr)
         sys.exit(_exit_code(error))
     sys.exit(0)
 

@@ -78,8 +78,10 @@ def demonstrate(config: Config, settings: Settings, out: Output, *, episodes: Co
     from mage_es.engine.runs import find_run
 
     began = time.monotonic()
+    out.say(f"Episodes in a generated {episodes.benchmark}:")
     with session(out, settings) as at_work:
         played = _evolve(episodes, settings, at_work)
+    out.say(f"\nQuestions of {config.benchmark}, then an exam before and after:")
     with session(out, settings) as at_work:
         summary = _evolve(config, settings, at_work)
     run = find_run(settings.runs_dir, summary.run_id)

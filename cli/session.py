@@ -43,6 +43,10 @@ def session(out: Output, settings: Settings) -> Iterator[Session]:
         out.say(f"Stopped; everything recorded is kept.{why} {_way_back(settings, progress)}")
         _show_stopped(out, settings, progress.run_id)
         raise typer.Exit(stopped.exit_code) from stopped
+    except Exception as error:
+        if progress.run_id:
+            error.add_note(_way_back(settings, progress))
+        raise
     except BaseException:
         if progress.run_id:
             out.say(_way_back(settings, progress))

@@ -70,7 +70,7 @@ def packages() -> Iterator[Finding]:
         yield Finding(
             name=DISTRIBUTION,
             state="optional",
-            detail="runs from its source folder, so nobody saw to its dependencies",
+            detail="runs from its source folder; its dependencies were not checked",
             remedy="python -m pip install .",
         )
         return

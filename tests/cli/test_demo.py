@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from mage_es.cli.demo import CONFIG, EPISODES, closing, demonstrate, exams
 from mage_es.cli.output import Output
@@ -12,11 +13,13 @@ from mage_es.cli.settings import resolve
 from mage_es.cli.tables import agents
 
 
-def test_the_demonstration_evolves_examines_and_replays(tmp_path: Path) -> None:
+def test_the_demonstration_evolves_examines_and_replays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = msgspec.structs.replace(CONFIG, iterations=2, pool=20, held_out=20, anchors=10)
     settings = resolve({}, environment={}, folder=tmp_path)
     episodes = msgspec.structs.replace(EPISODES, pool=4, held_out=4, anchors=4)
     report = demonstrate(config, settings, Output(), episodes=episodes)
+    said = capsys.readouterr().err
+    assert said.index("Episodes in a generated workshop:") < said.index("Questions of wordmath, then an exam")
     assert report.run.state == "finished"
     assert (report.before.marker, report.after.marker, report.replay.marker) == ("start", "latest", "iter-1")
     assert all(check.equal for check in report.replay.checks)

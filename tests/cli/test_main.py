@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.abc import MetaPathFinder
+
 import pytest
 import typer
 
-from mage_es.cli import run
+from mage_es.cli import main, run
 from mage_es.events import errors
 
 
@@ -40,6 +43,30 @@ def test_every_error_is_a_message_and_an_exit_code_without_a_traceback(
     assert (exited.value.code, written.out) == (code, "")
     assert "Traceback" not in written.err and "\x1b" not in written.err
     assert code == 130 or written.err.startswith("mage-es: ")
+
+
+def test_what_an_error_was_given_to_say_besides_stands_below_it(capsys: pytest.CaptureFixture[str]) -> None:
+    error = errors.PrerequisiteError("it failed")
+    error.add_note("Resume it \x1b[31mwith this")
+    with pytest.raises(SystemExit):
+        run(failing(error), [])
+    assert capsys.readouterr().err == "mage-es: it failed\nResume it with this\n"
+
+
+def test_ctrl_c_while_the_program_still_loads_is_no_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupting(MetaPathFinder):
+        def find_spec(self, name: str, path: object, target: object = None) -> None:
+            if name == "mage_es.cli.app":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "mage_es.cli.app", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
+    with pytest.raises(SystemExit) as exited:
+        main(["doctor"])
+    assert exited.value.code == 130
+    assert capsys.readouterr().err == "mage-es: Stopped before anything began.\n"
 
 
 def test_debug_shows_the_traceback() -> None:

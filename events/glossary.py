@@ -45,7 +45,7 @@ arm                 the arm that was drawn
 attempt             number of the attempt
 run.resumed.attempt number of this resumption, from 1
 attempts            questions of the task type that were tried
-authored            how many memories were written
+authored            how many memories, recipes, tools, refinements or skills were written
 bandit              which bandit: search (key: task type) or routing (key: skill)
 before              value before the step
 benchmark           name of the benchmark

@@ -84,7 +84,8 @@ def test_on_a_narrow_terminal_sentences_are_folded_before_a_table_is_divided(
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "60")
-    Output().report({}, Table("", ("check", "detail"), [("splits", "not one question is in two of them " * 3)]))
+    row = ("splits", "no question", "not one question is in two of them " * 3)
+    Output().report({}, Table("", ("check", "measured", "detail"), [row]))
     shown = clean(capsys.readouterr().out)
     assert shown.count("check") == 1 and max(map(len, shown.splitlines())) <= 60
 

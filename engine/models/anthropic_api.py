@@ -9,13 +9,12 @@ Rules
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from mage_es.engine.models.faults import Fault, ModelFault, fault_of_status, shortened, without_key
-from mage_es.engine.models.openai_compatible import TIMEOUT
+from mage_es.engine.models.openai_compatible import TIMEOUT, key_of
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
@@ -35,7 +34,8 @@ class Anthropic:
 
     def __init__(self, spec: ModelSpec) -> None:
         self.name = spec.text
-        self._spec, self._key = spec, ""
+        self._spec = spec
+        self._key = key_of(spec, "ANTHROPIC_API_KEY", needed="base_url" not in spec.options)
         self._timeout = spec.number("timeout", TIMEOUT)
         self._client: AsyncAnthropic | None = None
         for option, known in (("structured", ["json_schema", "none"]), ("temperature", ["send", "omit"])):
@@ -82,13 +82,9 @@ class Anthropic:
             raise PrerequisiteError(
                 f"{self.name} needs the package anthropic: python -m pip install 'mage-es[anthropic]'"
             ) from error
-        variable, url = self._spec.options.get("key_env", "ANTHROPIC_API_KEY"), self._spec.options.get("base_url")
-        key = self._key = os.environ.get(variable, "")
-        if not key and (url is None or "key_env" in self._spec.options):
-            raise PrerequisiteError(f"{self.name} needs a key: export {variable}=...")
         return AsyncAnthropic(
-            api_key=key or "none",
-            base_url=url,
+            api_key=self._key or "none",
+            base_url=self._spec.options.get("base_url"),
             max_retries=0,
             timeout=httpx2.Timeout(self._timeout, connect=min(10.0, self._timeout)),
         )

@@ -41,8 +41,9 @@ class OpenAICompatible:
 
     def __init__(self, spec: ModelSpec) -> None:
         self.name = spec.text
-        self._spec, self._key = spec, ""
+        self._spec = spec
         self._url = spec.options.get("base_url", DEFAULT_URL)
+        self._key = key_of(spec, "OPENAI_API_KEY", needed=self._url == DEFAULT_URL)
         self._timeout = spec.number("timeout", TIMEOUT)
         self._fixed = _fixed_fields(spec)
         self._client: AsyncOpenAI | None = None
@@ -85,12 +86,8 @@ class OpenAICompatible:
             raise PrerequisiteError(
                 f"{self.name} needs the package openai: python -m pip install 'mage-es[openai]'"
             ) from error
-        variable = self._spec.options.get("key_env", "OPENAI_API_KEY")
-        key = self._key = os.environ.get(variable, "")
-        if not key and (self._url == DEFAULT_URL or "key_env" in self._spec.options):
-            raise PrerequisiteError(f"{self.name} needs a key: export {variable}=...")
         return AsyncOpenAI(
-            api_key=key or "none",
+            api_key=self._key or "none",
             base_url=self._url,
             max_retries=0,
             timeout=httpx2.Timeout(self._timeout, connect=min(10.0, self._timeout)),
@@ -142,6 +139,15 @@ def read_completion(reply: ChatCompletion, *, key: str = "") -> Completion:
         stop_reason=_STOPS.get(choice.finish_reason or "", choice.finish_reason or "end"),
         provider_id=reply.id or "",
     )
+
+
+def key_of(spec: ModelSpec, variable: str, *, needed: bool) -> str:
+    """Return the key in the environment, "" where none is needed. Raises `PrerequisiteError` where one is missing."""
+    variable = spec.options.get("key_env", variable)
+    key = os.environ.get(variable, "")
+    if not key and (needed or "key_env" in spec.options):
+        raise PrerequisiteError(f"{spec.text} needs a key: export {variable}=...")
+    return key
 
 
 def split_thinking(text: str) -> tuple[str, str]:

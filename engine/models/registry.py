@@ -1,7 +1,7 @@
 """Which models there are: from a spec such as `openai/qwen3?base_url=...` to an open model of the wanted tier.
 
 Rules
-    - Opening a model calls nothing and needs no key yet: what is missing shows with the first call, or in `doctor`.
+    - Opening a model calls nothing, but a key that is missing shows here, before a run is begun.
     - An embedded model serves the tier that it was made for; any other serves every tier.
 """
 

@@ -20,7 +20,9 @@ from mage_es.events.vocabulary import MICRO
 from mage_es.projections.bandits import Posterior
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.random import Generator
+    from numpy.typing import NDArray
 
 SEARCH_ARMS = ("none", "balanced", "success_only", "failure_only", "diverse", "cascade", "recipe")
 """Retrieval strategies, one bandit per task type."""
@@ -91,11 +93,20 @@ def probabilities_of_best(parameters: Sequence[tuple[int, int]]) -> tuple[float,
     """Return P(arm is best) for independent Beta posteriors in millionths, by differences of the distribution
     functions on 2,048 bins; sums to 1."""
     import numpy as np
-    from scipy.special import betainc
 
-    edges = np.linspace(0.0, 1.0, _BINS + 1)
-    below = np.array([betainc(a / MICRO, b / MICRO, edges) for a, b in parameters])
+    below = np.array([_distribution(alpha, beta) for alpha, beta in parameters])
     mass = np.diff(below, axis=1)
     middle = (below[:, 1:] + below[:, :-1]) / 2
     best = [float((mass[i] * np.delete(middle, i, axis=0).prod(axis=0)).sum()) for i in range(len(parameters))]
     return tuple(share / sum(best) for share in best)
+
+
+@lru_cache(maxsize=1024)
+def _distribution(alpha: int, beta: int) -> NDArray[np.float64]:
+    """Return the distribution function of a Beta posterior at the edges of the bins; most arms of a key stay as they
+    are from one iteration to the next."""
+    import numpy as np
+    from scipy.special import betainc
+
+    found: NDArray[np.float64] = betainc(alpha / MICRO, beta / MICRO, np.linspace(0.0, 1.0, _BINS + 1))
+    return found

@@ -91,6 +91,5 @@ def test_a_server_that_is_silent_or_drips_is_given_up_after_the_timeout(fault_na
 
 def test_without_a_key_nothing_is_sent_to_the_provider_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    claude = Anthropic(parse_spec("anthropic/claude-sonnet-5", known={"anthropic": OPTIONS}))
     with pytest.raises(PrerequisiteError, match="export ANTHROPIC_API_KEY"):
-        ask(claude, Request(prompt="?"))
+        Anthropic(parse_spec("anthropic/claude-sonnet-5", known={"anthropic": OPTIONS}))

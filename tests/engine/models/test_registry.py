@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from mage_es.engine.models.registry import names, open_model
-from mage_es.events.errors import UsageError
+from mage_es.events.errors import PrerequisiteError, UsageError
 
 
 def test_every_name_opens_as_the_model_of_that_name() -> None:
@@ -16,9 +16,16 @@ def test_every_name_opens_as_the_model_of_that_name() -> None:
     assert names("judge") == ["builtin/truthjudge"]
 
 
-def test_a_served_model_serves_every_tier_and_needs_nothing_before_its_first_call() -> None:
+def test_a_served_model_serves_every_tier(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "canary-1234")
     for spec in ("openai/qwen3?base_url=http://127.0.0.1:9/v1", "anthropic/claude-sonnet-5", "vllm/qwen3?eager=on"):
         assert open_model(spec, "execution").name == open_model(spec, "guidance").name == spec
+
+
+def test_a_key_that_is_missing_shows_before_anything_is_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    with pytest.raises(PrerequisiteError, match="export ANTHROPIC_API_KEY"):
+        open_model("anthropic/claude-sonnet-5", "guidance")
 
 
 def test_an_option_that_a_provider_does_not_know_is_refused() -> None:

@@ -108,7 +108,10 @@ def test_a_budget_ends_a_run_with_exit_code_3_and_the_way_to_go_on(mage: Command
     assert mage("resume", "r").code == 0
 
 
-def test_dollars_are_refused_for_a_model_that_nobody_priced(mage: Command, tmp_path: Path) -> None:
+def test_dollars_are_refused_for_a_model_that_nobody_priced(
+    mage: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "canary-key-1234")  # a key that is missing would be told first
     outcome = mage("evolve", "wordmath", *SMALL, "--execution", "openai/gpt-unheard-of", "--max-usd", "1")
     assert outcome.code == 2
     assert "[[price]]" in outcome.err and "--max-calls" in outcome.err

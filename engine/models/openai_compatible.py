@@ -50,9 +50,9 @@ class OpenAICompatible:
 
     async def complete(self, request: Request) -> Completion:
         """Return the server's reply. Raises `ModelFault`, and `PrerequisiteError` where the client is missing."""
+        client = self._client = self._client or self._connect()
         import openai
 
-        client = self._client = self._client or self._connect()
         try:
             async with asyncio.timeout(self._timeout):
                 reply = await client.chat.completions.create(**self._fields(request))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 
 import pytest
 
@@ -93,3 +94,11 @@ def test_without_a_key_nothing_is_sent_to_the_provider_itself(monkeypatch: pytes
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     with pytest.raises(PrerequisiteError, match="export ANTHROPIC_API_KEY"):
         Anthropic(parse_spec("anthropic/claude-sonnet-5", known={"anthropic": OPTIONS}))
+
+
+def test_a_client_that_is_not_installed_is_named_with_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "anthropic", None)
+    with pytest.raises(PrerequisiteError, match=r"pip install 'mage-es\[anthropic\]'"):
+        ask(model("http://127.0.0.1:9"), Request(prompt="?"))

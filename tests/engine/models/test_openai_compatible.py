@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 
 import pytest
 
@@ -109,3 +110,11 @@ def test_a_key_goes_to_the_server_and_is_demanded_where_one_is_needed(monkeypatc
     monkeypatch.delenv("MY_KEY")
     with pytest.raises(PrerequisiteError, match="export MY_KEY"):
         ask(model("http://127.0.0.1:9/v1", "&key_env=MY_KEY"), Request(prompt="?"))
+
+
+def test_a_client_that_is_not_installed_is_named_with_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(PrerequisiteError, match=r"pip install 'mage-es\[openai\]'"):
+        ask(model("http://127.0.0.1:9"), Request(prompt="?"))

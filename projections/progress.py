@@ -28,7 +28,6 @@ from mage_es.events.vocabulary import (
     Phase,
     PhaseCompleted,
     QuestionPlanned,
-    ReplyRejected,
     RunFinished,
     Tier,
     ToolRan,
@@ -70,7 +69,6 @@ class Progress:
         AnswerJudged: AnswerJudged.__struct_fields__,
         AnswerUnanswered: AnswerUnanswered.__struct_fields__,
         CallFailed: CallFailed.__struct_fields__,
-        ReplyRejected: ReplyRejected.__struct_fields__,
         ToolRan: ToolRan.__struct_fields__,
         EpisodeStepped: EpisodeStepped.__struct_fields__,
         EpisodeClosed: EpisodeClosed.__struct_fields__,
@@ -86,7 +84,6 @@ class Progress:
             AnswerJudged,
             AnswerUnanswered,
             CallFailed,
-            ReplyRejected,
             ToolRan,
             EpisodeStepped,
             EpisodeClosed,
@@ -110,7 +107,6 @@ class Progress:
         self._calls: dict[CallKey, ModelCalled] = {}
         self._failures: dict[tuple[Tier, str, str, int], list[CallFailed]] = {}
         self._replies: dict[tuple[Phase, str], ModelCalled] = {}
-        self._rejections: dict[tuple[Tier, str, str, int], ReplyRejected] = {}
         self._tool_runs: dict[tuple[str, str, str, str], ToolRan] = {}
         self._steps: dict[tuple[str, str], dict[int, EpisodeStepped]] = {}
         self._episodes: dict[tuple[str, str], EpisodeClosed] = {}
@@ -148,8 +144,6 @@ class Progress:
                 self._failures.setdefault((event.tier, event.purpose, event.about, event.attempt), []).append(event)
             case AnswerUnanswered():
                 self._unanswered[PHASE_OF_PURPOSE[event.purpose], event.question_id] = event
-            case ReplyRejected():
-                self._rejections[event.tier, event.purpose, event.about, event.attempt] = event
             case _:
                 raise TypeError(f"the progress does not read {type(event).__name__}; it reads {list(self.reads)}")
 
@@ -201,10 +195,6 @@ class Progress:
         """Return the recorded reply to exactly this call, if there is one; it must not be made again."""
         return self._calls.get(key)
 
-    def rejection(self, tier: Tier, purpose: str, about: str, attempt: int) -> ReplyRejected | None:
-        """Return why the reply to this attempt was rejected, None if it was not."""
-        return self._rejections.get((tier, purpose, about, attempt))
-
     def tool_run(self, purpose: str, question_id: str, tool_id: str, arguments: str) -> ToolRan | None:
         """Return what exactly this run of a tool gave, if it is recorded."""
         return self._tool_runs.get((purpose, question_id, tool_id, arguments))
@@ -230,7 +220,7 @@ class Progress:
         """Return what is closed, and the open work as the events that made it."""
         plan = [self.iteration_plan] if self.iteration_plan else []
         steps = (step for episode in self._steps.values() for step in episode.values())
-        particular = [*self._rejections.values(), *self._tool_runs.values(), *steps, *self._episodes.values()]
+        particular = [*self._tool_runs.values(), *steps, *self._episodes.values()]
         failed = [*self._unanswered.values(), *(event for events in self._failures.values() for event in events)]
         work = [*plan, *self._plans.values(), *self._calls.values(), *self._verdicts.values(), *particular, *failed]
         return [self.closed, self.finished, self._phases, work]
@@ -261,7 +251,6 @@ _Work = (
     | AnswerJudged
     | AnswerUnanswered
     | CallFailed
-    | ReplyRejected
     | ToolRan
     | EpisodeStepped
     | EpisodeClosed

@@ -19,7 +19,6 @@ from mage_es.events.vocabulary import (
     ModelCalled,
     PhaseCompleted,
     QuestionPlanned,
-    ReplyRejected,
     RunFinished,
     ToolRan,
 )
@@ -122,7 +121,7 @@ def test_open_work_survives_a_dump() -> None:
     assert loaded.is_replied("evaluate", "fresh-0-1") and not loaded.is_replied("evaluate", "fresh-0-1/1")
 
 
-def test_tool_runs_steps_and_rejected_replies_of_the_open_iteration_are_found() -> None:
+def test_tool_runs_and_steps_of_the_open_iteration_are_found() -> None:
     explored = [event for stage in STAGES if stage.phase in ("explore", "evolve") for event in stage.events]
     ran = next(
         e for seed in range(9) for e in flat(history(seed=seed, iterations=1, questions=3)) if type(e) is ToolRan
@@ -131,12 +130,9 @@ def test_tool_runs_steps_and_rejected_replies_of_the_open_iteration_are_found() 
         progress.load(round_trip(found.dump()))
         steps = [event for event in explored if isinstance(event, EpisodeStepped)]
         closed = next(event for event in explored if isinstance(event, EpisodeClosed))
-        rejected = next(event for event in explored if isinstance(event, ReplyRejected))
 
         assert progress.steps("explore", "explore-0") == steps and progress.steps("explore", "another") == []
         assert progress.episode("explore", "explore-0") == closed and progress.episode("exam", "explore-0") is None
-        assert progress.rejection("guidance", "tools", rejected.about, 0) == rejected
-        assert progress.rejection("guidance", "tools", rejected.about, 1) is None
         assert progress.tool_run(ran.purpose, ran.question_id, ran.tool_id, ran.arguments) == ran
         assert progress.tool_run(ran.purpose, ran.question_id, ran.tool_id, "{}") is None
     progress.apply(IterationClosed(iteration=0, digests=()))

@@ -2,8 +2,9 @@
 
 Rules
     - One name everywhere: `--held-out`, `MAGE_ES_HELD_OUT`, `held_out` in the file and in `Config`.
-    - The first of flag, environment, file, preset, default that has a value decides; the origin is kept for
-      `config show`. The preset itself is a setting like the others: a flag, a variable, a line in the file.
+    - The first of flag, environment, file, benchmark, preset, default that has a value decides; the origin is kept for
+      `config show`. (`benchmark`: a size that one is run with, such as the length of an episode.) The preset itself is
+      a setting like the others: a flag, a variable, a line in the file.
     - A name that is not a setting, and a value that does not fit, are errors wherever they stand.
 """
 
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args, get_
 
 import msgspec
 
-from mage_es.engine.benchmarks.registry import own_models
+from mage_es.engine.benchmarks.registry import own_defaults, own_models
 from mage_es.engine.config import BENCHMARK, Amount, Config, Count
 from mage_es.engine.presets import PRESETS, Preset, Starting, other_than
 from mage_es.events.errors import UsageError, nearest
@@ -57,7 +58,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Setting(NamedTuple):
-    """A value and who set it: `flag`, a variable's name, `mage-es.toml`, `preset paper` or `default`."""
+    """A value and who set it: `flag`, a variable, `mage-es.toml`, `benchmark crafter`, `preset paper` or `default`."""
 
     name: str
     value: object
@@ -154,14 +155,19 @@ def resolve(flags: Mapping[str, object], *, environment: Mapping[str, str], fold
 
 
 def _entries(layers: Sequence[Mapping[str, Setting]], preset: Preset) -> dict[str, Setting]:
-    entries = {}
-    for name, field in fields().items():
+    entries: dict[str, Setting] = {}
+    own: Mapping[str, object] = {}
+    for name, field in fields().items():  # the benchmark is the first of them
         default = None if field.default is msgspec.NODEFAULT else field.default
-        if name in PRESETS[preset]:
+        if name in own:
+            least = Setting(name, own[name], f"benchmark {entries['benchmark'].value}")
+        elif name in PRESETS[preset]:
             least = Setting(name, PRESETS[preset][name], f"preset {preset}")
         else:
             least = Setting(name, default, "default")
         entries[name] = _first(layers, name) or least
+        if name == "benchmark":
+            own = own_defaults(str(entries[name].value))
     for name, model in own_models(str(entries["benchmark"].value))._asdict().items():
         if entries[name].value == BENCHMARK:
             entries[name] = entries[name]._replace(value=model)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.engine.benchmarks.download import download
-from mage_es.engine.benchmarks.gsm8k import LICENCE
+from mage_es.engine.benchmarks.gsm8k import GSM8K
 from mage_es.engine.benchmarks.registry import names, open_benchmark
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
 
@@ -30,7 +30,7 @@ class Source(NamedTuple):
 SOURCES: dict[str, Source] = {
     "gsm8k": Source(
         base_url="https://raw.githubusercontent.com/openai/grade-school-math/master/grade_school_math/data",
-        licence=LICENCE,
+        licence=GSM8K.licence,
         files={
             "train.jsonl": "6043ef64147b59871f4fd3adf669c306fe0a4c27e5a5c4bfb761f3f084895a13",
             "test.jsonl": "",

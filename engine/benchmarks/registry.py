@@ -1,9 +1,16 @@
-"""Benchmarks by name."""
+"""Benchmarks by name.
+
+Rules
+    - What is known of a benchmark before anything is read or generated stands in its row: the models and the sizes
+      that it is run with where nobody says otherwise.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mage_es.engine.benchmarks.protocol import Benchmark
 from mage_es.events.errors import UsageError, nearest
@@ -17,21 +24,82 @@ class OwnModels(NamedTuple):
     judge: str = ""
 
 
-_OWN_MODELS = {
-    "truthworld": OwnModels("builtin/truthworld", "builtin/truthguide", "builtin/truthjudge"),
-    "workshop": OwnModels(execution="builtin/apprentice"),
+class Row(NamedTuple):
+    """A benchmark: how it is opened, given a seed and the folder of all data sets, and what it is run with.
+
+    `defaults` are settings of a run by name (`iterations`, `pool`, `episode_steps`), used where nobody sets them.
+    """
+
+    open: Callable[[int, Path | None], Benchmark]
+    models: OwnModels = OwnModels()
+    defaults: Mapping[str, int] = {}
+
+
+def _loaded(place: str) -> Any:
+    """Return what `module:name` names, of this package."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(f"mage_es.engine.{module}"), name)
+
+
+def _read(place: str) -> Callable[[int, Path | None], Benchmark]:
+    """Return how a benchmark that is read from files is opened; `place` names its definition."""
+
+    def opened(seed: int, data_dir: Path | None) -> Benchmark:
+        from mage_es.engine.benchmarks.dataset import Dataset
+
+        return Dataset(_loaded(place), data_dir)
+
+    return opened
+
+
+def _generated(place: str) -> Callable[[int, Path | None], Benchmark]:
+    """Return how a generated benchmark is opened; `place` names its class."""
+
+    def opened(seed: int, data_dir: Path | None) -> Benchmark:
+        benchmark: Benchmark = _loaded(place)(seed)
+        return benchmark
+
+    return opened
+
+
+def _placed(place: str) -> Callable[[int, Path | None], Benchmark]:
+    """Return how a benchmark with a data folder and a class of its own is opened; `place` names the class."""
+
+    def opened(seed: int, data_dir: Path | None) -> Benchmark:
+        benchmark: Benchmark = _loaded(place)(seed, data_dir)
+        return benchmark
+
+    return opened
+
+
+_TABLE: Mapping[str, Row] = {
+    "gsm8k": Row(_read("benchmarks.gsm8k:GSM8K")),
+    "truthworld": Row(
+        _generated("benchmarks.truthworld.benchmark:TruthWorld"),
+        OwnModels("builtin/truthworld", "builtin/truthguide", "builtin/truthjudge"),
+    ),
+    "wordmath": Row(_generated("benchmarks.wordmath.benchmark:WordMath")),
+    "workshop": Row(
+        _generated("environments.workshop.benchmark:Workshop"),
+        OwnModels(execution="builtin/apprentice"),
+        {"iterations": 10, "pool": 30, "held_out": 100, "episode_steps": 60},
+    ),
 }
-"""Benchmarks whose own models are others; a table, so that they are known before anything is read or generated."""
 
 
 def own_models(name: str) -> OwnModels:
     """Return the models that a benchmark is run with where the configuration names none."""
-    return _OWN_MODELS.get(name, OwnModels())
+    return _TABLE[name].models if name in _TABLE else OwnModels()
+
+
+def own_defaults(name: str) -> Mapping[str, int]:
+    """Return the settings that a benchmark is run with where nobody sets them."""
+    return _TABLE[name].defaults if name in _TABLE else {}
 
 
 def names() -> list[str]:
     """Return the names that `open_benchmark` knows, in alphabetical order."""
-    return ["gsm8k", "truthworld", "wordmath", "workshop"]
+    return sorted(_TABLE)
 
 
 def open_benchmark(name: str, *, seed: int, data_dir: Path | None = None) -> Benchmark:
@@ -46,20 +114,6 @@ def open_benchmark(name: str, *, seed: int, data_dir: Path | None = None) -> Ben
         UsageError: No benchmark has that name; the near matches are listed.
         PrerequisiteError: Its data set is missing or malformed.
     """
-    if name == "wordmath":
-        from mage_es.engine.benchmarks.wordmath.benchmark import WordMath
-
-        return WordMath(seed)
-    if name == "truthworld":
-        from mage_es.engine.benchmarks.truthworld.benchmark import TruthWorld
-
-        return TruthWorld(seed)
-    if name == "workshop":
-        from mage_es.engine.environments.workshop.benchmark import Workshop
-
-        return Workshop(seed)
-    if name == "gsm8k":
-        from mage_es.engine.benchmarks.gsm8k import Gsm8k
-
-        return Gsm8k(data_dir)
-    raise UsageError(f"There is no benchmark {name!r}.{nearest(name, names())}")
+    if name not in _TABLE:
+        raise UsageError(f"There is no benchmark {name!r}.{nearest(name, names())}")
+    return _TABLE[name].open(seed, data_dir)

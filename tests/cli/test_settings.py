@@ -137,3 +137,11 @@ def test_a_value_that_does_not_fit_is_refused_with_what_would(
     with pytest.raises(UsageError) as refused:
         resolve(flags, environment={}, folder=tmp_path)
     assert str(refused.value) == said
+
+
+def test_the_sizes_of_a_benchmark_are_above_the_preset_and_below_what_was_set(tmp_path: Path) -> None:
+    flags = {"benchmark": "workshop", "pool": "12", "preset": "paper"}
+    entries = resolve(flags, environment={}, folder=tmp_path).entries
+    assert entries["held_out"] == ("held_out", 100, "benchmark workshop")
+    assert entries["pool"] == ("pool", 12, "flag")
+    assert entries["warmup"] == ("warmup", 20, "preset paper")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.benchmarks.gsm8k import Gsm8k, task_type_of
+from mage_es.engine.benchmarks.dataset import Dataset
+from mage_es.engine.benchmarks.gsm8k import GSM8K, task_type_of
 from mage_es.events.errors import PrerequisiteError
 
 DATA = Path(os.environ.get("MAGE_ES_DATA", Path(__file__).parents[4] / "shared" / "data"))
@@ -33,7 +34,7 @@ def lines(*records: object) -> str:
 
 
 def test_a_record_becomes_a_question_with_upstream_text_and_row(tmp_path: Path) -> None:
-    benchmark = Gsm8k(write(tmp_path, lines(GOOD, {"question": "7?", "answer": "x\ny\n#### 1,000"})))
+    benchmark = Dataset(GSM8K, write(tmp_path, lines(GOOD, {"question": "7?", "answer": "x\ny\n#### 1,000"})))
     first, second = benchmark.questions("evolution")
     assert (first.id, first.split, first.gold, first.task_type) == ("gsm8k-train-0", "evolution", "5", "gsm8k_1step")
     assert (first.question, first.solution) == (GOOD["question"], GOOD["answer"])
@@ -43,11 +44,11 @@ def test_a_record_becomes_a_question_with_upstream_text_and_row(tmp_path: Path) 
 
 
 def test_gzipped_files_give_the_same_questions_and_hash(tmp_path: Path) -> None:
-    plain = Gsm8k(write(tmp_path, lines(GOOD)))
+    plain = Dataset(GSM8K, write(tmp_path, lines(GOOD)))
     for path in (tmp_path / "gsm8k").iterdir():
         path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
         path.unlink()
-    zipped = Gsm8k(tmp_path)
+    zipped = Dataset(GSM8K, tmp_path)
     assert zipped.data_sha256 == plain.data_sha256
     assert zipped.questions("evolution") == plain.questions("evolution")
 
@@ -55,8 +56,8 @@ def test_gzipped_files_give_the_same_questions_and_hash(tmp_path: Path) -> None:
 def test_the_data_hash_changes_with_any_byte(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    one = Gsm8k(write(tmp_path / "a", lines(GOOD)))
-    two = Gsm8k(write(tmp_path / "b", lines({**GOOD, "question": "2 + 3 ?"})))
+    one = Dataset(GSM8K, write(tmp_path / "a", lines(GOOD)))
+    two = Dataset(GSM8K, write(tmp_path / "b", lines({**GOOD, "question": "2 + 3 ?"})))
     assert one.data_sha256 != two.data_sha256
 
 
@@ -78,7 +79,7 @@ def test_the_data_hash_changes_with_any_byte(tmp_path: Path) -> None:
 def test_a_malformed_line_is_named_and_nothing_is_loaded(tmp_path: Path, line: str, complaint: str) -> None:
     folder = write(tmp_path, f"{json.dumps(GOOD)}\n{line}\n{json.dumps(GOOD)}\n")
     with pytest.raises(PrerequisiteError) as caught:
-        Gsm8k(folder)
+        Dataset(GSM8K, folder)
     message = str(caught.value)
     assert f"{folder / 'gsm8k' / 'train.jsonl'}, line 2: " in message
     assert complaint in message
@@ -90,17 +91,17 @@ def test_bytes_that_are_not_utf_8_are_a_malformed_line(tmp_path: Path) -> None:
     folder = write(tmp_path, lines(GOOD))
     (folder / "gsm8k" / "train.jsonl").write_bytes(b'{"question": "\xff", "answer": "#### 1"}\n')
     with pytest.raises(PrerequisiteError, match="line 1"):
-        Gsm8k(folder)
+        Dataset(GSM8K, folder)
 
 
 def test_many_malformed_lines_are_counted_after_the_first_five(tmp_path: Path) -> None:
     with pytest.raises(PrerequisiteError, match=r"line 5: (.|\n)* 3 more malformed lines"):
-        Gsm8k(write(tmp_path, "x\n" * 8))
+        Dataset(GSM8K, write(tmp_path, "x\n" * 8))
 
 
 def test_an_empty_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(PrerequisiteError, match="the file is empty"):
-        Gsm8k(write(tmp_path, ""))
+        Dataset(GSM8K, write(tmp_path, ""))
 
 
 def test_a_cut_gzip_file_is_an_error(tmp_path: Path) -> None:
@@ -108,12 +109,12 @@ def test_a_cut_gzip_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "gsm8k" / "train.jsonl").unlink()
     (tmp_path / "gsm8k" / "train.jsonl.gz").write_bytes(gzip.compress(lines(*[GOOD] * 50).encode())[:-12])
     with pytest.raises(PrerequisiteError, match=r"train\.jsonl\.gz cannot be read"):
-        Gsm8k(tmp_path)
+        Dataset(GSM8K, tmp_path)
 
 
 def test_a_missing_data_set_ends_with_the_command_that_fetches_it(tmp_path: Path) -> None:
     with pytest.raises(PrerequisiteError) as caught:
-        Gsm8k(tmp_path)
+        Dataset(GSM8K, tmp_path)
     assert str(caught.value).endswith(f"mage-es data fetch gsm8k --data-dir {tmp_path}")
     assert caught.value.exit_code == 4
 
@@ -135,7 +136,7 @@ def test_types_count_calculator_annotations_or_else_lines(answer: str, task_type
 
 @needs_data
 def test_the_upstream_distribution_of_annotations_is_reproduced() -> None:
-    questions = Gsm8k(DATA).questions("evolution")
+    questions = Dataset(GSM8K, DATA).questions("evolution")
     annotated = Counter(q.solution.count("<<") for q in questions)
     assert len(questions) == 7473
     assert [annotated[n] for n in range(10)] == [95, 404, 2175, 2137, 1424, 785, 287, 123, 40, 3]
@@ -144,14 +145,14 @@ def test_the_upstream_distribution_of_annotations_is_reproduced() -> None:
 
 @needs_data
 def test_every_upstream_solution_is_strictly_right_for_its_own_question() -> None:
-    benchmark = Gsm8k(DATA)
+    benchmark = Dataset(GSM8K, DATA)
     for question in (*benchmark.questions("evolution"), *benchmark.questions("test")):
         assert benchmark.score(question, question.solution).strict, question.id
 
 
 @needs_data
 def test_golds_with_commas_and_signs_are_counted_as_upstream_has_them() -> None:
-    questions = Gsm8k(DATA).questions("evolution")
+    questions = Dataset(GSM8K, DATA).questions("evolution")
     assert sum("," in q.solution.rpartition("####")[2] for q in questions) == 79
     assert sum(q.gold.startswith("-") for q in questions) == 3
     assert not any("." in q.gold for q in questions)

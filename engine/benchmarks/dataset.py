@@ -1,0 +1,134 @@
+"""Benchmarks that are read from files: what defines one, and the benchmark that its files make.
+
+Rules
+    - A file may stand under its upstream name or another of its part's names, plain or gzipped.
+    - The test split wins: a question whose id stands in it is left out of evolution; within a split the first of an id
+      stands.
+    - A benchmark without official splits is divided by the hashes of its ids, the same on every machine and whatever
+      else is in the files: three tenths are the test split.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
+from mage_es.engine.benchmarks.protocol import Question, Split, TaskTypeSource, Verdict
+from mage_es.engine.benchmarks.records import Records
+from mage_es.events.errors import PrerequisiteError
+
+TEST_SHARE = 0.3
+"""The part of a benchmark with one split that is never learned from."""
+
+
+class Part(NamedTuple):
+    """One file of a split: its names in order of preference, each also with `.gz`; an optional one may be missing."""
+
+    names: tuple[str, ...]
+    optional: bool = False
+
+
+class Definition(NamedTuple):
+    """What defines a benchmark that is read from files.
+
+    `parts` without `test` say that there is one split only. `read` returns all questions of one file, for the split
+    that it is to serve, and raises `PrerequisiteError`; `verdict` and `measure` never raise.
+    """
+
+    name: str
+    licence: str
+    task_type_source: TaskTypeSource
+    answer_format: str
+    parts: Mapping[Split, tuple[Part, ...]]
+    read: Callable[[Path, Split], Records[Question]]
+    verdict: Callable[[Question, str], Verdict]
+    measure: Callable[[Question, Prediction, bool], Measured]
+    """(question, prediction, strict) -> metrics."""
+    total: Callable[[Sequence[tuple[Question, Measured]]], Mapping[str, float]] = means
+
+
+class Dataset:
+    """A benchmark that is read from the files of `data_dir/<name>`."""
+
+    def __init__(self, definition: Definition, data_dir: Path | None) -> None:
+        """Read every file. Raises `PrerequisiteError` that ends with the command that fetches them."""
+        self.definition = definition
+        self.name, self.licence = definition.name, definition.licence
+        self.task_type_source, self.answer_format = definition.task_type_source, definition.answer_format
+        hashes: list[str] = []
+        read = {split: self._read(split, data_dir, hashes) for split in definition.parts}
+        self.data_sha256 = hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+        tests = read["test"] if "test" in read else [_as_test(q) for q in read["evolution"] if is_test(q.id)]
+        held = {question.id for question in tests}
+        self._questions: dict[Split, Sequence[Question]] = {
+            "evolution": tuple(question for question in read["evolution"] if question.id not in held),
+            "test": tuple(tests),
+        }
+
+    def questions(self, split: Split) -> Sequence[Question]:
+        """Return all questions of an upstream split, in upstream order."""
+        return self._questions[split]
+
+    def score(self, question: Question, reply: str) -> Verdict:
+        """Judge a reply by rule."""
+        return self.definition.verdict(question, reply)
+
+    def measure(self, question: Question, prediction: Prediction, *, strict: bool) -> Measured:
+        """Return the metrics of a prediction."""
+        return self.definition.measure(question, prediction, strict)
+
+    def total(self, measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
+        """Return the metrics of a whole set of predictions."""
+        return self.definition.total(measured)
+
+    def _read(self, split: Split, data_dir: Path | None, hashes: list[str]) -> list[Question]:
+        name, found = self.definition.name, dict[str, Question]()
+        for part in self.definition.parts[split]:
+            path = find(part, name, data_dir)
+            if path is None:
+                continue
+            try:
+                records = self.definition.read(path, split)
+            except PrerequisiteError as error:
+                assert data_dir is not None
+                raise PrerequisiteError(
+                    f"{error} Delete {data_dir / name} and run: mage-es data fetch {name} --data-dir {data_dir}"
+                ) from error
+            hashes.append(f"{part.names[0]} {records.sha256}")
+            for question in records.items:
+                found.setdefault(question.id, question)
+        return list(found.values())
+
+
+def is_test(question_id: str) -> bool:
+    """Return whether a question of a benchmark with one split belongs to what is never learned from."""
+    first = int.from_bytes(hashlib.sha256(question_id.encode()).digest()[:8], "big")
+    return first < TEST_SHARE * 2**64
+
+
+def find(part: Part, name: str, data_dir: Path | None) -> Path | None:
+    """Return where a part of a benchmark lies, None for an optional one that is missing. Raises `PrerequisiteError`."""
+    if data_dir is None:
+        raise PrerequisiteError(
+            f"{name} is read from files and no data directory was given. Run: mage-es data fetch {name} --data-dir data"
+        )
+    for file in part.names:
+        for candidate in (data_dir / name / file, data_dir / name / f"{file}.gz"):
+            if candidate.is_file():
+                return candidate
+    if part.optional:
+        return None
+    wanted = part.names[0]
+    raise PrerequisiteError(
+        f"{name} is not in {data_dir}: neither {name}/{wanted} nor {name}/{wanted}.gz is there. "
+        f"Run: mage-es data fetch {name} --data-dir {data_dir}"
+    )
+
+
+def _as_test(question: Question) -> Question:
+    return msgspec.structs.replace(question, split="test")

@@ -1,0 +1,127 @@
+"""Reading the records of one upstream file, all of them or none: a JSON array, JSON lines or Parquet, also gzipped.
+
+Rules
+    - All or nothing: one malformed record, and nothing is loaded. Each is named by file, line (or row) and field.
+    - What a file is, is told from its content, except for Parquet, which is told by its name.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from mage_es.events.errors import PrerequisiteError
+
+Row = TypeVar("Row")
+Item = TypeVar("Item")
+
+_SHOWN_PROBLEMS = 5
+_BOM = b"\xef\xbb\xbf"
+
+
+class Records(NamedTuple, Generic[Item]):
+    """What a file holds, in its order, and the SHA-256 of its (decompressed) bytes."""
+
+    items: tuple[Item, ...]
+    sha256: str
+
+
+def read_records(path: Path, kind: type[Row], convert: Callable[[int, Row], Item]) -> Records[Item]:
+    """Read every record of a file.
+
+    Args:
+        path: The file.
+        kind: What one record is: a msgspec struct, or `dict[str, Any]`.
+        convert: Makes an item of (0-based position, record); raises `ValueError` that begins with the field's name.
+
+    Raises:
+        PrerequisiteError: The file cannot be read, is empty, or has malformed records; the first five are named.
+    """
+    raw = contents(path)
+    items: list[Item] = []
+    problems: list[str] = []
+    try:
+        for position, (place, decode) in enumerate(_rows(path, raw, kind)):
+            try:
+                items.append(convert(position, decode()))
+            except ValueError as error:  # of which msgspec's errors are a kind
+                problems.append(f"{path}, {place}: {error}")
+    except msgspec.DecodeError as error:
+        problems.append(f"{path}: the JSON array is not well-formed: {error}")
+    if not items and not problems:
+        problems.append(f"{path}, line 1: the file is empty")
+    if problems:
+        raise PrerequisiteError(f"{listed(problems)}\nNothing was loaded.")
+    return Records(tuple(items), hashlib.sha256(raw).hexdigest())
+
+
+def contents(path: Path) -> bytes:
+    """Return a file's bytes, decompressed where it is gzipped. Raises `PrerequisiteError`."""
+    try:
+        content = path.read_bytes()
+        return gzip.decompress(content) if content[:2] == b"\x1f\x8b" or path.suffix == ".gz" else content
+    except (OSError, EOFError, zlib.error) as error:
+        raise PrerequisiteError(f"{path} cannot be read: {error}.") from error
+
+
+def listed(problems: Sequence[str]) -> str:
+    """Return the first problems, one on a line, and how many more there are."""
+    more = len(problems) - _SHOWN_PROBLEMS
+    return "\n".join(problems[:_SHOWN_PROBLEMS]) + (f"\n... and {more} more malformed lines." if more > 0 else "")
+
+
+def _rows(path: Path, raw: bytes, kind: type[Row]) -> Iterator[tuple[str, Callable[[], Row]]]:
+    """Yield (place, a function that decodes the record there)."""
+    name = path.name.removesuffix(".gz")
+    if name.endswith(".parquet"):
+        yield from _parquet_rows(raw, kind)
+        return
+    decoder, text = msgspec.json.Decoder(kind), raw.removeprefix(_BOM)
+
+    def decoded(piece: bytes) -> Row:
+        if not piece.strip():
+            raise ValueError("the line is empty; expected a record")
+        return decoder.decode(piece)
+
+    for place, piece in _array(text) if _is_array(text) else _lines(text):
+        yield place, partial(decoded, piece)
+
+
+def _is_array(text: bytes) -> bool:
+    """Return whether a text is one array, and not lines of which the first is an array."""
+    first, _, rest = text.strip().partition(b"\n")
+    return first.startswith(b"[") and not (rest and first.rstrip().endswith(b"]"))
+
+
+def _lines(text: bytes) -> Iterator[tuple[str, bytes]]:
+    lines = text.removesuffix(b"\n")
+    for number, line in enumerate(lines.split(b"\n") if lines else (), start=1):
+        yield f"line {number}", line
+
+
+def _array(text: bytes) -> Iterator[tuple[str, bytes]]:
+    at, line = 0, 1
+    for number, piece in enumerate(msgspec.json.decode(text, type=list[msgspec.Raw]), start=1):
+        found = text.index(bytes(piece), at)
+        line += text.count(b"\n", at, found)
+        at = found
+        yield f"record {number} (line {line})", bytes(piece)
+
+
+def _parquet_rows(raw: bytes, kind: type[Row]) -> Iterator[tuple[str, Callable[[], Row]]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        rows: list[dict[str, Any]] = pq.read_table(pa.BufferReader(raw)).to_pylist()
+    except pa.ArrowInvalid as error:
+        raise msgspec.DecodeError(f"no Parquet: {error}") from error
+    for number, row in enumerate(rows, start=1):
+        yield f"row {number}", partial(msgspec.convert, row, kind)

@@ -1,0 +1,97 @@
+"""A benchmark made of files: which files stand for which split, and that no question stands on both sides."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mage_es.engine.benchmarks.dataset import TEST_SHARE, Dataset, Definition, Part, is_test
+from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
+from mage_es.engine.benchmarks.protocol import Question, Split, Verdict
+from mage_es.engine.benchmarks.records import Records, read_records
+from mage_es.events.errors import PrerequisiteError
+
+
+def read(path: Path, split: Split) -> Records[Question]:
+    def question(position: int, row: dict[str, str]) -> Question:
+        return Question(id=row["id"], benchmark="toy", split=split, task_type="t", question=row["q"], gold=path.name)
+
+    return read_records(path, dict[str, str], question)
+
+
+def is_gold(question: Question, reply: str) -> Verdict:
+    return Verdict(answer=reply, score=float(reply == question.gold), strict=reply == question.gold)
+
+
+def exact(question: Question, prediction: Prediction, strict: bool) -> Measured:
+    return Measured(prediction.text, {"accuracy": float(prediction.text == question.gold), "distance": None})
+
+
+TWO = Definition(
+    name="toy",
+    licence="none",
+    task_type_source="metadata",
+    answer_format="Say it.",
+    parts={
+        "evolution": (Part(("train.json",)), Part(("more.json", "more.subset.json"), optional=True)),
+        "test": (Part(("test.json",)),),
+    },
+    read=read,
+    verdict=is_gold,
+    measure=exact,
+)
+ONE = TWO._replace(parts={"evolution": (Part(("all.json",)),)})
+
+
+def put(folder: Path, name: str, *ids: str) -> None:
+    (folder / "toy").mkdir(exist_ok=True)
+    (folder / "toy" / name).write_text("".join(json.dumps({"id": i, "q": f"{name} {i}?"}) + "\n" for i in ids))
+
+
+def ids(benchmark: Dataset, split: Split) -> list[str]:
+    return [question.id for question in benchmark.questions(split)]
+
+
+def test_a_question_of_the_test_split_is_left_out_of_evolution_whatever_file_it_is_in(tmp_path: Path) -> None:
+    put(tmp_path, "train.json", "a", "b", "c")
+    put(tmp_path, "more.subset.json", "b", "d")
+    put(tmp_path, "test.json", "c", "e")
+    opened = Dataset(TWO, tmp_path)
+    assert ids(opened, "evolution") == ["a", "b", "d"]
+    assert ids(opened, "test") == ["c", "e"]
+    assert opened.questions("evolution")[1].gold == "train.json"
+
+
+def test_an_optional_file_may_be_missing_and_changes_the_hash(tmp_path: Path) -> None:
+    put(tmp_path, "train.json", "a")
+    put(tmp_path, "test.json", "b")
+    without = Dataset(TWO, tmp_path).data_sha256
+    put(tmp_path, "more.json", "c")
+    assert Dataset(TWO, tmp_path).data_sha256 != without
+
+
+def test_a_missing_file_ends_with_the_command_that_fetches_it(tmp_path: Path) -> None:
+    put(tmp_path, "train.json", "a")
+    with pytest.raises(PrerequisiteError, match=r"neither toy/test\.json nor .* mage-es data fetch toy --data-dir"):
+        Dataset(TWO, tmp_path)
+
+
+def test_one_split_is_divided_by_id_alone(tmp_path: Path) -> None:
+    names = [f"q{k}" for k in range(2000)]
+    put(tmp_path, "all.json", *names)
+    whole = Dataset(ONE, tmp_path)
+    test = ids(whole, "test")
+    assert abs(len(test) / len(names) - TEST_SHARE) < 0.03
+    assert sorted(test + ids(whole, "evolution")) == sorted(names)
+    assert all(question.split == "test" for question in whole.questions("test"))
+    put(tmp_path, "all.json", *names[::2])
+    assert ids(Dataset(ONE, tmp_path), "test") == [name for name in names[::2] if is_test(name)]
+    assert set(ids(Dataset(ONE, tmp_path), "test")) <= set(test)
+
+
+def test_a_metric_that_does_not_count_a_prediction_is_averaged_over_the_others() -> None:
+    question = Question(id="a", benchmark="toy", split="test", task_type="t", question="?", gold="x")
+    measured = [Measured("", {"right": 1.0, "metres": None}), Measured("", {"right": 0.0, "metres": 5.0})]
+    assert means([(question, one) for one in measured]) == {"right": 0.5, "metres": 5.0}

@@ -1,0 +1,99 @@
+"""Reading upstream files: whatever form they have, every record or none, and each bad one by file, line and field."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mage_es.engine.benchmarks.records import read_records
+from mage_es.events.errors import PrerequisiteError
+
+
+class Row(msgspec.Struct):
+    name: str
+    size: int = 0
+
+
+ROWS = [{"name": "a", "size": 1, "more": None}, {"name": "b é"}]
+
+
+def named(position: int, row: Row) -> str:
+    if not row.name:
+        raise ValueError("name: is empty")
+    return f"{position} {row.name} {row.size}"
+
+
+def write(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+FORMS = {
+    "array": json.dumps(ROWS).encode(),
+    "array over lines": json.dumps(ROWS, indent=1).encode(),
+    "lines": b"".join(json.dumps(row).encode() + b"\n" for row in ROWS),
+    "lines without the last newline": b"\n".join(json.dumps(row).encode() for row in ROWS),
+    "lines that end as on Windows": b"".join(json.dumps(row).encode() + b"\r\n" for row in ROWS),
+    "lines after a byte order mark": b"\xef\xbb\xbf" + b"\n".join(json.dumps(row).encode() for row in ROWS),
+}
+
+
+@pytest.mark.parametrize("content", FORMS.values(), ids=FORMS)
+def test_every_form_gives_the_same_records(tmp_path: Path, content: bytes) -> None:
+    expected = ("0 a 1", "1 b é 0")
+    assert read_records(write(tmp_path / "x.json", content), Row, named).items == expected
+    zipped = read_records(write(tmp_path / "x.json.gz", gzip.compress(content)), Row, named)
+    assert zipped.items == expected
+    assert zipped.sha256 == read_records(tmp_path / "x.json", Row, named).sha256
+
+
+def test_a_gzipped_file_is_known_by_its_content(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.json", gzip.compress(FORMS["lines"]))
+    assert len(read_records(path, Row, named).items) == 2
+
+
+def test_parquet_is_read_by_columns(tmp_path: Path) -> None:
+    pq.write_table(pa.Table.from_pylist([{"name": "a", "size": 3}]), tmp_path / "x.parquet")
+    assert read_records(tmp_path / "x.parquet", Row, named).items == ("0 a 3",)
+
+
+def test_lines_that_are_arrays_are_lines(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.jsonl", b'["a", 1]\n["b", 2]\n')
+    assert read_records(path, list, lambda _, row: row[0]).items == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("content", "place", "complaint"),
+    [
+        (b'{"name": "a"}\n{"name": 3}\n', "line 2", r"`str`, got `int` - at `\$.name`"),
+        (b'{"name": "a"}\n\n{"name": "b"}\n', "line 2", "the line is empty"),
+        (b'{"name": "a"}\n{"name": ""}\n', "line 2", "name: is empty"),
+        (b'[{"name": "a"},\n {"size": 1}]', r"record 2 \(line 2\)", "missing required field `name`"),
+        (b'[{"name": "a"},\n {"name": "a"},\n\n{"name": ""}]', r"record 3 \(line 4\)", "name: is empty"),
+    ],
+)
+def test_a_malformed_record_is_named_by_place_and_field(
+    tmp_path: Path, content: bytes, place: str, complaint: str
+) -> None:
+    path = write(tmp_path / "x.json", content)
+    with pytest.raises(PrerequisiteError, match=rf"x\.json, {place}: .*{complaint}") as caught:
+        read_records(path, Row, named)
+    assert "Nothing was loaded." in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "content"), [("x.json", b'[{"name": "a"'), ("x.parquet", b"no parquet")])
+def test_a_cut_file_is_an_error(tmp_path: Path, name: str, content: bytes) -> None:
+    with pytest.raises(PrerequisiteError, match=name):
+        read_records(write(tmp_path / name, content), Row, named)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"\n"])
+def test_a_file_without_records_is_an_error(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(PrerequisiteError, match="empty"):
+        read_records(write(tmp_path / "x.json", content), Row, named)

@@ -23,6 +23,7 @@ from mage_es.cli import (
     replay,
     resume,
     runs,
+    score,
     show,
     verify,
 )
@@ -64,6 +65,7 @@ app.command(epilog=exam.EXAMPLES)(exam.exam)
 app.command(epilog=ask.EXAMPLES)(ask.ask)
 app.command(epilog=show.EXAMPLES)(show.show)
 app.command(epilog=verify.EXAMPLES)(verify.verify)
+app.command(epilog=score.EXAMPLES)(score.score)
 app.command(epilog=repair.EXAMPLES)(repair.repair)
 app.command(epilog=export.EXAMPLES)(export.export)
 app.command(epilog=backup.BACKUP_EXAMPLES)(backup.backup)

@@ -55,13 +55,27 @@ class Definition(NamedTuple):
 class Dataset:
     """A benchmark that is read from the files of `data_dir/<name>`."""
 
-    def __init__(self, definition: Definition, data_dir: Path | None) -> None:
-        """Read every file. Raises `PrerequisiteError` that ends with the command that fetches them."""
+    def __init__(self, definition: Definition, data_dir: Path | None, *, file: Path | None = None) -> None:
+        """Read every file of the benchmark.
+
+        Args:
+            definition: What is read and how it is scored.
+            data_dir: Folder of all data sets.
+            file: One upstream file to read in place of them, all of whose questions are the test split.
+
+        Raises:
+            PrerequisiteError: A file is missing or malformed; ends with the command that fetches them.
+        """
         self.definition = definition
         self.name, self.licence = definition.name, definition.licence
         self.task_type_source, self.answer_format = definition.task_type_source, definition.answer_format
         hashes: list[str] = []
-        read = {split: self._read(split, data_dir, hashes) for split in definition.parts}
+        if file is None:
+            read = {split: self._read(split, data_dir, hashes) for split in definition.parts}
+        else:
+            records = definition.read(file, "test")
+            read = {"evolution": [], "test": records.items}
+            hashes.append(f"{file.name} {records.sha256}")
         self.data_sha256 = hashlib.sha256("\n".join(hashes).encode()).hexdigest()
         tests = read["test"] if "test" in read else [_as_test(q) for q in read["evolution"] if is_test(q.id)]
         held = {question.id for question in tests}
@@ -86,7 +100,7 @@ class Dataset:
         """Return the metrics of a whole set of predictions."""
         return self.definition.total(measured)
 
-    def _read(self, split: Split, data_dir: Path | None, hashes: list[str]) -> list[Question]:
+    def _read(self, split: Split, data_dir: Path | None, hashes: list[str]) -> Sequence[Question]:
         name, found = self.definition.name, dict[str, Question]()
         for part in self.definition.parts[split]:
             path = find(part, name, data_dir)

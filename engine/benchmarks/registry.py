@@ -28,11 +28,13 @@ class Row(NamedTuple):
     """A benchmark: how it is opened, given a seed and the folder of all data sets, and what it is run with.
 
     `defaults` are settings of a run by name (`iterations`, `pool`, `episode_steps`), used where nobody sets them.
+    `records` opens one file of a benchmark that is read from files, all of whose questions are its test split.
     """
 
     open: Callable[[int, Path | None], Benchmark]
     models: OwnModels = OwnModels()
     defaults: Mapping[str, int] = {}
+    records: Callable[[Path], Benchmark] | None = None
 
 
 def _loaded(place: str) -> Any:
@@ -41,15 +43,20 @@ def _loaded(place: str) -> Any:
     return getattr(import_module(f"mage_es.engine.{module}"), name)
 
 
-def _read(place: str) -> Callable[[int, Path | None], Benchmark]:
-    """Return how a benchmark that is read from files is opened; `place` names its definition."""
+def _read(place: str) -> Row:
+    """Return the row of a benchmark that is read from files; `place` names its definition."""
 
     def opened(seed: int, data_dir: Path | None) -> Benchmark:
         from mage_es.engine.benchmarks.dataset import Dataset
 
         return Dataset(_loaded(place), data_dir)
 
-    return opened
+    def records(path: Path) -> Benchmark:
+        from mage_es.engine.benchmarks.dataset import Dataset
+
+        return Dataset(_loaded(place), None, file=path)
+
+    return Row(opened, records=records)
 
 
 def _generated(place: str) -> Callable[[int, Path | None], Benchmark]:
@@ -73,7 +80,7 @@ def _placed(place: str) -> Callable[[int, Path | None], Benchmark]:
 
 
 _TABLE: Mapping[str, Row] = {
-    "gsm8k": Row(_read("benchmarks.gsm8k:GSM8K")),
+    "gsm8k": _read("benchmarks.gsm8k:GSM8K"),
     "truthworld": Row(
         _generated("benchmarks.truthworld.benchmark:TruthWorld"),
         OwnModels("builtin/truthworld", "builtin/truthguide", "builtin/truthjudge"),
@@ -117,3 +124,17 @@ def open_benchmark(name: str, *, seed: int, data_dir: Path | None = None) -> Ben
     if name not in _TABLE:
         raise UsageError(f"There is no benchmark {name!r}.{nearest(name, names())}")
     return _TABLE[name].open(seed, data_dir)
+
+
+def open_records(name: str, path: Path) -> Benchmark:
+    """Return a benchmark made of one upstream file, all of whose questions are its test split.
+
+    Raises:
+        UsageError: No benchmark has that name, or it is not read from such files.
+        PrerequisiteError: The file is missing or malformed.
+    """
+    if name in _TABLE and (opened := _TABLE[name].records) is not None:
+        return opened(path)
+    if name in _TABLE:
+        raise UsageError(f"{name} is not read from one file of records: leave --records out, and its own are taken.")
+    raise UsageError(f"There is no benchmark {name!r}.{nearest(name, names())}")

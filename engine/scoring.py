@@ -1,0 +1,127 @@
+"""The verb `score`: predictions that were made anywhere, measured by a benchmark's own metrics.
+
+Rules
+    - Every question of the records counts, as upstream has it: one without a prediction is measured as an empty one.
+    - A prediction for a question that is not there, or a second one for the same question, is an error: a total over
+      the wrong questions would say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeGuard
+
+import msgspec
+
+from mage_es.engine.benchmarks.measuring import Measured, Measures, Prediction, means
+from mage_es.engine.benchmarks.protocol import Benchmark, Question
+from mage_es.engine.benchmarks.records import listed, read_records
+from mage_es.engine.benchmarks.registry import open_benchmark, open_records
+from mage_es.events.errors import UsageError
+
+
+class ScoredPrediction(msgspec.Struct, frozen=True, kw_only=True):
+    """What the metrics say of one prediction; None where upstream does not count it for a metric."""
+
+    id: str
+    answer: str
+    metrics: Mapping[str, float | None]
+    missing: bool = False
+
+
+class ScoreReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What the metrics say of a set of predictions, one by one in the order of the records, and together."""
+
+    benchmark: str
+    strict: bool
+    questions: int
+    missing: int
+    totals: Mapping[str, float]
+    predictions: tuple[ScoredPrediction, ...]
+
+
+class ByVerdict(NamedTuple):
+    """The metrics of a benchmark that has none of its own: its scorer's verdict."""
+
+    benchmark: Benchmark
+
+    def measure(self, question: Question, prediction: Prediction, *, strict: bool) -> Measured:
+        """Return `accuracy`, and the `score` where the scorer gives parts of a point."""
+        verdict = self.benchmark.score(question, prediction.text)
+        is_right = verdict.strict if strict else verdict.correct
+        return Measured(verdict.answer, {"accuracy": float(is_right), "score": verdict.score})
+
+    def total(self, measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
+        """Return the means."""
+        return means(measured)
+
+
+def score(
+    name: str, *, records: Path | None, predictions: Path, strict: bool, seed: int, data_dir: Path | None
+) -> ScoreReport:
+    """Measure the predictions of a file.
+
+    Args:
+        name: The benchmark.
+        records: An upstream file, all of whose questions count; None: the benchmark's test split.
+        predictions: JSON lines (or an array) of `{"id": ..., "prediction": ...}`.
+        strict: Upstream to the letter.
+        seed: Seed of a generated benchmark.
+        data_dir: Folder of all data sets.
+
+    Raises:
+        UsageError: No such benchmark, or a prediction for no question of the records.
+        PrerequisiteError: A file is missing or malformed.
+    """
+    benchmark = open_records(name, records) if records else open_benchmark(name, seed=seed, data_dir=data_dir)
+    questions = benchmark.questions("test")
+    given = _by_id(read_records(predictions, dict[str, Any], _prediction).items, questions, predictions)
+    measures = measures_of(benchmark)
+    measured = [
+        (question, measures.measure(question, given.get(question.id, Prediction(question.id, "")), strict=strict))
+        for question in questions
+    ]
+    return ScoreReport(
+        benchmark=name,
+        strict=strict,
+        questions=len(questions),
+        missing=len(questions) - len(given),
+        totals=measures.total(measured),
+        predictions=tuple(
+            ScoredPrediction(id=question.id, answer=one.answer, metrics=one.metrics, missing=question.id not in given)
+            for question, one in measured
+        ),
+    )
+
+
+def measures_of(benchmark: Benchmark) -> Measures:
+    """Return a benchmark's own metrics, or its scorer's verdict as one."""
+    return benchmark if has_measures(benchmark) else ByVerdict(benchmark)
+
+
+def has_measures(benchmark: object) -> TypeGuard[Measures]:
+    """Return whether a benchmark has metrics of its own."""
+    return hasattr(benchmark, "measure") and hasattr(benchmark, "total")
+
+
+def _prediction(position: int, row: dict[str, Any]) -> Prediction:
+    missing = [key for key in ("id", "prediction") if key not in row]
+    if missing:
+        raise ValueError(f"{missing[0]}: is missing; expected an object with id and prediction")
+    parts = {key: value for key, value in row.items() if key not in ("id", "prediction")}
+    return Prediction(str(row["id"]), row["prediction"], parts)
+
+
+def _by_id(predictions: Sequence[Prediction], questions: Sequence[Question], path: Path) -> Mapping[str, Prediction]:
+    known, given, problems = {question.id for question in questions}, dict[str, Prediction](), list[str]()
+    for prediction in predictions:
+        if prediction.id not in known:
+            problems.append(f"{path}: there is no question {prediction.id!r}")
+        elif prediction.id in given:
+            problems.append(f"{path}: two predictions for {prediction.id!r}")
+        given[prediction.id] = prediction
+    if problems:
+        some = ", ".join(question.id for question in questions[:3])
+        raise UsageError(f"{listed(problems)}\nNothing was measured. The questions are called {some}, ...")
+    return given

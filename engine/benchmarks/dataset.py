@@ -77,12 +77,7 @@ class Dataset:
             read = {"evolution": [], "test": records.items}
             hashes.append(f"{file.name} {records.sha256}")
         self.data_sha256 = hashlib.sha256("\n".join(hashes).encode()).hexdigest()
-        tests = read["test"] if "test" in read else [_as_test(q) for q in read["evolution"] if is_test(q.id)]
-        held = {question.id for question in tests}
-        self._questions: dict[Split, Sequence[Question]] = {
-            "evolution": tuple(question for question in read["evolution"] if question.id not in held),
-            "test": tuple(tests),
-        }
+        self._questions = divided(read)
 
     def questions(self, split: Split) -> Sequence[Question]:
         """Return all questions of an upstream split, in upstream order."""
@@ -117,6 +112,16 @@ class Dataset:
             for question in records.items:
                 found.setdefault(question.id, question)
         return list(found.values())
+
+
+def divided(read: Mapping[Split, Sequence[Question]]) -> dict[Split, tuple[Question, ...]]:
+    """Return the two splits of what was read; without a test split three tenths are set aside for it."""
+    tests = read["test"] if "test" in read else [_as_test(q) for q in read["evolution"] if is_test(q.id)]
+    held = {question.id for question in tests}
+    return {
+        "evolution": tuple(question for question in read["evolution"] if question.id not in held),
+        "test": tuple(tests),
+    }
 
 
 def is_test(question_id: str) -> bool:

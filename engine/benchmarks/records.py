@@ -1,19 +1,21 @@
-"""Reading the records of one upstream file, all of them or none: a JSON array, JSON lines or Parquet, also gzipped.
+"""Reading the records of one file, all of them or none: a JSON array, JSON lines, CSV or Parquet, also gzipped.
 
 Rules
     - All or nothing: one malformed record, and nothing is loaded. Each is named by file, line (or row) and field.
-    - What a file is, is told from its content, except for Parquet, which is told by its name.
+    - What a JSON file is, is told from its content; CSV, TSV and Parquet are told by their names.
 """
 
 from __future__ import annotations
 
+import csv
 import gzip
 import hashlib
+import io
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 import msgspec
 
@@ -54,7 +56,7 @@ def read_records(path: Path, kind: type[Row], convert: Callable[[int, Row], Item
             except ValueError as error:  # of which msgspec's errors are a kind
                 problems.append(f"{path}, {place}: {error}")
     except msgspec.DecodeError as error:
-        problems.append(f"{path}: the JSON array is not well-formed: {error}")
+        problems.append(f"{path} is not well-formed: {error}")
     if not items and not problems:
         problems.append(f"{path}, line 1: the file is empty")
     if problems:
@@ -79,9 +81,9 @@ def listed(problems: Sequence[str]) -> str:
 
 def _rows(path: Path, raw: bytes, kind: type[Row]) -> Iterator[tuple[str, Callable[[], Row]]]:
     """Yield (place, a function that decodes the record there)."""
-    name = path.name.removesuffix(".gz")
-    if name.endswith(".parquet"):
-        yield from _parquet_rows(raw, kind)
+    ending = Path(path.name.removesuffix(".gz")).suffix
+    if ending in (".parquet", ".csv", ".tsv"):
+        yield from _parquet_rows(raw, kind) if ending == ".parquet" else _table_rows(raw, kind, ending)
         return
     decoder, text = msgspec.json.Decoder(kind), raw.removeprefix(_BOM)
 
@@ -113,6 +115,27 @@ def _array(text: bytes) -> Iterator[tuple[str, bytes]]:
         line += text.count(b"\n", at, found)
         at = found
         yield f"record {number} (line {line})", bytes(piece)
+
+
+def _table_rows(raw: bytes, kind: type[Row], ending: str) -> Iterator[tuple[str, Callable[[], Row]]]:
+    try:
+        text = raw.removeprefix(_BOM).decode()
+    except UnicodeDecodeError as error:
+        raise msgspec.DecodeError(f"not UTF-8 text: {error}") from error
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter="\t" if ending == ".tsv" else ",")
+    for row in reader:
+        place = f"line {reader.line_num}"
+        if None in row or None in row.values():
+            yield (
+                place,
+                partial(_raise, f"has another number of fields than the header's {len(reader.fieldnames or ())}"),
+            )
+        else:
+            yield place, partial(msgspec.convert, row, kind, strict=False)
+
+
+def _raise(problem: str) -> NoReturn:
+    raise ValueError(problem)
 
 
 def _parquet_rows(raw: bytes, kind: type[Row]) -> Iterator[tuple[str, Callable[[], Row]]]:

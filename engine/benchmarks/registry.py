@@ -3,17 +3,27 @@
 Rules
     - What is known of a benchmark before anything is read or generated stands in its row: the models and the sizes
       that it is run with where nobody says otherwise.
+    - A name is looked up here first, then among own tasks, then among what other packages offer.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mage_es.engine.benchmarks.protocol import Benchmark
+from mage_es.engine.plugins import Group, load, plugins
 from mage_es.events.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from mage_es.engine.benchmarks.dataset import Definition
+
+OWN_TASKS = "tasks/"
+"""What the name of a benchmark of own tasks begins with."""
+_GROUPS: tuple[Group, ...] = ("mage_es.benchmarks", "mage_es.environments")
 
 
 class OwnModels(NamedTuple):
@@ -43,18 +53,22 @@ def _loaded(place: str) -> Any:
     return getattr(import_module(f"mage_es.engine.{module}"), name)
 
 
-def _read(place: str) -> Row:
-    """Return the row of a benchmark that is read from files; `place` names its definition."""
+def _read(definition: str | Callable[[], Definition]) -> Row:
+    """Return the row of a benchmark that is read from files, by its definition or the place of that."""
+
+    def defined() -> Definition:
+        found: Definition = _loaded(definition) if isinstance(definition, str) else definition()
+        return found
 
     def opened(seed: int, data_dir: Path | None) -> Benchmark:
         from mage_es.engine.benchmarks.dataset import Dataset
 
-        return Dataset(_loaded(place), data_dir)
+        return Dataset(defined(), data_dir)
 
     def records(path: Path) -> Benchmark:
         from mage_es.engine.benchmarks.dataset import Dataset
 
-        return Dataset(_loaded(place), None, file=path)
+        return Dataset(defined(), None, file=path)
 
     return Row(opened, records=records)
 
@@ -80,6 +94,7 @@ def _placed(place: str) -> Callable[[int, Path | None], Benchmark]:
 
 
 _TABLE: Mapping[str, Row] = {
+    "finqa": _read("benchmarks.finqa.benchmark:FINQA"),
     "gsm8k": _read("benchmarks.gsm8k:GSM8K"),
     "truthworld": Row(
         _generated("benchmarks.truthworld.benchmark:TruthWorld"),
@@ -96,24 +111,35 @@ _TABLE: Mapping[str, Row] = {
 
 def own_models(name: str) -> OwnModels:
     """Return the models that a benchmark is run with where the configuration names none."""
-    return _TABLE[name].models if name in _TABLE else OwnModels()
+    row = _found(name)
+    return row.models if row else OwnModels()
 
 
 def own_defaults(name: str) -> Mapping[str, int]:
     """Return the settings that a benchmark is run with where nobody sets them."""
-    return _TABLE[name].defaults if name in _TABLE else {}
+    row = _found(name)
+    return row.defaults if row else {}
+
+
+def title(name: str) -> str:
+    """Return a short name of a benchmark, for people and folders: of own tasks their file's."""
+    if not name.startswith(OWN_TASKS):
+        return name
+    from mage_es.engine.benchmarks.tasks.spec import parse
+
+    return parse(name).title
 
 
 def names() -> list[str]:
-    """Return the names that `open_benchmark` knows, in alphabetical order."""
-    return sorted(_TABLE)
+    """Return the names that `open_benchmark` knows, in alphabetical order; own tasks need none."""
+    return sorted({*_TABLE, *(name for group in _GROUPS for name in plugins(group))})
 
 
 def open_benchmark(name: str, *, seed: int, data_dir: Path | None = None) -> Benchmark:
     """Return a benchmark, read or generated.
 
     Args:
-        name: One of `names()`.
+        name: One of `names()`, or own tasks as `tasks/FILE?option=value`.
         seed: Seed of a generated benchmark; benchmarks that are read ignore it.
         data_dir: Folder that holds one sub-folder for each benchmark that is read; None if there is none.
 
@@ -121,9 +147,7 @@ def open_benchmark(name: str, *, seed: int, data_dir: Path | None = None) -> Ben
         UsageError: No benchmark has that name; the near matches are listed.
         PrerequisiteError: Its data set is missing or malformed.
     """
-    if name not in _TABLE:
-        raise UsageError(f"There is no benchmark {name!r}.{nearest(name, names())}")
-    return _TABLE[name].open(seed, data_dir)
+    return _row(name).open(seed, data_dir)
 
 
 def open_records(name: str, path: Path) -> Benchmark:
@@ -133,8 +157,44 @@ def open_records(name: str, path: Path) -> Benchmark:
         UsageError: No benchmark has that name, or it is not read from such files.
         PrerequisiteError: The file is missing or malformed.
     """
-    if name in _TABLE and (opened := _TABLE[name].records) is not None:
-        return opened(path)
-    if name in _TABLE:
+    opened = _row(name).records
+    if opened is None:
         raise UsageError(f"{name} is not read from one file of records: leave --records out, and its own are taken.")
-    raise UsageError(f"There is no benchmark {name!r}.{nearest(name, names())}")
+    return opened(path)
+
+
+def _row(name: str) -> Row:
+    row = _found(name)
+    if row is None:
+        raise UsageError(f"There is no benchmark {name!r}.{nearest(name, names())}")
+    return row
+
+
+@functools.cache
+def _found(name: str) -> Row | None:
+    """Return the row of a benchmark: built in, own tasks, or another package's."""
+    if name in _TABLE:
+        return _TABLE[name]
+    if name.startswith(OWN_TASKS):
+        return _own_tasks(name)
+    for group in _GROUPS:
+        if name in plugins(group):
+            offered = load(group, name)
+            return offered if isinstance(offered, Row) else _offered(offered)
+    return None
+
+
+def _offered(offered: Any) -> Row:
+    """Return the row of what another package offers: a definition, or a function that opens a benchmark."""
+    from mage_es.engine.benchmarks.dataset import Definition
+
+    return _read(lambda: offered) if isinstance(offered, Definition) else Row(offered)
+
+
+def _own_tasks(name: str) -> Row:
+    def opened(seed: int, data_dir: Path | None) -> Benchmark:
+        from mage_es.engine.benchmarks.tasks.benchmark import open_tasks
+
+        return open_tasks(name, data_dir)
+
+    return Row(opened)

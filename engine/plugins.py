@@ -1,0 +1,46 @@
+"""Parts of your own: what other installed packages offer by entry point, under the same names as what is built in.
+
+    group                  what the entry point is
+    mage_es.benchmarks     a `Definition`, or a function of (seed, data_dir) that returns a `Benchmark`
+    mage_es.environments   a function of (seed, data_dir) that returns a `SequentialBenchmark`
+    mage_es.models         a function of a `ModelSpec` that returns a `Model`; its name is the provider's
+    mage_es.embedders      a function of a `ModelSpec` that returns an `Embedder`; its name is the provider's
+    mage_es.search         a function of a `SearchSpec` that returns a `Search`; its name is the provider's
+
+Rules
+    - Nothing of a plugin is imported before it is asked for by name.
+    - What is built in cannot be replaced: its names go first.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal
+
+from mage_es.events.errors import PrerequisiteError
+
+Group = Literal["mage_es.benchmarks", "mage_es.environments", "mage_es.models", "mage_es.embedders", "mage_es.search"]
+
+
+@functools.cache
+def plugins(group: Group) -> Mapping[str, EntryPoint]:
+    """Return the entry points of a group by name; of two with one name, the first distribution's stands."""
+    found: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=group):
+        found.setdefault(entry.name, entry)
+    return found
+
+
+def load(group: Group, name: str) -> Any:
+    """Return what an entry point names. Raises `PrerequisiteError` that says whose it is if it cannot be imported."""
+    entry = plugins(group)[name]
+    try:
+        return entry.load()
+    except Exception as error:  # another package's code: whatever it raises, the user must learn which one it was
+        owner = entry.dist.name if entry.dist else "an installed package"
+        raise PrerequisiteError(
+            f"The plugin {name} ({entry.value}, of {owner}) cannot be imported: {type(error).__name__}: {error}. "
+            f"Mend or reinstall it, or take it away with: python -m pip uninstall {owner}"
+        ) from error

@@ -176,7 +176,7 @@ def _open(config: Config, *, data_dir: Path | None, strategy_floor: float) -> Wo
         evolution=splits.evolution,
         anchors=splits.anchors if config.guard == "paired" else (),
         held_out=splits.held_out,
-        task_types=tuple(sorted({question.task_type for question in known})),
+        task_types=tuple(sorted({question.task_type for question in known if question.task_type})),
         answer_format=benchmark.answer_format,
         guarded=Guarded(splits.events),
     )

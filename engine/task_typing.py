@@ -3,7 +3,8 @@
 Rules
     - A type that was made from the gold answer may label evolution questions at most; a held-out question, an
       anchor and a user's own question are typed from their text alone.
-    - Where a benchmark's own metadata carries the type, that may be used, and every report says so.
+    - Where a benchmark's own metadata carries the type, that may be used, and every report says so. A question whose
+      metadata lacks it is typed from its text.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Literal
 from mage_es.engine.benchmarks.protocol import Benchmark, Question
 from mage_es.engine.benchmarks.typer import Typer
 from mage_es.engine.embedders.protocol import Embedder
+from mage_es.events.errors import PrerequisiteError
 
 
 class TaskTyping:
@@ -32,23 +34,27 @@ class TaskTyping:
     ) -> None:
         self._has_metadata = benchmark.task_type_source == "metadata" and choice == "benchmark"
         self._gold: Mapping[str, str] = {q.id: q.task_type for q in evolution} if choice == "gold" else {}
-        self._evolution, self._embedder = evolution, embedder
+        self._typed = [question for question in evolution if question.task_type]
+        self._embedder = embedder
         self._typer: Typer | None = None
         self.source = "metadata" if self._has_metadata else "gold" if choice == "gold" else "input"
 
     def types_of(self, questions: Sequence[Question]) -> list[str]:
         """Return the task type of each question of the benchmark."""
-        if self._has_metadata:
-            return [question.task_type for question in questions]
-        unknown = [question for question in questions if question.id not in self._gold]
-        predicted = self.predict([q.question for q in unknown], ids=[q.id for q in unknown])
-        by_id = dict(zip([q.id for q in unknown], predicted, strict=True))
-        return [self._gold.get(q.id) or by_id[q.id] for q in questions]
+        own = [q.task_type if self._has_metadata else self._gold.get(q.id, "") for q in questions]
+        unknown = [question for question, known in zip(questions, own, strict=True) if not known]
+        predicted = iter(self.predict([q.question for q in unknown], ids=[q.id for q in unknown]))
+        return [known or next(predicted) for known in own]
 
     def predict(self, texts: Sequence[str], *, ids: Sequence[str]) -> list[str]:
         """Return the type of each text from the text alone; a known question of the same id does not count."""
         if not texts:
             return []
+        if not self._typed:
+            raise PrerequisiteError(
+                "No evolution question has a task type that others could be typed by: give the benchmark's files that "
+                "carry one."
+            )
         if self._typer is None:
-            self._typer = Typer(self._evolution, self._embedder)
+            self._typer = Typer(self._typed, self._embedder)
         return self._typer.predict(texts, exclude=ids)

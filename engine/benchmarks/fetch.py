@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.engine.benchmarks.download import download
+from mage_es.engine.benchmarks.finqa.benchmark import FINQA
 from mage_es.engine.benchmarks.gsm8k import GSM8K
 from mage_es.engine.benchmarks.registry import names, open_benchmark
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
@@ -28,6 +29,11 @@ class Source(NamedTuple):
 
 
 SOURCES: dict[str, Source] = {
+    "finqa": Source(
+        base_url="https://raw.githubusercontent.com/czyssrs/FinQA/main/dataset",
+        licence=FINQA.licence,
+        files={"train.json": "", "dev.json": "", "test.json": ""},
+    ),
     "gsm8k": Source(
         base_url="https://raw.githubusercontent.com/openai/grade-school-math/master/grade_school_math/data",
         licence=GSM8K.licence,

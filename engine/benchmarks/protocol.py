@@ -20,7 +20,8 @@ TaskTypeSource = Literal["metadata", "input", "gold"]
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """One question of a benchmark.
 
-    `task_type` is the benchmark's own label; what it was made from is the benchmark's `task_type_source`.
+    `task_type` is the benchmark's own label; what it was made from is the benchmark's `task_type_source`. It is ""
+    where the metadata that it is made from is missing: such a question is typed from its text.
     `family` names a group of phrasings, where known; the exam reports families that evolution never shows apart.
     """
 

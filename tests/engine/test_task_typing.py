@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mage_es.engine.benchmarks.protocol import Question, TaskTypeSource
 from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.task_typing import TaskTyping
+from mage_es.events.errors import PrerequisiteError
 
 
 def question(name: str, text: str, task_type: str) -> Question:
@@ -45,3 +48,15 @@ def test_metadata_may_be_used_anywhere_and_is_said_to_be() -> None:
     metadata = typing("metadata", "benchmark")
     assert metadata.types_of([HELD_OUT]) == ["what the gold answer says"]
     assert metadata.source == "metadata"
+
+
+def test_a_question_whose_metadata_lacks_the_type_is_typed_from_its_text_by_those_that_have_one() -> None:
+    bare = [question(f"x{n}", f"What is the price of {n + 90} tickets together?", "") for n in range(90)]
+    mixed = TaskTyping(Source("metadata"), [*bare, *EVOLUTION], HashEmbedder(), choice="benchmark")  # type: ignore[arg-type]
+    assert mixed.types_of([HELD_OUT, bare[0], EVOLUTION[0]]) == ["what the gold answer says", "price", "left"]
+
+
+def test_where_no_question_has_a_type_the_files_are_asked_for() -> None:
+    untyped = TaskTyping(Source("metadata"), [question("x", "How many?", "")], HashEmbedder(), choice="benchmark")  # type: ignore[arg-type]
+    with pytest.raises(PrerequisiteError, match="No evolution question has a task type"):
+        untyped.types_of([question("y", "How many?", "")])

@@ -1,0 +1,1 @@
+"""FinQA: questions about pages of financial reports, answered by a number that a small program computes."""

@@ -1,0 +1,160 @@
+"""Whether two FinQA programs are the same computation, whatever their numbers come to.
+
+Every distinct operand of the gold program becomes a symbol, and so does every whole table step. Both last steps are
+written out as expressions, which must be identical after simplification; steps that lead nowhere do not count.
+
+Rules
+    - An operand or a table step that the gold program does not have makes a program unequal.
+    - Simplifying has no bound of its own: only expressions that agree where they are probed, and have at most
+      `MOST_LEAVES` leaves, come to it; all others are unequal without it.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mage_es.engine.benchmarks.finqa.program import GREATER, OF_A_ROW, InvalidProgram, Step, reference, steps_of
+from mage_es.events.errors import PrerequisiteError
+
+if TYPE_CHECKING:
+    import sympy
+
+MOST_LEAVES = 64
+"""Leaves of an expression; a gold program has at most five steps, which is six leaves where none is used twice."""
+_PROBES = (3, 8, 21)
+_LARGEST_EXPONENT = 64
+_OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "exp": operator.pow,
+    GREATER: operator.gt,
+}
+
+
+class Node(NamedTuple):
+    """An operation on two expressions; an expression is a node or the name of a symbol."""
+
+    operation: str
+    first: Node | str
+    second: Node | str
+
+
+class _Unreadable(ValueError):
+    """An expression is too large, or has an operand that the other program does not have."""
+
+
+def is_same_program(gold: Sequence[str], predicted: Sequence[str], *, strict: bool = False) -> bool:
+    """Return whether a predicted program is the gold program, up to what simplification sees.
+
+    Args:
+        gold: Tokens of the gold program.
+        predicted: Tokens of the prediction; anything at all.
+        strict: Keep upstream's slip that a table step counts as another one where it is the first step of one
+            program and a later step of the other.
+
+    Raises:
+        PrerequisiteError: The library for symbolic mathematics is not installed.
+    """
+    try:
+        gold_steps, steps = steps_of(gold), steps_of(predicted)
+        symbols = {name: f"a{place}" for place, name in enumerate(dict.fromkeys(_operands(gold_steps, strict=strict)))}
+        if any(name not in symbols for name in _operands(steps, strict=strict)):
+            return False
+        expected, given = (_expression(program, symbols, strict=strict) for program in (gold_steps, steps))
+    except (InvalidProgram, _Unreadable):
+        return False
+    return expected == given or (_agree(expected, given) and _is_identical_simplified(expected, given))
+
+
+def _operands(steps: Sequence[Step], *, strict: bool) -> list[str]:
+    """Return what becomes a symbol, in order; raises `_Unreadable` where a step uses one that is not before it."""
+    found: list[str] = []
+    for place, step in enumerate(steps):
+        if step.operation in OF_A_ROW:
+            found.append(_table_step(step, place, strict=strict))
+            continue
+        for argument in (step.first, step.second):
+            if "#" not in argument:
+                found.append(argument)
+            elif not 0 <= _place(argument) < place:
+                raise _Unreadable(argument)
+    return found
+
+
+def _table_step(step: Step, place: int, *, strict: bool) -> str:
+    where = "" if place and strict else "first "
+    return f"{where}{step.operation}({step.first}, {step.second})"
+
+
+def _place(argument: str) -> int:
+    try:
+        return reference(argument)
+    except ValueError as error:
+        raise _Unreadable(argument) from error
+
+
+def _expression(steps: Sequence[Step], symbols: Mapping[str, str], *, strict: bool) -> Node | str:
+    """Return the last step with every reference written out. Raises `_Unreadable` where it is too large or missing."""
+    built: list[Node | str] = []
+    leaves: list[int] = []
+    for place, step in enumerate(steps):
+        if step.operation in OF_A_ROW:
+            built.append(symbols[_table_step(step, place, strict=strict)])
+            leaves.append(1)
+            continue
+        parts = [_place(argument) if "#" in argument else argument for argument in (step.first, step.second)]
+        first, second = (symbols[part] if isinstance(part, str) else built[part] for part in parts)
+        built.append(Node(step.operation, first, second))
+        leaves.append(sum(1 if isinstance(part, str) else leaves[part] for part in parts))
+    if not built or leaves[-1] > MOST_LEAVES:
+        raise _Unreadable("the program has no step, or its last step is too large to be written out")
+    return built[-1]
+
+
+def _agree(expected: Node | str, given: Node | str) -> bool:
+    """Return whether two expressions have the same value wherever both have one among the probes."""
+    for probe in _PROBES:
+        try:
+            if _value(expected, probe) != _value(given, probe):
+                return False
+        except (ArithmeticError, TypeError, _Unreadable):
+            continue
+    return True
+
+
+def _value(expression: Node | str, probe: int) -> Fraction | bool:
+    if isinstance(expression, str):  # symbols are far from one another, and small enough to be exponents
+        return Fraction(probe + 2 * int(expression[1:]))
+    first, second = _value(expression.first, probe), _value(expression.second, probe)
+    if isinstance(first, bool) or isinstance(second, bool):
+        raise _Unreadable("a comparison is no number")
+    if expression.operation == "exp" and (second.denominator != 1 or abs(second) > _LARGEST_EXPONENT):
+        raise _Unreadable("a power that is not computed exactly")
+    value: Fraction | bool = _OPERATORS[expression.operation](first, second)
+    return value
+
+
+def _is_identical_simplified(expected: Node | str, given: Node | str) -> bool:
+    try:
+        import sympy
+    except ImportError as error:
+        raise PrerequisiteError(
+            "Program accuracy needs symbolic mathematics, which is not installed. "
+            "Run: python -m pip install 'mage-es[benchmarks]'"
+        ) from error
+
+    def built(expression: Node | str) -> sympy.Basic:
+        if isinstance(expression, str):
+            return sympy.Symbol(expression)
+        made: sympy.Basic = _OPERATORS[expression.operation](built(expression.first), built(expression.second))
+        return made
+
+    try:
+        return bool(sympy.simplify(built(expected)) == sympy.simplify(built(given)))
+    except TypeError:  # a comparison has no place inside a sum
+        return False

@@ -1,0 +1,176 @@
+"""FinQA's reasoning programs: their tokens, their steps, and what they come to when executed on a table.
+
+A program is a list of steps `op(first, second)`; an argument is a literal, `const_N`, `#k` (the result of step k) or,
+for a table operation, the name of a row. What is invalid follows upstream's evaluator case by case, which includes
+Python's own number syntax and arithmetic. Source of the rules: czyssrs/FinQA, code/evaluate/evaluate.py.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+Table = Sequence[Sequence[str]]
+"""Rows of cells; the first cell of a row is its name, the first row is the header."""
+Value = float | str
+"""A number, or `yes`, `no`, or `NOTHING`."""
+
+END = "EOF"
+NOTHING = "n/a"
+"""What a program without a closed step comes to."""
+ARITHMETIC: Mapping[str, Callable[[float, float], float]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "exp": operator.pow,
+}
+OF_A_ROW: Mapping[str, Callable[[list[float]], float]] = {
+    "table_max": max,
+    "table_min": min,
+    "table_sum": sum,
+    "table_average": lambda cells: sum(cells) / len(cells),
+}
+GREATER = "greater"
+OPERATIONS = {*ARITHMETIC, *OF_A_ROW, GREATER}
+
+_DIGITS = 5
+"""Decimals that upstream rounds a result to."""
+_PART = re.compile(r"[^()]*\(|[^()]+|\)")
+
+
+class InvalidProgram(ValueError):
+    """A program that cannot be executed; says which step and why."""
+
+
+class Step(NamedTuple):
+    """One operation and its two arguments as they are written."""
+
+    operation: str
+    first: str
+    second: str
+
+
+class Executed(NamedTuple):
+    """What a program came to; `problem` is "" unless it is invalid, and then the result does not count."""
+
+    result: Value
+    problem: str = ""
+
+
+def tokens_of(program: str) -> list[str]:
+    """Return upstream's tokens of a program in text form: `op(`, argument, argument, `)`, ..., `EOF`.
+
+    It is cut at ", ", then behind every "(" and around every ")": a comma without a space stays in its number.
+    """
+    return [part for piece in program.split(", ") for part in _PART.findall(piece)] + [END]
+
+
+def steps_of(tokens: Sequence[str]) -> list[Step]:
+    """Return the closed steps of a program. The last token, whatever it is, is taken for the end mark.
+
+    Raises:
+        InvalidProgram: The tokens do not alternate as operation, two arguments, closing bracket.
+    """
+    body = list(tokens[:-1])
+    for place, token in enumerate(body):
+        if place % 4 == 0 and token.strip("(") not in OPERATIONS:
+            raise InvalidProgram(f"step {place // 4} begins with {token[:40]!r}, which is no operation")
+        if place % 4 == 3 and token != ")":
+            raise InvalidProgram(f"step {place // 4} is not closed after two arguments")
+    steps = []
+    for start in range(0, len(body) - 3, 4):
+        opening, first, second, _ = body[start : start + 4]
+        if opening.count("(") != 1 or any(mark in first + second for mark in "()"):
+            raise InvalidProgram(f"step {start // 4} has a bracket too many or too few")
+        steps.append(Step(opening.strip("("), first.strip(), second.strip()))
+    if any(")" in token for token in body[4 * len(steps) :]):
+        raise InvalidProgram(f"step {len(steps)} is closed before its second argument")
+    return steps
+
+
+def execute(tokens: Sequence[str], table: Table, *, strict: bool = False) -> Executed:
+    """Execute a program on a table and round the result to five decimals. Never raises.
+
+    Args:
+        tokens: As `tokens_of` returns them, or as a model was trained to write them.
+        table: The record's table, in which row operations find their rows.
+        strict: Keep upstream's slip that a row operation on `#k` works on the row of the row operation before it;
+            without it such a step is invalid.
+    """
+    try:
+        result = _run(steps_of(tokens), table, strict=strict)
+        return Executed(result if isinstance(result, str) else round(result, _DIGITS))
+    except (InvalidProgram, ArithmeticError, TypeError, ValueError) as problem:
+        return Executed(NOTHING, str(problem) or type(problem).__name__)
+
+
+def literal(text: str) -> float:
+    """Return the number that an argument or a cell writes: `1,234`, `12%` (0.12), `const_100`, `const_m1` (-1).
+
+    Raises:
+        InvalidProgram: It writes none; a currency sign, for one, makes it no number.
+    """
+    plain = text.replace(",", "")
+    try:
+        return float(plain)
+    except ValueError:
+        pass
+    try:
+        if "%" in plain:
+            return float(plain.replace("%", "")) / 100.0
+        if "const" in plain:
+            constant = plain.replace("const_", "")
+            return float("-1" if constant == "m1" else constant)
+    except ValueError:
+        pass
+    raise InvalidProgram(f"{text[:40]!r} is no number")
+
+
+def reference(argument: str) -> int:
+    """Return k of an argument `#k`. Raises `ValueError`."""
+    return int(argument.replace("#", ""))
+
+
+def _run(steps: Sequence[Step], table: Table, *, strict: bool) -> Value:
+    rows = {row[0]: row[1:] for row in table if row}  # a later row of the same name takes its place
+    results: list[Value] = []
+    cells: list[float] | None = None
+    for step in steps:
+        if step.operation in OF_A_ROW:
+            cells = _cells(step, rows, results, before=cells if strict else None)
+            results.append(OF_A_ROW[step.operation](cells))
+            continue
+        first, second = _argument(step.first, results), _argument(step.second, results)
+        if step.operation == GREATER:
+            results.append("yes" if first > second else "no")  # type: ignore[operator]  # a mixture raises TypeError
+        else:
+            results.append(ARITHMETIC[step.operation](first, second))  # type: ignore[arg-type]  # so does a word
+    return results[-1] if results else NOTHING
+
+
+def _argument(argument: str, results: Sequence[Value]) -> Value:
+    return _result(argument, results) if "#" in argument else literal(argument)
+
+
+def _result(argument: str, results: Sequence[Value]) -> Value:
+    place = reference(argument)
+    if not 0 <= place < len(results):
+        raise InvalidProgram(f"{argument[:40]!r} is the result of no step before")
+    return results[place]
+
+
+def _cells(
+    step: Step, rows: Mapping[str, Sequence[str]], results: Sequence[Value], *, before: list[float] | None
+) -> list[float]:
+    """Return the numbers of the row that a table operation names."""
+    if "#" in step.first:
+        _result(step.first, results)
+        if before is None:
+            raise InvalidProgram(f"{step.operation} of {step.first[:40]!r}, which is no row")
+        return before
+    if step.first not in rows:
+        raise InvalidProgram(f"no row of the table is called {step.first[:40]!r}")
+    return [literal(cell.replace("$", "").strip().split("(")[0].strip()) for cell in rows[step.first]]

@@ -1,0 +1,197 @@
+"""FinQA's records: upstream's JSON, reduced copies of it, and the flattened columns of Hugging Face copies.
+
+Only what every form has is required: an id, a question, the texts, the table, and a program or its result. The display
+answer is shown nowhere and scored against nowhere: it often contradicts the program.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from mage_es.engine.benchmarks.finqa.program import (
+    GREATER,
+    OF_A_ROW,
+    InvalidProgram,
+    Step,
+    Table,
+    execute,
+    reference,
+    steps_of,
+    tokens_of,
+)
+from mage_es.engine.benchmarks.protocol import Question, Split
+from mage_es.engine.benchmarks.records import Records, read_records
+
+_MOST_STEPS = 5
+_AVERAGED = {f"const_{count}" for count in range(2, 11)}
+_OF_ONE_STEP: Mapping[str, str] = {
+    "divide": "finqa_ratio",
+    "subtract": "finqa_difference",
+    "multiply": "finqa_product",
+}
+_NESTED = re.compile(r"[^(),]+\(|\)|[^(),]+(?:,(?! )[^(),]+)*")
+_SAID = {
+    "add": "{} plus {}",
+    "subtract": "{} minus {}",
+    "multiply": "{} times {}",
+    "divide": "{} divided by {}",
+    "exp": "{} to the power of {}",
+    GREATER: "whether {} is greater than {}",
+    "table_max": "the largest number of the row {}",
+    "table_min": "the smallest number of the row {}",
+    "table_sum": "the sum of the row {}",
+    "table_average": "the average of the row {}",
+}
+
+
+class _Annotation(msgspec.Struct, frozen=True):
+    """What upstream's `qa` holds, as far as it is used."""
+
+    question: str
+    program: str = ""
+    program_re: str = ""
+    exe_ans: float | str | None = None
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """One record. Upstream's has `qa`; the flattened copies have its fields beside the others, some renamed."""
+
+    id: str
+    table: list[list[str]]
+    pre_text: list[str] = []
+    post_text: list[str] = []
+    qa: _Annotation | None = None
+    question: str = ""
+    program: str = ""
+    program_re: str = ""
+    exe_ans: float | str | None = None
+    final_result: float | str | None = None
+    final_res: float | str | None = None
+
+
+def read(path: Path, split: Split) -> Records[Question]:
+    """Read one upstream file. Raises `PrerequisiteError`."""
+
+    def question(position: int, row: _Row) -> Question:
+        annotation = row.qa or _Annotation(row.question, row.program, row.program_re, _given(row))
+        if not annotation.question.strip():
+            raise ValueError("qa.question: the question is empty")
+        program = annotation.program or linear(annotation.program_re)
+        gold = _gold(annotation.exe_ans, program, row.table)
+        return Question(
+            id=row.id,
+            benchmark="finqa",
+            split=split,
+            task_type=task_type_of(program),
+            question=annotation.question,
+            context=rendered(row.pre_text, row.table, row.post_text),
+            gold=gold,
+            solution=explained(program, gold),
+            meta={"program": program, "table": msgspec.json.encode(row.table).decode()},
+        )
+
+    return read_records(path, _Row, question)
+
+
+def _given(row: _Row) -> float | str | None:
+    """Return the result that a flattened record gives, under the first of its names."""
+    return next((value for value in (row.exe_ans, row.final_result, row.final_res) if value is not None), None)
+
+
+def _gold(given: float | str | None, program: str, table: Table) -> str:
+    """Return the gold: what the program comes to where no result is given. Raises `ValueError`."""
+    if isinstance(given, float):
+        return repr(given)
+    if given is not None:
+        word = given.strip().lower()
+        try:
+            return word if word in ("yes", "no") else repr(float(word))
+        except ValueError as error:
+            raise ValueError(f"qa.exe_ans: {given[:40]!r} is neither a number nor yes or no") from error
+    if not program:
+        raise ValueError("qa.exe_ans: is missing, and so is the program that it could be computed from")
+    done = execute(tokens_of(program), table)
+    if done.problem:
+        raise ValueError(f"qa.exe_ans: is missing, and the program cannot be executed: {done.problem}")
+    return repr(done.result) if isinstance(done.result, float) else done.result
+
+
+def rendered(before: Sequence[str], table: Table, after: Sequence[str]) -> str:
+    """Return what the learner reads: the text before the table, the table with pipes, the text behind it."""
+    lines = ["| " + " | ".join(cell.replace("|", "/") for cell in row) + " |" for row in table]
+    if lines:
+        lines.insert(1, "|" + " --- |" * len(table[0]))
+    parts = ("\n".join(before), "\n".join(lines), "\n".join(after))
+    return "\n\n".join(part for part in parts if part.strip())
+
+
+def linear(nested: str) -> str:
+    """Return a program in nested form, `divide(subtract(3, 2), 2)`, as steps; "" where it is not well-formed."""
+    open_steps: list[list[str]] = []
+    steps: list[str] = []
+    for token in (token.strip() for token in _NESTED.findall(nested)):
+        if token.endswith("("):
+            open_steps.append([token[:-1]])
+        elif token != ")" and open_steps and token:
+            open_steps[-1].append(token)
+        elif token == ")" and open_steps:
+            operation, *arguments = open_steps.pop()
+            if len(arguments) != 2:
+                return ""
+            steps.append(f"{operation}({arguments[0]}, {arguments[1]})")
+            if open_steps:
+                open_steps[-1].append(f"#{len(steps) - 1}")
+    return "" if open_steps else ", ".join(steps)
+
+
+def task_type_of(program: str) -> str:
+    """Return the type of a gold program: the first of the rules that applies to its operations."""
+    try:
+        steps = steps_of(tokens_of(program))
+    except InvalidProgram:
+        steps = []
+    operations = [step.operation for step in steps]
+    if any(operation in OF_A_ROW for operation in operations):
+        return "finqa_table_agg"
+    if GREATER in operations:
+        return "finqa_compare"
+    if operations == ["subtract", "divide"] and steps[1].first == "#0" and steps[1].second in steps[0][1:]:
+        return "finqa_pct_change"
+    if _is_average(steps):
+        return "finqa_average"
+    if len(operations) == 1 and operations[0] in _OF_ONE_STEP:
+        return _OF_ONE_STEP[operations[0]]
+    if operations and set(operations) == {"add"}:
+        return "finqa_sum"
+    return f"finqa_multi{min(max(len(steps), 1), _MOST_STEPS)}"
+
+
+def _is_average(steps: Sequence[Step]) -> bool:
+    if len(steps) < 2 or steps[-1].operation != "divide" or steps[-1].second not in _AVERAGED:
+        return False
+    return all(step.operation == "add" for step in steps[:-1])
+
+
+def explained(program: str, gold: str) -> str:
+    """Return the gold program step by step, what each step means, and the answer; "" without a program."""
+    try:
+        steps = steps_of(tokens_of(program))
+    except InvalidProgram:
+        return ""
+    if not steps:
+        return ""
+    lines = [f"Program: {program}"]
+    for place, step in enumerate(steps):
+        arguments = [_named(argument) for argument in (step.first, step.second)]
+        lines.append(f"Step {place + 1}: {_SAID[step.operation].format(*arguments)}")
+    return "\n".join([*lines, f"Answer: {gold}"])
+
+
+def _named(argument: str) -> str:
+    if argument.startswith("#") and argument[1:].isdecimal():
+        return f"the result of step {reference(argument) + 1}"
+    return argument.removeprefix("const_").replace("m1", "-1") if argument.startswith("const_") else argument

@@ -19,6 +19,7 @@ from mage_es.cli import (
     export,
     log,
     memory,
+    new,
     repair,
     replay,
     resume,
@@ -70,6 +71,10 @@ app.command(epilog=repair.EXAMPLES)(repair.repair)
 app.command(epilog=export.EXAMPLES)(export.export)
 app.command(epilog=backup.BACKUP_EXAMPLES)(backup.backup)
 app.command(epilog=backup.RESTORE_EXAMPLES)(backup.restore)
+
+_new = typer.Typer(help="Begin a plugin of your own.", no_args_is_help=True)
+_new.command("benchmark", epilog=new.BENCHMARK_EXAMPLES)(new.benchmark)
+app.add_typer(_new, name="new")
 
 _runs = typer.Typer(help="List the runs, or show one.", no_args_is_help=True)
 _runs.command("list", epilog=runs.LIST_EXAMPLES)(runs.list_all)

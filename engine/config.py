@@ -48,7 +48,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     judge: str = "benchmark"
     """The model that scores what no rule can decide, as provider/model; `benchmark`: the benchmark's own; "": none."""
     embedder: str = "hash"
-    """What turns questions into vectors for retrieval."""
+    """What turns questions into vectors: hash, sentence-transformers/<name or folder>, openai/<model>?base_url=URL."""
     task_types: Literal["benchmark", "input", "gold"] = "benchmark"
     """`benchmark`: metadata where the benchmark has it, else the input-only typer; `gold`: the paper's practice."""
 

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Move, Use, advance, begin
+from mage_es.engine.embedders.late import LateEmbedder
 from mage_es.engine.judging import judged
 from mage_es.engine.moves import CallReport, MoveReport, Source, StepReport, ToolReport
-from mage_es.engine.opening import World, reopen_world
+from mage_es.engine.opening import World, first_event, reopen_world
 from mage_es.engine.reports import BundleMember, QuestionReport
 from mage_es.engine.runs import Run
 from mage_es.events.digests import sha256_text
@@ -55,7 +56,7 @@ def show(run: Run, question_id: str, *, iteration: int | None, data_dir: Path | 
     if not times:
         raise UsageError(_not_then(reader, ever, iteration) if ever else _never_asked(reader, question_id))
     asking = times[-1]
-    world = reopen_world(reader, data_dir=data_dir)
+    world = reopen_world(reader, data_dir=data_dir, embedder=LateEmbedder(first_event(reader)))
     snapshot = latest_snapshot(run.snapshots_path, reader, until=asking.state_seq)
     state = fold(reader, until=asking.state_seq, state=snapshot)
     return _report(run, world, state, asking, [other.where for other in times[:-1]])

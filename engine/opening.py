@@ -104,14 +104,16 @@ class World(NamedTuple):
 
 
 def open_world(config: Config, *, data_dir: Path | None) -> World:
-    """Return the world of a new run, with the strategy floor measured on its evolution questions.
+    """Return the world of a new run; a strategy floor that nobody set is measured on its evolution questions.
 
     Raises:
         UsageError: An unknown benchmark or embedder.
         PrerequisiteError: A data set is missing or malformed, or too small for the configuration.
     """
-    world = _open(config, data_dir=data_dir, strategy_floor=config.strategy_floor)
-    if config.strategy_floor:
+    embedder = open_embedder(config.embedder)
+    chosen = config.strategy_floor or embedder.strategy_floor
+    world = _open(config, embedder, data_dir=data_dir, strategy_floor=chosen)
+    if chosen:
         return world
     from mage_es.engine.embedders.floor import strategy_floor
 
@@ -120,14 +122,18 @@ def open_world(config: Config, *, data_dir: Path | None) -> World:
     return world._replace(setting=world.setting._replace(strategy_floor=floor))
 
 
-def reopen_world(reader: LogReader, *, data_dir: Path | None) -> World:
+def reopen_world(reader: LogReader, *, data_dir: Path | None, embedder: Embedder | None = None) -> World:
     """Return the world that a run was started in, after holding it against the run's first events.
+
+    `embedder` takes the place of the one that the run's configuration names, for who needs its vectors late if at all.
 
     Raises:
         PrerequisiteError: The data, the splits or the embedder are not those that the run committed to.
     """
     started = first_event(reader)
-    world = _open(parse(started.config), data_dir=data_dir, strategy_floor=started.strategy_floor)
+    config = parse(started.config)
+    embedder = embedder or open_embedder(config.embedder)
+    world = _open(config, embedder, data_dir=data_dir, strategy_floor=started.strategy_floor)
     now = world.started(started.run_id)
     for name in ("data_sha256", "embedder", "embedder_dimension", "embedder_sha256"):
         if getattr(now, name) != getattr(started, name):
@@ -159,9 +165,8 @@ def _as_committed(present: Sequence[SplitCommitted], committed: Sequence[Event])
     return [msgspec.structs.replace(event, shingles=()) for event in present]
 
 
-def _open(config: Config, *, data_dir: Path | None, strategy_floor: float) -> World:
+def _open(config: Config, embedder: Embedder, *, data_dir: Path | None, strategy_floor: float) -> World:
     benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
-    embedder = open_embedder(config.embedder)
     evolution, test = benchmark.questions("evolution"), benchmark.questions("test")
     splits = make_splits(evolution, test, seed=config.seed, anchors=config.anchors, held_out=config.held_out)
     if not splits.evolution or not splits.held_out:

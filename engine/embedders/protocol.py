@@ -14,10 +14,25 @@ Vectors = NDArray[np.float32]
 class Embedder(Protocol):
     """Texts in, unit vectors out: deterministic, the same on every call."""
 
-    name: str
-    dimension: int
-    sha256: str
-    """Hash of the weights, or of the algorithm's name and version where there are none."""
+    @property
+    def name(self) -> str:
+        """Return the full spec; it goes into the run's first event."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Return how many numbers a vector has."""
+        ...
+
+    @property
+    def sha256(self) -> str:
+        """Return a hash that changes with what the embedder does: of algorithm, weights, or vectors of fixed texts."""
+        ...
+
+    @property
+    def strategy_floor(self) -> float:
+        """Return the least cosine at which a type strategy fits; 0 where that is to be measured on the questions."""
+        ...
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors of shape [len(texts), dimension], float32; a text without words gives zeros."""

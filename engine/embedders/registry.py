@@ -1,20 +1,44 @@
-"""Embedders by name."""
+"""Embedders by name: `hash`, or `provider/model?option=value` as models are named.
+
+Rules
+    - Opening one loads its model, or asks its server for a few vectors, so what is missing shows before a run begins.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from mage_es.engine.embedders import sentence_transformer, served
 from mage_es.engine.embedders.protocol import Embedder
+from mage_es.engine.models.spec import parse_spec
 from mage_es.events.errors import UsageError, nearest
+
+OPTIONS: Mapping[str, Sequence[str]] = {
+    "openai": served.OPTIONS,
+    "sentence-transformers": sentence_transformer.OPTIONS,
+}
+"""The providers of embedders, and the options that each of them takes."""
 
 
 def names() -> list[str]:
-    """Return the names that `open_embedder` knows."""
-    return ["hash"]
+    """Return the forms that `open_embedder` knows."""
+    return ["hash", "openai/<model>?base_url=<url>", "sentence-transformers/<name or folder>"]
 
 
 def open_embedder(spec: str) -> Embedder:
-    """Return the embedder of that name. Raises `UsageError` with the near matches for an unknown one."""
+    """Return the embedder that a spec names, ready to be used.
+
+    Raises:
+        UsageError: No such embedder, provider or option; near matches are listed.
+        PrerequisiteError: A package, a model, a key or a server is missing.
+    """
     if spec == "hash":
         from mage_es.engine.embedders.hash import HashEmbedder
 
         return HashEmbedder()
-    raise UsageError(f"There is no embedder {spec!r}.{nearest(spec, names())}")
+    if "/" not in spec:
+        raise UsageError(f"There is no embedder {spec!r}.{nearest(spec, names())}")
+    parsed = parse_spec(spec, known=OPTIONS)
+    if parsed.provider == "openai":
+        return served.ServedEmbedder(parsed)
+    return sentence_transformer.SentenceTransformer(parsed)

@@ -1,4 +1,4 @@
-"""A model provider on loopback that speaks /v1/chat/completions and /v1/messages, and misbehaves on demand.
+"""A model provider on loopback: /v1/chat/completions, /messages, /embeddings, /models; it misbehaves on demand.
 
 It counts what it served (`calls`, tokens), so that a ledger can be held against it. How it misbehaves is a list of
 names, one for each request as they come; when the list is used up every request is answered.
@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from typing import Any, NamedTuple
+
+from mage_es.engine.embedders.hash import HashEmbedder
 
 
 class Asked(NamedTuple):
@@ -37,6 +39,8 @@ class Provider:
         self.input_tokens = 0
         self.output_tokens = 0
         self.most_in_flight = 0
+        self.models: list[dict[str, Any]] = [{"id": "exec", "object": "model", "max_model_len": 8192}]
+        self.embed: Callable[[list[str]], list[list[float]]] = _hashed
         self._in_flight = 0
         self.port = 0
 
@@ -106,6 +110,13 @@ class Provider:
         return True
 
     def _reply(self, asked: Asked, fault: str, *, is_messages: bool) -> dict[str, Any]:
+        if "/models" in asked.path:
+            return self._served_models(asked.path)
+        if asked.path.endswith("/embeddings"):
+            vectors = [] if fault == "shape" else self.embed(asked.body["input"])
+            rows = [{"object": "embedding", "index": at, "embedding": vector} for at, vector in enumerate(vectors)]
+            usage = {"prompt_tokens": 1, "total_tokens": 1}
+            return {"object": "list", "data": rows[::-1], "model": asked.body["model"], "usage": usage}
         prompt = asked.body["messages"][0]["content"]
         text = "" if fault == "empty" else self._answer(asked.body)
         given, made = len(prompt.split()), len(text.split())
@@ -134,6 +145,17 @@ class Provider:
             "choices": [] if fault == "shape" else [{"index": 0, "message": message, "finish_reason": finish}],
             "usage": {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made},
         }
+
+    def _served_models(self, path: str) -> dict[str, Any]:
+        """Return the list of models, in the form of both APIs, or the one that the path names."""
+        common = {"type": "model", "created": 1, "created_at": "2026-01-01T00:00:00Z", "owned_by": "us"}
+        models = [{**common, "display_name": model["id"], **model} for model in self.models]
+        named = [model for model in models if path.endswith(f"/models/{model['id']}")]
+        return named[0] if named else {"object": "list", "data": models, "has_more": False}
+
+
+def _hashed(texts: list[str]) -> list[list[float]]:
+    return [[2 * float(number) for number in vector] for vector in HashEmbedder().encode(texts)]
 
 
 @contextmanager

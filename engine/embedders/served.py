@@ -1,0 +1,145 @@
+"""`openai/<model>?base_url=`: any server that speaks /v1/embeddings, such as OpenAI's, vLLM's or Ollama's.
+
+Rules
+    - A failed attempt is made again, with growing waits, where it may pass; what comes to nothing ends the command,
+      and a run can be resumed.
+    - A server may give the same text slightly different vectors from call to call. In one process each text keeps the
+      vector that came first; the vectors of memories are recorded, so a replay asks for none. Two runs are equal to
+      the byte only if the server is.
+    - These calls are in no ledger and under no budget: a question costs some fifty tokens of the cheapest kind, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mage_es.engine.embedders.kept import Kept, unit
+from mage_es.engine.embedders.probes import PROBES, sketch
+from mage_es.engine.embedders.protocol import Vectors
+from mage_es.engine.models.faults import HOPELESS, Fault, ModelFault, fault_of_status, shortened, without_key
+from mage_es.engine.models.line import PATIENCE, Patience
+from mage_es.engine.models.openai_compatible import DEFAULT_URL, key_of
+from mage_es.engine.models.spec import ModelSpec
+from mage_es.events.digests import sha256_text
+from mage_es.events.errors import PrerequisiteError
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+OPTIONS = ("base_url", "timeout", "key_env", "dimensions")
+"""`dimensions`: how many numbers a vector shall have, for models that can shorten them."""
+
+TIMEOUT = 60.0
+"""Seconds for one reply."""
+BATCH = 64
+"""Texts in one call."""
+
+
+class ServedEmbedder:
+    """A model behind an OpenAI-compatible server."""
+
+    def __init__(self, spec: ModelSpec, patience: Patience = PATIENCE) -> None:
+        """Ask for the vectors of the probes. Raises `PrerequisiteError` where client, key or server is missing."""
+        self.name = spec.text
+        self.strategy_floor = 0.0
+        self._spec, self._patience = spec, patience
+        self._url = spec.options.get("base_url", DEFAULT_URL)
+        self._key = key_of(spec, "OPENAI_API_KEY", needed=self._url == DEFAULT_URL)
+        self._wanted = {"dimensions": int(spec.number("dimensions", 0))} if "dimensions" in spec.options else {}
+        self._client = self._connect()
+        # One by one, so that no text's vector depends on its neighbours in a batch.
+        probed = np.concatenate([self._raw([probe]) for probe in PROBES])
+        self.dimension = probed.shape[1]
+        self.sha256 = sha256_text(f"{self.dimension} {sketch(unit(probed))}")
+        self._kept = Kept(self._raw, self.dimension)
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return unit vectors of shape [len(texts), dimension], float32; a blank text gives zeros."""
+        return self._kept.encode(texts)
+
+    def close(self) -> None:
+        """Close the connections that are kept open."""
+        self._client.close()
+
+    def _connect(self) -> OpenAI:
+        try:
+            import httpx2
+            from openai import OpenAI
+        except ImportError as error:
+            raise PrerequisiteError(
+                f"{self.name} needs the package openai: python -m pip install 'mage-es[openai]'"
+            ) from error
+        timeout = self._spec.number("timeout", TIMEOUT)
+        return OpenAI(
+            api_key=self._key or "none",
+            base_url=self._url,
+            max_retries=0,
+            timeout=httpx2.Timeout(timeout, connect=min(10.0, timeout)),
+        )
+
+    def _raw(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
+        return np.concatenate([self._patiently(batch) for batch in batches])
+
+    def _patiently(self, batch: Sequence[str]) -> NDArray[np.float64]:
+        import tenacity
+
+        def waited(state: tenacity.RetryCallState) -> float:
+            error = state.outcome.exception() if state.outcome else None
+            jitter = tenacity.wait_random_exponential(self._patience.first_wait_s, max=self._patience.longest_wait_s)
+            return float(jitter(state)) + (error.fault.retry_after if isinstance(error, ModelFault) else 0.0)
+
+        attempts = tenacity.Retrying(
+            stop=tenacity.stop_after_attempt(self._patience.attempts),
+            retry=tenacity.retry_if_exception(lambda error: isinstance(error, ModelFault) and error.fault.passes),
+            wait=waited,
+            reraise=True,
+        )
+        try:
+            return attempts(self._once, batch)
+        except ModelFault as error:
+            remedy = (
+                "Check the key, the model's name and the address; `mage-es doctor` tells what the server says."
+                if error.fault.kind in HOPELESS
+                else "What is recorded is kept: run the command again, or resume the run, when it is back."
+            )
+            raise PrerequisiteError(f"The embedder {self.name} fails: {error.fault.message}. {remedy}") from None
+
+    def _once(self, batch: Sequence[str]) -> NDArray[np.float64]:
+        """Return the server's vectors, shape [len(batch), dimension]. Raises `ModelFault`."""
+        import openai
+
+        try:
+            reply = self._client.embeddings.create(
+                model=self._spec.model, input=list(batch), encoding_format="float", extra_body=self._wanted
+            )
+        except openai.APITimeoutError as error:
+            raise ModelFault(Fault("timeout", self._heard(str(error)))) from None
+        except openai.APIStatusError as error:
+            told = error.response.headers.get("retry-after")
+            raise ModelFault(fault_of_status(error.status_code, self._heard(str(error)), retry_after=told)) from None
+        except openai.APIConnectionError as error:
+            raise ModelFault(Fault("connection", self._heard(f"{self._url}: {error.__cause__ or error}"))) from None
+        except (openai.APIError, ValueError) as error:
+            raise ModelFault(Fault("malformed", self._heard(str(error)))) from None
+        return self._read(reply, len(batch))
+
+    def _read(self, reply: Any, count: int) -> NDArray[np.float64]:
+        rows = getattr(reply, "data", None)
+        if not isinstance(rows, list) or sorted(getattr(row, "index", -1) for row in rows) != list(range(count)):
+            raise ModelFault(Fault("malformed", f"the reply has not one embedding for each of {count} texts"))
+        try:
+            vectors = np.array([row.embedding for row in sorted(rows, key=lambda row: row.index)], dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ModelFault(Fault("malformed", "an embedding is no list of numbers")) from None
+        dimension = getattr(self, "dimension", None) or (vectors.shape[1] if vectors.ndim == 2 else 0)
+        if vectors.shape != (count, dimension) or not dimension or not np.isfinite(vectors).all():
+            raise ModelFault(Fault("malformed", f"embeddings of the shape {vectors.shape} and not {dimension} numbers"))
+        return vectors
+
+    def _heard(self, words: str) -> str:
+        return shortened(without_key(words, self._key))

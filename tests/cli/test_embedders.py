@@ -1,0 +1,78 @@
+"""Runs whose vectors come from a server: looked at without it, and never continued with another model's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import QuestionPlanned, RunStarted
+from tests.engine.models.provider import Provider, provider
+
+Command = Callable[..., Any]
+SMALL = ("--iterations", "1", "--pool", "20", "--held-out", "20", "--anchors", "10", "--run-id", "r")
+
+
+def begin(mage: Command, server: Provider, benchmark: str = "wordmath") -> None:
+    spec = f"openai/embed?base_url={server.openai_url}"
+    outcome = mage("evolve", benchmark, *SMALL, "--embedder", spec)
+    assert outcome.code == 0, outcome.err
+
+
+def first_question(folder: Path) -> str:
+    for record in LogReader(folder / "runs" / "r" / "log").records({QuestionPlanned}):
+        assert isinstance(record.event, QuestionPlanned)
+        return record.event.question_id
+    raise AssertionError("no question was planned")
+
+
+def test_replay_verify_and_every_look_at_a_run_ask_the_embedder_for_nothing(mage: Command, tmp_path: Path) -> None:
+    with provider() as server:
+        begin(mage, server)
+        before = len(server.asked)
+        server.plan = lambda number: "401"
+        looks = [("replay", "r", "--until", "iter-0"), ("verify", "r"), ("runs", "show", "r"), ("memory", "list", "r")]
+        looks += [
+            ("show", first_question(tmp_path), "--run", "r"),
+            ("export", "r", "--format", "csv", "--to", str(tmp_path / "out")),
+        ]
+        outcomes = {look: mage(*look) for look in looks}
+        assert len(server.asked) == before
+        assert {look: outcome.err for look, outcome in outcomes.items() if outcome.code} == {}
+        replayed = mage("replay", "r", "--until", "iter-0", "--json")
+    checks = json.loads(replayed.out)["checks"]
+    assert checks and all(check["recorded"] == check["rebuilt"] for check in checks)
+
+
+def test_what_a_run_was_started_with_is_in_its_first_event_and_its_floor_is_measured(
+    mage: Command, tmp_path: Path
+) -> None:
+    with provider() as server:
+        begin(mage, server)
+        spec = f"openai/embed?base_url={server.openai_url}"
+    started = next(LogReader(tmp_path / "runs" / "r" / "log").records({RunStarted})).event
+    assert isinstance(started, RunStarted)
+    assert (started.embedder, started.embedder_dimension) == (spec, 128)
+    assert len(started.embedder_sha256) == 64 and 0.1 < started.strategy_floor < 0.9
+
+
+def test_another_model_behind_the_same_name_is_refused_wherever_a_vector_is_needed(mage: Command) -> None:
+    with provider() as server:
+        begin(mage, server)
+        server.embed = lambda texts: [[float(len(text)), *(1.0 for _ in range(127))] for text in texts]
+        for words in (("resume", "r"), ("exam", "r"), ("ask", "How many are left?", "--run", "r")):
+            outcome = mage(*words)
+            assert outcome.code == 4, words
+            assert "was started with embedder_sha256" in outcome.err
+
+
+def test_an_episode_is_shown_with_the_vectors_of_the_very_model_or_not_at_all(mage: Command, tmp_path: Path) -> None:
+    with provider() as server:
+        begin(mage, server, "workshop")
+        words = ("show", first_question(tmp_path), "--run", "r")
+        assert mage(*words).code == 0
+        server.embed = lambda texts: [[float(len(text)), *(1.0 for _ in range(127))] for text in texts]
+        outcome = mage(*words)
+    assert outcome.code == 4 and "gives other vectors than when the run was started" in outcome.err

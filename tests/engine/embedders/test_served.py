@@ -1,0 +1,117 @@
+"""An embedder behind a server: what is asked, what is retried, what a changed model looks like."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mage_es.engine.embedders.hash import HashEmbedder
+from mage_es.engine.embedders.probes import PROBES
+from mage_es.engine.embedders.registry import OPTIONS, open_embedder
+from mage_es.engine.embedders.served import BATCH, ServedEmbedder
+from mage_es.engine.models.line import Patience
+from mage_es.engine.models.spec import parse_spec
+from mage_es.events.errors import PrerequisiteError
+from tests.engine.models.provider import Provider, provider
+
+QUICK = Patience(attempts=3, first_wait_s=0.001, longest_wait_s=0.002)
+CANARY = "sk-canary-0123456789abcdef"
+
+
+def served(server: Provider, options: str = "") -> ServedEmbedder:
+    spec = parse_spec(f"openai/embed?base_url={server.openai_url}{options}", known=OPTIONS)
+    return ServedEmbedder(spec, QUICK)
+
+
+def test_vectors_are_the_servers_at_length_one_whatever_their_order_in_the_reply() -> None:
+    texts = ["one apple", "two pears and a plum", "three"]
+    with provider() as server:
+        embedder = served(server)
+        vectors = embedder.encode(texts)
+        embedder.close()
+    assert np.allclose(vectors, HashEmbedder().encode(texts), atol=1e-6)
+    assert (embedder.dimension, embedder.strategy_floor) == (128, 0.0)
+    assert embedder.name == f"openai/embed?base_url={server.openai_url}"
+    assert server.asked[-1].path == "/v1/embeddings" and server.asked[-1].body["encoding_format"] == "float"
+
+
+def test_probes_go_one_by_one_and_texts_in_batches_each_once() -> None:
+    texts = [f"text number {'x' * at}" for at in range(BATCH + 3)]
+    with provider() as server:
+        embedder = served(server)
+        embedder.encode(texts)
+        embedder.encode(texts)
+        embedder.close()
+    sizes = [len(asked.body["input"]) for asked in server.asked]
+    assert sizes == [1] * len(PROBES) + [BATCH, 3]
+
+
+def test_the_dimension_that_the_spec_asks_for_is_asked_of_the_server() -> None:
+    with provider() as server:
+        served(server, "&dimensions=64").close()
+    assert {asked.body["dimensions"] for asked in server.asked} == {64}
+
+
+@pytest.mark.parametrize("fault", ["429", "500", "503", "reset", "truncated", "shape"])
+def test_what_may_pass_is_tried_again(fault: str) -> None:
+    with provider(faults=[fault, fault]) as server:
+        served(server).close()
+    assert len(server.asked) == len(PROBES) + 2
+
+
+@pytest.mark.parametrize(("fault", "told"), [("echo 401", r"the provider says Bearer \[key\]"), ("404", "says 404")])
+def test_what_cannot_pass_ends_at_once_with_the_remedy_and_without_the_key(
+    fault: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EMBED_KEY", CANARY)
+    with provider(faults=[fault]) as server, pytest.raises(PrerequisiteError, match=told) as raised:
+        served(server, "&key_env=EMBED_KEY")
+    assert len(server.asked) == 1 and server.asked[0].headers["authorization"] == f"Bearer {CANARY}"
+    assert "mage-es doctor" in str(raised.value) and CANARY not in str(raised.value)
+
+
+def test_a_server_that_goes_on_failing_is_given_up() -> None:
+    with provider(faults=["500"] * 9) as server, pytest.raises(PrerequisiteError, match="resume the run"):
+        served(server)
+    assert len(server.asked) == QUICK.attempts
+
+
+@pytest.mark.parametrize("numbers", [[float("nan")] * 4, [], ["a", "b"]])
+def test_a_vector_that_is_none_is_malformed(numbers: list[float]) -> None:
+    with provider() as server:
+        server.embed = lambda texts: [numbers for _ in texts]
+        with pytest.raises(PrerequisiteError, match="embedding"):
+            served(server)
+
+
+def test_vectors_that_change_their_length_on_the_way_are_refused() -> None:
+    with provider() as server:
+        embedder = served(server)
+        server.embed = lambda texts: [[1.0] * 127 for _ in texts]
+        with pytest.raises(PrerequisiteError, match="not 128 numbers"):
+            embedder.encode(["a"])
+        embedder.close()
+
+
+def test_another_model_behind_the_same_name_has_another_hash_and_noise_has_not() -> None:
+    rng = np.random.default_rng(7)
+
+    def noisy(texts: list[str]) -> list[list[float]]:
+        return [[float(x) for x in v + rng.normal(size=128) * 1e-8] for v in HashEmbedder().encode(texts)]
+
+    with provider() as server:
+        embedders = [served(server)]
+        server.embed = noisy
+        embedders.append(served(server))
+        server.embed = lambda texts: [[float(len(text)), *range(127)] for text in texts]
+        embedders.append(served(server))
+        for embedder in embedders:
+            embedder.close()
+    plain, shaken, other = (embedder.sha256 for embedder in embedders)
+    assert plain == shaken != other
+
+
+def test_without_a_key_openais_own_server_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(PrerequisiteError, match="export OPENAI_API_KEY="):
+        open_embedder("openai/text-embedding-3-small")

@@ -1,0 +1,28 @@
+"""Pairs of questions that ask the same in other words, written for the test; few words are shared within a pair."""
+
+PARAPHRASES = (
+    ("How many apples are left after she eats three of ten?", "Of 10 pieces of fruit, 3 get consumed. What remains?"),
+    ("What is the total price of four notebooks at two dollars each?", "A jotter costs $2. How much do 4 cost?"),
+    ("A car drives 60 miles in an hour. How far in three hours?", "At 60 mph, what distance is covered in 3 h?"),
+    ("Who directed the movie?", "Which filmmaker was in charge of this picture?"),
+    ("When was the city founded?", "In which year did people establish the town?"),
+    ("By how much did revenue grow?", "What was the increase in sales income?"),
+    ("Where was the actor born?", "What is the birthplace of this performer?"),
+    ("Put the pot on the stove.", "Place a saucepan upon the cooker."),
+    ("Open the fridge and take an egg.", "Fetch one egg out of the refrigerator."),
+    ("How old is the boy now?", "What is the present age of the lad?"),
+    ("Share the sweets equally among five children.", "Divide candy evenly between 5 kids."),
+    ("The tank loses two litres every hour.", "Each 60 minutes the container leaks 2 l of water."),
+    ("What percentage of students passed the exam?", "Which fraction of pupils succeeded in the test?"),
+    ("Chop down a tree to get wood.", "Collect timber by felling an oak."),
+    ("Which river runs through the capital?", "What waterway flows across the seat of government?"),
+    ("Find the cheapest flight to Paris.", "Look up the lowest air fare for a trip to the French capital."),
+    ("Craft a pickaxe from stone.", "Make a mining tool out of rock."),
+    ("Her salary was raised by ten percent.", "She now earns a tenth more pay."),
+    ("The shop sold twice as many hats on Sunday.", "On the weekend the store doubled its sale of caps."),
+    ("Sleep when you are tired.", "Go to bed once your energy is low."),
+    ("How long does the train journey take?", "What is the duration of the ride by rail?"),
+    ("Two authors wrote the novel together.", "The book had a pair of co-writers."),
+    ("What is the perimeter of the garden?", "How much fence goes around the yard?"),
+    ("The company's net debt fell last year.", "In the previous twelve months the firm owed less."),
+)

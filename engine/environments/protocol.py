@@ -34,11 +34,16 @@ class Relation(NamedTuple):
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """What an environment shows at one moment: a text for the model, and for the graph what that text is about."""
+    """What an environment shows at one moment: a text for the model, and for the graph what that text is about.
+
+    `recalled` is what later prompts of the episode show of it, before the action that followed; "" where the words on
+    each step's effect are all that is kept.
+    """
 
     text: str
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()
+    recalled: str = ""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +84,14 @@ class Environment(Protocol):
         ...
 
 
+class TellsResult(Protocol):
+    """The further method of an environment whose episodes come to something that achievements do not say."""
+
+    def result(self) -> str:
+        """Return what the episode came to so far, in words, as the answer of its verdict."""
+        ...
+
+
 class Sequential(Protocol):
     """The further method of a benchmark whose questions are episodes."""
 
@@ -94,3 +107,8 @@ class SequentialBenchmark(Benchmark, Sequential, Protocol):
 def is_sequential(benchmark: Benchmark) -> TypeGuard[SequentialBenchmark]:
     """Return whether a benchmark's questions are episodes."""
     return hasattr(benchmark, "environment")
+
+
+def tells_result(environment: Environment | TellsResult) -> TypeGuard[TellsResult]:
+    """Return whether an environment says itself what its episode came to."""
+    return hasattr(environment, "result")

@@ -1,0 +1,205 @@
+"""The benchmarks `webshop-100` and `webshop-1000`: what to buy in the first 100 or all products of the small catalogue.
+
+Rules
+    - A question is a goal; its number is its place in upstream's shuffle. Goals are synthetic: people's are too few.
+    - By product (the default) no product has goals in both splits: whole products are drawn for the test until it has
+      its size. Without it the first goals are the test, as upstream numbers them.
+    - The task type is the wanted product's category. That is part of the gold answer, so it labels evolution questions
+      only, and questions are typed by their text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Literal, NamedTuple
+
+from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
+from mage_es.engine.benchmarks.protocol import Question, Split, TaskTypeSource, Verdict
+from mage_es.engine.environments.playing import play_actions
+from mage_es.engine.environments.webshop import goals as goal_making
+from mage_es.engine.environments.webshop.catalogue import load_catalogue
+from mage_es.engine.environments.webshop.files import LICENCE, read_files
+from mage_es.engine.environments.webshop.goals import Goal
+from mage_es.engine.environments.webshop.nouns import Nouns, installed_nouns
+from mage_es.engine.environments.webshop.pages import Mode
+from mage_es.engine.environments.webshop.reference import Route, solution
+from mage_es.engine.environments.webshop.shop import open_store, parse_action
+from mage_es.engine.environments.webshop.shopping import STEPS, Shopping
+from mage_es.engine.environments.webshop.words import purchase
+
+INFO = (
+    "r_type", "r_att", "w_att", "query_match", "category_match", "title_score", "r_option", "w_option", "r_price",
+    "w_price",
+)  # fmt: skip
+"""Upstream's info fields, metrics of a purchase beside its reward; where nothing was bought they are not counted."""
+
+
+class Preset(NamedTuple):
+    """A setting: how many entries of the items file are for sale (None: all), and the size of the test."""
+
+    name: str
+    num_products: int | None
+    test_goals: int
+
+
+PAPER = Preset("webshop-100", 100, 100)
+"""The paper's catalogue of one hundred products."""
+RETROAGENT = Preset("webshop-1000", None, 500)
+"""The setting of RetroAgent's released code: the whole file of 1,000 products, 500 test goals."""
+
+
+class WebShop:
+    """Goals of a catalogue as episodes."""
+
+    licence = LICENCE
+    task_type_source: TaskTypeSource = "gold"
+    answer_format = (
+        'Finish with a line "Action: <action>", where the action is search[words] or click[one of the valid actions].'
+    )
+
+    def __init__(
+        self,
+        seed: int,
+        data_dir: Path | None,
+        *,
+        preset: Preset = PAPER,
+        goals: Literal["synthetic", "human"] = "synthetic",
+        by_product: bool = True,
+        mode: Mode = "text",
+        steps: int = STEPS,
+        has_attributes: bool = False,
+        nouns: Nouns | None = None,
+    ) -> None:
+        """Read the files of `data_dir/webshop` and make the goals.
+
+        Args:
+            seed: Drives the effective prices and the price bounds.
+            data_dir: Folder of all data sets.
+            preset: How much is for sale, and the size of the test.
+            goals: Those generated from attributes and options, or those that people wrote.
+            by_product: Whether all goals of a product stand in one split.
+            mode: How pages are shown.
+            steps: Step limit of an episode.
+            has_attributes: Whether products have a page of attributes.
+            nouns: What finds the nouns of a name; None: spaCy where a model is installed, else the rule.
+
+        Raises:
+            PrerequisiteError: A file or a library is missing, or a file is malformed.
+        """
+        self.name = preset.name
+        self._mode, self._steps = mode, steps
+        nouns = nouns or installed_nouns()
+        files, stream = read_files(data_dir), Random(seed)
+        catalogue = load_catalogue(files.items, files.instructions, num_products=preset.num_products, stream=stream)
+        if goals == "synthetic":
+            made = goal_making.synthetic_goals(catalogue, files.instructions, stream)
+        else:
+            made = goal_making.human_goals(catalogue, files.human, stream)
+        self.store = open_store(catalogue, nouns=nouns.find, has_attributes=has_attributes)
+        self.goals: Sequence[Goal] = goal_making.shuffled_goals(made, stream)
+        self._test = test_places(self.goals, preset.test_goals, stream=stream if by_product else None)
+        shown = f"{mode} mode{', attributes' if has_attributes else ''}, {steps} steps"
+        made_by = f"{goals} goals, seed {seed}, {'by product' if by_product else 'by index'}"
+        told = (*files.hashes, preset.name, made_by, shown, f"nouns by {nouns.name}")
+        self.data_sha256 = hashlib.sha256("\n".join(told).encode()).hexdigest()
+        self._made: dict[Split, tuple[Question, ...]] = {}
+
+    def questions(self, split: Split) -> Sequence[Question]:
+        """Return the goals of a split in the order of upstream's shuffle; made at the first call."""
+        if split not in self._made:
+            routes: dict[str, Route] = {}
+            places = [place for place in range(len(self.goals)) if (place in self._test) == (split == "test")]
+            self._made[split] = tuple(self._question(place, split, routes) for place in places)
+        return self._made[split]
+
+    def environment(self, question: Question) -> Shopping:
+        """Return a new episode of a question's goal."""
+        return self._episode(question)
+
+    def score(self, question: Question, reply: str) -> Verdict:
+        """Play a reply that lists actions, one on a line, and judge what it bought."""
+        return play_actions(self.environment(question), reply)
+
+    def measure(self, question: Question, prediction: Prediction, *, strict: bool) -> Measured:
+        """Play a list of actions (or a text with one on each line) and return its reward, success and info fields.
+
+        With `strict` each must be an action as it stands, and the reward is upstream's to the letter; without, a reply
+        that ends with an action is one as well.
+        """
+        environment = self._episode(question, strict=strict)
+        environment.reset()
+        value = prediction.value
+        actions = value if isinstance(value, list) else prediction.text.splitlines()
+        for said in filter(None, (str(action).strip() for action in actions)):
+            read = parse_action(said) if strict else environment.parse(said)
+            if environment.step(str(read) if read else None).done:
+                break
+        reward = environment.reward
+        info = reward.info if reward else {}
+        metrics: dict[str, float | None] = {
+            "reward": environment.score(),
+            "success": float(environment.score() == 1.0),
+            **{name: float(info[name]) if name in info else None for name in INFO},
+        }
+        return Measured(environment.result(), metrics)
+
+    def total(self, measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
+        """Return the task score (100 times the mean reward) and the mean of every metric."""
+        mean = means(measured)
+        return {"task_score": 100 * mean["reward"], **mean} if mean else {}
+
+    def _episode(self, question: Question, *, strict: bool = False) -> Shopping:
+        goal = self.goals[int(question.meta["goal"])]
+        return Shopping(self.store, goal, mode=self._mode, steps=self._steps, strict=strict)
+
+    def _question(self, place: int, split: Split, routes: dict[str, Route]) -> Question:
+        goal = self.goals[place]
+        product = self.store.by_asin[goal.asin]
+        solved = ""
+        if split == "evolution":
+            key = f"{goal.asin} {goal.asked}"
+            if key not in routes:
+                routes[key] = Route(self.store, product, goal.asked)
+            solved = solution(routes[key], goal, product)
+        return Question(
+            id=f"{self.name}-{place:04d}",
+            benchmark=self.name,
+            split=split,
+            task_type=f"webshop_{goal.category}",
+            question=goal.text,
+            gold=purchase(goal.asin, goal.options),
+            solution=solved,
+            meta={"goal": str(place)},
+        )
+
+
+def test_places(goals: Sequence[Goal], size: int, *, stream: Random | None) -> frozenset[int]:
+    """Return the places of the test goals: the first, or with a stream those of whole products that it draws.
+
+    A product whose goals do not fit into what is left of the size is passed over.
+    """
+    if stream is None:
+        return frozenset(range(min(size, len(goals))))
+    by_product: dict[str, list[int]] = {}
+    for place, goal in enumerate(goals):
+        by_product.setdefault(goal.asin, []).append(place)
+    drawn = sorted(by_product)
+    stream.shuffle(drawn)
+    chosen: list[int] = []
+    for asin in drawn:
+        if len(chosen) + len(by_product[asin]) <= size:
+            chosen += by_product[asin]
+    return frozenset(chosen)
+
+
+def webshop_100(seed: int, data_dir: Path | None) -> WebShop:
+    """Return the paper's setting."""
+    return WebShop(seed, data_dir, preset=PAPER)
+
+
+def webshop_1000(seed: int, data_dir: Path | None) -> WebShop:
+    """Return RetroAgent's setting, divided by product."""
+    return WebShop(seed, data_dir, preset=RETROAGENT)

@@ -1,0 +1,148 @@
+"""The products of a catalogue as the shop shows them, normalised as upstream's loader does (load_products).
+
+Rules
+    - File order; of each product number the first entry; numbers that are no product's are skipped.
+    - `num_products` counts raw entries of the file, so a catalogue may hold fewer; the search index is made of that
+      many products that were loaded, so it may hold others (what it finds beyond the catalogue is dropped).
+    - Effective prices are drawn once for a catalogue, in its order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any, NamedTuple
+
+import msgspec
+
+LONGEST_ASIN = 10
+NO_PRICE = 100.0
+"""Price of a product without one."""
+NO_ATTRIBUTE = "DUMMY_ATTR"
+"""Stands alone where a product has no attribute."""
+
+_NOT_OF_A_NUMBER = re.compile(r"[^\d.]")
+
+
+class RawProduct(msgspec.Struct, frozen=True):
+    """An entry of the items file; keys that the shop has no use for are not read."""
+
+    asin: str
+    name: str
+    full_description: str | None
+    small_description: list[str] | str | None
+    product_category: str
+    category: str
+    query: str
+    customization_options: dict[str, list[dict[str, Any]] | None] | str | None = ""
+    pricing: str | None = None
+
+
+class Instruction(msgspec.Struct, frozen=True):
+    """An entry of the attributes file: what a product is said to be, and the synthetic instruction if there is one."""
+
+    attributes: list[str] = []
+    instruction: str | None = None
+    instruction_attributes: list[str] | None = None
+
+
+class HumanInstruction(msgspec.Struct, frozen=True):
+    """One instruction that a person wrote for a product."""
+
+    instruction: str
+    instruction_attributes: list[str]
+    instruction_options: list[str]
+
+
+class Product(NamedTuple):
+    """A product as it is shown and compared. `pricing` is one price, or the two that its own lies between."""
+
+    asin: str
+    title: str
+    description: str
+    bullet_points: tuple[str, ...]
+    category: str
+    query: str
+    product_category: str
+    pricing: tuple[float, ...]
+    price_tag: str
+    options: Mapping[str, tuple[str, ...]]
+    attributes: tuple[str, ...]
+
+    @property
+    def category_levels(self) -> frozenset[str]:
+        """Return the distinct levels of the category path."""
+        return frozenset(level.strip() for level in self.product_category.split("›"))
+
+
+class Catalogue(NamedTuple):
+    """The products for sale, their effective prices, and those that the search index is made of."""
+
+    products: tuple[Product, ...]
+    prices: Mapping[str, float]
+    indexed: tuple[Product, ...]
+
+
+def load_catalogue(
+    entries: Sequence[RawProduct],
+    instructions: Mapping[str, Instruction],
+    *,
+    num_products: int | None,
+    stream: Random,
+) -> Catalogue:
+    """Return the catalogue of the first `num_products` entries (all with None); draws the effective prices."""
+    everything = _products(entries, instructions)
+    products = everything if num_products is None else _products(entries[:num_products], instructions)
+    prices = {product.asin: _effective_price(product.pricing, stream) for product in products}
+    return Catalogue(tuple(products), prices, tuple(everything[:num_products]))
+
+
+def options_of(raw: RawProduct) -> dict[str, tuple[str, ...]]:
+    """Return the values of each option; names and values in lower case, ` | ` for a slash."""
+    given = raw.customization_options
+    if not isinstance(given, dict):
+        return {}
+    return {
+        name.lower(): tuple(str(value["value"]).strip().replace("/", " | ").lower() for value in values)
+        for name, values in given.items()
+        if values is not None
+    }
+
+
+def prices_of(pricing: str | None) -> tuple[float, ...]:
+    """Return the prices in a text such as `$12.50 to $34.00`: the first two at most, NO_PRICE if there is none."""
+    numbers = [_NOT_OF_A_NUMBER.sub("", part) for part in (pricing or "").split("$")[1:]]
+    found = [float(number) for number in numbers if number.strip(".") and number.count(".") <= 1]
+    return tuple(found[:2]) or (NO_PRICE,)
+
+
+def _products(entries: Sequence[RawProduct], instructions: Mapping[str, Instruction]) -> list[Product]:
+    found: dict[str, Product] = {}
+    for raw in entries:
+        if raw.asin != "nan" and len(raw.asin) <= LONGEST_ASIN and raw.asin not in found:
+            told = instructions.get(raw.asin)
+            found[raw.asin] = _product(raw, tuple(told.attributes) if told else ())
+    return list(found.values())
+
+
+def _product(raw: RawProduct, attributes: tuple[str, ...]) -> Product:
+    points = raw.small_description
+    prices = prices_of(raw.pricing)
+    return Product(
+        asin=raw.asin,
+        title=raw.name,
+        description=raw.full_description or "",
+        bullet_points=tuple(points) if isinstance(points, list) else (points or "",),
+        category=raw.category,
+        query=raw.query.lower().strip(),
+        product_category=raw.product_category,
+        pricing=prices,
+        price_tag=" to ".join(f"${price}" for price in prices),
+        options=options_of(raw),
+        attributes=attributes or (NO_ATTRIBUTE,),
+    )
+
+
+def _effective_price(pricing: tuple[float, ...], stream: Random) -> float:
+    return stream.uniform(*pricing) if len(pricing) == 2 else pricing[0]

@@ -1,0 +1,96 @@
+"""What a purchase is worth: how much of the goal's attributes, options and price it meets, times its kind.
+
+reward = type factor x (attribute hits + option hits + price hit) / (attributes + options + 1)
+
+Rules
+    - Upstream reduces a chosen value to a colour word wherever it holds one (`black1901` to `black`), a wanted one only
+      where it is one, so that one goal in twelve cannot be met by its own product. An equal value is a hit here; with
+      `strict` it is left at upstream's rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from mage_es.engine.environments.webshop.catalogue import Product
+from mage_es.engine.environments.webshop.goals import Goal
+from mage_es.engine.environments.webshop.matching import is_alike, plain_colour, plain_option
+from mage_es.engine.environments.webshop.nouns import NounFinder
+
+SHARED_LEVELS = 2
+"""Category levels that two products of one kind share, at least."""
+NO_NOUN = 0.2
+"""Title score where the wanted name has no noun."""
+
+
+class Reward(NamedTuple):
+    """A purchase's reward in [0, 1], and upstream's info fields about how it came about."""
+
+    value: float
+    info: Mapping[str, float | bool]
+
+
+class Kind(NamedTuple):
+    """How near the kind of a product is to the wanted one's, and the factor that follows."""
+
+    factor: float
+    query_match: bool
+    category_match: bool
+    title_score: float
+
+
+def purchase_reward(
+    product: Product, goal: Goal, *, price: float, options: Mapping[str, str], nouns: NounFinder, strict: bool = False
+) -> Reward:
+    """Return the reward of buying a product at its effective price with options (name to value) chosen."""
+    kind = type_factor(product, goal, nouns=nouns)
+    attributes = attribute_hits(product, goal)
+    chosen = option_hits(goal, options, strict=strict)
+    in_price = price <= goal.price_upper
+    parts = len(goal.attributes) + len(goal.options) + 1
+    info: dict[str, float | bool] = {
+        "r_type": kind.factor,
+        "r_att": attributes / len(goal.attributes),
+        "w_att": len(goal.attributes) / parts,
+        "query_match": kind.query_match,
+        "category_match": kind.category_match,
+        "title_score": kind.title_score,
+    }
+    if goal.options:
+        info |= {"r_option": chosen / len(goal.options), "w_option": len(goal.options) / parts}
+    info |= {"r_price": in_price, "w_price": 1 / parts}
+    return Reward(kind.factor * (attributes + chosen + in_price) / parts, info)
+
+
+def attribute_hits(product: Product, goal: Goal) -> int:
+    """Return how many wanted attributes the product has: one alike, or its own text as it is written."""
+    texts = (product.title.lower(), " ".join(product.bullet_points).lower(), product.description.lower())
+    return sum(
+        any(is_alike(has, wanted) for has in product.attributes) or any(wanted in text for text in texts)
+        for wanted in goal.attributes
+    )
+
+
+def option_hits(goal: Goal, options: Mapping[str, str], *, strict: bool = False) -> int:
+    """Return how many wanted options some chosen value is alike; one value may meet several."""
+    chosen = [plain_colour(value) for value in options.values()]
+    equal = () if strict else options.values()
+    hits = 0
+    for name, value in goal.options:
+        wanted = plain_option(name, value) if name else plain_colour(value)
+        hits += value in equal or any(is_alike(wanted, have) for have in chosen)
+    return hits
+
+
+def type_factor(product: Product, goal: Goal, *, nouns: NounFinder) -> Kind:
+    """Return the type factor: 1, or 0.5 where nothing says that the kinds agree; next to none by the names alone."""
+    wanted, bought = list(nouns(goal.name)), nouns(product.title)
+    title_score = len(set(wanted) & set(bought)) / len(wanted) if wanted else NO_NOUN
+    levels = frozenset(level.strip() for level in goal.product_category.split("›"))
+    query_match = product.query == goal.query
+    category_match = len(product.category_levels & levels) >= SHARED_LEVELS
+    factor = 1.0 if query_match or category_match or title_score > 0.2 else 0.5
+    if title_score < 0.1:
+        factor = 0.1 if title_score else 0.0
+    return Kind(factor, query_match, category_match, title_score)

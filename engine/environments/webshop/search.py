@@ -1,0 +1,77 @@
+"""The shop's search engine: BM25 as Anserini sets it up, over everything that is said of a product.
+
+Rules
+    - k1 0.9, b 0.4, no factor k1 + 1, the mean length exact, a document's own length quantised as Lucene stores it.
+    - Only what scores above 0, by score (in float32) and then by product number, the first 50. No library that was
+      looked at stores lengths so, and without it the order differs; so it is written here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from mage_es.engine.environments.webshop.catalogue import Product
+from mage_es.engine.environments.webshop.terms import terms_of
+
+K1, B = 0.9, 0.4
+MOST_HITS = 50
+_EXACT = 24
+"""Lengths below this are stored as they are; of what is above it the four most significant bits."""
+_BITS = 4
+
+
+class SearchEngine:
+    """An index over products."""
+
+    def __init__(self, products: Sequence[Product]) -> None:
+        ordered = sorted(products, key=lambda product: product.asin)
+        self._asins = [product.asin for product in ordered]
+        counts = [Counter(terms_of(document_of(product))) for product in ordered]
+        lengths = [count.total() for count in counts]
+        mean = sum(lengths) / len(lengths) if sum(lengths) else 1.0
+        postings: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
+        for place, (count, length) in enumerate(zip(counts, lengths, strict=True)):
+            norm = K1 * (1 - B + B * quantised(length) / mean)
+            for term, frequency in count.items():
+                postings[term].append((place, frequency / (frequency + norm)))
+        self._postings: dict[str, tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]] = {}
+        for term, found in postings.items():
+            rarity = math.log(1 + (len(ordered) - len(found) + 0.5) / (len(found) + 0.5))
+            weights = np.array([rarity * weight for _, weight in found])
+            self._postings[term] = np.array([place for place, _ in found], dtype=np.intp), weights
+
+    def scores(self, query: str) -> list[tuple[str, float]]:
+        """Return (product number, score) of the best hits, the best first; none for a query without a term."""
+        total = np.zeros(len(self._asins))
+        for term, times in Counter(terms_of(query)).items():
+            if term in self._postings:
+                places, weights = self._postings[term]
+                total[places] += times * weights
+        single = total.astype(np.float32)
+        order = np.argsort(-single, kind="stable")[:MOST_HITS]  # stable: ties stay in the order of product numbers
+        return [(self._asins[place], float(single[place])) for place in order if single[place] > 0]
+
+    def search(self, query: str) -> list[str]:
+        """Return the product numbers of the best hits, the best first."""
+        return [asin for asin, _ in self.scores(query)]
+
+
+def document_of(product: Product) -> str:
+    """Return what is indexed of a product: title, description, first bullet point, options."""
+    options = ", and ".join(f"{name}: {', '.join(values)}" for name, values in product.options.items())
+    first = product.bullet_points[0] if product.bullet_points else ""
+    return " ".join((product.title, product.description, first, options)).lower()
+
+
+def quantised(length: int) -> int:
+    """Return a document's length as it is stored in one byte."""
+    above = length - _EXACT
+    if above < 1 << _BITS:
+        return length
+    lost = above.bit_length() - _BITS
+    return _EXACT + (above >> lost << lost)

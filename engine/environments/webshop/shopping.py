@@ -1,0 +1,117 @@
+"""An episode of WebShop: actions as text, observations in one of three modes, at most fifteen steps, one purchase.
+
+Rules
+    - A reply is an action if it has the grammar's form, whether or not it can be done here; what cannot be done costs
+      its step and changes nothing. The last step without a purchase ends the episode with nothing.
+    - Nothing is said of how a reward came about, beyond the score that upstream shows.
+    - In the mode `react` a page of results shows three products, `think[...]` is an action that is answered "OK.", and
+      what cannot be done is answered "Invalid action!".
+"""
+
+from __future__ import annotations
+
+from mage_es.engine.environments.naming import named_action
+from mage_es.engine.environments.protocol import Entity, Observation, Outcome, Relation
+from mage_es.engine.environments.webshop.goals import Goal
+from mage_es.engine.environments.webshop.pages import Mode, shown
+from mage_es.engine.environments.webshop.reward import Reward
+from mage_es.engine.environments.webshop.shop import Action, Store, Visit, parse_action
+from mage_es.engine.environments.webshop.words import (
+    SEARCH_PAGE,
+    bought_words,
+    chosen_words,
+    product_words,
+    purchase,
+    results_words,
+)
+
+STEPS = 15
+"""Step limit of ReAct and of RetroAgent."""
+REACT_PRODUCTS = 3
+"""Products that ReAct's rendering keeps of a page of results."""
+OK, INVALID = "OK.", "Invalid action!"
+ALL_BOUGHT = "bought all that was asked for"
+"""The achievement of a purchase with reward 1."""
+_NAMES = ("search", "click")
+
+
+class Shopping:
+    """One episode with one goal."""
+
+    def __init__(
+        self, store: Store, goal: Goal, *, mode: Mode = "text", steps: int = STEPS, strict: bool = False
+    ) -> None:
+        self._mode, self._left = mode, steps
+        self._visit = Visit(store, goal, most=REACT_PRODUCTS if mode == "react" else None, strict=strict)
+
+    def reset(self) -> Observation:
+        """Return the search page."""
+        return self._observation()
+
+    def valid_actions(self) -> tuple[str, ...]:
+        """Return the search if there is a bar, then a click for each button, product and option."""
+        page = self._visit.page
+        clicks = tuple(f"click[{name}]" for name in page.clickables())
+        return ("search[<your query>]", *clicks) if page.has_search_bar else clicks
+
+    def parse(self, reply: str) -> str | None:
+        """Return the action named at the end of a reply, its argument in lower case; None if it has not the form."""
+        action = parse_action(named_action(reply))
+        names = (*_NAMES, "think") if self._mode == "react" else _NAMES
+        return str(action) if action and action.name in names else None
+
+    def step(self, action: str | None) -> Outcome:
+        """Do an action; a purchase or the last step ends the episode. A step after the end does nothing."""
+        is_over = self._visit.bought is not None or self._left == 0
+        self._left -= not is_over
+        read = None if action is None or is_over else parse_action(action)
+        thought = self._mode == "react" and read is not None and read.name == "think"
+        done = read is not None and self._visit.do(read)
+        effect = OK if thought else self._effect(read) if read and done else INVALID
+        answered = effect if self._mode == "react" and not done else ""
+        reward = self.score() if done else 0.0
+        return Outcome(
+            observation=self._observation(answered),
+            effect=effect,
+            reward=reward,
+            achievements=(ALL_BOUGHT,) if done and reward == 1.0 else (),
+            done=self._visit.bought is not None or self._left == 0,
+        )
+
+    def score(self) -> float:
+        """Return the reward of the purchase, 0 before it."""
+        return self._visit.bought.value if self._visit.bought else 0.0
+
+    def result(self) -> str:
+        """Return what was bought, in words."""
+        visit = self._visit
+        if visit.bought is None or visit.product is None:
+            return "bought nothing"
+        return purchase(visit.product.asin, visit.chosen.items())
+
+    @property
+    def reward(self) -> Reward | None:
+        """The purchase's reward with upstream's info fields; None before it."""
+        return self._visit.bought
+
+    def _effect(self, action: Action) -> str:
+        """Return one line about a step that was done."""
+        visit = self._visit
+        if visit.bought is not None:
+            return bought_words(visit.bought.value)
+        if action.argument in visit.chosen.values():
+            return chosen_words(action.argument)
+        if visit.product is not None:
+            return product_words(visit.product)
+        return SEARCH_PAGE if visit.page.has_search_bar else results_words(visit.number, len(visit.hits))
+
+    def _observation(self, answered: str = "") -> Observation:
+        visit = self._visit
+        text = answered or shown(visit.page, self._mode, visited=visit.visited, chosen=visit.chosen)
+        product = visit.product
+        if product is None:
+            return Observation(text=text)
+        entity = Entity(product.asin, "product")
+        options = [Entity(f"option {name}", "option") for name in product.options]
+        relations = tuple(Relation(product.asin, "offers", option.name) for option in options)
+        return Observation(text=text, entities=(entity, *options), relations=relations)

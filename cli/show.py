@@ -10,7 +10,7 @@ from mage_es.cli.options import Json, RunOption, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import asked, bundle
-from mage_es.engine.moves import CallReport, MoveReport, StepReport, ToolReport
+from mage_es.engine.moves import CallReport, MoveReport, StepReport, ToolReport, TrimReport
 
 EXAMPLES = examples("mage-es show wordmath-e-17", "mage-es show wordmath-e-17 --run RUN --iteration 3")
 
@@ -55,6 +55,11 @@ def _texts(number: int, move: MoveReport) -> list[str]:
             f"{number}. Prompt of {move.agent} ({move.tier} tier) about {move.about}{match}:\n{move.prompt}",
             *quoted,
             f"Reply:\n{move.reply or '(none recorded)'}",
+        ]
+    if isinstance(move, TrimReport):
+        match = "" if move.verified else " (DOES NOT MATCH the recorded hash)"
+        return [
+            f"{number}. The prompt about {move.about} did not fit{match}: {move.problem}. Left out: {move.memory_id}."
         ]
     if isinstance(move, ToolReport):
         outcome = f"Problem: {move.problem}" if move.problem else f"Result: {move.result}"

@@ -18,9 +18,10 @@ from mage_es.engine.inspection import bundle_of, report_of
 from mage_es.engine.models.line import Line
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Model
-from mage_es.engine.moves import CallReport, MoveReport
+from mage_es.engine.moves import CallReport, MoveReport, TrimReport
 from mage_es.engine.opening import reopen_world
 from mage_es.engine.reports import AskReport
+from mage_es.engine.rules.trimming import without
 from mage_es.engine.runs import Run
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.events.errors import PrerequisiteError, UsageError
@@ -83,7 +84,7 @@ def ask(
         marker=at,
         task_type=task_type,
         skill=planned.skill,
-        bundle=bundle_of(state, planned),
+        bundle=bundle_of(state, without(planned, {move.memory_id for move in moves if isinstance(move, TrimReport)})),
         prompt=[move.prompt for move in moves if isinstance(move, CallReport)][-1],
         reply=reply,
         answer=world.benchmark.score(asked, reply).answer,

@@ -115,6 +115,15 @@ class RecordFailure(NamedTuple):
     failed: FailedAttempt
 
 
+class RecordTrimming(NamedTuple):
+    """Record that a prompt did not fit, and what is left out of the next one for the same question."""
+
+    call: Call
+    failed: FailedAttempt
+    planned: QuestionPlanned
+    memory_id: str
+
+
 class RecordUnanswered(NamedTuple):
     """Record that a planned question stays without an answer, and why."""
 
@@ -259,6 +268,7 @@ Command = (
     | PlanAnswers
     | RecordCall
     | RecordFailure
+    | RecordTrimming
     | RecordToolRun
     | RecordAct
     | RecordVerdict

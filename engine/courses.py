@@ -16,14 +16,15 @@ from typing import Any, NamedTuple
 
 from mage_es.engine.benchmarks.protocol import Verdict
 from mage_es.engine.models.seam import Request
-from mage_es.events.vocabulary import EpisodeClosed, EpisodeStepped, ModelCalled, Span, Tier, ToolRan
+from mage_es.events.vocabulary import BundleTrimmed, EpisodeClosed, EpisodeStepped, ModelCalled, Span, Tier, ToolRan
 
 
 class Ask(NamedTuple):
     """Call a model. `about` is the question's id for the last call of a course, and `q17/1`, `q17/2`... for those
     before it; `spans` say where retrieved texts stand in the prompt. `purpose` is the plan's where it is "".
     `typed` is the form that the reply must have; one of another form is recorded as rejected, and the course is told
-    of it like of any other, to ask again as the next `attempt`."""
+    of it like of any other, to ask again as the next `attempt`. `droppable` are the ids of what the prompt can do
+    without, first what goes first: where it does not fit the model's context, the course is told what to leave out."""
 
     about: str
     request: Request
@@ -33,6 +34,7 @@ class Ask(NamedTuple):
     purpose: str = ""
     attempt: int = 0
     typed: type[Any] | None = None
+    droppable: tuple[str, ...] = ()
 
 
 class Use(NamedTuple):
@@ -60,7 +62,7 @@ class Finish(NamedTuple):
 
 
 Move = Ask | Use | Act
-Fact = ModelCalled | ToolRan | EpisodeStepped | EpisodeClosed
+Fact = ModelCalled | BundleTrimmed | ToolRan | EpisodeStepped | EpisodeClosed
 Course = Generator[Move, Fact, Finish]
 Part = Generator[Move, Fact, str]
 """A stretch of a course that comes to a text."""
@@ -72,7 +74,7 @@ def call_of(question_id: str, place: int) -> str:
 
 
 def reply_to(move: Ask) -> Part:
-    """Ask, and return the reply's text."""
+    """Ask with a prompt that can do without nothing, and return the reply's text."""
     fact = yield move
     assert isinstance(fact, ModelCalled)
     return fact.text

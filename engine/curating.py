@@ -21,6 +21,7 @@ from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
     AnswerJudged,
+    BundleTrimmed,
     Event,
     MemoryQuarantined,
     MemoryReleased,
@@ -163,15 +164,17 @@ def _fields(state: State, name: str) -> dict[str, Any]:
 
 
 def _use(reader: LogReader, name: str, *, until: int) -> tuple[int, int]:
-    """Return how many prompts of the run something was chosen for, and how many of those were answered right."""
+    """Return how many prompts of the run something was shown in, and how many of those were answered right."""
     asked: set[tuple[int, str, str]] = set()
     right = 0
-    for record in reader.records({QuestionPlanned, AnswerJudged}, until=until):
+    for record in reader.records({QuestionPlanned, BundleTrimmed, AnswerJudged}, until=until):
         event = record.event
         if isinstance(event, QuestionPlanned):
             chosen = (member.memory_id for member in event.memories)
             if name in (*chosen, *event.principles, *event.action_recipes, event.tool_id, event.recipe_id):
                 asked.add((event.iteration, event.purpose, event.question_id))
+        elif isinstance(event, BundleTrimmed) and event.memory_id == name:
+            asked.discard((event.iteration, event.purpose, event.question_id))
         elif isinstance(event, AnswerJudged) and (event.iteration, event.purpose, event.question_id) in asked:
             right += event.correct
     return len(asked), right

@@ -31,6 +31,7 @@ from mage_es.engine.commands import (
     RecordCall,
     RecordFailure,
     RecordToolRun,
+    RecordTrimming,
     RecordUnanswered,
     RecordVerdict,
     TakeSnapshot,
@@ -44,6 +45,7 @@ from mage_es.engine.setting import Setting
 from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import (
     AnswerUnanswered,
+    BundleTrimmed,
     CallFailed,
     EpisodeStepped,
     Event,
@@ -77,6 +79,8 @@ def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
             return _record_call(command)
         case RecordFailure():
             return _record_failure(state, command)
+        case RecordTrimming():
+            return _record_trimming(state, command)
         case RecordToolRun():
             return _record_tool_run(command)
         case RecordAct():
@@ -166,6 +170,23 @@ def _record_failure(state: State, command: RecordFailure) -> list[Draft]:
         latency_us=latency_us,
     )
     return [_of_call(call, failed, ordinal=before)]
+
+
+def _record_trimming(state: State, command: RecordTrimming) -> list[Draft]:
+    """Return what was left out, which the course is told, and the attempt that failed, which another one follows."""
+    call, planned = command.call, command.planned
+    trimmed = BundleTrimmed(
+        iteration=planned.iteration,
+        purpose=planned.purpose,
+        question_id=planned.question_id,
+        about=call.about,
+        request_sha256=call.request_sha256,
+        memory_id=command.memory_id,
+        problem=command.failed.fault.message,
+    )
+    before = len(state.progress.trimmings(call.phase, planned.question_id))
+    failed = RecordFailure(call, command.failed._replace(is_lost=False))
+    return [_of_call(call, trimmed, ordinal=before), *_record_failure(state, failed)]
 
 
 def _of_call(call: Call, event: Event, *, ordinal: int = 0) -> Draft:

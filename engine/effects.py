@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from mage_es.engine.calling import Record, make
-from mage_es.engine.commands import Call, RecordAct, RecordToolRun
+from mage_es.engine.commands import Call, Command, RecordAct, RecordFailure, RecordToolRun, RecordTrimming
 from mage_es.engine.courses import Act, Ask, Move, Use
 from mage_es.engine.decide import decide
 from mage_es.engine.models.line import Line
@@ -38,7 +38,8 @@ class Effects:
     async def perform(self, phase: Phase, planned: QuestionPlanned, move: Move, causation: int) -> Sequence[Draft]:
         """Make a move and return the facts that it leaves, the one that its course is sent first.
 
-        A call that failed for good leaves a `CallFailed`, which no course is sent: it has come to its end.
+        A call that failed for good leaves a `CallFailed`, which no course is sent: it has come to its end. One whose
+        prompt did not fit leaves a `BundleTrimmed` first, as long as its prompt can do without something.
 
         Raises:
             PrerequisiteError: A model cannot be reached, or the sandbox cannot be started.
@@ -62,7 +63,9 @@ class Effects:
             model=line.name,
             causation=causation,
         )
-        came = await make(call, move.request, line=line, record=self._record, typed=move.typed)
+        came: Command = await make(call, move.request, line=line, record=self._record, typed=move.typed)
+        if isinstance(came, RecordFailure) and came.failed.fault.kind == "too_long" and move.droppable:
+            came = RecordTrimming(call, came.failed, planned, move.droppable[0])
         return decide(self._setting, self._state, came)
 
     async def _use(self, phase: Phase, planned: QuestionPlanned, move: Use, causation: int) -> Sequence[Draft]:

@@ -4,6 +4,7 @@ Rules
     - The environment is simulated inside the course. A resumed run, and `show`, play the recorded actions again; an
       environment that then says something else has changed, and that is an error.
     - Every step retrieves anew, by the task's statement and the present observation, on the state of the plan.
+    - What had to be left out of a step, because its prompt did not fit, is left out of the steps after it.
     - A reply that names no action is a step as well; it is recorded as such and counted.
 """
 
@@ -15,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.engine.benchmarks.protocol import Question
-from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Move, reply_to
+from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Move
 from mage_es.engine.environments.playing import verdict_of
 from mage_es.engine.environments.protocol import Environment, Observation, Outcome, SequentialBenchmark
 from mage_es.engine.models.seam import Request
@@ -23,9 +24,18 @@ from mage_es.engine.rules.choice import query_of
 from mage_es.engine.rules.retrieval import Vector, recipe_query, retrieve
 from mage_es.engine.rules.step_prompt import EXPLORING, Consulted, Moment, Opening, retrieval_text, step_prompt
 from mage_es.engine.rules.trajectories import transcript_line
+from mage_es.engine.rules.trimming import droppable, without
 from mage_es.engine.setting import Setting
 from mage_es.events.errors import LogError
-from mage_es.events.vocabulary import MICRO, EpisodeClosed, EpisodeStepped, QuestionPlanned, Retrieved
+from mage_es.events.vocabulary import (
+    MICRO,
+    BundleTrimmed,
+    EpisodeClosed,
+    EpisodeStepped,
+    ModelCalled,
+    QuestionPlanned,
+    Retrieved,
+)
 from mage_es.projections.fold import State
 
 
@@ -63,12 +73,16 @@ def _play(episode: _Episode, environment: Environment) -> Course:
     observation = environment.reset()
     lines: list[str] = []
     achieved: list[str] = []
+    dropped: set[str] = set()
     unparsed = 0
     for step in range(1, episode.stage.setting.config.episode_steps + 1):
         moment = Moment(observation.text, environment.valid_actions(), lines)
-        planned = episode.consulting(observation)
-        reply = yield from reply_to(episode.ask(step, planned, moment, observation))
-        action = environment.parse(reply)
+        planned = without(episode.consulting(observation), dropped)
+        while isinstance(fact := (yield episode.ask(step, planned, moment, observation)), BundleTrimmed):
+            dropped.add(fact.memory_id)
+            planned = without(planned, dropped)
+        assert isinstance(fact, ModelCalled)
+        action = environment.parse(fact.text)
         outcome = environment.step(action)
         yield from _recorded(episode.stepped(step, planned, action, outcome))
         lines.append(transcript_line(action, outcome.effect))
@@ -135,7 +149,7 @@ class _Episode(NamedTuple):
         temperature = config.exploration_temperature if is_exploring else config.answer_temperature
         request = Request(prompt=prompt.text, temperature=temperature, max_tokens=config.max_tokens)
         agent = "Explorer" if is_exploring else "Learner"
-        return Ask(f"{self.question.id}/{step}", request, prompt.spans, agent=agent)
+        return Ask(f"{self.question.id}/{step}", request, prompt.spans, agent=agent, droppable=droppable(planned))
 
     def stepped(self, step: int, planned: QuestionPlanned, action: str | None, outcome: Outcome) -> EpisodeStepped:
         """Return the fact of a step."""

@@ -9,9 +9,10 @@ from typing import NamedTuple
 from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Move, Use, advance, begin
 from mage_es.engine.embedders.late import LateEmbedder
 from mage_es.engine.judging import judged
-from mage_es.engine.moves import CallReport, MoveReport, Source, StepReport, ToolReport
+from mage_es.engine.moves import CallReport, MoveReport, Source, StepReport, ToolReport, TrimReport
 from mage_es.engine.opening import World, first_event, reopen_world
 from mage_es.engine.reports import BundleMember, QuestionReport
+from mage_es.engine.rules.trimming import without
 from mage_es.engine.runs import Run
 from mage_es.events.digests import sha256_text
 from mage_es.events.envelope import Record
@@ -20,6 +21,7 @@ from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
+    BundleTrimmed,
     EpisodeClosed,
     EpisodeStepped,
     Event,
@@ -31,7 +33,15 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot
 
-_FACTS: set[type[Event]] = {ModelCalled, ToolRan, EpisodeStepped, EpisodeClosed, AnswerJudged, AnswerUnanswered}
+_FACTS: set[type[Event]] = {
+    ModelCalled,
+    BundleTrimmed,
+    ToolRan,
+    EpisodeStepped,
+    EpisodeClosed,
+    AnswerJudged,
+    AnswerUnanswered,
+}
 
 
 class Asking(NamedTuple):
@@ -102,6 +112,9 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
     course = judged(world.course(state, planned), question, benchmark=world.benchmark, has_judge=has_judge)
     moves = walk(course, state, facts)
     calls = [move for move in moves if isinstance(move, CallReport)]
+    trimmed = [move for move in moves if isinstance(move, TrimReport)]
+    first = begin(world.course(state, planned))
+    is_as_planned = isinstance(first, Ask) and sha256_text(first.request.prompt) == planned.prompt_sha256
     last = [call for call in calls if call.tier == "execution"][-1]
     verdict = next((fact for fact in facts if isinstance(fact, AnswerJudged)), None)
     return QuestionReport(
@@ -115,9 +128,9 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
         search_probability=planned.search_probability,
         routing_arm=planned.routing_arm,
         routing_probability=planned.routing_probability,
-        bundle=bundle_of(state, planned),
+        bundle=bundle_of(state, without(planned, {trim.memory_id for trim in trimmed})),
         prompt=last.prompt,
-        prompt_verified=sha256_text(calls[0].prompt) == planned.prompt_sha256 and all(call.verified for call in calls),
+        prompt_verified=is_as_planned and all(m.verified for m in calls) and all(m.verified for m in trimmed),
         reply=last.reply,
         answer=verdict.answer if verdict else "",
         expected=verdict.expected if verdict else question.gold,
@@ -150,6 +163,13 @@ def walk(course: Course, state: State, facts: Sequence[Event]) -> list[MoveRepor
 def report_of(move: Move, state: State, fact: Event | None) -> MoveReport:
     """Return a move and what came of it; without a fact nothing did yet, and nothing speaks against the prompt."""
     match move:
+        case Ask() if isinstance(fact, BundleTrimmed):
+            return TrimReport(
+                about=move.about,
+                memory_id=fact.memory_id,
+                problem=fact.problem,
+                verified=fact.request_sha256 == move.request.sha256,
+            )
         case Ask():
             called = fact if isinstance(fact, ModelCalled) else None
             spans = (Source(offset=span.offset, length=span.length, source=span.source) for span in move.spans)
@@ -182,6 +202,8 @@ def _is_of(fact: Event, move: Move) -> bool:
     match move, fact:
         case Ask(), ModelCalled():
             return (fact.tier, fact.about, fact.attempt) == (move.tier, move.about, move.attempt)
+        case Ask(), BundleTrimmed():
+            return fact.about == move.about and move.droppable[:1] == (fact.memory_id,)
         case Use(), ToolRan():
             return (fact.tool_id, fact.arguments) == (move.tool_id, move.arguments)
         case Act(EpisodeStepped() as stepped), EpisodeStepped():
@@ -210,7 +232,7 @@ def _is_about(event: Event, name: str) -> bool:
             return event.about == name or event.about.startswith(f"{name}/")
         case EpisodeStepped() | EpisodeClosed():
             return event.episode_id == name
-        case ToolRan() | AnswerJudged() | AnswerUnanswered():
+        case ToolRan() | BundleTrimmed() | AnswerJudged() | AnswerUnanswered():
             return event.question_id == name
         case _:
             return False

@@ -1,4 +1,4 @@
-"""The moves of a course as `show` and `ask` report them: calls with their exact prompts, runs of tools, actions."""
+"""The moves of a course as `show` and `ask` report them: calls with their exact prompts, tools, actions."""
 
 from __future__ import annotations
 
@@ -25,6 +25,15 @@ class CallReport(msgspec.Struct, frozen=True, kw_only=True, tag="call"):
     reply: str
 
 
+class TrimReport(msgspec.Struct, frozen=True, kw_only=True, tag="trimmed"):
+    """A prompt that did not fit the model's context, whether it has the recorded hash, and what was left out of it."""
+
+    about: str
+    memory_id: str
+    problem: str
+    verified: bool
+
+
 class ToolReport(msgspec.Struct, frozen=True, kw_only=True, tag="tool"):
     """One run of a dynamic tool: what it was given, and what it came to."""
 
@@ -43,4 +52,4 @@ class StepReport(msgspec.Struct, frozen=True, kw_only=True, tag="step"):
     observation: str
 
 
-MoveReport = CallReport | ToolReport | StepReport
+MoveReport = CallReport | TrimReport | ToolReport | StepReport

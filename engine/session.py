@@ -170,7 +170,8 @@ class Session:
         match move:
             case Ask():
                 key = CallKey(move.tier, move.purpose or planned.purpose, move.about, move.attempt, move.request.sha256)
-                call = progress.call(key)
+                trimmed = (t for t in progress.trimmings(phase, planned.question_id) if t.about == move.about)
+                call = progress.call(key) or next((t for t in trimmed if t.request_sha256 == key.request_sha256), None)
                 if call is None and move.tier == "execution" and progress.is_replied(phase, move.about):
                     raise _renders_differently(move.about)
                 return call

@@ -18,6 +18,7 @@ import msgspec
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
+    BundleTrimmed,
     CallFailed,
     EpisodeClosed,
     EpisodeStepped,
@@ -69,6 +70,7 @@ class Progress:
         AnswerJudged: AnswerJudged.__struct_fields__,
         AnswerUnanswered: AnswerUnanswered.__struct_fields__,
         CallFailed: CallFailed.__struct_fields__,
+        BundleTrimmed: BundleTrimmed.__struct_fields__,
         ToolRan: ToolRan.__struct_fields__,
         EpisodeStepped: EpisodeStepped.__struct_fields__,
         EpisodeClosed: EpisodeClosed.__struct_fields__,
@@ -83,6 +85,7 @@ class Progress:
             ModelCalled,
             AnswerJudged,
             AnswerUnanswered,
+            BundleTrimmed,
             CallFailed,
             ToolRan,
             EpisodeStepped,
@@ -106,6 +109,7 @@ class Progress:
         self._unanswered: dict[tuple[Phase, str], AnswerUnanswered] = {}
         self._calls: dict[CallKey, ModelCalled] = {}
         self._failures: dict[tuple[Tier, str, str, int], list[CallFailed]] = {}
+        self._trimmings: dict[tuple[Phase, str], list[BundleTrimmed]] = {}
         self._replies: dict[tuple[Phase, str], ModelCalled] = {}
         self._tool_runs: dict[tuple[str, str, str, str], ToolRan] = {}
         self._steps: dict[tuple[str, str], dict[int, EpisodeStepped]] = {}
@@ -142,6 +146,8 @@ class Progress:
                 self._episodes[event.purpose, event.episode_id] = event
             case CallFailed():
                 self._failures.setdefault((event.tier, event.purpose, event.about, event.attempt), []).append(event)
+            case BundleTrimmed():
+                self._trimmings.setdefault((PHASE_OF_PURPOSE[event.purpose], event.question_id), []).append(event)
             case AnswerUnanswered():
                 self._unanswered[PHASE_OF_PURPOSE[event.purpose], event.question_id] = event
             case _:
@@ -195,6 +201,10 @@ class Progress:
         """Return the recorded reply to exactly this call, if there is one; it must not be made again."""
         return self._calls.get(key)
 
+    def trimmings(self, phase: Phase, question_id: str) -> list[BundleTrimmed]:
+        """Return what was left out of the prompts for a question of the open iteration, in order."""
+        return self._trimmings.get((phase, question_id), [])
+
     def tool_run(self, purpose: str, question_id: str, tool_id: str, arguments: str) -> ToolRan | None:
         """Return what exactly this run of a tool gave, if it is recorded."""
         return self._tool_runs.get((purpose, question_id, tool_id, arguments))
@@ -222,7 +232,16 @@ class Progress:
         steps = (step for episode in self._steps.values() for step in episode.values())
         particular = [*self._tool_runs.values(), *steps, *self._episodes.values()]
         failed = [*self._unanswered.values(), *(event for events in self._failures.values() for event in events)]
-        work = [*plan, *self._plans.values(), *self._calls.values(), *self._verdicts.values(), *particular, *failed]
+        trimmed = [event for events in self._trimmings.values() for event in events]
+        work = [
+            *plan,
+            *self._plans.values(),
+            *self._calls.values(),
+            *self._verdicts.values(),
+            *particular,
+            *failed,
+            *trimmed,
+        ]
         return [self.closed, self.finished, self._phases, work]
 
     def load(self, dumped: Any) -> None:
@@ -250,6 +269,7 @@ _Work = (
     | ModelCalled
     | AnswerJudged
     | AnswerUnanswered
+    | BundleTrimmed
     | CallFailed
     | ToolRan
     | EpisodeStepped

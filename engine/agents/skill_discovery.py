@@ -59,6 +59,7 @@ from mage_es.engine.rules.rotation import (
 from mage_es.engine.rules.splitting import FULL, room
 from mage_es.engine.rules.tools import TOOLS_PER_TARGET
 from mage_es.engine.rules.trajectories import account_of
+from mage_es.engine.rules.trimming import without
 from mage_es.engine.setting import Setting
 from mage_es.events.vocabulary import AnswerJudged
 from mage_es.projections.fold import State
@@ -298,7 +299,9 @@ class _Asking:
         )
 
     def _outcome(self, verdict: AnswerJudged) -> BundleOutcome:
-        hits = self.state.progress.plan("evaluate", verdict.question_id).memories
+        progress = self.state.progress
+        trimmed = {each.memory_id for each in progress.trimmings("evaluate", verdict.question_id)}
+        hits = without(progress.plan("evaluate", verdict.question_id), trimmed).memories
         kinds = [self.state.memory.row(hit.memory_id).outcome for hit in hits]
         return BundleOutcome(
             question_id=verdict.question_id,

@@ -13,7 +13,7 @@ from mage_es.engine.models.spec import ModelSpec
 from mage_es.events.errors import UsageError
 from mage_es.events.layout import Layout
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import ModelCalled
+from mage_es.events.vocabulary import BundleTrimmed, ModelCalled
 
 
 class Recorded:
@@ -24,7 +24,7 @@ class Recorded:
         self._log = Path(spec.model) / "log"
         if not Layout(self._log).format.exists():
             raise UsageError(f"{spec.text}: {spec.model} is no run's folder. Give one, as in recorded/runs/gsm8k-1.")
-        self._replies: dict[str, ModelCalled] | None = None
+        self._replies: dict[str, ModelCalled | BundleTrimmed] | None = None
 
     async def complete(self, request: Request) -> Completion:
         """Return the reply that the run got to exactly this request. Raises `ModelFault` if it never made it."""
@@ -33,6 +33,8 @@ class Recorded:
         call = self._replies.get(request.sha256)
         if call is None:
             raise ModelFault(Fault("rejected", f"{self._log.parent} never made the request {request.sha256[:16]}"))
+        if isinstance(call, BundleTrimmed):
+            raise ModelFault(Fault("too_long", call.problem))
         return Completion(
             text=call.text,
             input_tokens=call.input_tokens,
@@ -43,6 +45,7 @@ class Recorded:
             provider_id=call.provider_id,
         )
 
-    def _read(self) -> dict[str, ModelCalled]:
-        calls = (record.event for record in LogReader(self._log).records({ModelCalled}))
-        return {call.request_sha256: call for call in calls if isinstance(call, ModelCalled)}
+    def _read(self) -> dict[str, ModelCalled | BundleTrimmed]:
+        """Return what came of each request; one that did not fit the model's context does not fit again."""
+        calls = (record.event for record in LogReader(self._log).records({ModelCalled, BundleTrimmed}))
+        return {call.request_sha256: call for call in calls if isinstance(call, ModelCalled | BundleTrimmed)}

@@ -3,6 +3,7 @@
 Rules
     - Every call of a course shows what was retrieved for the question; calls differ in what stands before the
       question and in what they ask for.
+    - What had to be left out of one call, because its prompt did not fit, is left out of those after it.
     - `chain`: one sub-answer for each skill of the plan's chain, each shown those before it, then the answer.
     - `tool`: the model fills in the arguments, the tool runs, and the model answers with the result before it. Where
       the model gives no arguments (the tool may not fit), or the run had a problem, it answers without the tool.
@@ -10,13 +11,12 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from mage_es.engine.benchmarks.protocol import Question
-from mage_es.engine.courses import Ask, Course, Finish, Part, Use, call_of, reply_to, result_of
+from mage_es.engine.courses import Ask, Course, Finish, Part, Use, call_of, result_of
 from mage_es.engine.models.seam import Request
 from mage_es.engine.rules.harvest import capped
 from mage_es.engine.rules.ingredients import (
@@ -27,8 +27,9 @@ from mage_es.engine.rules.ingredients import (
     tool_section,
 )
 from mage_es.engine.rules.prompt import TEMPLATE_OF_ROUTE, Asked, Section, render_answer
+from mage_es.engine.rules.trimming import droppable, without
 from mage_es.engine.setting import Setting
-from mage_es.events.vocabulary import QuestionPlanned
+from mage_es.events.vocabulary import BundleTrimmed, ModelCalled, QuestionPlanned
 from mage_es.projections.fold import State
 
 AFTER_STEPS = "answer_after_steps_v1"
@@ -36,16 +37,23 @@ AFTER_TOOL = "answer_after_tool_v1"
 NO_ARGUMENTS = "it was not called: no JSON object of arguments was given"
 
 
-class Route(NamedTuple):
-    """A planned question on the state that the plan was made on."""
+class Route:
+    """A planned question on the state that the plan was made on; `planned` is the plan as it is shown by now."""
 
-    setting: Setting
-    state: State
-    planned: QuestionPlanned
-    question: Question
+    def __init__(self, setting: Setting, state: State, planned: QuestionPlanned, question: Question) -> None:
+        self.setting, self.state, self.planned, self.question = setting, state, planned, question
 
-    def ask(self, template: str, sections: Sequence[Section], *, place: int = 0) -> Part:
-        """Ask with a template, and return the reply; `place` counts the calls before the last (0: the last)."""
+    def ask(self, template: str, sections: Callable[[], Sequence[Section]], *, place: int = 0) -> Part:
+        """Ask with a template, and return the reply; `place` counts the calls before the last (0: the last).
+
+        `sections` gives what is shown of the plan as it stands: it is asked again where something had to be left out.
+        """
+        while isinstance(fact := (yield self._call(template, sections(), place)), BundleTrimmed):
+            self.planned = without(self.planned, {fact.memory_id})
+        assert isinstance(fact, ModelCalled)
+        return fact.text
+
+    def _call(self, template: str, sections: Sequence[Section], place: int) -> Ask:
         config, question = self.setting.config, self.question
         asked = Asked(
             question.question,
@@ -55,8 +63,8 @@ class Route(NamedTuple):
         )
         prompt = render_answer(template, sections, asked)
         request = Request(prompt=prompt.text, temperature=config.answer_temperature, max_tokens=config.max_tokens)
-        reply = yield from reply_to(Ask(call_of(self.planned.question_id, place), request, prompt.spans))
-        return reply
+        about = call_of(self.planned.question_id, place)
+        return Ask(about, request, prompt.spans, droppable=droppable(self.planned))
 
 
 def follow(route: Route) -> Course:
@@ -67,33 +75,39 @@ def follow(route: Route) -> Course:
         case "tool":
             return (yield from _tool(route))
         case _:
-            reply = yield from route.ask(route.planned.template, sections_of(route.state, route.planned))
+            reply = yield from route.ask(route.planned.template, lambda: sections_of(route.state, route.planned))
             return Finish(reply)
 
 
 def _chain(route: Route) -> Course:
-    state, planned, cap = route.state, route.planned, route.setting.config.reasoning_cap
+    planned, cap = route.planned, route.setting.config.reasoning_cap
     outputs: list[tuple[str, str, str]] = []
     for place, skill in enumerate(planned.chain, start=1):
-        sections = sections_of_step(state, planned, skill)
-        sections.insert(-1, earlier_steps(outputs))
-        output = yield from route.ask(planned.template, sections, place=place)
+
+        def step(skill: str = skill) -> list[Section]:
+            *retrieved, this_step = sections_of_step(route.state, route.planned, skill)
+            return [*retrieved, earlier_steps(outputs), this_step]
+
+        output = yield from route.ask(planned.template, step, place=place)
         outputs.append((call_of(planned.question_id, place), skill, capped(output.strip(), cap)))
     template = AFTER_STEPS if outputs else TEMPLATE_OF_ROUTE["cot"]
-    reply = yield from route.ask(template, [*sections_of(state, planned), earlier_steps(outputs)])
+    reply = yield from route.ask(template, lambda: [*sections_of(route.state, route.planned), earlier_steps(outputs)])
     return Finish(reply)
 
 
 def _tool(route: Route) -> Course:
-    planned = route.planned
-    tool, sections = route.state.tools.tool(planned.tool_id), sections_of(route.state, planned)
-    filled = yield from route.ask(planned.template, [*sections, tool_section(tool)], place=1)
+    tool = route.state.tools.tool(route.planned.tool_id)
+
+    def shown(about_tool: Section) -> Callable[[], list[Section]]:
+        return lambda: [*sections_of(route.state, route.planned), about_tool]
+
+    filled = yield from route.ask(route.planned.template, shown(tool_section(tool)), place=1)
     arguments, result, problem = arguments_in(filled), "", NO_ARGUMENTS
     if arguments:
         ran = yield from result_of(Use(tool.tool_id, arguments))
         result, problem = ran.result, ran.problem
     outcome = tool_outcome(tool, arguments=arguments, result=result, problem=problem)
-    reply = yield from route.ask(AFTER_TOOL, [*sections, outcome])
+    reply = yield from route.ask(AFTER_TOOL, shown(outcome))
     return Finish(reply)
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from mage_es.events.vocabulary.asking import (
     AnswerJudged,
     AnswerUnanswered,
+    BundleTrimmed,
     CallFailed,
     IterationPlanned,
     ModelCalled,
@@ -91,6 +92,7 @@ __all__ = [
     "AnswerJudged",
     "AnswerUnanswered",
     "BanditUpdated",
+    "BundleTrimmed",
     "CallFailed",
     "Digest",
     "EdgeAdded",

@@ -145,6 +145,24 @@ class CallFailed(Event, frozen=True, kw_only=True, tag="call.failed"):
     stream: ClassVar[str] = "call/{0.tier}/{0.purpose}/{0.about}/{0.attempt}"
 
 
+class BundleTrimmed(Event, frozen=True, kw_only=True, tag="bundle.trimmed"):
+    """A prompt did not fit the model's context, so that a call was made again without one memory or principle of it.
+
+    (purpose, about, request_sha256) says which request did not fit. What was left out stays away from every later call
+    for the same question; the prompt that was answered follows from the plan and all of these.
+    """
+
+    iteration: int
+    purpose: Purpose
+    question_id: str
+    about: str
+    request_sha256: str
+    memory_id: str
+    problem: str
+
+    stream: ClassVar[str] = "question/{0.question_id}"
+
+
 class AnswerUnanswered(Event, frozen=True, kw_only=True, tag="answer.unanswered"):
     """A question came to no answer because a call for it failed for good: neither right nor wrong, and settled."""
 

@@ -1,0 +1,32 @@
+"""What a prompt does without where it does not fit the model's context: memories first, the last-ranked one first.
+
+Rules
+    - One at a time: the least similar memory, of equals the later in the bundle; then the last of the principles.
+    - A question, its context and its skill are never cut: a prompt that still does not fit has no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import msgspec
+
+from mage_es.events.vocabulary import QuestionPlanned
+
+
+def droppable(planned: QuestionPlanned) -> tuple[str, ...]:
+    """Return the ids of what can be left out of a plan's prompts, first what goes first."""
+    # Sorting keeps equals in their order, so of equals the one that is later in the bundle goes first.
+    memories = sorted(reversed(planned.memories), key=lambda hit: hit.similarity)
+    return (*(hit.memory_id for hit in memories), *reversed(planned.principles))
+
+
+def without(planned: QuestionPlanned, dropped: Collection[str]) -> QuestionPlanned:
+    """Return the plan as if it had been made without some memories and principles."""
+    if not dropped:
+        return planned
+    return msgspec.structs.replace(
+        planned,
+        memories=tuple(hit for hit in planned.memories if hit.memory_id not in dropped),
+        principles=tuple(name for name in planned.principles if name not in dropped),
+    )

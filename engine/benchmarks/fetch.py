@@ -16,6 +16,7 @@ import msgspec
 from mage_es.engine.benchmarks.download import download
 from mage_es.engine.benchmarks.finqa.benchmark import FINQA
 from mage_es.engine.benchmarks.gsm8k import GSM8K
+from mage_es.engine.benchmarks.medqa import MEDQA
 from mage_es.engine.benchmarks.registry import names, open_benchmark
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
 
@@ -41,6 +42,11 @@ SOURCES: dict[str, Source] = {
             "train.jsonl": "6043ef64147b59871f4fd3adf669c306fe0a4c27e5a5c4bfb761f3f084895a13",
             "test.jsonl": "",
         },
+    ),
+    "medqa": Source(
+        base_url="https://huggingface.co/datasets/GBaker/MedQA-USMLE-4-options/resolve/main",
+        licence=MEDQA.licence,
+        files={"phrases_no_exclude_train.jsonl": "", "phrases_no_exclude_test.jsonl": ""},
     ),
 }
 

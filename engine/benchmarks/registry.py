@@ -96,6 +96,7 @@ def _placed(place: str) -> Callable[[int, Path | None], Benchmark]:
 _TABLE: Mapping[str, Row] = {
     "finqa": _read("benchmarks.finqa.benchmark:FINQA"),
     "gsm8k": _read("benchmarks.gsm8k:GSM8K"),
+    "medqa": _read("benchmarks.medqa:MEDQA"),
     "truthworld": Row(
         _generated("benchmarks.truthworld.benchmark:TruthWorld"),
         OwnModels("builtin/truthworld", "builtin/truthguide", "builtin/truthjudge"),

@@ -41,7 +41,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """A scorer's verdict. `answer` is what was extracted from the reply ("" if nothing); score in [0, 1].
 
     `undecided`: the rule cannot tell, and a judge may; the score, 0, stands where there is none. `by` is who
-    decided: `rule`, a judge's model, or `nobody`.
+    decided: `rule`, a judge's model, or `nobody`. `passing` is the score from which an answer is correct.
     """
 
     answer: str
@@ -49,11 +49,12 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     strict: bool
     undecided: bool = False
     by: str = "rule"
+    passing: float = 0.5
 
     @property
     def correct(self) -> bool:
-        """Return whether the score reaches one half."""
-        return self.score >= 0.5
+        """Return whether the score passes, which it does from one half where the benchmark does not say otherwise."""
+        return self.score >= self.passing
 
 
 class Benchmark(Protocol):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from mage_es.engine.benchmarks.protocol import Verdict
 from mage_es.engine.environments.protocol import Entity, Environment, Relation, tells_result
 from mage_es.engine.rules.trajectories import transcript_line
@@ -55,8 +57,10 @@ def play_actions(environment: Environment, reply: str) -> Verdict:
 def verdict_of(environment: Environment, achieved: Iterable[str]) -> Verdict:
     """Return the verdict on an episode that is over: the environment's score, and as the answer what it came to."""
     score = min(1.0, max(0.0, environment.score()))
-    answer = environment.result() if tells_result(environment) else ", ".join(achieved) or NOTHING_ACHIEVED
-    return Verdict(answer=answer, score=score, strict=score == 1.0)
+    verdict = Verdict(answer=", ".join(achieved) or NOTHING_ACHIEVED, score=score, strict=score == 1.0)
+    if tells_result(environment):
+        return msgspec.structs.replace(verdict, answer=environment.result(), passing=environment.passing)
+    return verdict
 
 
 def _action_in(environment: Environment, line: str) -> str | None:

@@ -85,7 +85,10 @@ class Environment(Protocol):
 
 
 class TellsResult(Protocol):
-    """The further method of an environment whose episodes come to something that achievements do not say."""
+    """The further members of an environment whose episodes come to something that achievements do not say."""
+
+    passing: float
+    """The score from which an episode counts as correct."""
 
     def result(self) -> str:
         """Return what the episode came to so far, in words, as the answer of its verdict."""

@@ -3,6 +3,7 @@
 Rules
     - A reply is an action if it has the grammar's form, whether or not it can be done here; what cannot be done costs
       its step and changes nothing. The last step without a purchase ends the episode with nothing.
+    - An episode is a success with reward 1 only, the official success rate; its score is the reward.
     - Nothing is said of how a reward came about, beyond the score that upstream shows.
     - In the mode `react` a page of results shows three products, `think[...]` is an action that is answered "OK.", and
       what cannot be done is answered "Invalid action!".
@@ -37,6 +38,9 @@ _NAMES = ("search", "click")
 
 class Shopping:
     """One episode with one goal."""
+
+    passing = 1.0
+    """Only the whole goal counts as success (strict success); the rest shows in the mean score."""
 
     def __init__(
         self, store: Store, goal: Goal, *, mode: Mode = "text", steps: int = STEPS, strict: bool = False

@@ -20,14 +20,27 @@ EXAMPLES = examples(
     "mage-es evolve gsm8k --preset paper --guard off",
     "mage-es evolve gsm8k --guidance anthropic/claude-opus-4-8 --dry-run",
     "mage-es evolve gsm8k --guidance anthropic/claude-opus-4-8 --max-usd 5",
+    "mage-es evolve --tasks my.jsonl --columns question=prompt,answer=label --scorer number",
 )
 
+_TASKS = "Evolve on tasks of your own: a file (JSON, CSV, Parquet), or hf:NAME of the Hugging Face hub."
+_COLUMNS = "Which column is what: question=NAME,answer=NAME,context=...,options=...,task_type=...,id=...,split=..."
+_SCORER = "How answers to own tasks are checked: exact, contains, f1, number, choice or judge. [default: exact]"
+_TEST_TASKS = "A second file (of a hub's data set: a split) that is only examined. [default: three tenths of the tasks]"
 
-@takes("preset", *CONFIG, "workers", "runs_dir", "data_dir", *SPENDING)
+
+@takes("preset", *CONFIG, "workers", "guidance_batch", "runs_dir", "data_dir", *SPENDING)
 def evolve(
     benchmark: Annotated[str | None, typer.Argument(help="Name of the benchmark, such as wordmath.")] = None,
     *,
     settings: Settings,
+    tasks: Annotated[str | None, typer.Option("--tasks", metavar="FILE", help=_TASKS)] = None,
+    columns: Annotated[str, typer.Option("--columns", metavar="ROLE=NAME,...", help=_COLUMNS, show_default=False)] = "",
+    scorer: Annotated[str, typer.Option("--scorer", metavar="NAME", help=_SCORER, show_default=False)] = "exact",
+    test_tasks: Annotated[str, typer.Option("--test-tasks", metavar="FILE", help=_TEST_TASKS, show_default=False)] = "",
+    subset: Annotated[
+        str, typer.Option("--subset", metavar="NAME", help="Configuration of a hub's data set.", show_default=False)
+    ] = "",
     run_id: Annotated[str | None, typer.Option("--run-id", help="Name of the new run. [default: made up]")] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only tell what the run would take in calls, tokens and dollars.")
@@ -42,6 +55,9 @@ def evolve(
     from mage_es.engine.pricing import read_prices
 
     out = Output(as_json=as_json)
+    if tasks is not None:
+        own = _own_tasks(settings, tasks, columns=columns, scorer=scorer, test=test_tasks, subset=subset)
+        settings = settings.about(own)
     config = settings.config()
     for caution in cautions(config):
         out.say(f"Caution: {caution}")
@@ -56,6 +72,7 @@ def evolve(
             workers=settings.workers,
             limits=settings.limits,
             prices=read_prices(settings.prices),
+            batches=settings.batches,
             run_id=run_id,
             observer=at_work.observe,
             stop=at_work.stop,
@@ -63,12 +80,29 @@ def evolve(
     conclude(out, summary, settings)
 
 
+def _own_tasks(settings: Settings, tasks: str, **told: str) -> str:
+    """Return the name of own tasks as a benchmark. Raises `UsageError` where a benchmark was named as well."""
+    from mage_es.engine.benchmarks.tasks.spec import specified
+    from mage_es.events.errors import UsageError
+
+    if settings.entries["benchmark"].origin == "flag":
+        named = settings.entries["benchmark"].value
+        raise UsageError(f"Both the benchmark {named} and --tasks {tasks} were given: a run is about one of them.")
+    return specified(tasks, **told).name
+
+
 def _estimate(out: Output, config: Config, settings: Settings) -> None:
     from mage_es.engine.estimating import estimate
     from mage_es.engine.pricing import read_prices
 
     out.say("Rehearsing with embedded models; none is called that costs anything.")
-    told = estimate(config, data_dir=settings.data_dir, workers=settings.workers, prices=read_prices(settings.prices))
+    told = estimate(
+        config,
+        data_dir=settings.data_dir,
+        workers=settings.workers,
+        prices=read_prices(settings.prices),
+        batches=settings.batches,
+    )
     prices = (f"{tier.tier}: {tier.price or 'nobody said what ' + tier.model + ' costs'}" for tier in told.tiers)
     out.report(told, estimates(told), "Prices: " + "; ".join(prices))
     options = tuple(name for name in settings.flags() if name != "benchmark")  # that one is no option

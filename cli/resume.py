@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples("mage-es resume", "mage-es resume RUN --workers 16")
 
 
-@takes(*CONFIG, "workers", "runs_dir", "data_dir", *SPENDING)
+@takes(*CONFIG, "workers", "guidance_batch", "runs_dir", "data_dir", *SPENDING)
 def resume(run: RunArgument = None, *, settings: Settings, as_json: Json = False) -> None:
     """Go on with a run where it stopped.
 
@@ -40,6 +40,7 @@ def resume(run: RunArgument = None, *, settings: Settings, as_json: Json = False
             workers=settings.workers,
             limits=settings.limits,
             prices=read_prices(settings.prices),
+            batches=settings.batches,
             observer=at_work.observe,
             stop=at_work.stop,
         )

@@ -54,7 +54,12 @@ def session(out: Output, settings: Settings) -> Iterator[Session]:
 
 
 def _way_back(settings: Settings, progress: Progress) -> str:
-    names = ("runs_dir", "data_dir", *SPENDING)  # without its budget a resumed run would spend without bound
+    names = (
+        "runs_dir",
+        "data_dir",
+        "guidance_batch",
+        *SPENDING,
+    )  # without its budget a resumed run would spend without bound
     return f"Resume it with: {settings.again('resume', progress.run_id, names=names)}"
 
 

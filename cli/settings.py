@@ -53,6 +53,9 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """Calls that a run may make in all, failed attempts included; 0: no limit."""
     max_iterations: Amount = 0
     """Iterations after which a run pauses; 0: only at its end."""
+    guidance_batch: bool = False
+    """Hand calls of guidance and judge that do not depend on one another in as batches, where the provider has them:
+    half the price at Anthropic, replies within minutes or hours."""
     prices: str = ""
     """File of prices that go before those of the package, in the form of its prices.toml."""
 
@@ -108,6 +111,11 @@ class Settings:
         return msgspec.convert([self.entries[name].value for name in Limits._fields], Limits)
 
     @property
+    def batches(self) -> bool:
+        """Return whether calls go in batches where they can."""
+        return bool(self.entries["guidance_batch"].value)
+
+    @property
     def prices(self) -> Path | None:
         """Return the file of the user's own prices, None without one."""
         return Path(str(value)) if (value := self.entries["prices"].value) else None
@@ -119,6 +127,11 @@ class Settings:
         if values["benchmark"] is None:
             raise UsageError("No benchmark was named. `mage-es data list` shows them; one is wordmath.")
         return msgspec.convert(values, Config)
+
+    def about(self, benchmark: str) -> Settings:
+        """Return the same settings for another benchmark, which is named where no flag of its own names it."""
+        entry = Setting("benchmark", benchmark, "flag")
+        return Settings({**self.entries, "benchmark": entry}, {**self.others, "benchmark": entry})
 
     def again(self, *words: str, names: tuple[str, ...] = ("runs_dir", "data_dir")) -> str:
         """Return a command line with the same places, where those came from flags."""

@@ -119,13 +119,15 @@ def ledger(summary: RunSummary) -> Table:
     """Return calls, tokens, seconds and dollars by tier, agent and purpose, and of each tier; JSON has iterations."""
     groups: dict[tuple[str, str, str], list[LedgerRow]] = {}
     for row in summary.ledger:
-        groups.setdefault((row.tier, row.agent, row.purpose), []).append(row)
+        purpose = f"{row.purpose}, in batches" if row.batched else row.purpose
+        groups.setdefault((row.tier, row.agent, purpose), []).append(row)
         groups.setdefault((row.tier, "all", ""), []).append(row)
-    columns = ("tier", "agent", "purpose", "calls", "failed", "retried", "input", "cached", "output", "thinking")
+    who, counts = ("tier", "agent", "purpose"), ("calls", "failed", "retried")
+    tokens = ("input", "cached", "output", "thinking", "written")
     rows = [
         (*name, *_used(groups[name])) for name in sorted(groups, key=lambda name: (name[0], name[1] == "all", name))
     ]
-    return Table("Calls, tokens, seconds and dollars", (*columns, "seconds", "dollars"), rows)
+    return Table("Calls, tokens, seconds and dollars", (*who, *counts, *tokens, "seconds", "dollars"), rows)
 
 
 def estimates(estimate: Estimate) -> Table:
@@ -148,8 +150,8 @@ def _dollars(tiers: list[TierEstimate]) -> tuple[str, ...]:
 
 
 def _used(rows: list[LedgerRow]) -> tuple[str, ...]:
-    amounts = ("calls", "failures", "retries", "input_tokens", "cached_tokens", "output_tokens", "thinking_tokens")
-    sums = [sum(getattr(row, name) for row in rows) for name in amounts]
+    tokens = ("input_tokens", "cached_tokens", "output_tokens", "thinking_tokens", "cache_write_tokens")
+    sums = [sum(getattr(row, name) for row in rows) for name in ("calls", "failures", "retries", *tokens)]
     known = [row.usd for row in rows if row.usd is not None]
     dollars = f"{sum(known):.4f}" if len(known) == len(rows) else "unpriced"
     return (*map(str, sums), f"{sum(row.seconds for row in rows):.1f}", dollars)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
 from mage_es.engine.agents.briefs import ToolsBrief, ToolsReply
 from mage_es.engine.agents.skill_discovery import TEMPLATES, Assignment
+from mage_es.engine.batching import Attendee
 from mage_es.engine.commands import Authored, CheckedTool, CheckedTools
 from mage_es.engine.guiding import Errand
 from mage_es.engine.rules.tools import TOOLS_PER_TARGET, malformed
@@ -14,6 +17,36 @@ from mage_es.engine.sandbox.checking import check_tool
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.session import Session
 from mage_es.events.vocabulary import ToolExample
+
+
+async def author_all(session: Session, iteration: int, assigned: Sequence[Assignment]) -> list[Authored]:
+    """Return what came of all assignments, in their order. None depends on another, so all are asked at once.
+
+    Raises:
+        Interrupted: The user asked to stop; calls in flight were waited for.
+        PrerequisiteError: The guidance model or the sandbox cannot be had.
+    """
+    gate, done = session.gates.get("guidance"), 0
+    attendees = [(TEMPLATES[type(each.brief)][0], each.task_type) if each.brief else None for each in assigned]
+    if gate:
+        gate.expect(attendee for attendee in attendees if attendee)
+
+    async def one(assignment: Assignment, attendee: Attendee | None) -> Authored:
+        nonlocal done
+        try:
+            return await author(session, iteration, assignment)
+        finally:
+            if gate and attendee:
+                gate.leave(attendee)
+            done += 1
+            what = f"{assignment.task_type}: {assignment.action}"
+            session.note(iteration, "evolve", done, len(assigned), what)
+
+    came = await asyncio.gather(*map(one, assigned, attendees), return_exceptions=True)
+    for each in came:
+        if isinstance(each, BaseException):
+            raise each
+    return [each for each in came if isinstance(each, Authored)]
 
 
 async def author(session: Session, iteration: int, assignment: Assignment) -> Authored:

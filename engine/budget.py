@@ -40,7 +40,7 @@ class Budget:
         for account, use in ledger.accounts():
             self._calls += use.calls + use.failures
             if rate := self._rate(account.model):
-                self._usd += rate.cost(use.input_tokens, use.cached_tokens, use.output_tokens)
+                self._usd += rate.paid(use, batched=account.batched)
 
     @contextmanager
     def holding(self, model: str, request: Request) -> Iterator[Callable[[Completion], None]]:
@@ -57,7 +57,7 @@ class Budget:
 
         def pay(completion: Completion) -> None:
             if rate:
-                self._usd += rate.cost(completion.input_tokens, completion.cached_tokens, completion.output_tokens)
+                self._usd += rate.paid(completion, batched=completion.batched)
 
         try:
             yield pay

@@ -12,7 +12,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from mage_es.engine.batching import BatchGate
 from mage_es.engine.commands import Call, Command, RecordCall, RecordFailure
+from mage_es.engine.models.faults import FailedAttempt
 from mage_es.engine.models.line import Line, Unanswered
 from mage_es.engine.models.seam import Request
 
@@ -23,7 +25,7 @@ Reply = TypeVar("Reply")
 
 
 async def make(
-    call: Call, request: Request, *, line: Line, record: Record, typed: type[Any] | None
+    call: Call, request: Request, *, line: Line | BatchGate, record: Record, typed: type[Any] | None
 ) -> RecordCall | RecordFailure:
     """Return the command that records what a call comes to: its reply, or the failure with which it was given up.
 
@@ -33,8 +35,15 @@ async def make(
         ProviderDown: No call to this model can succeed at present.
         Interrupted: A stop was asked for between two attempts, or the budget allows no other.
     """
+
+    def report(failed: FailedAttempt) -> None:
+        record(RecordFailure(call, failed))
+
     try:
-        completion, latency_us = await line.complete(request, report=lambda failed: record(RecordFailure(call, failed)))
+        if isinstance(line, BatchGate):
+            completion, latency_us = await line.complete(call, request, report=report)
+        else:
+            completion, latency_us = await line.complete(request, report=report)
     except Unanswered as lost:
         return RecordFailure(call, lost.failed)
     problem = read_reply(completion.text, typed, stop_reason=completion.stop_reason)[1] if typed else ""

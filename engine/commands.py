@@ -124,6 +124,14 @@ class RecordTrimming(NamedTuple):
     memory_id: str
 
 
+class RecordBatch(NamedTuple):
+    """Record that a provider took calls as a batch, by the custom ids that name them to it."""
+
+    batch_id: str
+    model: str
+    calls: Mapping[str, Call]
+
+
 class RecordUnanswered(NamedTuple):
     """Record that a planned question stays without an answer, and why."""
 
@@ -272,6 +280,7 @@ Command = (
     | RecordToolRun
     | RecordAct
     | RecordVerdict
+    | RecordBatch
     | RecordUnanswered
     | CompletePhase
     | LearnFromEpisodes

@@ -28,6 +28,7 @@ from mage_es.engine.commands import (
     PlanAnswers,
     PlanIteration,
     RecordAct,
+    RecordBatch,
     RecordCall,
     RecordFailure,
     RecordToolRun,
@@ -45,6 +46,8 @@ from mage_es.engine.setting import Setting
 from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import (
     AnswerUnanswered,
+    BatchedCall,
+    BatchSubmitted,
     BundleTrimmed,
     CallFailed,
     EpisodeStepped,
@@ -79,6 +82,8 @@ def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
             return _record_call(command)
         case RecordFailure():
             return _record_failure(state, command)
+        case RecordBatch():
+            return _record_batch(state, command)
         case RecordTrimming():
             return _record_trimming(state, command)
         case RecordToolRun():
@@ -134,6 +139,8 @@ def _record_call(command: RecordCall) -> list[Draft]:
         thinking_tokens=completion.thinking_tokens,
         latency_us=command.latency_us,
         provider_id=completion.provider_id,
+        cache_write_tokens=completion.cache_write_tokens,
+        batched=completion.batched,
     )
     if not command.problem:
         return [_of_call(call, called)]
@@ -187,6 +194,25 @@ def _record_trimming(state: State, command: RecordTrimming) -> list[Draft]:
     before = len(state.progress.trimmings(call.phase, planned.question_id))
     failed = RecordFailure(call, command.failed._replace(is_lost=False))
     return [_of_call(call, trimmed, ordinal=before), *_record_failure(state, failed)]
+
+
+def _record_batch(state: State, command: RecordBatch) -> list[Draft]:
+    first = next(iter(command.calls.values()))
+    calls = tuple(
+        BatchedCall(
+            custom_id=name,
+            purpose=call.purpose,
+            about=call.about,
+            attempt=call.attempt,
+            request_sha256=call.request_sha256,
+            tries=state.progress.failures(call.tier, call.purpose, call.about, call.attempt),
+        )
+        for name, call in command.calls.items()
+    )
+    submitted = BatchSubmitted(
+        iteration=first.iteration, tier=first.tier, model=command.model, batch_id=command.batch_id, calls=calls
+    )
+    return [Draft(event=submitted, iteration=first.iteration, phase=first.phase)]
 
 
 def _of_call(call: Call, event: Event, *, ordinal: int = 0) -> Draft:

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from mage_es.engine.batching import BatchGate
 from mage_es.engine.calling import Record, make
 from mage_es.engine.commands import Call, Command, RecordAct, RecordFailure, RecordToolRun, RecordTrimming
 from mage_es.engine.courses import Act, Ask, Move, Use
@@ -29,7 +30,13 @@ class Effects:
     """The effects of one session. `lines` maps each tier that may be called to its line; `record` is for failures."""
 
     def __init__(
-        self, setting: Setting, state: State, lines: Mapping[Tier, Line], sandbox: Sandbox, *, record: Record
+        self,
+        setting: Setting,
+        state: State,
+        lines: Mapping[Tier, Line | BatchGate],
+        sandbox: Sandbox,
+        *,
+        record: Record,
     ) -> None:
         self._setting, self._state, self._lines = setting, state, lines
         self._sandbox, self._record = sandbox, record

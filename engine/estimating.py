@@ -6,6 +6,8 @@ Rules
     - Later iterations are taken to be like the rehearsed ones; as many are rehearsed as EVOLVE has actions in rotation.
     - A model that the rehearsal has itself is counted as it counts. Of another the tokens are told from lengths: those
       of a prompt from its characters, those of a reply between the stand-in's and the most that is asked for.
+    - Nothing is taken to come from a cache. The high estimate has every fixed part written into one, and every call of
+      a batch made again by itself, at full price.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from mage_es.engine.agents.skill_discovery import TEMPLATES
 from mage_es.engine.benchmarks.registry import own_models
 from mage_es.engine.budget import Limits
 from mage_es.engine.config import Config
@@ -47,9 +50,10 @@ _JUDGE_REPLY = Range(low=20, expected=80, high=512)
 
 
 class _Sizes(NamedTuple):
-    """Characters of a call's prompt and reply, and the most tokens that its reply may have."""
+    """Characters of a call's prompt, of its fixed part, and of its reply; the most tokens that its reply may have."""
 
     prompt: int
+    fixed: int
     reply: int
     most: int
 
@@ -66,7 +70,7 @@ class _StandIn:
         """Return the embedded model's reply."""
         reply = await self._model.complete(request)
         prompt = len(request.prompt) + len(request.reply_schema)
-        self.sizes[request.sha256] = _Sizes(prompt, len(reply.text), request.max_tokens)
+        self.sizes[request.sha256] = _Sizes(prompt, request.fixed, len(reply.text), request.max_tokens)
         return reply
 
 
@@ -83,8 +87,8 @@ class _Rehearsal(NamedTuple):
         return sum(1.0 if event.iteration < 0 else self.weight for event in events)
 
 
-def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Prices) -> Estimate:
-    """Return what a run of this configuration will take. No model is called but embedded ones.
+def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Prices, batches: bool = False) -> Estimate:
+    """Return what a run of this configuration will take, with or without batches. No model is called but embedded ones.
 
     Raises:
         UsageError: Something in the configuration is unknown or out of bounds.
@@ -95,12 +99,13 @@ def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Pri
     with TemporaryDirectory() as folder:
         _rehearse(config, Models(execution, guidance), rehearsed, Path(folder), data_dir, workers)
         rehearsal = _read(LogReader(find_run(Path(folder), "rehearsal").log_path), config.iterations / rehearsed)
+    batched = _batched_share(rehearsal) if batches else 0.0
     tiers = [
         _tier("execution", config.execution, execution, rehearsal, _execution_calls(rehearsal), prices),
-        _tier("guidance", config.guidance, guidance, rehearsal, _guidance_calls(rehearsal, config), prices),
+        _tier("guidance", config.guidance, guidance, rehearsal, _guidance_calls(rehearsal, config), prices, batched),
     ]
     if config.judge:
-        tiers.append(_judge(config.judge, rehearsal, prices))
+        tiers.append(_judge(config.judge, rehearsal, prices, 1.0 if batches else 0.0))
     return Estimate(benchmark=config.benchmark, iterations=config.iterations, rehearsed=rehearsed, tiers=tuple(tiers))
 
 
@@ -154,8 +159,27 @@ def _guidance_calls(rehearsal: _Rehearsal, config: Config) -> Range:
     return Range(low=plans, expected=expected, high=(1 + MOST_REPAIRS) * (plans + config.targets * actions))
 
 
+def _batched_share(rehearsal: _Rehearsal) -> float:
+    """Return the share of the guidance tier's tokens that EVOLVE takes: its calls go in batches."""
+    purposes = {template for template, _ in TEMPLATES.values()}
+    guidance = [call for call in rehearsal.calls if call.tier == "guidance"]
+    evolve = [call for call in guidance if call.purpose in purposes]
+    amounts = [
+        sum(call.input_tokens + call.output_tokens for call in calls if call.iteration >= 0) * rehearsal.weight
+        + sum(call.input_tokens + call.output_tokens for call in calls if call.iteration < 0)
+        for calls in (evolve, guidance)
+    ]
+    return amounts[0] / amounts[1] if amounts[1] else 0.0
+
+
 def _tier(
-    tier: Tier, model: str, stand_in: _StandIn, rehearsal: _Rehearsal, calls: Range, prices: Prices
+    tier: Tier,
+    model: str,
+    stand_in: _StandIn,
+    rehearsal: _Rehearsal,
+    calls: Range,
+    prices: Prices,
+    batched: float = 0.0,
 ) -> TierEstimate:
     made = [call for call in rehearsal.calls if call.tier == tier]
     sizes = [stand_in.sizes[call.request_sha256] for call in made]
@@ -167,28 +191,44 @@ def _tier(
         usual = max(replies.expected, min(most, _REPLY_TOKENS * len(sizes)))
         said = Range(low=replies.low, expected=usual, high=max(most, usual))
     each = max(1, len(made))
-    return _priced(tier, model, calls, given.times(calls, 1 / each), said.times(calls, 1 / each), prices)
+    fixed = sum(size.fixed for size in sizes) / max(1, sum(size.prompt for size in sizes))
+    given, said = given.times(calls, 1 / each), said.times(calls, 1 / each)
+    return _priced(tier, model, calls, given, said, prices, fixed=fixed, batched=batched)
 
 
-def _judge(model: str, rehearsal: _Rehearsal, prices: Prices) -> TierEstimate:
+def _judge(model: str, rehearsal: _Rehearsal, prices: Prices, batched: float) -> TierEstimate:
     """A judge is asked where the rule left an answer undecided; at most about every answer, with every repair."""
     expected = rehearsal.total(verdict for verdict in rehearsal.judged if verdict.judge == NOBODY)
     most = rehearsal.total(rehearsal.judged) * (1 + MOST_REPAIRS)
     calls = Range(low=0, expected=expected, high=most if expected else 0)
-    return _priced(
-        "judge", model, calls, _tokens(_JUDGE_PROMPT).times(calls, 1.0), _JUDGE_REPLY.times(calls, 1.0), prices
-    )
+    given, said = _tokens(_JUDGE_PROMPT).times(calls, 1.0), _JUDGE_REPLY.times(calls, 1.0)
+    return _priced("judge", model, calls, given, said, prices, fixed=1.0, batched=batched)
 
 
-def _priced(tier: Tier, model: str, calls: Range, given: Range, said: Range, prices: Prices) -> TierEstimate:
+def _priced(
+    tier: Tier,
+    model: str,
+    calls: Range,
+    given: Range,
+    said: Range,
+    prices: Prices,
+    *,
+    fixed: float,
+    batched: float,
+) -> TierEstimate:
+    """Price tokens: `fixed` is the share of those given that may be written into a cache, `batched` that in batches."""
     rate = prices.rate(model)
-    usd = None
+    usd, told = None, ""
     if rate:
-        low, expected, high = (
-            rate.cost(round(g), 0, round(s)) for g, s in zip(given.values(), said.values(), strict=True)
+        factor = 1.0 - batched * (1.0 - rate.batch)
+        usd = Range(
+            low=rate.cost(given.low, 0, said.low) * factor,
+            expected=rate.cost(given.expected, 0, said.expected) * factor,
+            high=rate.cost(given.high, 0, said.high, cache_write_tokens=fixed * given.high),
         )
-        usd = Range(low=low, expected=expected, high=high)
-    told = rate.told if rate else ""
+        told = rate.told
+        if batched and rate.batch < 1.0:
+            told += f"; {batched:.0%} of the tokens in batches at {rate.batch:g} of the price"
     return TierEstimate(
         tier=tier, model=model, calls=calls, input_tokens=given, output_tokens=said, usd=usd, price=told
     )

@@ -8,6 +8,7 @@ from contextlib import aclosing
 from pathlib import Path
 
 from mage_es import __version__
+from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.budget import UNLIMITED, Budget, Limits
 from mage_es.engine.config import Config, checked, difference, parse
 from mage_es.engine.loop import run_iterations
@@ -16,6 +17,7 @@ from mage_es.engine.models.registry import open_model
 from mage_es.engine.opening import first_event, open_world, reopen_world
 from mage_es.engine.pricing import Prices, require_rates
 from mage_es.engine.reports import Observer, RunSummary
+from mage_es.engine.rules.rotation import ACTIONS, with_companions
 from mage_es.engine.runs import Run, clock, create_run
 from mage_es.engine.session import Models, Session
 from mage_es.engine.summary import summarise
@@ -43,13 +45,15 @@ def evolve(
     patience: Patience = PATIENCE,
     limits: Limits = UNLIMITED,
     prices: Prices | None = None,
+    batches: bool = False,
     fs: FileSystem | None = None,
 ) -> RunSummary:
     """Start a run and evolve it to the end of its configuration.
 
     Everything that can be refused (benchmark, data, models) is opened before the run's folder is made. `models`
-    takes the place of those that the configuration names: any two objects with the seam's one method. `fs` is the disk
-    that the log is on, this machine's by default.
+    takes the place of those that the configuration names: any two objects with the seam's one method. With
+    `batches` calls of guidance and judge that do not depend on one another go in batches, where a provider has such.
+    `fs` is the disk that the log is on, this machine's by default.
 
     Raises:
         UsageError: Something in the configuration is unknown or out of bounds, or dollars are limited and a model has
@@ -61,7 +65,7 @@ def evolve(
     models = models or _open_models(config)
     prices = _priced(prices, models, limits)
     world = open_world(config, data_dir=data_dir)
-    run = create_run(runs_dir, benchmark=config.benchmark, seed=config.seed, run_id=run_id)
+    run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, run_id=run_id)
     with Log.create(run.log_path, run=run.id, clock=clock, fs=fs) as log:
         state = State()
         session = Session(
@@ -75,6 +79,7 @@ def evolve(
             stop=stop,
             patience=patience,
             budget=Budget(limits, prices, state.ledger),
+            batches=batches,
         )
         asyncio.run(_work(session))
     return summarise(run, fs=fs)
@@ -92,6 +97,7 @@ def resume(
     patience: Patience = PATIENCE,
     limits: Limits = UNLIMITED,
     prices: Prices | None = None,
+    batches: bool = False,
     fs: FileSystem | None = None,
 ) -> RunSummary:
     """Go on with a run. Recorded calls are not made again; a finished run is returned as it is.
@@ -119,6 +125,7 @@ def resume(
             stop=stop,
             patience=patience,
             budget=Budget(limits, prices, state.ledger),
+            batches=batches,
         )
         if not state.progress.finished:
             _note_resumption(session, reader)
@@ -160,9 +167,12 @@ def _note_resumption(session: Session, reader: LogReader) -> None:
 def _in_flight(session: Session) -> int:
     """Return how many calls may have been under way when the run stopped: planned, and no reply on record.
 
-    Never more than are made at once; the guidance tier is asked one thing at a time.
+    Never more than are made at once. The guidance tier is asked one thing at a time, but in EVOLVE.
     """
     progress, asking = session.state.progress, set(PHASE_OF_PURPOSE.values())
+    if progress.is_completed(progress.closed + 1, "update"):
+        most = session.world.setting.config.targets * max(len(with_companions(action)) for action in ACTIONS)
+        return min(most, session.workers)
     waiting = sum(
         not progress.is_settled(phase, planned.question_id) for phase in asking for planned in progress.plans(phase)
     )

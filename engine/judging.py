@@ -21,7 +21,7 @@ from mage_es.engine.calling import read_reply
 from mage_es.engine.courses import Ask, Course, Fact, Move
 from mage_es.engine.guiding import MOST_REPAIRS, asked_again
 from mage_es.engine.models.seam import Request
-from mage_es.engine.rules.prompt import render_guidance
+from mage_es.engine.rules.prompt import instruction_length, render_guidance
 from mage_es.events.vocabulary import ModelCalled
 
 TEMPLATE = "judge_v1"
@@ -63,9 +63,9 @@ def _opinion(question: Question, undecided: Verdict) -> Generator[Move, Fact, Ve
     brief = JudgeBrief(question=question.question, expected=question.gold, answer=undecided.answer)
     prompt = render_guidance(TEMPLATE, {}, msgspec.json.encode(brief).decode())
     schema = msgspec.json.encode(msgspec.json.schema(JudgeReply)).decode()
-    repair = ""
+    fixed, repair = instruction_length(prompt), ""
     for attempt in range(1 + MOST_REPAIRS):
-        request = Request(prompt=prompt + repair, max_tokens=_TOKENS, reply_schema=schema)
+        request = Request(prompt=prompt + repair, max_tokens=_TOKENS, reply_schema=schema, fixed=fixed)
         fact = yield Ask(
             question.id, request, agent="Critic", tier="judge", purpose=TEMPLATE, attempt=attempt, typed=JudgeReply
         )

@@ -14,7 +14,7 @@ from mage_es.engine.agents.briefs import NavigatorReply, OntologyReply
 from mage_es.engine.agents.explorer import choose_tasks
 from mage_es.engine.agents.navigator import navigator_brief
 from mage_es.engine.agents.skill_discovery import assignments, ontology_brief, targets
-from mage_es.engine.authoring import author
+from mage_es.engine.authoring import author_all
 from mage_es.engine.commands import (
     CloseIteration,
     CompletePhase,
@@ -138,10 +138,8 @@ async def evolve(session: Session, k: int) -> None:
     setting, questions = session.world.setting, session.world.questions
     chosen = targets(setting, session.state, k)
     assigned = assignments(setting, session.state, k, chosen, questions)
-    authored = []
-    for number, assignment in enumerate(assigned):
-        session.note(k, "evolve", number, len(assigned), f"{assignment.task_type}: {assignment.action}")
-        authored.append(await author(session, k, assignment))
+    session.note(k, "evolve", 0, len(assigned))
+    authored = await author_all(session, k, assigned)
     texts = sorted({text for item in authored for text in sources_of(item, questions)})
     vectors = dict(zip(texts, session.world.embed(texts), strict=True))
     session.do(Evolve(k, chosen, authored, questions, vectors))

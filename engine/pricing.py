@@ -15,7 +15,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -26,7 +26,10 @@ from mage_es.engine.models.spec import ModelSpec, parse_spec
 from mage_es.events.errors import UsageError
 
 Dollars = Annotated[float, msgspec.Meta(ge=0)]
+Factor = Annotated[float, msgspec.Meta(ge=0, le=1)]
 _MILLION = 1e6
+_CACHE_WRITE = 1.25
+"""What writing a token into a cache for five minutes costs, in prices of its input, where a table does not say."""
 _DATED = re.compile(r"-\d{8}$")
 _ENVELOPE = 256
 """Tokens that a provider may add to a prompt for its own form, generously."""
@@ -39,7 +42,10 @@ date = 2026-01-31"""
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An entry of a table: dollars per million tokens. `base_url` where they are those of another endpoint."""
+    """An entry of a table: dollars per million tokens. `base_url` where they are those of another endpoint.
+
+    `batch` is the factor on all of them for calls that go in batches; 1 where batches cost as much, or nobody said.
+    """
 
     models: tuple[str, ...]
     input: Dollars
@@ -47,6 +53,8 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     source: str
     date: datetime.date
     cached: Dollars | None = None
+    cache_write: Dollars | None = None
+    batch: Factor = 1.0
     base_url: str = ""
 
 
@@ -54,23 +62,72 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     price: tuple[Price, ...]
 
 
+class Used(Protocol):
+    """Tokens by kind, of one call or of many."""
+
+    @property
+    def input_tokens(self) -> int:
+        """All tokens of the requests."""
+        ...
+
+    @property
+    def cached_tokens(self) -> int:
+        """Those of them that came from a cache."""
+        ...
+
+    @property
+    def cache_write_tokens(self) -> int:
+        """Those of them that were written into one."""
+        ...
+
+    @property
+    def output_tokens(self) -> int:
+        """Tokens of the replies."""
+        ...
+
+
 class Rate(NamedTuple):
-    """What a model costs, in dollars per million tokens, and who says so."""
+    """What a model costs, in dollars per million tokens, and who says so. `batch` is the factor for batched calls."""
 
     input: float
     cached: float
     output: float
     told: str
+    cache_write: float = 0.0
+    batch: float = 1.0
 
-    def cost(self, input_tokens: int, cached_tokens: int, output_tokens: int) -> float:
-        """Return dollars. Cached tokens are among those of the input."""
-        fresh = input_tokens - cached_tokens
-        return (fresh * self.input + cached_tokens * self.cached + output_tokens * self.output) / _MILLION
+    def cost(
+        self,
+        input_tokens: float,
+        cached_tokens: float,
+        output_tokens: float,
+        *,
+        cache_write_tokens: float = 0,
+        batched: bool = False,
+    ) -> float:
+        """Return dollars. Cached tokens, and those written into a cache, are among those of the input."""
+        fresh = input_tokens - cached_tokens - cache_write_tokens
+        given = fresh * self.input + cached_tokens * self.cached + cache_write_tokens * self.cache_write
+        return (given + output_tokens * self.output) * (self.batch if batched else 1.0) / _MILLION
+
+    def paid(self, used: Used, *, batched: bool) -> float:
+        """Return the dollars for what calls used."""
+        return self.cost(
+            used.input_tokens,
+            used.cached_tokens,
+            used.output_tokens,
+            cache_write_tokens=used.cache_write_tokens,
+            batched=batched,
+        )
 
     def most(self, request: Request) -> float:
-        """Return the dollars that a call cannot exceed: no token is shorter than a byte."""
+        """Return the dollars that a call cannot exceed: no token is shorter than a byte, none that is fixed is cached.
+
+        Whoever has it in a batch pays less, but one that comes to nothing there is made again by itself.
+        """
         given = len(request.prompt.encode()) + len(request.reply_schema.encode()) + _ENVELOPE
-        return self.cost(given, 0, request.max_tokens)
+        written = len(request.prompt[: request.fixed].encode())
+        return self.cost(given, 0, request.max_tokens, cache_write_tokens=written)
 
 
 class Prices:
@@ -81,7 +138,9 @@ class Prices:
         self._rates: dict[tuple[str, str], Rate] = {}
         for price in (*_read(shipped, "prices.toml"), *own):
             cached = price.input if price.cached is None else price.cached
-            rate = Rate(price.input, cached, price.output, f"{price.source}, {price.date}")
+            written = _CACHE_WRITE * price.input if price.cache_write is None else price.cache_write
+            told = f"{price.source}, {price.date}"
+            rate = Rate(price.input, cached, price.output, told, written, price.batch)
             self._rates.update(dict.fromkeys(((model, price.base_url) for model in price.models), rate))
 
     def rate(self, model: str) -> Rate | None:

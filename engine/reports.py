@@ -95,7 +95,8 @@ class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
     """What one model was asked by one agent for one purpose in one iteration.
 
     `failures` are attempts without a reply, `retries` those of them that were made again; `seconds` add up over calls
-    that were in flight together; `usd` is None where nobody said what the model costs.
+    that were in flight together; `usd` is None where nobody said what the model costs. Calls that came in batches have
+    a row of their own.
     """
 
     tier: str
@@ -112,6 +113,8 @@ class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
     thinking_tokens: int
     seconds: float
     usd: float | None
+    cache_write_tokens: int = 0
+    batched: bool = False
 
 
 class Exploration(msgspec.Struct, frozen=True, kw_only=True):

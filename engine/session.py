@@ -12,13 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from mage_es.engine.answering import Moved, Pending, answer_all
+from mage_es.engine.batching import BatchGate
 from mage_es.engine.budget import Budget
 from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordUnanswered, RecordVerdict
 from mage_es.engine.courses import Act, Ask, Fact, Move, Use, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.effects import Effects
 from mage_es.engine.guiding import Errand, guided
-from mage_es.engine.judging import judged
+from mage_es.engine.judging import TEMPLATE, judged
+from mage_es.engine.models.batches import Batching
 from mage_es.engine.models.line import PATIENCE, Line, Patience
 from mage_es.engine.models.seam import Model
 from mage_es.engine.opening import World
@@ -71,6 +73,7 @@ class Session:
         stop: Callable[[], bool],
         patience: Patience = PATIENCE,
         budget: Budget | None = None,
+        batches: bool = False,
     ) -> None:
         self.run, self.world, self.log, self.state, self.models = run, world, log, state, models
         self.workers, self.observer, self.stop, self.budget = workers, observer, stop, budget
@@ -82,12 +85,30 @@ class Session:
             tier: Line(model, connections=workers, patience=patience, say=self.say, stop=stop, toll=budget)
             for tier, model in models.by_tier().items()
         }
+        self.gates: dict[Tier, BatchGate] = {
+            tier: BatchGate(
+                self.lines[tier],
+                model,
+                is_on=batches,
+                recorder=self,
+                patience=patience,
+                say=self.say,
+                stop=stop,
+                toll=budget,
+            )
+            for tier, model in models.by_tier().items()
+            if tier != "execution" and isinstance(model, Batching)
+        }
         # No course may call the guidance tier: its line is kept from all of them.
-        in_courses: dict[Tier, Line] = {tier: line for tier, line in self.lines.items() if tier != "guidance"}
+        in_courses: dict[Tier, Line | BatchGate] = {
+            tier: self.gates.get(tier, line) for tier, line in self.lines.items() if tier != "guidance"
+        }
         self.effects = Effects(world.setting, state, in_courses, self.sandbox, record=self.do)
 
     async def aclose(self) -> None:
         """Close what the models keep open."""
+        for gate in self.gates.values():
+            await gate.aclose()
         for line in self.lines.values():
             await line.aclose()
 
@@ -136,18 +157,32 @@ class Session:
             if not self.state.progress.is_settled(phase, planned.question_id)
         ]
         done, total = len(plans) - len(pending), len(plans)
+        gate, workers = self.gates.get("judge"), self.workers
+        if gate and gate.gathers:
+            # Every course must be able to come to the judge; how many answer at once is the execution line's affair.
+            gate.expect((TEMPLATE, item.planned.question_id) for item in pending)
+            workers = len(pending)
 
         def record(batch: Sequence[Moved]) -> None:
             nonlocal done
             self.commit([draft for moved in batch for draft in (*moved.drafts, *self._verdict(phase, moved))])
             done += sum(moved.finish is not None for moved in batch)
+            if gate:
+                for moved in batch:
+                    if moved.finish:
+                        gate.leave((TEMPLATE, moved.pending.planned.question_id))
             self.note(iteration, phase, done, total)
 
         async def perform(item: Pending, move: Move) -> Sequence[Draft]:
-            return await self.effects.perform(phase, item.planned, move, item.causation)
+            try:
+                return await self.effects.perform(phase, item.planned, move, item.causation)
+            except Interrupted as reason:
+                if gate:  # nobody else will come to it
+                    gate.give_up(reason)
+                raise
 
         self.note(iteration, phase, done, total)
-        await answer_all(pending, perform=perform, workers=self.workers, record=record, stop=self.stop)
+        await answer_all(pending, perform=perform, workers=workers, record=record, stop=self.stop)
         self.check_stop()
 
     def _pending(self, phase: Phase, planned: QuestionPlanned) -> Pending:
@@ -205,7 +240,7 @@ class Session:
         self.check_stop()
         if "guidance" not in self.lines:
             raise LogError("This session has no guidance model; it may only answer.")
-        return await guided(self, self.lines["guidance"], errand, reply)
+        return await guided(self, self.gates.get("guidance", self.lines["guidance"]), errand, reply)
 
     # ------------------------------------------------------------ telling
 

@@ -118,7 +118,9 @@ def _ledger(state: State, prices: Prices) -> Iterator[LedgerRow]:
             output_tokens=use.output_tokens,
             thinking_tokens=use.thinking_tokens,
             seconds=use.latency_us / 1e6,
-            usd=rate.cost(use.input_tokens, use.cached_tokens, use.output_tokens) if rate else None,
+            usd=rate.paid(use, batched=account.batched) if rate else None,
+            cache_write_tokens=use.cache_write_tokens,
+            batched=account.batched,
         )
 
 

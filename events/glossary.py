@@ -47,6 +47,8 @@ run.resumed.attempt number of this resumption, from 1
 attempts            questions of the task type that were tried
 authored            how many memories, recipes, tools, refinements or skills were written
 bandit              which bandit: search (key: task type) or routing (key: skill)
+batch_id            the provider's name of the batch
+batched             whether the reply came with a batch
 before              value before the step
 benchmark           name of the benchmark
 best                iteration with the best anchor result so far; -1 is the start
@@ -58,6 +60,8 @@ brief               the Navigator's words about the plan
 by                  id of the memory that takes its place
 memory.quarantined.by  who decided
 memory.released.by  who decided
+cache_write_tokens  input tokens that the provider wrote into its cache
+calls               the calls of the batch
 cached_tokens       input tokens that the provider had cached
 chain               chain value after the last event, 64 hexadecimal digits
 question.planned.chain  skills whose steps are asked before the answer, in order
@@ -73,6 +77,7 @@ exam.closed.correct    exam questions answered right
 count               how often the memory was met, this time included
 cut_first           first seq that was cut out or lost; 0 for none
 cut_last            last seq that was, as far as is known; 0 if nothing tells
+custom_id           name of the call within its batch
 data_sha256         SHA-256 of the data set
 derived_from        id of the memory that this one was made from; empty for none
 description         description in words

@@ -4,6 +4,8 @@ Rules
     - One recorded reply is one call. Latency is summed for display and enters no digest.
     - An attempt that failed is no call and cost no tokens that anybody told; it is counted beside them and enters no
       digest, because a provider's bad day changes nothing that was learned.
+    - Calls that came in batches are accounts of their own, because they cost less. That, and what was written into a
+      cache, is about prices only: the digest adds them to the others.
     - The guidance tier's line of an exam is zero; the ledger is where that is seen.
 """
 
@@ -29,10 +31,12 @@ class Account(NamedTuple):
     purpose: str
     iteration: int
     model: str
+    batched: bool = False
 
 
 class Use(NamedTuple):
-    """Calls, tokens by kind, the sum of the latencies in microseconds; failed attempts, and those made again."""
+    """Calls, tokens by kind, the sum of the latencies in microseconds; failed attempts, and those made again; tokens
+    that were written into a cache, which are among those of the input like the cached ones."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -42,12 +46,16 @@ class Use(NamedTuple):
     latency_us: int = 0
     failures: int = 0
     retries: int = 0
+    cache_write_tokens: int = 0
 
 
-_AMOUNTS = Use._fields[1:6]
+_AMOUNTS = (*Use._fields[1:6], "cache_write_tokens")
 _COUNTED = 5
 """How many fields of `Use`, the first ones, enter the digest."""
+_WHO = Account._fields[:5]
+"""The fields of `Account` that enter the digest."""
 _account_of: attrgetter[tuple[Any, ...]] = attrgetter(*Account._fields)
+_who: attrgetter[tuple[Any, ...]] = attrgetter(*_WHO)
 _amounts_of: attrgetter[tuple[int, ...]] = attrgetter(*_AMOUNTS)
 
 
@@ -57,7 +65,7 @@ class Ledger:
     name: ClassVar[str] = "ledger"
     reads: ClassVar[Reads] = {
         ModelCalled: (*Account._fields, *_AMOUNTS),
-        CallFailed: (*Account._fields, "final", "latency_us"),
+        CallFailed: (*_WHO, "final", "latency_us"),
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({ModelCalled})
     order: ClassVar[Literal["global", "by_type"]] = "by_type"
@@ -74,10 +82,11 @@ class Ledger:
         """Book one call."""
         match event:
             case ModelCalled():
-                self._book(_account_of(event), (1, *_amounts_of(event), 0, 0))
+                *amounts, written = _amounts_of(event)
+                self._book(_account_of(event), (1, *amounts, 0, 0, written))
             case CallFailed():
                 failed = Use(latency_us=event.latency_us, failures=1, retries=int(not event.final))
-                self._book(_account_of(event), failed)
+                self._book((*_who(event), False), failed)
             case _:
                 raise TypeError(f"the ledger does not read {type(event).__name__}; it reads {list(self.reads)}")
 
@@ -85,8 +94,8 @@ class Ledger:
         """Book many calls."""
         accounts = columns.grouped(*Account._fields)
         sums = (accounts.sums(columns.column(name)) for name in _AMOUNTS)
-        for account, *use in zip(accounts.keys, accounts.counts(), *sums, strict=True):
-            self._book(account, (*use, 0, 0))
+        for account, *use, written in zip(accounts.keys, accounts.counts(), *sums, strict=True):
+            self._book(account, (*use, 0, 0, written))
 
     def accounts(self) -> list[tuple[Account, Use]]:
         """Return every account in order."""
@@ -97,8 +106,11 @@ class Ledger:
         return Use(*self._totals.get((tier, iteration), ()))
 
     def digest(self) -> str:
-        """Return the digest of every account's calls and tokens."""
-        return digest([(account, use[:_COUNTED]) for account, use in self.accounts() if use.calls])
+        """Return the digest of everybody's calls and tokens."""
+        by_whom: dict[Any, list[int]] = {}
+        for account, use in self.accounts():
+            _add(by_whom, account[: len(_WHO)], use[:_COUNTED])
+        return digest([(who, tuple(use)) for who, use in by_whom.items() if use[0]])
 
     def dump(self) -> Any:
         """Return every account."""
@@ -111,7 +123,7 @@ class Ledger:
             self._book(account, use)
 
     def _book(self, account: tuple[Any, ...], use: Sequence[int]) -> None:
-        tier, _, _, iteration, _ = account
+        tier, _, _, iteration, *_ = account
         _add(self._accounts, account, use)
         _add(self._totals, (tier, iteration), use)
         _add(self._totals, (tier, None), use)

@@ -18,6 +18,7 @@ import msgspec
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
+    BatchSubmitted,
     BundleTrimmed,
     CallFailed,
     EpisodeClosed,
@@ -71,6 +72,7 @@ class Progress:
         AnswerUnanswered: AnswerUnanswered.__struct_fields__,
         CallFailed: CallFailed.__struct_fields__,
         BundleTrimmed: BundleTrimmed.__struct_fields__,
+        BatchSubmitted: BatchSubmitted.__struct_fields__,
         ToolRan: ToolRan.__struct_fields__,
         EpisodeStepped: EpisodeStepped.__struct_fields__,
         EpisodeClosed: EpisodeClosed.__struct_fields__,
@@ -87,6 +89,7 @@ class Progress:
             AnswerUnanswered,
             BundleTrimmed,
             CallFailed,
+            BatchSubmitted,
             ToolRan,
             EpisodeStepped,
             EpisodeClosed,
@@ -109,6 +112,7 @@ class Progress:
         self._unanswered: dict[tuple[Phase, str], AnswerUnanswered] = {}
         self._calls: dict[CallKey, ModelCalled] = {}
         self._failures: dict[tuple[Tier, str, str, int], list[CallFailed]] = {}
+        self._batches: dict[str, BatchSubmitted] = {}
         self._trimmings: dict[tuple[Phase, str], list[BundleTrimmed]] = {}
         self._replies: dict[tuple[Phase, str], ModelCalled] = {}
         self._tool_runs: dict[tuple[str, str, str, str], ToolRan] = {}
@@ -146,6 +150,8 @@ class Progress:
                 self._episodes[event.purpose, event.episode_id] = event
             case CallFailed():
                 self._failures.setdefault((event.tier, event.purpose, event.about, event.attempt), []).append(event)
+            case BatchSubmitted():
+                self._batches[event.batch_id] = event
             case BundleTrimmed():
                 self._trimmings.setdefault((PHASE_OF_PURPOSE[event.purpose], event.question_id), []).append(event)
             case AnswerUnanswered():
@@ -189,6 +195,24 @@ class Progress:
         """Return how many attempts at a call of the open iteration failed."""
         return len(self._failures.get((tier, purpose, about, attempt), ()))
 
+    @property
+    def has_batches(self) -> bool:
+        """Return whether calls of the open iteration were handed in as a batch."""
+        return bool(self._batches)
+
+    def batched(self, key: CallKey) -> tuple[str, str]:
+        """Return (batch, custom id) under which a call of the open iteration waits for its reply, else ("", "").
+
+        A call that failed after its batch was submitted does not wait any more: what the batch says of it is known.
+        """
+        tries = self.failures(key.tier, key.purpose, key.about, key.attempt)
+        for batch in self._batches.values():
+            for call in batch.calls:
+                same = CallKey(batch.tier, call.purpose, call.about, call.attempt, call.request_sha256) == key
+                if same and call.tries == tries:
+                    return batch.batch_id, call.custom_id
+        return "", ""
+
     def reply(self, phase: Phase, question_id: str) -> ModelCalled:
         """Return the execution model's reply to a question, of several the last attempt. Raises `KeyError`."""
         return self._replies[phase, question_id]
@@ -231,6 +255,7 @@ class Progress:
         plan = [self.iteration_plan] if self.iteration_plan else []
         steps = (step for episode in self._steps.values() for step in episode.values())
         particular = [*self._tool_runs.values(), *steps, *self._episodes.values()]
+        particular += self._batches.values()
         failed = [*self._unanswered.values(), *(event for events in self._failures.values() for event in events)]
         trimmed = [event for events in self._trimmings.values() for event in events]
         work = [
@@ -271,6 +296,7 @@ _Work = (
     | AnswerUnanswered
     | BundleTrimmed
     | CallFailed
+    | BatchSubmitted
     | ToolRan
     | EpisodeStepped
     | EpisodeClosed

@@ -2,6 +2,9 @@
 
 Rules
     - The SDK makes one attempt and no more: retrying is engine/models/line.py's, where each attempt is recorded.
+    - The part of a prompt that other calls begin with too is a block of its own, marked for the provider's cache. One
+      shorter than the model's least cacheable length (1,024 tokens and more) is not cached, and costs nothing more.
+    - A batch is one call of many requests whose replies are fetched when it has ended; engine/batching.py makes them.
     - Current models take no temperature; it is sent only where the spec says `temperature=send`. A reply is recorded,
       so a replay does not depend on whether the provider would give it again.
 """
@@ -9,6 +12,8 @@ Rules
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,9 +27,29 @@ from mage_es.events.errors import PrerequisiteError, UsageError, nearest
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
     from anthropic.types import Message
+    from anthropic.types.messages import MessageBatchResult
 
-OPTIONS = ("base_url", "timeout", "structured", "key_env", "effort", "temperature")
-"""`structured`: `json_schema` (default) or `none`; `effort`: low to max; `temperature`: `send` or `omit` (default)."""
+OPTIONS = ("base_url", "timeout", "structured", "key_env", "effort", "temperature", "cache")
+"""`structured`: `json_schema` (default) or `none`; `effort`: low to max; `temperature`: `send` or `omit` (default);
+`cache`: `send` (default) or `omit` the mark that asks the provider to keep the fixed part of a prompt."""
+
+_CHOICES = {
+    "structured": ("json_schema", "none"),
+    "temperature": ("omit", "send"),
+    "cache": ("send", "omit"),
+}
+"""Options of which one value is chosen, the default first."""
+_STATUSES = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "rate_limit_error": 429,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""The HTTP status that stands for an error inside a batch; 500 for any other."""
 
 _STOPS = {"end_turn": "end", "stop_sequence": "end", "max_tokens": "length", "tool_use": "tool", "pause_turn": "pause"}
 
@@ -38,18 +63,55 @@ class Anthropic:
         self._key = key_of(spec, "ANTHROPIC_API_KEY", needed="base_url" not in spec.options)
         self._timeout = spec.number("timeout", TIMEOUT)
         self._client: AsyncAnthropic | None = None
-        for option, known in (("structured", ["json_schema", "none"]), ("temperature", ["send", "omit"])):
+        for option, known in _CHOICES.items():
             if (given := spec.options.get(option, known[0])) not in known:
-                raise UsageError(f"{spec.text}: {option}={given!r}.{nearest(given, known)}")
+                raise UsageError(f"{spec.text}: {option}={given!r}.{nearest(given, list(known))}")
 
     async def complete(self, request: Request) -> Completion:
         """Return Claude's reply. Raises `ModelFault`, and `PrerequisiteError` where SDK or key is missing."""
+        async with self._connected() as client:
+            reply = await client.messages.create(**self._fields(request))
+        return read_message(reply, key=self._key)
+
+    async def submit(self, requests: Mapping[str, Request]) -> str:
+        """Hand in a batch of requests by custom id; return the batch's id. Raises `ModelFault`."""
+        entries: Any = [{"custom_id": name, "params": self._params(request)} for name, request in requests.items()]
+        async with self._connected() as client:
+            return (await client.messages.batches.create(requests=entries)).id
+
+    async def has_ended(self, batch_id: str) -> bool:
+        """Return whether nothing more will come of a batch. Raises `ModelFault`."""
+        async with self._connected() as client:
+            return (await client.messages.batches.retrieve(batch_id)).processing_status == "ended"
+
+    async def replies(self, batch_id: str) -> dict[str, Completion | Fault]:
+        """Return what became of each request of a batch that has ended, by custom id. Raises `ModelFault`."""
+        found: dict[str, Completion | Fault] = {}
+        async with self._connected() as client:
+            async for entry in await client.messages.batches.results(batch_id):
+                found[entry.custom_id] = self._came_of(entry.result)
+        return found
+
+    def _came_of(self, result: MessageBatchResult) -> Completion | Fault:
+        if result.type == "succeeded":
+            try:
+                return msgspec.structs.replace(read_message(result.message, key=self._key), batched=True)
+            except ModelFault as error:
+                return error.fault
+        if result.type == "errored":
+            told = result.error.error
+            return fault_of_status(_STATUSES.get(told.type, 500), self._heard(f"{told.type}: {told.message}"))
+        return Fault("timeout", f"the batch ended before its turn came ({result.type})")
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[AsyncAnthropic]:
+        """Give the client, for at most `timeout` seconds; whatever the SDK raises becomes a `ModelFault`."""
         client = self._client = self._client or self._connect()
         import anthropic
 
         try:
             async with asyncio.timeout(self._timeout):
-                reply = await client.messages.create(**self._fields(request))
+                yield client
         except TimeoutError:
             raise ModelFault(Fault("timeout", f"no whole reply within {self._timeout:g} s")) from None
         except anthropic.APITimeoutError as error:
@@ -63,7 +125,6 @@ class Anthropic:
             ) from None
         except (anthropic.APIError, ValueError) as error:
             raise ModelFault(Fault("malformed", self._heard(str(error)))) from None
-        return read_message(reply, key=self._key)
 
     def _heard(self, words: str) -> str:
         return shortened(without_key(words, self._key))
@@ -90,22 +151,40 @@ class Anthropic:
         )
 
     def _fields(self, request: Request) -> dict[str, Any]:
+        fields = self._params(request)
+        if "temperature" in fields:  # which the SDK has no parameter for
+            fields["extra_body"] = {"temperature": fields.pop("temperature")}
+        return fields
+
+    def _params(self, request: Request) -> dict[str, Any]:
+        """Return the body of a request."""
         output: dict[str, Any] = {}
         if "effort" in self._spec.options:
             output["effort"] = self._spec.options["effort"]
-        if request.reply_schema and self._spec.options.get("structured", "json_schema") == "json_schema":
+        if request.reply_schema and self._chosen("structured") == "json_schema":
             schema = closed(msgspec.json.decode(request.reply_schema))
             output["format"] = {"type": "json_schema", "schema": schema}
         fields: dict[str, Any] = {
             "model": self._spec.model,
             "max_tokens": request.max_tokens,
-            "messages": [{"role": "user", "content": request.prompt}],
+            "messages": [{"role": "user", "content": self._content(request)}],
         }
         if output:
             fields["output_config"] = output
-        if self._spec.options.get("temperature") == "send":
-            fields["extra_body"] = {"temperature": request.temperature}
+        if self._chosen("temperature") == "send":
+            fields["temperature"] = request.temperature
         return fields
+
+    def _content(self, request: Request) -> str | list[dict[str, Any]]:
+        """Return the prompt, in two blocks where its beginning is worth keeping in the provider's cache."""
+        fixed, rest = request.prompt[: request.fixed], request.prompt[request.fixed :]
+        if self._chosen("cache") == "omit" or not fixed.strip() or not rest.strip():
+            return request.prompt
+        kept = {"type": "text", "text": fixed, "cache_control": {"type": "ephemeral"}}
+        return [kept, {"type": "text", "text": rest}]
+
+    def _chosen(self, option: str) -> str:
+        return self._spec.options.get(option, _CHOICES[option][0])
 
 
 def read_message(reply: Message, *, key: str = "") -> Completion:
@@ -134,6 +213,7 @@ def read_message(reply: Message, *, key: str = "") -> Completion:
         thinking_tokens=(getattr(details, "thinking_tokens", 0) or 0) if details else 0,
         stop_reason=_STOPS.get(reply.stop_reason or "", reply.stop_reason or "end"),
         provider_id=reply.id or "",
+        cache_write_tokens=written,
     )
 
 

@@ -134,6 +134,8 @@ class Line:
         while self._in_flight >= int(self._allowed):
             self._freed.clear()
             await self._freed.wait()
+            if self._stop():
+                raise Interrupted("Stopped before a call's turn came.")
         self._in_flight += 1
         try:
             if self._resting_until:

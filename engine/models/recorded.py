@@ -43,6 +43,8 @@ class Recorded:
             thinking_tokens=call.thinking_tokens,
             stop_reason=call.stop_reason,
             provider_id=call.provider_id,
+            cache_write_tokens=call.cache_write_tokens,
+            batched=call.batched,
         )
 
     def _read(self) -> dict[str, ModelCalled | BundleTrimmed]:

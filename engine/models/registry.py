@@ -1,18 +1,20 @@
 """Which models there are: from a spec such as `openai/qwen3?base_url=...` to an open model of the wanted tier.
 
 Rules
-    - Opening a model calls nothing, but a key that is missing shows here, before a run is begun.
+    - Opening a model calls nothing, but a key or a client package that is missing shows here, before a run is begun.
     - An embedded model serves the tier that it was made for; any other serves every tier.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 
 from mage_es.engine.models import anthropic_api, openai_compatible, vllm_engine
 from mage_es.engine.models.builtin import Tier, names, open_builtin
 from mage_es.engine.models.seam import Model
 from mage_es.engine.models.spec import ModelSpec, parse_spec
+from mage_es.events.errors import PrerequisiteError
 
 __all__ = ["OPTIONS", "Tier", "names", "open_model"]
 
@@ -30,6 +32,9 @@ _PROVIDERS: Mapping[str, Callable[[ModelSpec], Model]] = {
     "vllm": vllm_engine.VllmEngine,
 }
 
+_PACKAGES: Mapping[str, str] = {"anthropic": "anthropic", "openai": "openai", "vllm": "vllm"}
+"""The package that a provider is called with; the extra that installs it has the same name."""
+
 OPTIONS: Mapping[str, Sequence[str]] = {
     "anthropic": anthropic_api.OPTIONS,
     "builtin": (),
@@ -45,8 +50,20 @@ def open_model(spec: str, tier: Tier) -> Model:
 
     Raises:
         UsageError: no such provider, option or model, or one that cannot serve this tier.
+        PrerequisiteError: The provider's client package or key is missing.
     """
     parsed = parse_spec(spec, known=OPTIONS)
     if parsed.provider == "builtin":
         return open_builtin(spec, tier)
+    package = _PACKAGES.get(parsed.provider)
+    if package and not _is_installed(package):
+        raise PrerequisiteError(f"{spec} needs the package {package}: python -m pip install 'mage-es[{package}]'")
     return _PROVIDERS[parsed.provider](parsed)
+
+
+def _is_installed(package: str) -> bool:
+    """Return whether a package can be imported, without the seconds that importing it takes."""
+    try:
+        return find_spec(package) is not None
+    except (ImportError, ValueError):  # it was taken out of the table of modules
+        return False

@@ -15,12 +15,17 @@ from mage_es.events.digests import sha256_text
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """One call. `reply_schema` is a JSON schema where a typed reply is wanted, else empty."""
+    """One call. `reply_schema` is a JSON schema where a typed reply is wanted, else empty.
+
+    `fixed` says how many characters at the beginning of the prompt other calls begin with too: worth keeping in a
+    provider's cache. It is about the price only, so it is no part of the hash.
+    """
 
     prompt: str
     temperature: float = 0.0
     max_tokens: int = 1024
     reply_schema: str = ""
+    fixed: int = 0
 
     @property
     def sha256(self) -> str:
@@ -29,7 +34,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True):
-    """One reply. Tokens are the provider's own counts; for embedded models, words and punctuation."""
+    """One reply. Tokens are the provider's own counts; for embedded models, words and punctuation.
+
+    Those read from a cache (`cached_tokens`) and those written into one are among the `input_tokens`.
+    """
 
     text: str
     input_tokens: int
@@ -38,6 +46,8 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
     thinking_tokens: int = 0
     stop_reason: str = "end"
     provider_id: str = ""
+    cache_write_tokens: int = 0
+    batched: bool = False
 
 
 class Model(Protocol):

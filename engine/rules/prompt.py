@@ -5,6 +5,7 @@ Rules
       went into the sections and the prompt's hash, and whoever asks renders it again.
     - Retrieved text is data: every line of it is quoted with "> ", so nothing inside can end its own quotation. That
       holds for a skill's own instruction, too: the prompt says that it is to be followed, and shows it as a quote.
+    - A control token of a chat template does nothing in data, the question included (engine/rules/inert.py).
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+import msgspec
+
+from mage_es.engine.rules.inert import inert, inert_json
 from mage_es.events.vocabulary import Span
 
 TEMPLATE_OF_ROUTE = {
@@ -27,7 +31,10 @@ TEMPLATE_OF_ROUTE = {
 INSTRUCTION_OF_SKILL = "Work as the instruction of the skill says."
 """What takes the place of a template's own instruction where the skill has one."""
 
+_BRIEF = "\n\n```json\n"
+"""What stands between the instruction of a guidance prompt and its brief."""
 _INSTRUCTION = re.compile(r"\{\{instruction\|([^{}]*)\}\}")
+_PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 
 class Prompt(NamedTuple):
@@ -82,22 +89,32 @@ def render_answer(name: str, sections: Sequence[Section], asked: Asked) -> Promp
             spans.append(Span(offset=len(text), length=len(rendered), source=source))
             text += f"{rendered}\n\n"
     question = f"{asked.context}\n\n{asked.question}" if asked.context else asked.question
-    return Prompt(
-        text + tail.replace("{{answer_format}}", asked.answer_format).replace("{{question}}", question), tuple(spans)
-    )
+    end = tail.replace("{{answer_format}}", asked.answer_format).replace("{{question}}", inert(question))
+    return Prompt(text + end, tuple(spans))
 
 
 def render_guidance(name: str, values: dict[str, str], brief_json: str) -> str:
-    """Return a guidance prompt: the template with its values filled in, then the brief as one fenced JSON block."""
-    text = template(name)
-    for key, value in values.items():
-        text = text.replace("{{" + key + "}}", value)
-    return f"{text}\n\n```json\n{brief_json}\n```"
+    """Return a guidance prompt: the template with its values filled in, then the brief as one fenced JSON block.
+
+    A value may be a name that a model or a data set gave, so it is written as inside a JSON string, and once only.
+    """
+
+    def filled(place: re.Match[str]) -> str:
+        value = values.get(place[1])
+        return place[0] if value is None else inert_json(msgspec.json.encode(value).decode())[1:-1]
+
+    text = _PLACE.sub(filled, template(name))
+    return f"{text}{_BRIEF}{inert_json(brief_json)}\n```"
+
+
+def instruction_length(prompt: str) -> int:
+    """Return how many characters of a guidance prompt are its instruction: all before the brief, whose JSON is one line."""
+    return prompt.rindex(_BRIEF)
 
 
 def quoted(text: str) -> str:
     """Return the text with every line, however it is broken, behind a quotation mark of its own."""
-    return "\n".join("> " + line for line in text.splitlines() or [""])
+    return "\n".join("> " + line for line in inert(text).splitlines() or [""])
 
 
 @lru_cache(maxsize=64)

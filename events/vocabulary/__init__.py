@@ -17,6 +17,8 @@ from __future__ import annotations
 from mage_es.events.vocabulary.asking import (
     AnswerJudged,
     AnswerUnanswered,
+    BatchedCall,
+    BatchSubmitted,
     BundleTrimmed,
     CallFailed,
     IterationPlanned,
@@ -92,6 +94,8 @@ __all__ = [
     "AnswerJudged",
     "AnswerUnanswered",
     "BanditUpdated",
+    "BatchSubmitted",
+    "BatchedCall",
     "BundleTrimmed",
     "CallFailed",
     "Digest",

@@ -78,7 +78,8 @@ class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
     """A model's reply. (tier, purpose, about, attempt, request_sha256) is the idempotency key within a phase.
 
     `about` is a question id or what else was asked about; of several calls for one question those before the last
-    carry their place, as in `q17/1`. `latency_us` is information only and enters no digest.
+    carry their place, as in `q17/1`. `latency_us` is information only and enters no digest; nor do `cache_write_tokens`
+    and whether the call came in a batch, which change the price and nothing else.
     """
 
     iteration: int
@@ -97,8 +98,37 @@ class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
     thinking_tokens: int = 0
     latency_us: int = 0
     provider_id: str = ""
+    cache_write_tokens: int = 0
+    batched: bool = False
 
     stream: ClassVar[str] = "call/{0.tier}/{0.purpose}/{0.about}/{0.attempt}"
+
+
+class BatchedCall(Part, frozen=True, kw_only=True):
+    """A call in a batch: its key, how many attempts at it had failed before, and what names it to the provider."""
+
+    custom_id: str
+    purpose: str
+    about: str
+    attempt: int
+    request_sha256: str
+    tries: int
+
+
+class BatchSubmitted(Event, frozen=True, kw_only=True, tag="batch.submitted"):
+    """A provider took many calls at once and works on them by itself; recorded before anybody waits for the replies.
+
+    Whoever goes on with the run finds the batch again by this event, so that no call of it is paid for twice. Each
+    reply is recorded as an ordinary `model.called`.
+    """
+
+    iteration: int
+    tier: Tier
+    model: str
+    batch_id: str
+    calls: tuple[BatchedCall, ...]
+
+    stream: ClassVar[str] = "batch/{0.batch_id}"
 
 
 class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):

@@ -132,3 +132,21 @@ def test_ctrl_c_once_or_twice_stops_with_130_and_resume_goes_on_to_the_end(mage:
     resumed = mage("resume", "r1")
     assert resumed.code == 0
     assert "2 of 2 iterations" in resumed.out
+
+
+def test_tasks_of_ones_own_are_evolved_and_resumed_without_any_code(mage: Command, empty_folder: Path) -> None:
+    rows = [f"What is {k} + {k + 3}?,{2 * k + 3}" for k in range(5, 45)]
+    (empty_folder / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
+    words = ("--tasks", "mine.csv", "--scorer", "number", "--iterations", "1", "--pool", "8", "--anchors", "4")
+    outcome = mage("evolve", *words, "--json")
+    assert outcome.code == 0
+    summary = json.loads(outcome.out)
+    assert summary["run_id"] == "mine-s42-001"
+    assert summary["benchmark"] == "tasks/mine.csv?scorer=number"
+    assert mage("resume").code == mage("exam", "--questions", "4").code == mage("verify").code == 0
+
+
+def test_own_tasks_beside_a_benchmark_are_refused(mage: Command, empty_folder: Path) -> None:
+    outcome = mage("evolve", "wordmath", "--tasks", "mine.csv")
+    assert outcome.code == 2
+    assert "Both the benchmark wordmath and --tasks mine.csv" in outcome.err

@@ -1,0 +1,121 @@
+"""Own tasks as a benchmark: read from a file or the Hugging Face hub, divided, scored by a scorer's name.
+
+Rules
+    - A second file, or a `split` column, says what is only examined; without either three tenths are set aside by the
+      hashes of the ids.
+    - All or nothing: each row that is no task is named by file, line and column.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mage_es.engine.benchmarks.dataset import divided
+from mage_es.engine.benchmarks.protocol import Question, Split, TaskTypeSource, Verdict
+from mage_es.engine.benchmarks.records import listed, read_records
+from mage_es.engine.benchmarks.tasks.columns import question_of
+from mage_es.engine.benchmarks.tasks.hub import read_hub
+from mage_es.engine.benchmarks.tasks.scorers import SCORERS, problem_with
+from mage_es.engine.benchmarks.tasks.spec import HUB, TaskSpec, parse
+from mage_es.events.errors import PrerequisiteError
+
+_TRAIN, _TEST = "train", "test"
+"""The splits of a hub's data set that are learned from and examined, where it names none itself."""
+
+
+class Tasks:
+    """The user's own questions."""
+
+    licence = "the user's own"
+    task_type_source: TaskTypeSource = "metadata"
+
+    def __init__(self, spec: TaskSpec, read: Sequence[Question], data_sha256: str) -> None:
+        """Divide the questions, which have unique ids."""
+        self.name, self.data_sha256 = spec.name, data_sha256
+        self._scorer = SCORERS[spec.scorer]
+        self.answer_format = self._scorer.answer_format
+        by_split: dict[Split, list[Question]] = {}
+        for question in read:
+            by_split.setdefault(question.split, []).append(msgspec.structs.replace(question, benchmark=self.name))
+        self._questions = divided({"evolution": [], **by_split})
+
+    def questions(self, split: Split) -> Sequence[Question]:
+        """Return all questions of a split, in the order of the rows."""
+        return self._questions[split]
+
+    def score(self, question: Question, reply: str) -> Verdict:
+        """Judge a reply by the scorer."""
+        return self._scorer.verdict(question, reply)
+
+
+def open_tasks(name: str, data_dir: Path | None) -> Tasks:
+    """Return the benchmark that a spec names.
+
+    Raises:
+        UsageError: The spec is not of its form.
+        PrerequisiteError: The file is missing or malformed, or the hub's library is.
+    """
+    spec = parse(name)
+    if spec.source.startswith(HUB):
+        questions, sha256 = _from_hub(spec)
+    else:
+        questions, hashes = list[Question](), list[str]()
+        splits: dict[Split, str] = {"evolution": spec.source, "test": spec.test}
+        for split, file in splits.items():
+            if file:
+                records = read_records(_find(file, data_dir), dict[str, Any], _reader(spec, split))
+                questions += records.items
+                hashes.append(records.sha256)
+        sha256 = hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+    return Tasks(spec, questions, sha256)
+
+
+def _reader(spec: TaskSpec, split: Split) -> Callable[[int, Mapping[str, Any]], Question]:
+    """Return what makes a question of a row; it refuses a row that the scorer cannot check, and a name given twice."""
+    seen: dict[str, int] = {}
+
+    def read(position: int, row: Mapping[str, Any]) -> Question:
+        question = question_of(row, spec.columns, position=position, split=split)
+        if problem := problem_with(question, spec.scorer):
+            raise ValueError(problem)
+        if question.id in seen:
+            raise ValueError(f"id: {question.id!r} is the id of row {seen[question.id] + 1} already")
+        seen[question.id] = position
+        return question
+
+    return read
+
+
+def _from_hub(spec: TaskSpec) -> tuple[list[Question], str]:
+    splits, sha256 = read_hub(spec.source.removeprefix(HUB), subset=spec.subset)
+    learned = _TRAIN if _TRAIN in splits else next(iter(splits))
+    examined = spec.test or (_TEST if _TEST in splits else "")
+    if examined and examined not in splits:
+        raise PrerequisiteError(f"{spec.source} has no split {examined!r}; it has: {', '.join(splits)}.")
+    taken: dict[Split, str] = {"evolution": learned} | ({"test": examined} if examined else {})
+    questions, problems = list[Question](), list[str]()
+    for split, upstream in taken.items():
+        read = _reader(spec, split)
+        for position, row in enumerate(splits[upstream]):
+            try:
+                questions.append(read(position, row))
+            except ValueError as error:
+                problems.append(f"{spec.source}, {upstream}, row {position + 1}: {error}")
+    if problems:
+        raise PrerequisiteError(f"{listed(problems)}\nNothing was loaded.")
+    return questions, sha256
+
+
+def _find(file: str, data_dir: Path | None) -> Path:
+    places = [Path(file).expanduser(), *([data_dir / file, data_dir / Path(file).name] if data_dir else [])]
+    for path in places:
+        if path.is_file():
+            return path
+    is_name = file.count("/") == 1 and not Path(file).suffix
+    hint = f" For a data set of the Hugging Face hub write hf:{file}." if is_name else ""
+    raise PrerequisiteError(f"There is no file {file} here, nor in the data folder {data_dir}: give its path.{hint}")

@@ -1,0 +1,118 @@
+"""From a row of the user's own table to a question: which column is what, and what may stand in it.
+
+    role        what it is                                              its column, where none is named
+    question    the question (needed)                                   question, prompt, input, problem, query
+    answer      right answer, or a list of which any will do (needed)   answer, answers, target, label, gold, output
+    context     what the question is about                              context, passage, text
+    options     choices: a list, or letters with texts                  options, choices
+    task_type   kind of question; tags what is learned                  task_type, type, category, subject
+    solution    a worked solution, for the guidance tier only           solution, rationale, explanation
+    id          a name that is unique and stays                         id, _id
+    split       `test`, `validation`...: only examined                  split
+
+Rules
+    - Without an id a question is named by its row, so rows must not be reordered between sessions; the hash of the data
+      tells if they were.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from string import ascii_uppercase
+from typing import Any
+
+from mage_es.engine.benchmarks.protocol import Question, Split
+
+ROLES: Mapping[str, tuple[str, ...]] = {
+    "question": ("question", "prompt", "input", "problem", "query"),
+    "answer": ("answer", "answers", "target", "label", "gold", "output"),
+    "context": ("context", "passage", "text"),
+    "options": ("options", "choices"),
+    "task_type": ("task_type", "type", "category", "subject"),
+    "solution": ("solution", "rationale", "explanation"),
+    "id": ("id", "_id"),
+    "split": ("split",),
+}
+"""Each role with the columns that have it where the user names none."""
+_NEEDED = ("question", "answer")
+_EXAMINED = frozenset({"test", "validation", "dev", "eval", "held_out", "heldout"})
+ONE_TYPE = "task"
+"""The task type of tasks that have no column for it."""
+
+
+def question_of(row: Mapping[str, Any], columns: Mapping[str, str], *, position: int, split: Split) -> Question:
+    """Return the question of a row. Raises `ValueError` that names the column."""
+    found = {role: _column(row, role, columns) for role in ROLES}
+    missing = [role for role in _NEEDED if not found[role]]
+    if missing:
+        there = ", ".join(map(str, row)) or "none"
+        raise ValueError(
+            f"{missing[0]}: there is no such column; there are: {there}. Name it: --columns {missing[0]}=NAME"
+        )
+    text, answers = _text(row, found["question"]), _answers(row, found["answer"])
+    if not text:
+        raise ValueError(f"{found['question']}: is empty")
+    options = _options(row[found["options"]]) if found["options"] else {}
+    if options:
+        answers = [_letter(answer, options) for answer in answers]
+        options = dict(zip(ascii_uppercase, options.values(), strict=False))
+        text += "".join(f"\n{letter}. {option}" for letter, option in options.items())
+    said = _text(row, found["split"]).casefold()
+    return Question(
+        id=_text(row, found["id"]) or f"task-{split}-{position}",
+        benchmark="tasks",
+        split="test" if said in _EXAMINED else split,
+        task_type=_text(row, found["task_type"]) or ONE_TYPE,
+        question=text,
+        context=_text(row, found["context"]),
+        gold=answers[0],
+        solution=_text(row, found["solution"]),
+        meta={"answers": json.dumps(answers), "options": json.dumps(options)},
+    )
+
+
+def _column(row: Mapping[str, Any], role: str, columns: Mapping[str, str]) -> str:
+    if role in columns:
+        if columns[role] not in row:
+            there = ", ".join(map(str, row))
+            raise ValueError(f"{columns[role]}: there is no such column (for the {role}); there are: {there}")
+        return columns[role]
+    return next((name for name in ROLES[role] if name in row), "")
+
+
+def _text(row: Mapping[str, Any], column: str) -> str:
+    value = row.get(column) if column else None
+    if value is None:
+        return ""
+    if isinstance(value, bool | list | dict):
+        raise ValueError(f"{column}: expected a text, got {json.dumps(value, default=str)[:60]}")
+    return str(value).strip()
+
+
+def _answers(row: Mapping[str, Any], column: str) -> list[str]:
+    value = row[column]
+    answers = [str(answer).strip() for answer in (value if isinstance(value, list) else [value])]
+    if value is None or not any(answers):
+        raise ValueError(f"{column}: is empty; a task needs an answer that can be checked")
+    return [answer for answer in answers if answer]
+
+
+def _options(value: Any) -> dict[str, str]:
+    """Return the options by what they are called in the table: their letters, or their positions from 0."""
+    if isinstance(value, str):
+        value = json.loads(value)
+    if isinstance(value, Sequence):
+        value = dict(enumerate(value))
+    if not isinstance(value, Mapping) or not 2 <= len(value) <= len(ascii_uppercase):
+        raise ValueError(f"options: expected a list or an object of 2 to 26 texts, got {str(value)[:60]}")
+    return {str(called): str(option).strip() for called, option in value.items()}
+
+
+def _letter(answer: str, options: Mapping[str, str]) -> str:
+    """Return the letter of the option that an answer means: by its letter, its text, or what the table calls it."""
+    texts = [option.casefold() for option in options.values()]
+    for names in (list(ascii_uppercase[: len(texts)]), texts, list(options)):
+        if (called := answer if names is not texts else answer.casefold()) in names:
+            return ascii_uppercase[names.index(called)]
+    raise ValueError(f"answer: {answer!r} is none of the options {', '.join(ascii_uppercase[: len(texts)])}")

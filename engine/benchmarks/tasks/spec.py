@@ -1,0 +1,88 @@
+"""What names own tasks: `tasks/FILE?scorer=number&columns=question:prompt,answer:label`, recorded with the run.
+
+Rules
+    - `FILE` is a path as the user gave it (looked for in the data folder too, should it have been moved there), or
+      `hf:NAME` for a data set of the Hugging Face hub.
+    - An option that is not known is an error, and so is a role of a column that is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import NamedTuple
+from urllib.parse import parse_qsl, quote
+
+from mage_es.engine.benchmarks.registry import OWN_TASKS
+from mage_es.engine.benchmarks.tasks.columns import ROLES
+from mage_es.engine.benchmarks.tasks.scorers import SCORERS
+from mage_es.events.errors import UsageError, nearest
+
+HUB = "hf:"
+_OPTIONS = ("columns", "scorer", "subset", "test")
+_KEPT = "/:,="
+"""What may stand as it is in an option's value."""
+
+
+class TaskSpec(NamedTuple):
+    """A spec in parts.
+
+    `columns` maps a role (`question`, `answer`, ...) to the column that has it; `test` is a second file (of a hub's
+    data set: a split) that is only examined; `subset` is a configuration of a hub's data set.
+    """
+
+    source: str
+    scorer: str = "exact"
+    columns: Mapping[str, str] = {}
+    test: str = ""
+    subset: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the spec as text, which `parse` reads."""
+        pairs = {
+            "columns": ",".join(f"{role}:{column}" for role, column in sorted(self.columns.items())),
+            "scorer": self.scorer,
+            "subset": self.subset,
+            "test": self.test,
+        }
+        query = "&".join(f"{option}={quote(value, safe=_KEPT)}" for option, value in pairs.items() if value)
+        return f"{OWN_TASKS}{quote(self.source, safe=_KEPT)}?{query}"
+
+    @property
+    def title(self) -> str:
+        """Return a short name, for people and folders: the file's without its endings."""
+        return PurePath(self.source.removeprefix(HUB)).name.partition(".")[0]
+
+
+def parse(name: str) -> TaskSpec:
+    """Return a spec in parts. Raises `UsageError`."""
+    source, _, query = name.removeprefix(OWN_TASKS).partition("?")
+    try:
+        options = dict(parse_qsl(query, strict_parsing=bool(query)))
+        (_, source), *_ = parse_qsl(f"source={source}", strict_parsing=True)
+    except ValueError:
+        raise UsageError(f"{name!r} is not of the form tasks/FILE?option=value&option=value.") from None
+    for option in options:
+        if option not in _OPTIONS:
+            raise UsageError(f"Own tasks have no option {option!r}.{nearest(option, _OPTIONS)}")
+    return specified(source, **{option: value for option, value in options.items()})
+
+
+def specified(source: str, *, scorer: str = "exact", columns: str = "", test: str = "", subset: str = "") -> TaskSpec:
+    """Return the spec of a source; `columns` is `role:column,role:column`, or with `=`. Raises `UsageError`."""
+    if scorer not in SCORERS:
+        raise UsageError(f"There is no scorer {scorer!r}.{nearest(scorer, list(SCORERS))}")
+    return TaskSpec(source, scorer, _columns(columns), test, subset)
+
+
+def _columns(text: str) -> dict[str, str]:
+    found = {}
+    for pair in filter(None, (part.strip() for part in text.split(","))):
+        role, _, column = pair.replace("=", ":", 1).partition(":")
+        if role not in ROLES:
+            raise UsageError(f"A column cannot be the {role!r} of a task.{nearest(role, list(ROLES))}")
+        if not column:
+            raise UsageError(f"Say which column is the {role}: {role}=NAME.")
+        found[role] = column
+    return found

@@ -1,0 +1,88 @@
+"""Own tasks from every kind of file, divided so that nothing is examined that was learned from."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mage_es.engine.benchmarks.registry import open_benchmark
+from mage_es.engine.testing import check_benchmark
+from mage_es.events.errors import PrerequisiteError
+
+ROWS = [{"prompt": f"{k} + 1?", "label": str(k + 1), "n": str(k)} for k in range(40)]
+
+
+def write(folder: Path, ending: str, rows: list[dict[str, str]] = ROWS) -> Path:
+    path = folder / f"mine.{ending}"
+    if ending == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif ending == "json":
+        path.write_text(json.dumps(rows))
+    elif ending == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]), delimiter="\t" if ending == "tsv" else ",")
+            writer.writeheader()
+            writer.writerows(rows)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "json", "csv", "tsv", "parquet"])
+def test_every_kind_of_file_gives_the_same_questions(tmp_path: Path, ending: str) -> None:
+    expected = open_benchmark(f"tasks/{write(tmp_path, 'jsonl')}?scorer=number", seed=1)
+    opened = open_benchmark(f"tasks/{write(tmp_path, ending)}?scorer=number", seed=1)
+    for split in ("evolution", "test"):
+        assert [(q.id, q.question, q.gold) for q in opened.questions(split)] == [
+            (q.id, q.question, q.gold) for q in expected.questions(split)
+        ]
+    check_benchmark(lambda seed: opened, 1)
+
+
+def test_without_a_second_file_some_are_set_aside_whatever_else_is_in_the_file(tmp_path: Path) -> None:
+    name = f"tasks/{write(tmp_path, 'jsonl')}?scorer=exact"
+    few = {question.id for question in open_benchmark(name, seed=1).questions("test")}
+    assert 4 <= len(few) <= 20
+    write(tmp_path, "jsonl", ROWS[:20])
+    assert {question.id for question in open_benchmark(name, seed=1).questions("test")} <= few
+
+
+def test_a_second_file_is_only_examined(tmp_path: Path) -> None:
+    (tmp_path / "held.csv").write_text("question,answer\nWhy?,Because\n")
+    opened = open_benchmark(f"tasks/{write(tmp_path, 'jsonl')}?test={tmp_path}/held.csv", seed=1)
+    assert [question.question for question in opened.questions("test")] == ["Why?"]
+    assert len(opened.questions("evolution")) == len(ROWS)
+
+
+def test_a_file_that_was_moved_is_found_in_the_data_folder(tmp_path: Path) -> None:
+    write(tmp_path, "jsonl")
+    assert open_benchmark("tasks/gone/mine.jsonl?scorer=exact", seed=1, data_dir=tmp_path).questions("evolution")
+
+
+@pytest.mark.parametrize(
+    ("ending", "content", "complaint"),
+    [
+        ("jsonl", '{"question": "x", "answer": "y"}\n{"question": "z"}\n', "line 2: answer: there is no such column"),
+        ("csv", "question,answer\nx,y\nz\n", "line 3: has another number of fields"),
+        ("csv", 'question,answer\n"x\ny",z\n,w\n', "line 4: question: is empty"),
+        ("jsonl", '{"id": 1, "question": "x", "answer": "y"}\n' * 2, "line 2: id: '1' is the id of row 1 already"),
+        ("csv", "", "line 1: the file is empty"),
+    ],
+)
+def test_a_row_that_is_no_task_is_named_by_file_and_line(
+    tmp_path: Path, ending: str, content: str, complaint: str
+) -> None:
+    path = tmp_path / f"mine.{ending}"
+    path.write_text(content)
+    with pytest.raises(PrerequisiteError, match=rf"mine\.{ending}, {complaint}"):
+        open_benchmark(f"tasks/{path}?scorer=exact", seed=1)
+
+
+def test_a_missing_file_says_how_a_data_set_of_the_hub_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PrerequisiteError, match="write hf:owner/quiz"):
+        open_benchmark("tasks/owner/quiz?scorer=exact", seed=1, data_dir=tmp_path)

@@ -1,0 +1,72 @@
+"""From a row to a question: which column is what, and what is said where one cannot be."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from mage_es.engine.benchmarks.tasks.columns import question_of
+
+ROW: dict[str, Any] = {"question": "2 + 3?", "answer": 5}
+
+
+def read(row: dict[str, Any], **columns: str):
+    return question_of(row, columns, position=4, split="evolution")
+
+
+def test_the_usual_names_of_columns_are_known_and_the_rest_is_left_alone() -> None:
+    question = read({"prompt": " 2 + 3? ", "label": 5, "category": "sums", "rationale": "count", "colour": None})
+    assert (question.question, question.gold, question.task_type) == ("2 + 3?", "5", "sums")
+    assert (question.id, question.solution, question.context) == ("task-evolution-4", "count", "")
+
+
+def test_a_named_column_goes_before_the_usual_ones() -> None:
+    question = read({**ROW, "q": "mine?", "right": "yes"}, question="q", answer="right")
+    assert (question.question, question.gold) == ("mine?", "yes")
+
+
+def test_any_of_several_answers_will_do() -> None:
+    question = read({"question": "?", "answers": ["Jazmyn", "Jaxon", ""]})
+    assert (question.gold, json.loads(question.meta["answers"])) == ("Jazmyn", ["Jazmyn", "Jaxon"])
+
+
+@pytest.mark.parametrize(
+    ("options", "answer"),
+    [
+        (["red", "green"], "B"),
+        (["red", "green"], "Green"),
+        (["red", "green"], 1),
+        ({"A": "red", "B": "green"}, "B"),
+        ('["red", "green"]', "green"),
+    ],
+)
+def test_options_stand_below_the_question_and_the_answer_is_a_letter(options: object, answer: object) -> None:
+    question = read({"question": "Grass?", "options": options, "answer": answer})
+    assert question.question == "Grass?\nA. red\nB. green"
+    assert question.gold == "B"
+
+
+@pytest.mark.parametrize(("said", "split"), [("test", "test"), ("Validation", "test"), ("train", "evolution")])
+def test_a_split_column_says_what_is_only_examined(said: str, split: str) -> None:
+    assert read({**ROW, "split": said}).split == split
+
+
+@pytest.mark.parametrize(
+    ("row", "columns", "complaint"),
+    [
+        ({"text": "x"}, {}, "question: there is no such column; there are: text.*--columns question=NAME"),
+        ({"question": "x"}, {}, "answer: there is no such column; there are: question"),
+        (ROW, {"context": "page"}, r"page: there is no such column \(for the context\)"),
+        ({**ROW, "question": " "}, {}, "question: is empty"),
+        ({**ROW, "answer": None}, {}, "answer: is empty"),
+        ({**ROW, "answer": []}, {}, "answer: is empty"),
+        ({**ROW, "question": ["a"]}, {}, r"question: expected a text, got \[\"a\"\]"),
+        ({**ROW, "options": ["4", "6"]}, {}, "'5' is none of the options A, B"),
+        ({**ROW, "options": 3}, {}, "expected a list or an object"),
+    ],
+)
+def test_what_is_no_task_is_named_by_its_column(row: dict[str, Any], columns: dict[str, str], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        read(row, **columns)

@@ -1,0 +1,46 @@
+"""The name of own tasks holds everything that makes them, and is read back as it was written."""
+
+from __future__ import annotations
+
+import pytest
+
+from mage_es.engine.benchmarks.registry import title
+from mage_es.engine.benchmarks.tasks.spec import parse, specified
+from mage_es.events.errors import UsageError
+
+
+def test_a_spec_is_read_back_as_it_was_written() -> None:
+    columns = "question=the prompt,answer=label"
+    spec = specified("/data/my file?.jsonl", scorer="number", columns=columns, test="held & out.csv", subset="x")
+    assert parse(spec.name) == spec
+    assert dict(spec.columns) == {"question": "the prompt", "answer": "label"}
+
+
+def test_the_name_is_the_same_however_its_columns_were_ordered() -> None:
+    one = specified("a.csv", columns="question=q,answer=a").name
+    assert one == specified("a.csv", columns="answer:a, question:q").name
+    assert one == "tasks/a.csv?columns=answer:a,question:q&scorer=exact"
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [("tasks//data/my.tasks.jsonl?scorer=exact", "my"), ("tasks/hf:owner/quiz?scorer=f1", "quiz"), ("gsm8k", "gsm8k")],
+)
+def test_a_title_is_short_enough_for_a_folder(name: str, short: str) -> None:
+    assert title(name) == short
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("tasks/a.csv?scorer=exactly", "no scorer 'exactly'. Did you mean exact"),
+        ("tasks/a.csv?scoring=exact", "no option 'scoring'"),
+        ("tasks/a.csv?columns=queston:q", "cannot be the 'queston' of a task. Did you mean question"),
+        ("tasks/a.csv?columns=question", "Say which column is the question"),
+        ("tasks/a.csv?scorer", "not of the form tasks/FILE"),
+        ("tasks/", "not of the form tasks/FILE"),
+    ],
+)
+def test_what_is_no_spec_is_refused_with_what_was_meant(name: str, complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        parse(name)

@@ -94,6 +94,11 @@ def _placed(place: str) -> Callable[[int, Path | None], Benchmark]:
 
 
 _TABLE: Mapping[str, Row] = {
+    "crafter": Row(
+        _generated("environments.crafter.benchmark:Crafter"),
+        OwnModels(execution="builtin/survivor"),
+        {"iterations": 10, "pool": 5, "held_out": 5, "anchors": 5, "explore_episodes": 2, "episode_steps": 500},
+    ),
     "finqa": _read("benchmarks.finqa.benchmark:FINQA"),
     "gsm8k": _read("benchmarks.gsm8k:GSM8K"),
     "medqa": _read("benchmarks.medqa:MEDQA"),

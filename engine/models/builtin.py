@@ -29,6 +29,12 @@ def _apprentice() -> Model:
     return Apprentice()
 
 
+def _survivor() -> Model:
+    from mage_es.engine.models.survivor.model import Survivor
+
+    return Survivor()
+
+
 def _truth_learner() -> Model:
     from mage_es.engine.models.truthworld.learner import TruthLearner
 
@@ -51,6 +57,7 @@ _MODELS: dict[str, tuple[Tier, Callable[[], Model]]] = {
     "builtin/analogist": ("execution", _analogist),
     "builtin/reference": ("guidance", _reference),
     "builtin/apprentice": ("execution", _apprentice),
+    "builtin/survivor": ("execution", _survivor),
     "builtin/truthworld": ("execution", _truth_learner),
     "builtin/truthguide": ("guidance", _truth_guide),
     "builtin/truthjudge": ("judge", _truth_judge),

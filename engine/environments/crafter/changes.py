@@ -1,0 +1,80 @@
+"""What a step changed, read off two moments as anyone could: in words for transcripts, and as relations for the graph.
+
+A step that changed nothing has no words. What wears off by itself (food, drink, energy) is nobody's doing and left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mage_es.engine.environments.crafter.simulator import Shown
+from mage_es.engine.environments.crafter.wording import DEAD, NAMES, VITALS, Scene, faced_thing
+from mage_es.engine.environments.protocol import Relation
+
+STATIONS = ("table", "furnace")
+"""Things that others are made beside."""
+
+
+class Change(NamedTuple):
+    """One step: what was faced and near, which amounts rose and fell, which achievements came for the first time."""
+
+    action: str
+    faced: str
+    near: tuple[str, ...]
+    gained: Mapping[str, int]
+    lost: Mapping[str, int]
+    achieved: tuple[str, ...]
+    is_dead: bool
+
+    @property
+    def text(self) -> str:
+        """Return the change in words, such as `facing tree, gives 1 wood`."""
+        if not (self.gained or self.lost or self.achieved or self.is_dead):
+            return ""
+        how = [f"near {' and '.join(self.near)}"] if self.action.startswith("Make") else []
+        how += [f"facing {self.faced}"] if self.action == "Do" or self.action.startswith("Place") else []
+        took = [f"takes {amount} {name}" for name, amount in self.lost.items()]
+        gave = [f"gives {amount} {name}" for name, amount in self.gained.items()]
+        return ", ".join([*how, *took, *gave, *([DEAD] if self.is_dead else [])])
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """Return what came to light: what gives what, and what an achievement uses and stands beside."""
+        found = []
+        if self.action == "Do":
+            found += [Relation(self.faced, "gives", name) for name in self.gained if name != "health"]
+        for name in self.achieved:
+            found += [Relation(item, "is used for", name) for item in self.lost if item != "health"]
+            found += [
+                Relation(thing, "is wanted beside", name) for thing in self.near if self.action.startswith("Make")
+            ]
+            found += [Relation(self.faced, "is faced for", name)] if self.action == "Do" else []
+        return tuple(found)
+
+
+def change(action: str, before: Shown, after: Shown, achieved: Sequence[str]) -> Change:
+    """Return what an action changed."""
+    amounts = {name: after.inventory[name] - before.inventory[name] for name in after.inventory}
+    return Change(
+        action=action,
+        faced=faced_thing(Scene(before.semantic, before.position, before.facing)),
+        near=_near(before),
+        gained={name: amount for name, amount in amounts.items() if amount > 0 and name != "health"},
+        lost={name: -amount for name, amount in amounts.items() if amount < 0 and _is_taken(name)},
+        achieved=tuple(achieved),
+        is_dead=after.inventory["health"] <= 0,
+    )
+
+
+def _is_taken(name: str) -> bool:
+    return name == "health" or name not in VITALS
+
+
+def _near(shown: Shown) -> tuple[str, ...]:
+    """Return the stations within one tile."""
+    x, y = shown.position
+    around = {NAMES[kind] for kind in np.unique(shown.semantic[max(0, x - 1) : x + 2, max(0, y - 1) : y + 2])}
+    return tuple(name for name in STATIONS if name in around)

@@ -1,0 +1,86 @@
+"""One episode of `crafter`: seventeen actions by name, the protocol's two contexts as observation, progress as score.
+
+Rules
+    - An episode begins with one Noop after the engine's reset, and ends with death or after 2,000 steps; a run's own
+      limit (500 in the paper) comes before that.
+    - A reply that names no action is a Noop, and the next observation says so.
+    - What was achieved is not told: as in the protocol, the player sees it by the inventory or not at all.
+"""
+
+from __future__ import annotations
+
+from mage_es.engine.environments.crafter.changes import Change, change
+from mage_es.engine.environments.crafter.handbook import ACHIEVEMENTS
+from mage_es.engine.environments.crafter.replies import ACTIONS, action_in
+from mage_es.engine.environments.crafter.simulator import Shown, Simulator
+from mage_es.engine.environments.crafter.wording import NOT_VALID, USUAL, Look, Scene, in_view, long_term, short_term
+from mage_es.engine.environments.protocol import Entity, Observation, Outcome
+
+MOST_STEPS = 2_000
+"""Steps of an episode in the protocol."""
+_NOOP = ACTIONS.index("Noop")
+_ENGINE_NAMES = {name.lower().replace(" ", "_"): name for name in ACHIEVEMENTS}
+
+
+class Game:
+    """A world being played."""
+
+    def __init__(self, seed: int, *, fast: bool = False, look: Look = USUAL) -> None:
+        """Open a world by its seed; `fast` as in `Simulator`."""
+        self._simulator = Simulator(seed, fast=fast)
+        self._look = look
+        self._left = MOST_STEPS
+        self._achieved: list[str] = []
+
+    def reset(self) -> Observation:
+        """Generate the world, wait one step, and return what is to be seen then."""
+        self._simulator.reset()
+        self._now = self._simulator.step(_NOOP)
+        return self._observation("", None)
+
+    def valid_actions(self) -> tuple[str, ...]:
+        """Return the seventeen actions."""
+        return ACTIONS
+
+    def parse(self, reply: str) -> str | None:
+        """Return the action that a reply names."""
+        return action_in(reply)
+
+    def step(self, action: str | None) -> Outcome:
+        """Do one action, or nothing where a reply named none."""
+        before, self._now = self._now, self._simulator.step(_NOOP if action is None else ACTIONS.index(action))
+        new = tuple(name for name in _reached(self._now) if name not in self._achieved)
+        self._achieved += new
+        self._left -= 1
+        happened = change(action or "Noop", before, self._now, new)
+        return Outcome(
+            observation=self._observation(NOT_VALID if action is None else "", happened),
+            effect=happened.text,
+            reward=self._now.reward,
+            achievements=new,
+            done=happened.is_dead or self._left == 0,
+        )
+
+    def score(self) -> float:
+        """Return the progress: the share of the achievements that were reached."""
+        return len(self._achieved) / len(ACHIEVEMENTS)
+
+    def _observation(self, notice: str, happened: Change | None) -> Observation:
+        now = self._now
+        is_dead = now.inventory["health"] <= 0
+        scene = Scene(now.semantic, now.position, now.facing, is_sleeping=now.is_sleeping, is_dead=is_dead)
+        told = notice + long_term(scene, self._look)
+        seen = [Entity(thing.name, "thing") for thing in in_view(scene)]
+        gained = [Entity(name, "item") for name in (happened.gained if happened else ())]
+        reached = [Entity(name, "achievement") for name in (happened.achieved if happened else ())]
+        return Observation(
+            text=f"{short_term(now.inventory)}\n\n{told}",
+            entities=(*seen, *gained, *reached),
+            relations=happened.relations if happened else (),
+            recalled=told,
+        )
+
+
+def _reached(shown: Shown) -> list[str]:
+    """Return the achievements whose count is above 0, in the engine's order."""
+    return [_ENGINE_NAMES[name] for name, count in shown.counts.items() if count]

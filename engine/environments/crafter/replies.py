@@ -1,0 +1,57 @@
+"""Reading the action in a reply as the agents of the text protocol do: by exact name, after a fixed cleaning.
+
+Rules
+    - `naive` keeps ASCII letters, white space and colons; `cot` does the same and takes what follows the last
+      `ACTION:`; `robust` takes what stands between `<|ACTION|>` and `<|END|>`.
+    - What is left must be one of the seventeen names, in their own case. A reply that is none names no action.
+    - A reasoning block in front is no part of a reply; one that was never closed leaves nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from mage_es.engine.benchmarks.extraction import without_reasoning
+
+ACTIONS = (
+    "Noop",
+    "Move West",
+    "Move East",
+    "Move North",
+    "Move South",
+    "Do",
+    "Sleep",
+    "Place Stone",
+    "Place Table",
+    "Place Furnace",
+    "Place Plant",
+    "Make Wood Pickaxe",
+    "Make Stone Pickaxe",
+    "Make Iron Pickaxe",
+    "Make Wood Sword",
+    "Make Stone Sword",
+    "Make Iron Sword",
+)
+"""The names of the actions, by the simulator's numbers."""
+Cleaning = Literal["naive", "cot", "robust"]
+_DROPPED = re.compile(r"[^a-zA-Z\s:]")
+_ENCLOSED = re.compile(r"<\|ACTION\|>(.*?)<\|END\|>", re.DOTALL)
+_MARKER = "ACTION:"
+
+
+def cleaned(reply: str, cleaning: Cleaning) -> str:
+    """Return what one of the protocol's agents takes for the action; "" where its marker is missing."""
+    if cleaning == "robust":
+        found = _ENCLOSED.search(reply)
+        return found.group(1).strip() if found else ""
+    kept = _DROPPED.sub("", reply)
+    return (kept.rpartition(_MARKER)[2] if cleaning == "cot" else kept).strip()
+
+
+def action_in(reply: str) -> str | None:
+    """Return the action that a reply names, cleaned by the marker that it has; None where that is no valid one."""
+    said = without_reasoning(reply)
+    cleaning: Cleaning = "robust" if "<|ACTION|>" in said else "cot" if _MARKER in said else "naive"
+    named = cleaned(said, cleaning)
+    return named if named in ACTIONS else None

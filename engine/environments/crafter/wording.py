@@ -1,0 +1,150 @@
+"""What a moment of `crafter` is in words: the long-term and the short-term context of the text protocol, to the letter.
+
+Rules
+    - The view is nine columns by seven rows around the player, cut as a slice of the map: near the east and south
+      borders it is smaller, and within four tiles of the west border or three of the north one the slice begins
+      below zero and comes out empty. Upstream shows nothing there, and so does this.
+    - In view order: columns from west to east, in each from north to south; the player's own cell is no part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+NAMES = (
+    *(None, "water", "grass", "stone", "path", "sand", "tree", "lava", "coal", "iron", "diamond", "table", "furnace"),
+    *("player", "cow", "zombie", "skeleton", "arrow", "plant"),
+)
+"""What each id of the semantic map is called; creatures and plants hide what they stand on."""
+VITALS = ("health", "food", "drink", "energy")
+SLEEPING = "You are sleeping, and will not be able take actions until energy is full."  # sic, as upstream has it
+DEAD = "You died."
+NOTHING_SEEN = "You see nothing away from you."
+NO_INVENTORY = "You have nothing in your inventory."
+OUT_OF_MAP = "Error, you are out of the map."
+NOT_VALID = "\n\nYour previous output did not contain a valid action. Defaulted to action: Noop\n\nObservation:\n"
+"""What comes before the long-term context after a reply that named no action."""
+_ACROSS, _DOWN = 4, 3
+"""How many tiles the view reaches to either side."""
+
+
+class Look(NamedTuple):
+    """How things are told: each kind once, at its nearest; distances by axis; kinds left out; kinds shown as edges.
+
+    Of a kind in `edge_only_items` only cells count that touch another kind (four neighbours, inside the view).
+    """
+
+    unique: bool = True
+    precise: bool = False
+    skip_items: frozenset[str] = frozenset()
+    edge_only_items: frozenset[str] = frozenset()
+
+
+USUAL = Look()
+"""How the protocol tells things unless told otherwise."""
+
+
+class Thing(NamedTuple):
+    """Something in view, so many tiles to the east and to the south of the player."""
+
+    name: str
+    east: int
+    south: int
+
+    @property
+    def distance(self) -> int:
+        """Return the steps that it is away."""
+        return abs(self.east) + abs(self.south)
+
+
+class Scene(NamedTuple):
+    """What there is to describe: the semantic map, shape [64, 64] (x, y), and the player."""
+
+    semantic: NDArray[np.uint8]
+    position: tuple[int, int]
+    facing: tuple[int, int]
+    is_sleeping: bool = False
+    is_dead: bool = False
+
+
+def long_term(scene: Scene, look: Look = USUAL) -> str:
+    """Return the long-term context. What cannot be described is "out of the map", whatever it is."""
+    status = SLEEPING if scene.is_sleeping else DEAD if scene.is_dead else ""
+    try:
+        seen, faced = in_view(scene, look), faced_thing(scene, look)
+    except LookupError:
+        return OUT_OF_MAP
+    lines = [f"- {thing.name} {_where(thing, look)}" for thing in seen]
+    listed = "\n".join(["You see:", *lines]) if lines else NOTHING_SEEN
+    return f"{status}\n\n{listed}\n\nYou face {faced} at your front.".strip()
+
+
+def short_term(inventory: Mapping[str, int]) -> str:
+    """Return the short-term context."""
+    status = "\n".join(["Your status:", *(f"- {name}: {inventory[name]}/9" for name in VITALS)])
+    items = [f"- {name}: {amount}" for name, amount in inventory.items() if name not in VITALS and amount]
+    return f"{status}\n\n" + ("\n".join(["Your inventory:", *items]) if items else NO_INVENTORY)
+
+
+def in_view(scene: Scene, look: Look = USUAL) -> list[Thing]:
+    """Return what is told of the view. Raises `LookupError` for an id without a name."""
+    view = _view(scene)
+    things = [thing for thing in _things(view) if _is_told(view, thing, look)]
+    if not look.unique:
+        return things
+    nearest: dict[str, Thing] = {}
+    for thing in things:
+        if thing.name not in nearest or thing.distance < nearest[thing.name].distance:
+            nearest[thing.name] = thing  # a dict keeps the place of the first one
+    return list(nearest.values())
+
+
+def faced_thing(scene: Scene, look: Look = USUAL) -> str:
+    """Return what is in the cell in front; `nothing` outside the view and for a kind that is left out."""
+    name = _named(_view(scene), _ACROSS + scene.facing[0], _DOWN + scene.facing[1])
+    return "nothing" if name is None or name in look.skip_items else name
+
+
+def _view(scene: Scene) -> NDArray[np.uint8]:
+    x, y = scene.position
+    return scene.semantic[x - _ACROSS : x + _ACROSS + 1, y - _DOWN : y + _DOWN + 1]
+
+
+def _things(view: NDArray[np.uint8]) -> Iterator[Thing]:
+    for column, row in np.ndindex(view.shape):
+        name = _named(view, column, row)
+        if name is not None and (column, row) != (_ACROSS, _DOWN):
+            yield Thing(name, column - _ACROSS, row - _DOWN)
+
+
+def _is_told(view: NDArray[np.uint8], thing: Thing, look: Look) -> bool:
+    if thing.name in look.skip_items:
+        return False
+    if thing.name not in look.edge_only_items:
+        return True
+    column, row = thing.east + _ACROSS, thing.south + _DOWN
+    around = ((column - 1, row), (column + 1, row), (column, row - 1), (column, row + 1))
+    return any(_named(view, *cell) not in (None, thing.name) for cell in around)
+
+
+def _named(view: NDArray[np.uint8], column: int, row: int) -> str | None:
+    """Return what a cell of the view is called; None outside it."""
+    is_inside = 0 <= column < view.shape[0] and 0 <= row < view.shape[1]
+    return NAMES[view[column, row]] if is_inside else None
+
+
+def _where(thing: Thing, look: Look) -> str:
+    vertical = "north" if thing.south < 0 else "south" if thing.south > 0 else ""
+    horizontal = "west" if thing.east < 0 else "east" if thing.east > 0 else ""
+    if look.precise:
+        parts = ((abs(thing.south), vertical), (abs(thing.east), horizontal))
+        return " and ".join(f"{_steps(count)} {direction}" for count, direction in parts if count)
+    return f"{_steps(thing.distance)} to your {'-'.join(filter(None, (vertical, horizontal)))}"
+
+
+def _steps(count: int) -> str:
+    return f"{count} step{'' if count == 1 else 's'}"

@@ -97,9 +97,11 @@ def _from_hub(spec: TaskSpec) -> tuple[list[Question], str]:
     examined = spec.test or (_TEST if _TEST in splits else "")
     if examined and examined not in splits:
         raise PrerequisiteError(f"{spec.source} has no split {examined!r}; it has: {', '.join(splits)}.")
-    taken: dict[Split, str] = {"evolution": learned} | ({"test": examined} if examined else {})
+    taken: dict[Split, str] = {"evolution": learned, "test": examined}
     questions, problems = list[Question](), list[str]()
     for split, upstream in taken.items():
+        if not upstream:
+            continue
         read = _reader(spec, split)
         for position, row in enumerate(splits[upstream]):
             try:

@@ -19,7 +19,7 @@ from mage_es.engine.benchmarks.tasks.scorers import SCORERS
 from mage_es.events.errors import UsageError, nearest
 
 HUB = "hf:"
-_OPTIONS = ("columns", "scorer", "subset", "test")
+_OPTIONS = ["columns", "scorer", "subset", "test"]
 _KEPT = "/:,="
 """What may stand as it is in an option's value."""
 

@@ -1,4 +1,4 @@
-"""Data sets of the Hugging Face hub, read by its own library from a local folder; skipped where that is not installed."""
+"""Data sets of the Hugging Face hub, read by its own library from a local folder; skipped without that library."""
 
 from __future__ import annotations
 

@@ -4,10 +4,14 @@ Rules
     - Every failed attempt is reported before the next one is made; whoever makes the call records it.
     - Waits grow with full jitter and never undercut what the provider asked for (`retry-after`).
     - After `pause_after` failures in a row, of whichever calls, nobody calls for `pause_s` seconds; after
-      `give_up_after` of them the run stops cleanly and can be resumed.
+      `give_up_after` of them the run stops cleanly and can be resumed. Calls that were under way when a pause began
+      are not counted: many calls that fail at once, as when a server goes down, are one sign and not many.
+    - A provider that was never heard of (no reply yet, and nobody listens) is given up after `reach_s` seconds:
+      its address is wrong or it was not started. One that has answered before gets the long patience.
     - A call is given up for its own sake only: while the provider serves nobody else, and as long as it is busy, no
       call is.
-    - A provider that is busy halves the number of calls in flight; every success lets it grow again by a part of one.
+    - A provider that is busy halves the number of calls in flight, once for all that were under way together; every
+      success lets it grow again by a part of one.
     - Whoever asks to stop waits for calls, never for the pauses between them.
 """
 
@@ -19,6 +23,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, Protocol
 
+from mage_es.engine.models.clock import SYSTEM_CLOCK, Clock
 from mage_es.engine.models.faults import HOPELESS, FailedAttempt, Fault, ModelFault
 from mage_es.engine.models.seam import Completion, Model, Request
 from mage_es.events.errors import Interrupted, PrerequisiteError
@@ -28,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Patience(NamedTuple):
-    """How often and how long a line tries. Times are seconds."""
+    """How often and how long a line tries, and by which clock. Times are seconds."""
 
     attempts: int = 6
     first_wait_s: float = 0.5
@@ -36,6 +41,8 @@ class Patience(NamedTuple):
     pause_after: int = 12
     pause_s: float = 30.0
     give_up_after: int = 60
+    reach_s: float = 25.0
+    clock: Clock = SYSTEM_CLOCK
 
 
 PATIENCE = Patience()
@@ -88,11 +95,12 @@ class Line:
         toll: Toll | None = None,
     ) -> None:
         self.model, self.name = model, model.name
-        self._patience, self._say, self._stop, self._toll = patience, say, stop, toll
+        self._patience, self._say, self._stop, self._toll, self._clock = patience, say, stop, toll, patience.clock
         self._most, self._allowed = float(connections), float(connections)
         self._in_flight, self._served, self._failures = 0, 0, 0
         self._freed = asyncio.Event()
-        self._resting_until = self._eased_at = 0.0
+        self._resting_until = self._eased_at = self._rested_at = 0.0
+        self._unreached_since: float | None = None
 
     async def complete(self, request: Request, *, report: Report) -> Answered:
         """Return the model's reply, after as many attempts as it takes.
@@ -110,7 +118,7 @@ class Line:
         import tenacity
 
         retrying = tenacity.AsyncRetrying(
-            stop=tenacity.stop_after_attempt(self._patience.give_up_after),
+            stop=tenacity.stop_never,  # `_is_lost` and `_consider` end every call, or the run
             wait=self._wait,
             retry=tenacity.retry_if_exception_type(ModelFault),
             sleep=self._sleep,
@@ -139,24 +147,24 @@ class Line:
         self._in_flight += 1
         try:
             if self._resting_until:
-                await self._sleep(self._resting_until - time.monotonic())
-            began = time.perf_counter_ns()
+                await self._sleep(self._resting_until - self._clock.now())
+            began, began_at = time.perf_counter_ns(), self._clock.now()
             completion = await self._complete(request)
         except ModelFault as error:
             took = (time.perf_counter_ns() - began) // 1000
-            self._count(error.fault)
+            self._count(error.fault, began_at)
             is_lost = self._is_lost(error.fault, number, served)
             failed = FailedAttempt(error.fault, took, is_lost=is_lost)
             if is_lost:
                 raise Unanswered(failed) from None
             report(failed)
-            self._consider(error.fault)
+            self._consider(error.fault, began_at)
             raise
         finally:
             self._in_flight -= 1
             self._freed.set()
         self._served += 1
-        self._failures, self._resting_until = 0, 0.0
+        self._failures, self._resting_until, self._unreached_since = 0, 0.0, None
         self._allowed = min(self._most, self._allowed + 1 / self._allowed)
         return Answered(completion, (time.perf_counter_ns() - began) // 1000)
 
@@ -168,16 +176,22 @@ class Line:
             pay(completion)
         return completion
 
-    def _count(self, fault: Fault) -> None:
+    def _count(self, fault: Fault, began: float) -> None:
         """Note a failure: of the provider, or (a reply that is withheld or empty) of one that works."""
+        if fault.kind == "connection" and not self._served:
+            if self._unreached_since is None:
+                self._unreached_since = self._clock.now()
+                self._say(f"{self.name} is not there yet ({fault.message}); trying for {self._patience.reach_s:g} s.")
+            return
+        self._unreached_since = None
         if fault.is_outage:
-            self._failures += 1
+            self._failures += began >= self._rested_at
         elif fault.kind not in HOPELESS:
             self._failures = 0
-        if fault.kind == "busy" and time.monotonic() >= self._eased_at:
+        if fault.kind == "busy" and began >= self._eased_at:
             self._allowed = max(1.0, self._allowed / 2)
-            # Calls that were under way when this one failed say nothing about fewer calls.
-            self._eased_at = time.monotonic() + self._patience.first_wait_s
+            # Calls that are under way now say nothing about fewer calls.
+            self._eased_at = self._clock.now()
 
     def _is_lost(self, fault: Fault, number: int, served: int) -> bool:
         """Return whether a call has failed for good, and not its provider.
@@ -187,16 +201,24 @@ class Line:
         """
         if not fault.passes:
             return fault.kind not in HOPELESS
-        if number < self._patience.attempts or fault.kind == "busy" or self._failures >= self._patience.pause_after:
+        if fault.kind == "busy":  # a place in a queue, which everybody else gets before this call
+            return number >= self._patience.give_up_after and self._served > served
+        if number < self._patience.attempts or self._failures >= self._patience.pause_after:
             return False
         return fault.kind not in ("connection", "server") or self._served > served
 
-    def _consider(self, fault: Fault) -> None:
+    def _consider(self, fault: Fault, began: float) -> None:
         """Raise where it makes no sense to go on; rest where a pause may help."""
         if fault.kind in HOPELESS:
             raise ProviderDown(f"{self.name} refuses every call: {fault.message}. {_REMEDIES[fault.kind]}") from None
+        if self._unreached_since is not None:
+            if self._clock.now() - self._unreached_since >= self._patience.reach_s:
+                self._give_up_reaching(fault)
+            return
         if self._failures >= self._patience.give_up_after:
             self._give_up(fault)
+        if began < self._rested_at:
+            return
         if self._failures and self._failures % self._patience.pause_after == 0:
             self._rest(self._patience.pause_s, f"failed {self._failures} times in a row ({fault.message})")
         elif fault.retry_after >= self._patience.pause_s:
@@ -208,8 +230,15 @@ class Line:
             "is kept; resume the run when the provider is back."
         ) from None
 
+    def _give_up_reaching(self, fault: Fault) -> NoReturn:
+        raise ProviderDown(
+            f"{self.name} was tried for {self._patience.reach_s:g} s and nobody listens there: {fault.message}. Start "
+            "the server, or correct its address; `mage-es doctor` shows who answers. Everything recorded is kept."
+        ) from None
+
     def _rest(self, seconds: float, why: str) -> None:
-        self._resting_until = time.monotonic() + seconds
+        self._rested_at = self._clock.now()
+        self._resting_until = self._rested_at + seconds
         self._say(f"{self.name} {why}; waiting {seconds:g} s before the next call.")
 
     def _wait(self, state: tenacity.RetryCallState) -> float:
@@ -220,18 +249,21 @@ class Line:
         error = state.outcome.exception()
         jitter = tenacity.wait_random_exponential(self._patience.first_wait_s, max=self._patience.longest_wait_s)
         asked = error.fault.retry_after if isinstance(error, ModelFault) else 0.0
-        return asked + float(jitter(state))
+        wait = asked + float(jitter(state))
+        if self._unreached_since is not None:  # the last attempt comes when the time is up, and not long after
+            wait = min(wait, max(0.0, self._unreached_since + self._patience.reach_s - self._clock.now()))
+        return wait
 
     async def _sleep(self, seconds: float) -> None:
         """Sleep, a glance at a time. Raises `Interrupted` where somebody asks to stop."""
-        until = time.monotonic() + seconds
+        until = self._clock.now() + seconds
         while True:
             if self._stop():
                 raise Interrupted("Stopped between two attempts at a call.")
-            left = until - time.monotonic()
+            left = until - self._clock.now()
             if left <= 0:
                 return
-            await asyncio.sleep(min(left, _GLANCE_S))
+            await self._clock.sleep(min(left, _GLANCE_S))
 
 
 _REMEDIES = {

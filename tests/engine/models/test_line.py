@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -13,6 +13,23 @@ from mage_es.engine.models.seam import Completion, Request
 from mage_es.events.errors import Interrupted
 
 REPLY = Completion(text="7", input_tokens=1, output_tokens=1)
+
+
+class Virtual:
+    """A clock whose seconds pass as soon as everybody else has had a turn."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def now(self) -> float:
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        until = self.time + seconds
+        await asyncio.sleep(0)
+        self.time = max(self.time, until)
+
+
 QUICK = Patience(attempts=4, first_wait_s=0.001, longest_wait_s=0.002, pause_after=3, pause_s=0.05, give_up_after=9)
 
 
@@ -141,11 +158,11 @@ def test_the_wait_is_at_least_what_the_provider_asked_for() -> None:
     assert model.times[1] - model.times[0] >= 0.2
 
 
-@pytest.mark.parametrize("kind", ["connection", "server", "busy"])
+@pytest.mark.parametrize("kind", ["timeout", "server", "busy"])
 def test_an_outage_gives_up_no_call_but_stops_the_run(kind: FaultKind) -> None:
     model = Scripted(iter([kind] * 999))
     reported: list[FailedAttempt] = []
-    line = Line(model, connections=1, patience=QUICK._replace(pause_after=99))
+    line = Line(model, connections=1, patience=QUICK._replace(attempts=99, pause_after=99))
     with pytest.raises(ProviderDown, match="9 times in a row"):
         asyncio.run(line.complete(Request(prompt="?"), report=reported.append))
     assert len(reported) == model.calls == QUICK.give_up_after
@@ -211,3 +228,124 @@ def test_a_model_that_keeps_connections_open_is_closed_with_its_line() -> None:
     asyncio.run(Line(model, connections=1).aclose())
     asyncio.run(Line(Scripted(), connections=1).aclose())
     assert model.closed
+
+
+# ---------------------------------------------------------------- outages, on a clock of their own
+
+
+class Timed:
+    """A model that answers after `latency` seconds of the clock, or fails as `fault` says at the end of them."""
+
+    name = "scripted/timed"
+
+    def __init__(self, clock: Virtual, fault: Callable[[float], FaultKind | None], latency: float = 0.0) -> None:
+        self.clock, self.fault, self.latency, self.calls = clock, fault, latency, 0
+
+    async def complete(self, request: Request) -> Completion:
+        self.calls += 1
+        await self.clock.sleep(self.latency)
+        kind = self.fault(self.clock.now())
+        if kind is not None:
+            raise ModelFault(Fault(kind, f"it was {kind}"))
+        return REPLY
+
+
+async def ask_many(
+    line: Line, tasks: int, calls: int, report: Callable[[FailedAttempt], object] = lambda f: None
+) -> None:
+    async def ask() -> None:
+        for _ in range(calls):
+            await line.complete(Request(prompt="?"), report=report)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(tasks):
+            group.create_task(ask())
+
+
+@pytest.mark.parametrize("tasks", [1, 8, 64])
+def test_a_server_that_was_never_there_is_given_up_after_half_a_minute_with_the_remedy(tasks: int) -> None:
+    clock, said = Virtual(), list[str]()
+    model = Timed(clock, lambda now: "connection")
+    line = Line(model, connections=tasks, patience=Patience(clock=clock), say=said.append)
+    with pytest.raises(ExceptionGroup) as raised:
+        asyncio.run(ask_many(line, tasks, 1))
+    down = raised.value.exceptions[0]
+    assert isinstance(down, ProviderDown) and "doctor" in str(down) and "Start the server" in str(down)
+    assert 25 <= clock.now() < 30
+    assert len(said) == 1 and "not there yet" in said[0]
+
+
+def test_a_server_that_starts_within_the_half_minute_is_waited_for() -> None:
+    clock = Virtual()
+    model = Timed(clock, lambda now: "connection" if now < 20 else None)
+    asyncio.run(ask_many(Line(model, connections=8, patience=Patience(clock=clock)), 8, 3))
+    assert model.calls >= 24
+
+
+@pytest.mark.parametrize("tasks", [1, 64])
+def test_a_server_that_dies_in_the_middle_has_the_long_patience_however_many_calls_fail_at_once(tasks: int) -> None:
+    clock, said = Virtual(), list[str]()
+    model = Timed(clock, lambda now: "connection" if 10 < now < 100 else None, latency=1.0)
+    line = Line(model, connections=tasks, patience=Patience(clock=clock), say=said.append)
+    asyncio.run(ask_many(line, tasks, 20))  # ends only because the calls succeed at last
+    assert clock.now() > 100
+    assert tasks == 1 or any("failed 12 times in a row" in words for words in said)
+
+
+def test_a_server_that_stays_away_ends_the_run_after_minutes_not_at_once() -> None:
+    clock = Virtual()
+    model = Timed(clock, lambda now: "connection" if now > 10 else None, latency=1.0)
+    line = Line(model, connections=64, patience=Patience(clock=clock))
+    with pytest.raises(ExceptionGroup) as raised:
+        asyncio.run(ask_many(line, 64, 20))
+    assert raised.value.subgroup(ProviderDown) is not None
+    assert 120 < clock.now() < 600
+
+
+def test_calls_that_fail_together_halve_the_calls_in_flight_once_and_successes_bring_them_back() -> None:
+    clock, at_once = Virtual(), list[int]()
+
+    class Limited(Timed):
+        in_flight = 0
+
+        async def complete(self, request: Request) -> Completion:
+            Limited.in_flight += 1
+            at_once.append(Limited.in_flight)
+            try:
+                return await super().complete(request)
+            finally:
+                Limited.in_flight -= 1
+
+    # All 32 of the first second are told to come later; from then on everybody is served.
+    line = Line(
+        Limited(clock, lambda now: "busy" if now <= 1 else None, 1.0), connections=32, patience=Patience(clock=clock)
+    )
+
+    async def twice() -> None:
+        await ask_many(line, 32, 1)
+        assert max(at_once[:32]) == 32 and 16 <= max(at_once[32:]) < 24
+        await ask_many(line, 32, 40)
+        assert max(at_once[-200:]) == 32
+
+    asyncio.run(twice())
+
+
+def test_a_call_that_everybody_else_gets_before_is_given_up_in_the_end() -> None:
+    clock = Virtual()
+
+    class Unfair(Timed):
+        async def complete(self, request: Request) -> Completion:
+            await self.clock.sleep(0.1)
+            if request.prompt == "poor":
+                raise ModelFault(Fault("busy", "later"))
+            return REPLY
+
+    async def both() -> None:
+        line = Line(Unfair(clock, lambda now: None), connections=2, patience=QUICK._replace(clock=clock))
+        poor = asyncio.ensure_future(line.complete(Request(prompt="poor"), report=lambda failed: None))
+        while not poor.done():
+            await line.complete(Request(prompt="?"), report=print)
+        with pytest.raises(Unanswered):
+            await poor
+
+    asyncio.run(both())

@@ -93,6 +93,8 @@ def _placed(place: str) -> Callable[[int, Path | None], Benchmark]:
     return opened
 
 
+_SHOPPING = OwnModels(execution="builtin/shopper")
+_VISITS = {"iterations": 20, "pool": 50, "held_out": 100, "anchors": 30, "explore_episodes": 4, "episode_steps": 15}
 _TABLE: Mapping[str, Row] = {
     "crafter": Row(
         _generated("environments.crafter.benchmark:Crafter"),
@@ -106,6 +108,8 @@ _TABLE: Mapping[str, Row] = {
         _generated("benchmarks.truthworld.benchmark:TruthWorld"),
         OwnModels("builtin/truthworld", "builtin/truthguide", "builtin/truthjudge"),
     ),
+    "webshop-100": Row(_placed("environments.webshop.benchmark:webshop_100"), _SHOPPING, _VISITS),
+    "webshop-1000": Row(_placed("environments.webshop.benchmark:webshop_1000"), _SHOPPING, _VISITS),
     "wordmath": Row(_generated("benchmarks.wordmath.benchmark:WordMath")),
     "workshop": Row(
         _generated("environments.workshop.benchmark:Workshop"),

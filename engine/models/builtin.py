@@ -35,6 +35,12 @@ def _survivor() -> Model:
     return Survivor()
 
 
+def _shopper() -> Model:
+    from mage_es.engine.models.shopper.model import Shopper
+
+    return Shopper()
+
+
 def _truth_learner() -> Model:
     from mage_es.engine.models.truthworld.learner import TruthLearner
 
@@ -58,6 +64,7 @@ _MODELS: dict[str, tuple[Tier, Callable[[], Model]]] = {
     "builtin/reference": ("guidance", _reference),
     "builtin/apprentice": ("execution", _apprentice),
     "builtin/survivor": ("execution", _survivor),
+    "builtin/shopper": ("execution", _shopper),
     "builtin/truthworld": ("execution", _truth_learner),
     "builtin/truthguide": ("guidance", _truth_guide),
     "builtin/truthjudge": ("judge", _truth_judge),

@@ -4,8 +4,8 @@ Rules
     - A question is a goal; its number is its place in upstream's shuffle. Goals are synthetic: people's are too few.
     - By product (the default) no product has goals in both splits: whole products are drawn for the test until it has
       its size. Without it the first goals are the test, as upstream numbers them.
-    - The task type is the wanted product's category. That is part of the gold answer, so it labels evolution questions
-      only, and questions are typed by their text.
+    - The task type is how many options the instruction names, as anybody reads off it (`with color: red, and size: m`);
+      the product's category would be a part of the gold answer.
 """
 
 from __future__ import annotations
@@ -37,6 +37,10 @@ INFO = (
 """Upstream's info fields, metrics of a purchase beside its reward; where nothing was bought they are not counted."""
 
 
+MOST_OPTIONS = 3
+"""Instructions that name as many options or more are of one task type."""
+
+
 class Preset(NamedTuple):
     """A setting: how many entries of the items file are for sale (None: all), and the size of the test."""
 
@@ -55,7 +59,7 @@ class WebShop:
     """Goals of a catalogue as episodes."""
 
     licence = LICENCE
-    task_type_source: TaskTypeSource = "gold"
+    task_type_source: TaskTypeSource = "metadata"
     answer_format = (
         'Finish with a line "Action: <action>", where the action is search[words] or click[one of the valid actions].'
     )
@@ -92,7 +96,7 @@ class WebShop:
         self.name = preset.name
         self._mode, self._steps = mode, steps
         nouns = nouns or installed_nouns()
-        files, stream = read_files(data_dir), Random(seed)
+        files, stream = read_files(self.name, data_dir, with_human=goals == "human"), Random(seed)
         catalogue = load_catalogue(files.items, files.instructions, num_products=preset.num_products, stream=stream)
         if goals == "synthetic":
             made = goal_making.synthetic_goals(catalogue, files.instructions, stream)
@@ -168,12 +172,18 @@ class WebShop:
             id=f"{self.name}-{place:04d}",
             benchmark=self.name,
             split=split,
-            task_type=f"webshop_{goal.category}",
+            task_type=task_type_of(goal),
             question=goal.text,
             gold=purchase(goal.asin, goal.options),
             solution=solved,
             meta={"goal": str(place)},
         )
+
+
+def task_type_of(goal: Goal) -> str:
+    """Return `webshop_plain`, `webshop_1_option`, `webshop_2_options`, or `webshop_3_options` for three and more."""
+    named = min(MOST_OPTIONS, sum(bool(option.name) for option in goal.options))
+    return f"webshop_{named}_option{'s' if named > 1 else ''}" if named else "webshop_plain"
 
 
 def test_places(goals: Sequence[Goal], size: int, *, stream: Random | None) -> frozenset[int]:

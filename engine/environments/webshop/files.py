@@ -9,7 +9,6 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from mage_es.engine.benchmarks.dataset import Part, find
 from mage_es.engine.benchmarks.records import contents
 from mage_es.engine.environments.webshop.catalogue import HumanInstruction, Instruction, RawProduct
 from mage_es.events.errors import PrerequisiteError
@@ -17,9 +16,8 @@ from mage_es.events.errors import PrerequisiteError
 FOLDER = "webshop"
 """The folder of both benchmarks in the data directory."""
 LICENCE = "MIT (github.com/princeton-nlp/WebShop)"
-ITEMS = Part(("items_shuffle_1000.json", "items_shuffle.json"))
-INSTRUCTIONS = Part(("items_ins_v2_1000.json", "items_ins_v2.json"))
-HUMAN = Part(("items_human_ins.json",), optional=True)
+ITEMS, INSTRUCTIONS, HUMAN = "items_shuffle_1000.json", "items_ins_v2_1000.json", "items_human_ins.json"
+"""Upstream's names; the last file is needed for people's goals only."""
 
 T = TypeVar("T")
 
@@ -33,27 +31,38 @@ class Files(NamedTuple):
     hashes: tuple[str, ...]
 
 
-def read_files(data_dir: Path | None) -> Files:
-    """Read the files of `data_dir/webshop`. Raises `PrerequisiteError` that names the file and what is wrong in it."""
-    hashes: list[str] = []
-    items = _read(ITEMS, data_dir, list[RawProduct], hashes)
-    instructions = _read(INSTRUCTIONS, data_dir, dict[str, Instruction], hashes)
-    human = _read(HUMAN, data_dir, dict[str, list[HumanInstruction]], hashes)
-    return Files(items or [], instructions or {}, human or {}, tuple(hashes))
+def read_files(name: str, data_dir: Path | None, *, with_human: bool) -> Files:
+    """Read the files of `data_dir/webshop`, plain or gzipped.
 
-
-def _read(part: Part, data_dir: Path | None, kind: type[T], hashes: list[str]) -> T | None:
-    path = find(part, FOLDER, data_dir)
-    if path is None:
-        return None
-    try:
-        raw = contents(path)
-        decoded = msgspec.json.decode(raw, type=kind)
-    except (PrerequisiteError, msgspec.MsgspecError) as error:
-        assert data_dir is not None
+    Raises:
+        PrerequisiteError: One is missing or malformed; it is named, with what is wrong and how to fetch it for `name`.
+    """
+    if data_dir is None:
         raise PrerequisiteError(
-            f"{path}: {str(error).rstrip('.')}. Nothing was loaded. Delete {data_dir / FOLDER} and run: "
-            f"mage-es data fetch {FOLDER} --data-dir {data_dir}"
-        ) from error
-    hashes.append(f"{part.names[0]} {hashlib.sha256(raw).hexdigest()}")
-    return decoded
+            f"{name} is read from files and no data directory was given. Run: mage-es data fetch {name} --data-dir data"
+        )
+    files = _Reader(name, data_dir)
+    items = files.read(ITEMS, list[RawProduct])
+    instructions = files.read(INSTRUCTIONS, dict[str, Instruction])
+    human = files.read(HUMAN, dict[str, list[HumanInstruction]]) if with_human else {}
+    return Files(items, instructions, human, tuple(files.hashes))
+
+
+class _Reader:
+    def __init__(self, name: str, data_dir: Path) -> None:
+        self._folder = data_dir / FOLDER
+        self._fetch = f"Run: mage-es data fetch {name} --data-dir {data_dir}"
+        self.hashes: list[str] = []
+
+    def read(self, file: str, kind: type[T]) -> T:
+        path = next((p for p in (self._folder / file, self._folder / f"{file}.gz") if p.is_file()), None)
+        if path is None:
+            raise PrerequisiteError(f"Neither {self._folder / file} nor {file}.gz is there. {self._fetch}")
+        try:
+            raw = contents(path)
+            decoded = msgspec.json.decode(raw, type=kind)
+        except (PrerequisiteError, msgspec.MsgspecError) as error:
+            said = str(error).removeprefix(f"{path} ").rstrip(".")
+            raise PrerequisiteError(f"{path}: {said}. Nothing was loaded. Delete {path}. {self._fetch}") from error
+        self.hashes.append(f"{file} {hashlib.sha256(raw).hexdigest()}")
+        return decoded

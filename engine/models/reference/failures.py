@@ -6,14 +6,22 @@ from mage_es.engine.agents.briefs import AuthoredFailure, FailureBrief, FailureC
 from mage_es.engine.models.arithmetic.strategies import print_strategy
 from mage_es.engine.models.reference.generalising import common_words, generalise
 from mage_es.engine.models.reference.plans import plan_strategies
+from mage_es.engine.models.reference.purchases import is_shopping, purchase_correction, purchase_strategies
 from mage_es.engine.models.reference.solutions import Worked, to_plain, work_out
 
 
 def author_failures(brief: FailureBrief) -> FailureReply:
     """Return at most `limit` failure memories: a type strategy first where one is wanted, then specific ones."""
-    strategies = (_strategies(brief) or plan_strategies(brief)) if brief.wants_strategy else []
+    strategies = _shared(brief) if brief.wants_strategy else []
     memories = [*strategies, *(_specific(case) for case in brief.cases if case.solution.strip())]
     return FailureReply(memories=tuple(memories[: max(0, brief.limit)]))
+
+
+def _shared(brief: FailureBrief) -> list[AuthoredFailure]:
+    """Return the strategy of the failures' own kind: of purchases, of calculations, of plans."""
+    if is_shopping(brief.cases):
+        return purchase_strategies(brief)
+    return _strategies(brief) or plan_strategies(brief)
 
 
 def _specific(case: FailureCase) -> AuthoredFailure:
@@ -21,7 +29,7 @@ def _specific(case: FailureCase) -> AuthoredFailure:
         question_id=case.question_id,
         kind="specific",
         recognise="",
-        reasoning=to_plain(case.solution),
+        reasoning=purchase_correction(case) or to_plain(case.solution),
         answer=case.answer,
     )
 

@@ -18,6 +18,7 @@ from mage_es.engine.models.arithmetic.strategies import split_steps
 from mage_es.engine.models.reference import operations
 from mage_es.engine.models.reference.generalising import is_telling
 from mage_es.engine.models.reference.plans import plan_principles
+from mage_es.engine.models.reference.purchases import is_shopping, purchase_advice
 from mage_es.engine.models.reference.solutions import Worked, work_out
 
 _LEAST_CASES = 2
@@ -26,6 +27,9 @@ _MOST_WORDS = 40
 
 def author_principles(brief: PrinciplesBrief) -> PrinciplesReply:
     """Return at most `limit` principles that are not there yet, first those that most questions speak for."""
+    if is_shopping(brief.cases):
+        advice = [sentence for sentence in purchase_advice(brief.cases) if sentence not in brief.existing]
+        return PrinciplesReply(principles=tuple(advice[: max(0, brief.limit)]))
     groups = by_operations([*brief.cases, *brief.solved])
     failed = by_operations(brief.cases)
     known = {parse_principle(text) for text in brief.existing}

@@ -16,6 +16,7 @@ from mage_es.engine.models.reference import operations
 from mage_es.engine.models.reference.generalising import generalise
 from mage_es.engine.models.reference.plans import shared_steps
 from mage_es.engine.models.reference.principles import steps_of
+from mage_es.engine.models.reference.purchases import is_shopping, purchase_advice
 from mage_es.engine.models.reference.solutions import Worked, work_out
 
 _ADVICE = {
@@ -30,6 +31,9 @@ _ADVICE = {
 
 def author_refinement(brief: RefinementBrief) -> RefinementReply:
     """Return advice against the commonest faults, and the strategy that most failures share; "" where none is read."""
+    if is_shopping(brief.cases):
+        strategy = " ".join(purchase_advice(brief.cases))
+        return RefinementReply(prompt_template="", strategy=strategy if len(strategy) <= brief.length else "")
     read: list[tuple[FailureCase, Worked]] = []
     for case in brief.cases:
         worked = work_out(f"{case.context}\n{case.question}".strip(), case.solution, answer=case.answer)

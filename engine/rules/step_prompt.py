@@ -89,7 +89,7 @@ def _as_question(question: Question, moment: Moment, history: int) -> str:
         question.question,
         *([f"## Episode so far\n\n{quoted(chr(10).join(lines))}"] if lines else []),
         f"## Observation\n\n{quoted(moment.observation)}",
-        "## Valid actions\n\n" + "\n".join(f"- {action}" for action in moment.actions),
+        "## Valid actions\n\n" + "\n".join(f"- {' '.join(action.splitlines())}" for action in moment.actions),
     ]
     return "\n\n".join(parts)
 

@@ -194,11 +194,15 @@ class CompletePhase(NamedTuple):
 
 
 class LearnFromAnswers(NamedTuple):
-    """UPDATE: ratchet, both bandits and the harvest, over this iteration's verdicts."""
+    """UPDATE: ratchet, both bandits and the harvest, over this iteration's verdicts.
+
+    `vectors` are those of the questions by id, `observed` those of the observations before milestones by their text.
+    """
 
     iteration: int
     questions: Mapping[str, Question]
     vectors: Mapping[str, Vector]
+    observed: Mapping[str, Vector] = {}
 
 
 class CheckedTool(NamedTuple):

@@ -72,11 +72,12 @@ def opening_of(benchmark: SequentialBenchmark, question: Question) -> Opening:
 def _play(episode: _Episode, environment: Environment) -> Course:
     observation = environment.reset()
     lines: list[str] = []
+    history: list[str] = []
     achieved: list[str] = []
     dropped: set[str] = set()
     unparsed = 0
     for step in range(1, episode.stage.setting.config.episode_steps + 1):
-        moment = Moment(observation.text, environment.valid_actions(), lines)
+        moment = Moment(observation.text, environment.valid_actions(), history)
         planned = without(episode.consulting(observation), dropped)
         while isinstance(fact := (yield episode.ask(step, planned, moment, observation)), BundleTrimmed):
             dropped.add(fact.memory_id)
@@ -86,6 +87,7 @@ def _play(episode: _Episode, environment: Environment) -> Course:
         outcome = environment.step(action)
         yield from _recorded(episode.stepped(step, planned, action, outcome))
         lines.append(transcript_line(action, outcome.effect))
+        history.append(_remembered(observation, action) if observation.recalled else lines[-1])
         achieved += outcome.achievements
         unparsed += action is None
         observation = outcome.observation
@@ -104,6 +106,11 @@ def _play(episode: _Episode, environment: Environment) -> Course:
     )
     yield from _recorded(closed)
     return Finish("\n".join(lines), verdict)
+
+
+def _remembered(observation: Observation, action: str | None) -> str:
+    """Return a step as later prompts show it: what was seen before it, and the action without its effect."""
+    return f"Observation:\n{observation.recalled}\nAction: {transcript_line(action, '')}"
 
 
 def _recorded(fact: EpisodeStepped | EpisodeClosed) -> Generator[Move, Fact, None]:

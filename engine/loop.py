@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mage_es.engine.agents.briefs import NavigatorReply, OntologyReply
+from mage_es.engine.agents.curator import observed_before
 from mage_es.engine.agents.explorer import choose_tasks
 from mage_es.engine.agents.navigator import navigator_brief
 from mage_es.engine.agents.skill_discovery import assignments, ontology_brief, targets
@@ -127,7 +128,9 @@ def update(session: Session, k: int) -> None:
     asked = [verdict.question_id for verdict in session.state.progress.verdicts("evaluate")]
     questions = {name: session.world.questions[name] for name in asked}
     vectors = session.world.embed([question.question for question in questions.values()])
-    session.do(LearnFromAnswers(k, questions, dict(zip(questions, vectors, strict=True))))
+    texts = observed_before(session.world.setting, session.state)
+    observed = dict(zip(texts, session.world.embed(texts), strict=True)) if texts else {}
+    session.do(LearnFromAnswers(k, questions, dict(zip(questions, vectors, strict=True)), observed))
     session.note(k, "update", 1, 1)
 
 

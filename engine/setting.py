@@ -14,6 +14,11 @@ from mage_es.engine.rules.retrieval import Terms
 QUESTION_IS_PROMPT = frozenset({"stbench"})
 """Benchmarks whose questions carry in their own text what others have as a context beside it."""
 
+INSTRUCTED = frozenset({"crafter"})
+"""Benchmarks whose context is one instruction for all questions: it tells nothing of any, and counts as none."""
+OPEN_ENDED = frozenset({"crafter"})
+"""Benchmarks whose episodes have no goal but to get as far as possible: every achievement is a success of its own."""
+
 
 class Setting(NamedTuple):
     """A run's constants.
@@ -39,8 +44,15 @@ class Setting(NamedTuple):
 
     def context_length(self, question: Question) -> int:
         """Return the characters that count as context: those of the question itself where it is the whole prompt."""
+        if self.config.benchmark in INSTRUCTED:
+            return 0
         is_whole = self.config.benchmark in QUESTION_IS_PROMPT
         return len(question.question if is_whole else question.context)
+
+    @property
+    def is_open_ended(self) -> bool:
+        """Return whether what is learned from an episode are its achievements, one by one."""
+        return self.config.benchmark in OPEN_ENDED
 
     @property
     def recency_weight(self) -> Fraction:

@@ -4,14 +4,15 @@ Rules
     - Answers are taken in question-id order, whatever order they came in.
     - Mastery counts fresh questions only, and for the question's own skill: an answer by way of a chain or a guiding
       skill says nothing about those by itself. Rewards count every answer of the iteration; without bandits none.
-    - A correct answer with reasoning of its own becomes a success memory; met again, it is reinforced.
+    - A correct answer with reasoning of its own becomes a success memory; met again, it is reinforced. An episode of
+      an open-ended benchmark brings one for each achievement (rules/milestones.py), and all its recipes.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from mage_es.engine.commands import LearnFromAnswers
 from mage_es.engine.courses import call_of
@@ -20,6 +21,8 @@ from mage_es.engine.rules.action_recipes import harvest_recipes
 from mage_es.engine.rules.bandits import rewarded
 from mage_es.engine.rules.harvest import Met, capped, memory_id, reasoning_of
 from mage_es.engine.rules.mastery import ratchet
+from mage_es.engine.rules.milestones import Milestone, account_of_milestone, milestones
+from mage_es.engine.rules.retrieval import Vector
 from mage_es.engine.rules.trajectories import account_of, trajectory_of
 from mage_es.engine.setting import Setting
 from mage_es.events.envelope import Draft, fact_id
@@ -38,6 +41,16 @@ from mage_es.projections.bandits import Posterior
 from mage_es.projections.fold import State
 
 
+class _Solved(NamedTuple):
+    """What becomes a success memory: what was asked or seen, what was thought or done, and what it came to."""
+
+    question: str
+    reasoning: str
+    answer: str
+    vector: Vector
+    steps: tuple[Step, ...] = ()
+
+
 def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Draft]:
     """Return everything that UPDATE writes, ending with its phase mark."""
     verdicts = state.progress.verdicts("evaluate")
@@ -45,7 +58,7 @@ def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Dra
         *_mastery(setting, state, command.iteration, verdicts),
         *(_rewards(state, verdicts) if setting.config.bandits else ()),
         *(_harvest(setting, state, command, verdicts) if setting.config.success_memories else ()),
-        *_action_recipes(state, command.iteration, verdicts),
+        *_action_recipes(setting, state, command.iteration, verdicts),
     ]
     drafts = [
         Draft(event=event, iteration=command.iteration, phase="update", ordinal=ordinal)
@@ -101,24 +114,51 @@ def _rewards(state: State, verdicts: Sequence[AnswerJudged]) -> Iterable[BanditU
             )
 
 
+def observed_before(setting: Setting, state: State) -> list[str]:
+    """Return the texts whose vectors the harvest of an open-ended benchmark needs, each once, sorted."""
+    if not (setting.is_open_ended and setting.config.success_memories):
+        return []
+    verdicts = state.progress.verdicts("evaluate")
+    return sorted({stone.observation for verdict in verdicts for stone in _milestones(state, verdict)})
+
+
 def _harvest(
     setting: Setting, state: State, command: LearnFromAnswers, verdicts: Sequence[AnswerJudged]
 ) -> Iterable[MemoryAppended | MemoryReinforced]:
     met = Met(state.memory)
     ordinal = 0
     for verdict in verdicts:
-        if not verdict.correct:
-            continue
-        steps = _steps(state, verdict.question_id, cap=setting.config.reasoning_cap)
-        reply = account_of(state, "evaluate", verdict)
-        # A chain's last reply may do no more than state the answer: the reasoning is in its steps then.
-        reasoning = reasoning_of(reply, verdict.answer) or "\n".join(step.output for step in steps)
-        if not reasoning:
-            continue
-        memory = _success_memory(setting, command, verdict, reasoning, steps, ordinal)
-        event = met.again(memory)
-        ordinal += isinstance(event, MemoryAppended)
-        yield event
+        solved = (
+            _reached(state, command, verdict) if setting.is_open_ended else _solved(setting, state, command, verdict)
+        )
+        for one in solved:
+            event = met.again(_success_memory(setting, command, verdict, one, ordinal))
+            ordinal += isinstance(event, MemoryAppended)
+            yield event
+
+
+def _reached(state: State, command: LearnFromAnswers, verdict: AnswerJudged) -> Iterable[_Solved]:
+    """Yield what is kept of an episode without a goal: each achievement with what was seen and done before it."""
+    for stone in _milestones(state, verdict):
+        question = command.questions[verdict.question_id].question
+        yield _Solved(question, account_of_milestone(stone), stone.achievement, command.observed[stone.observation])
+
+
+def _solved(setting: Setting, state: State, command: LearnFromAnswers, verdict: AnswerJudged) -> Iterable[_Solved]:
+    """Yield what is kept of a right answer: the question and the learner's own reasoning, if there is any."""
+    if not verdict.correct:
+        return
+    steps = _steps(state, verdict.question_id, cap=setting.config.reasoning_cap)
+    reply = account_of(state, "evaluate", verdict)
+    # A chain's last reply may do no more than state the answer: the reasoning is in its steps then.
+    reasoning = reasoning_of(reply, verdict.answer) or "\n".join(step.output for step in steps)
+    if reasoning:
+        question = command.questions[verdict.question_id].question
+        yield _Solved(question, reasoning, verdict.answer, command.vectors[verdict.question_id], steps)
+
+
+def _milestones(state: State, verdict: AnswerJudged) -> list[Milestone]:
+    return milestones(state.progress.steps(verdict.purpose, verdict.question_id))
 
 
 def _steps(state: State, question_id: str, *, cap: int) -> tuple[Step, ...]:
@@ -130,30 +170,28 @@ def _steps(state: State, question_id: str, *, cap: int) -> tuple[Step, ...]:
     )
 
 
-def _action_recipes(state: State, iteration: int, verdicts: Sequence[AnswerJudged]) -> Iterable[ActionRecipeHarvested]:
+def _action_recipes(
+    setting: Setting, state: State, iteration: int, verdicts: Sequence[AnswerJudged]
+) -> Iterable[ActionRecipeHarvested]:
     """Return the recipes of this iteration's episodes that went well; there are none where nothing is an episode."""
-    went_well = [trajectory_of(state, "evaluate", verdict) for verdict in verdicts if verdict.correct]
+    went_well = [
+        trajectory_of(state, "evaluate", verdict) for verdict in verdicts if verdict.correct or setting.is_open_ended
+    ]
     return harvest_recipes(went_well, state.graph, iteration=iteration, phase="update")
 
 
 def _success_memory(
-    setting: Setting,
-    command: LearnFromAnswers,
-    verdict: AnswerJudged,
-    reasoning: str,
-    steps: tuple[Step, ...],
-    ordinal: int,
+    setting: Setting, command: LearnFromAnswers, verdict: AnswerJudged, solved: _Solved, ordinal: int
 ) -> MemoryAppended:
-    question = command.questions[verdict.question_id]
-    kept = capped(reasoning, setting.config.reasoning_cap)
+    kept = capped(solved.reasoning, setting.config.reasoning_cap)
     origin = fact_id(command.iteration, "evaluate", verdict.subject, "answer.judged", 0)
     return MemoryAppended(
         memory_id=memory_id(
             outcome="success_memory",
             kind="",
             task_type=verdict.task_type,
-            question=question.question,
-            answer=verdict.answer,
+            question=solved.question,
+            answer=solved.answer,
             reasoning=kept,
         ),
         outcome="success_memory",
@@ -161,15 +199,15 @@ def _success_memory(
         task_type=verdict.task_type,
         skill=verdict.skill,
         question_id=verdict.question_id,
-        question=question.question,
+        question=solved.question,
         recognise="",
         reasoning=kept,
-        answer=verdict.answer,
+        answer=solved.answer,
         wrong_answer="",
-        steps=steps,
+        steps=solved.steps,
         derived_from=origin.hex(),
         iteration=command.iteration,
         phase="update",
         ordinal=ordinal,
-        embedding=to_bytes(command.vectors[verdict.question_id]),
+        embedding=to_bytes(solved.vector),
     )

@@ -37,7 +37,7 @@ RELATIONS = 24
 
 
 class Moment(NamedTuple):
-    """Where an episode stands: what is shown, the actions offered, and the transcript's lines so far."""
+    """Where an episode stands: what is shown, the actions offered, and the steps so far, each a line or more."""
 
     observation: str
     actions: Sequence[str]

@@ -19,7 +19,10 @@ STATIONS = ("table", "furnace")
 
 
 class Change(NamedTuple):
-    """One step: what was faced and near, which amounts rose and fell, which achievements came for the first time."""
+    """One step: what was faced and near, which amounts rose and fell, which achievements came for the first time.
+
+    `action` is "" for a step that began asleep: whatever was to be done was not, except to sleep on.
+    """
 
     action: str
     faced: str
@@ -34,7 +37,8 @@ class Change(NamedTuple):
         """Return the change in words, such as `facing tree, gives 1 wood`."""
         if not (self.gained or self.lost or self.achieved or self.is_dead):
             return ""
-        how = [f"near {' and '.join(self.near)}"] if self.action.startswith("Make") else []
+        how = [] if self.action else ["asleep"]
+        how += [f"near {' and '.join(self.near)}"] if self.action.startswith("Make") else []
         how += [f"facing {self.faced}"] if self.action == "Do" or self.action.startswith("Place") else []
         took = [f"takes {amount} {name}" for name, amount in self.lost.items()]
         gave = [f"gives {amount} {name}" for name, amount in self.gained.items()]
@@ -59,7 +63,7 @@ def change(action: str, before: Shown, after: Shown, achieved: Sequence[str]) ->
     """Return what an action changed."""
     amounts = {name: after.inventory[name] - before.inventory[name] for name in after.inventory}
     return Change(
-        action=action,
+        action="" if before.is_sleeping else action,
         faced=faced_thing(Scene(before.semantic, before.position, before.facing)),
         near=_near(before),
         gained={name: amount for name, amount in amounts.items() if amount > 0 and name != "health"},

@@ -49,15 +49,15 @@ class Shown(NamedTuple):
 class _Engine(crafter.Env):  # type: ignore[misc]  # the package has no types
     """The package's engine with creatures in the order of their creation, and its random numbers without pictures."""
 
-    def __init__(self, *, seed: int, size: int, fast: bool) -> None:
-        super().__init__(area=(64, 64), view=_VIEW, size=(size, size), reward=True, length=None, seed=seed)
-        self._noise = (0, 0) if fast else tuple(size // _VIEW[axis] * _MAP[axis] for axis in (0, 1))
+    def __init__(self, seed: int) -> None:
+        super().__init__(area=(64, 64), view=_VIEW, reward=True, length=None, seed=seed)
+        self.noise = (0, 0)
         self._textures = self._local_view = self._item_view = None  # nothing is drawn
 
     def render(self, size: Any = None) -> None:
         """Take the random numbers of a picture. Overrides the package's method, which returns the picture."""
         if self._world.daylight < _DAYLIGHT:
-            self._world.random.uniform(32, 127, self._noise)
+            self._world.random.uniform(32, 127, self.noise)
 
     def _balance_chunk(self, chunk: Any, objs: Iterable[Any]) -> None:
         """Balance a chunk with its creatures in order. Overrides the package's method, which is given a set."""
@@ -76,11 +76,13 @@ class Simulator:
             fast: Take no random numbers for pictures.
             size: Pixels of a side; the text protocol's nights need the default.
         """
-        self._seed, self._fast, self._size = seed, fast, size
+        self._seed = seed
+        self._noise = (0, 0) if fast else tuple(size // _VIEW[axis] * _MAP[axis] for axis in (0, 1))
 
     def reset(self) -> None:
         """Begin the first episode of the seed, at step 0."""
-        self._engine: _Engine = pickle.loads(_generated(self._seed, self._fast, self._size))
+        self._engine: _Engine = pickle.loads(_generated(self._seed))
+        self._engine.noise = self._noise
 
     def step(self, action: int, *, renders: int = 2) -> Shown:
         """Do an action by its number. `renders` counts the pictures after it, the engine's own included."""
@@ -102,8 +104,8 @@ class Simulator:
 
 
 @lru_cache(maxsize=_WORLDS)
-def _generated(seed: int, fast: bool, size: int) -> bytes:
-    """Return a world at step 0 as bytes, made by this very process."""
-    engine = _Engine(seed=seed, size=size, fast=fast)
+def _generated(seed: int) -> bytes:
+    """Return a world at step 0, which is in daylight, as bytes that this very process made."""
+    engine = _Engine(seed)
     engine.reset()
     return pickle.dumps(engine)

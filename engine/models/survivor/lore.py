@@ -22,7 +22,8 @@ _GIVES = re.compile(r"\bgives (?:\d+ )?(\w+)")
 _BELOW = re.compile(r"\bwith (\w+) below (\d+)")
 _WALK = re.compile(r"\bwalk on (\w+(?: or \w+)*), never on (\w+(?: or \w+)*)")
 _RECIPE = re.compile(r"^Achieved: (.+)\n((?:Action: .+(?:\n|$))+)", re.MULTILINE)
-_SOLVED = re.compile(r"^Question: (.*?)^Reasoning: (.*?)^Answer: (.+?)$", re.MULTILINE | re.DOTALL)
+_SOLVED = re.compile(r"^Reasoning: Observation:$(.*?)^Answer: (.+?)$", re.MULTILINE | re.DOTALL)
+_DONE = re.compile(r"^Action: (.+)$", re.MULTILINE)
 _GIVEN = re.compile(r"^(\w+) gives (\w+)\.$", re.MULTILINE)
 _USED = re.compile(r"^(\w+) is (used for|wanted beside) (.+)\.$", re.MULTILINE)
 
@@ -89,13 +90,11 @@ class Lore:
         """Take in what worked: actions alone, or after something was seen; and what leads on to what."""
         for name, actions in _RECIPE.findall(text):
             self._imitate(name.lower(), "", actions.splitlines()[-1].removeprefix("Action: "))
-        for observation, reasoning, answer in _SOLVED.findall(text):
-            done = reasoning.split("\n")
-            stood = not any(line.startswith("Move") for line in done)
-            actions_done = [line for line in done if line.lower() in self._actions]
-            faced = things_in(observation).faced if stood else ""
-            if actions_done:
-                self._imitate(answer.lower(), faced, actions_done[-1])
+        for reasoning, answer in _SOLVED.findall(text):
+            done = _DONE.findall(reasoning)
+            stood = not any(action.startswith("Move") for action in done)
+            if done:
+                self._imitate(answer.lower(), things_in(reasoning).faced if stood else "", done[-1])
         for thing, item in _GIVEN.findall(text):
             if not self.giving(item):
                 name = f"get {item}"

@@ -1,0 +1,121 @@
+"""Runs without a goal to reach or miss: every achievement is a success, and worlds are tasks apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from mage_es.engine.audit import verify
+from mage_es.engine.config import Config
+from mage_es.engine.embedders.hash import HashEmbedder
+from mage_es.engine.embedders.protocol import to_bytes
+from mage_es.engine.evolution import evolve
+from mage_es.engine.exam import examine
+from mage_es.engine.inspection import show
+from mage_es.engine.moves import CallReport
+from mage_es.engine.opening import open_world
+from mage_es.engine.runs import Run, find_run
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import (
+    ActionRecipeHarvested,
+    EpisodeClosed,
+    EpisodeStepped,
+    Event,
+    IterationClosed,
+    MemoryAppended,
+)
+
+CONFIG = Config(
+    benchmark="crafter", iterations=2, pool=2, held_out=1, anchors=0, guard="off", explore_episodes=1, episode_steps=40
+)
+
+
+def run_in(folder: Path, config: Config = CONFIG, *, workers: int = 4) -> Run:
+    evolve(
+        config,
+        runs_dir=folder,
+        data_dir=None,
+        workers=workers,
+        observer=lambda note: None,
+        stop=lambda: False,
+        run_id="r",
+    )
+    return find_run(folder, "r")
+
+
+def events_of(run: Run, *types: type[Event]) -> list[Event]:
+    return [record.event for record in LogReader(run.log_path).records(set(types))]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A finished run in a few worlds. Shared: do not change its log."""
+    return run_in(tmp_path_factory.mktemp("worlds"))
+
+
+def test_any_number_of_workers_gives_the_same_digests(tmp_path: Path, run: Run) -> None:
+    closed = [
+        e.digests for e in events_of(run_in(tmp_path, workers=1), IterationClosed) if isinstance(e, IterationClosed)
+    ]
+    assert closed == [e.digests for e in events_of(run, IterationClosed) if isinstance(e, IterationClosed)]
+
+
+def test_every_check_holds_and_no_memory_is_of_an_unknown_question(run: Run) -> None:
+    assert all(check.ok for check in verify(run).checks)
+
+
+def test_each_achievement_becomes_a_success_memory_that_is_found_by_what_was_seen(run: Run) -> None:
+    ends = [e for e in events_of(run, EpisodeClosed) if isinstance(e, EpisodeClosed) and e.purpose != "explore"]
+    kept = [
+        e for e in events_of(run, MemoryAppended) if isinstance(e, MemoryAppended) and e.outcome == "success_memory"
+    ]
+    reached = {(end.episode_id, name) for end in ends for name in end.achievements}
+    assert kept and {(memory.question_id, memory.answer) for memory in kept} <= reached
+    assert any(memory.answer == "Collect Wood" and memory.reasoning.endswith("Action: Do") for memory in kept)
+    seen = kept[0].reasoning.removeprefix("Observation:\n").partition("\nAction: ")[0]
+    assert kept[0].embedding == to_bytes(np.asarray(HashEmbedder().encode([seen])[0]))
+
+
+def test_recipes_come_from_episodes_of_any_score(run: Run) -> None:
+    recipes = [e for e in events_of(run, ActionRecipeHarvested) if isinstance(e, ActionRecipeHarvested)]
+    assert {recipe.phase for recipe in recipes} == {"explore", "update"}
+    assert all(1 <= len(recipe.actions) <= 3 for recipe in recipes)
+
+
+def test_without_success_memories_none_is_harvested_and_recipes_still_are(tmp_path: Path) -> None:
+    ablated = run_in(tmp_path, msgspec.structs.replace(CONFIG, iterations=1, success_memories=False))
+    outcomes = {e.outcome for e in events_of(ablated, MemoryAppended) if isinstance(e, MemoryAppended)}
+    assert "success_memory" not in outcomes and outcomes
+    assert any(
+        e.phase == "update" for e in events_of(ablated, ActionRecipeHarvested) if isinstance(e, ActionRecipeHarvested)
+    )
+
+
+def test_later_prompts_show_what_was_seen_before_each_action_without_the_effects(run: Run) -> None:
+    steps = [e for e in events_of(run, EpisodeStepped) if isinstance(e, EpisodeStepped) and e.purpose == "fresh"]
+    name = steps[-1].episode_id
+    report = show(run, name, iteration=1, data_dir=None)
+    calls = [move for move in report.moves if isinstance(move, CallReport)]
+    assert all(call.verified for call in calls)
+    history = calls[-1].prompt.partition("## Episode so far")[2].partition("## Observation")[0]
+    assert history.count("Observation:\n> You ") == CONFIG.episode_history
+    assert history.count("> Action: ") == CONFIG.episode_history
+    assert "gives 1" not in history and "Your status" not in history
+
+
+def test_an_exam_reports_the_mean_progress_in_worlds_that_evolution_never_saw(run: Run) -> None:
+    report = examine(
+        run, at="latest", questions=None, control="none", data_dir=None, workers=2, observer=lambda note: None
+    )
+    assert report.guidance_calls == 0
+    assert [(row.purpose, row.episodes, row.unparsed) for row in report.episodes] == [("exam", 1, 0)]
+    assert 0 < report.episodes[0].mean_score < 1
+
+
+def test_the_instruction_that_all_worlds_share_is_no_context() -> None:
+    world = open_world(CONFIG, data_dir=None)
+    question = world.questions[world.setting.evolution[0]]
+    assert len(question.context) > CONFIG.long_context and world.setting.context_length(question) == 0

@@ -22,6 +22,7 @@ from mage_es.cli import (
     new,
     repair,
     replay,
+    report,
     resume,
     runs,
     score,
@@ -69,6 +70,7 @@ app.command(epilog=verify.EXAMPLES)(verify.verify)
 app.command(epilog=score.EXAMPLES)(score.score)
 app.command(epilog=repair.EXAMPLES)(repair.repair)
 app.command(epilog=export.EXAMPLES)(export.export)
+app.command(epilog=report.EXAMPLES)(report.report)
 app.command(epilog=backup.BACKUP_EXAMPLES)(backup.backup)
 app.command(epilog=backup.RESTORE_EXAMPLES)(backup.restore)
 

@@ -1,0 +1,165 @@
+"""Tables of exam accuracy: main results, domain extension, the matrix of teachers and learners, seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mage_es.engine.reporting.cells import Cell, Entry, Gap, Table, columns, with_best
+from mage_es.engine.reporting.statistics import cell_of, difference
+from mage_es.engine.reporting.study import Study, percent
+from mage_es.engine.reporting.systems import BASELINES, FULL, Place
+
+EXTENSION = ("gsm8k", "finqa", "medqa")
+"""The benchmarks of the domain extension; table of the domain extension."""
+PUBLISHED = {"gsm8k": "84.5 (8-shot, Meta)", "finqa": "60.87 (Fino1, SFT)", "medqa": "74 (Medprompt)"}
+"""What that table quotes from elsewhere; none of it was measured here."""
+EXAM = "accuracy in percent of the exam on held-out questions after the last iteration, mean ± sd over seeds"
+
+
+def main_results(study: Study) -> Table:
+    """Return the system against every baseline on the same learner, one row for each benchmark of single questions."""
+    full = [place for place in study.full() if not study.is_sequential(place.benchmark)]
+    only_extension = {place for place in full if place.benchmark in EXTENSION[1:]}
+    return _against_baselines(
+        study,
+        [place for place in full if place not in only_extension],
+        name="main",
+        title="Main results: baselines and the full system",
+        place="tab:reasoning",
+    )
+
+
+def extension(study: Study) -> Table:
+    """Return the same for the benchmarks of the domain extension, with what the paper quotes beside it."""
+    full = [place for place in study.full() if place.benchmark in EXTENSION]
+    table = _against_baselines(
+        study,
+        full,
+        name="extension",
+        title="Domain extension: mathematics, finance, medicine",
+        place="tab:reasoning_extension",
+        baselines=("zero-shot",),
+        quoted=True,
+    )
+    return table
+
+
+def _against_baselines(
+    study: Study,
+    full: Sequence[Place],
+    *,
+    name: str,
+    title: str,
+    place: str,
+    baselines: Sequence[str] = tuple(BASELINES),
+    quoted: bool = False,
+) -> Table:
+    """Return a row for each benchmark, learner and setting: baselines, start, system by teacher, differences."""
+    others = {p.system for p in study.places if not p.teacher} - set(BASELINES)
+    names = [*baselines, *sorted(others)] if not quoted else list(baselines)
+    teachers = sorted({p.teacher for p in full})
+    head = study.head(full, "learner", "setting")
+    body: list[tuple[Entry, ...]] = []
+    for row in sorted({p.row for p in full}):
+        mine = {p.teacher: p for p in full if p.row == row}
+        first = next(iter(mine.values()))
+        rivals = [study.baseline(first, baseline) for baseline in names]
+        best = max(mine.values(), key=lambda p: _mean(study.reached(p)))
+        reached: list[Entry] = [study.reached(mine[t]) if t in mine else Gap() for t in teachers]
+        cells = (
+            *head.cells(first),
+            *(study.reached(rival) for rival in rivals),
+            *((PUBLISHED.get(first.benchmark, ""),) if quoted else ()),
+            study.reached(best, at="start"),
+            *reached,
+        )
+        last = len(cells) - len(teachers)
+        marked = with_best(cells, range(last, len(cells)))
+        body.append((*marked, _over_strongest(study, best, rivals), over_start(study, best)))
+    return Table(
+        name=name,
+        title=title,
+        place=place,
+        measure=f"{EXAM}; differences are of the best teacher's system, paired",
+        columns=(
+            *head.columns,
+            *columns(*(BASELINES.get(each, each) for each in names), group="baselines"),
+            *(columns("Published") if quoted else ()),
+            *columns("before"),
+            *columns(*(f"full, {teacher}" for teacher in teachers), group="the full system, by teacher"),
+            *columns("over strongest baseline", "over before", group="difference in points"),
+        ),
+        rows=tuple(body),
+        notes=(
+            *((head.note,) if head.note else ()),
+            "`before` is an exam on the state before the first iteration: the ontology, and no experience.",
+        ),
+    )
+
+
+def over_strongest(study: Study, place: Place) -> Cell | Gap:
+    """Return what a place gains over the strongest baseline of its benchmark and learner."""
+    names = [p.system for p in study.places if not p.teacher and (p.benchmark, p.learner) == place[:2]]
+    return _over_strongest(study, place, [study.baseline(place, name) for name in names or BASELINES])
+
+
+def over_start(study: Study, place: Place) -> Cell | Gap:
+    """Return what a place gained over its own start, paired."""
+    gained = difference(study.scores(place), study.scores(place, at="start"))
+    return gained or study.gap(place, at="start" if study.exams(place) else "end")
+
+
+def _over_strongest(study: Study, place: Place, rivals: Sequence[Place]) -> Cell | Gap:
+    strongest = max(rivals, key=lambda rival: _mean(study.reached(rival)))
+    return difference(study.scores(place), study.scores(strongest)) or study.gap(
+        place if not study.exams(place) else strongest
+    )
+
+
+def _mean(entry: Cell | Gap) -> float:
+    return entry.mean if isinstance(entry, Cell) else -1.0
+
+
+def teachers_and_learners(study: Study) -> Table:
+    """Return the full system for each learner and benchmark, one column for each teacher."""
+    full = study.full()
+    teachers = sorted({place.teacher for place in full})
+    head = study.head(full, "setting")
+    body = []
+    for learner, benchmark, setting in sorted({(p.learner, p.benchmark, p.setting) for p in full}):
+        places = [Place(benchmark, learner, teacher, setting, FULL) for teacher in teachers]
+        row: tuple[Entry, ...] = (learner, *head.cells(places[0]), *(study.reached(place) for place in places))
+        body.append(with_best(row, range(len(row) - len(teachers), len(row))))
+    return Table(
+        name="matrix",
+        title="Teachers and learners",
+        place="tab:teacher_learner",
+        measure=EXAM,
+        columns=(*columns("Learner"), *head.columns, *columns(*teachers, group="teacher")),
+        rows=tuple(body),
+        notes=("The best teacher of a row is in bold.",) if len(teachers) > 1 else (),
+    )
+
+
+def seeds(study: Study) -> Table:
+    """Return how far the exams of every system spread over seeds."""
+    places = list(study.places)
+    head = study.head(places, "learner", "teacher", "setting")
+    body: list[tuple[Entry, ...]] = []
+    for place in places:
+        found = {seed: percent(scores) for seed, scores in study.scores(place).items() if scores}
+        mean = cell_of(found.values(), interval=True)
+        if mean is None:
+            body.append((*head.cells(place), place.system, "", study.gap(place), Gap(), Gap()))
+            continue
+        extremes = [Cell(mean=value, sd=None, n=1) for value in (min(found.values()), max(found.values()))]
+        body.append((*head.cells(place), place.system, " ".join(map(str, found)), mean, *extremes))
+    return Table(
+        name="variance",
+        title="Seeds: the same configuration, another seed",
+        place="tab:variance",
+        measure=f"{EXAM}, with the 95 % t interval of that mean",
+        columns=(*head.columns, *columns("System", "Seeds", "Accuracy", "least", "most")),
+        rows=tuple(body),
+        notes=(head.note,) if head.note else (),
+    )

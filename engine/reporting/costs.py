@@ -1,0 +1,171 @@
+"""Tables of what runs cost: calls, tokens and dollars by tier, every call by agent and purpose, latency."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from mage_es.engine.attendance import TIERS
+from mage_es.engine.pricing import Prices
+from mage_es.engine.reporting.accuracy import EXAM
+from mage_es.engine.reporting.cells import Cell, Entry, Gap, Table, columns
+from mage_es.engine.reporting.recorded import Sat
+from mage_es.engine.reporting.statistics import cell_of
+from mage_es.engine.reporting.study import Study
+from mage_es.engine.reporting.systems import BASELINES, FULL
+from mage_es.events.vocabulary import Tier
+from mage_es.projections.ledger import Ledger
+
+TIER_NAMES: tuple[Tier, ...] = ("execution", "guidance", "judge")
+_THOUSAND = 1000.0
+
+
+def cost(study: Study) -> Table:
+    """Return calls, tokens and dollars by tier for each benchmark, for all runs together, and for all exams."""
+    runs = [run for run in study.counted if not run.baseline]
+    body = [_cost("All runs", [run.ledger for run in runs], study.prices, total=True)] if runs else []
+    exams = [exam.ledger for run in runs for exam in run.exams]
+    if exams:
+        body.append(_cost("All exams", exams, study.prices, total=True))
+    for benchmark in sorted({run.begun.benchmark for run in runs}):
+        body.append(_cost(benchmark, [run.ledger for run in runs if run.begun.benchmark == benchmark], study.prices))
+    return Table(
+        name="cost",
+        title="Calls, tokens and dollars by tier",
+        place="tab:cost",
+        measure="means over runs (sums in the first two rows); guidance share: guidance calls among those of guidance "
+        "and execution, least to most of a run; the judge is a tier of its own",
+        columns=(
+            *columns("Runs", "n", "Guidance share", "range"),
+            *columns(*TIER_NAMES, group="calls"),
+            *columns(*TIER_NAMES, group="thousand tokens"),
+            *columns(*TIER_NAMES, group="dollars"),
+        ),
+        rows=tuple(body),
+        notes=("Attempts that brought no reply are no calls here. Tokens are those of prompts and replies together.",),
+    )
+
+
+def _cost(name: str, ledgers: Sequence[Ledger], prices: Prices, *, total: bool = False) -> tuple[Entry, ...]:
+    calls = {tier: [ledger.total(tier).calls for ledger in ledgers] for tier in TIER_NAMES}
+    tokens = {
+        tier: [
+            (used.input_tokens + used.output_tokens) / _THOUSAND for used in (ledger.total(tier) for ledger in ledgers)
+        ]
+        for tier in TIER_NAMES
+    }
+    shares = [
+        _share(guidance, execution) for guidance, execution in zip(calls["guidance"], calls["execution"], strict=True)
+    ]
+    whole = _share(sum(calls["guidance"]), sum(calls["execution"]))
+    return (
+        name,
+        str(len(ledgers)),
+        Cell(mean=whole, sd=None, n=len(ledgers)),
+        f"{min(shares):.1f} to {max(shares):.1f}",
+        *(_amount(calls[tier], total=total) for tier in TIER_NAMES),
+        *(_amount(tokens[tier], total=total) for tier in TIER_NAMES),
+        *(_dollars(ledgers, tier, prices, total=total) for tier in TIER_NAMES),
+    )
+
+
+def _amount(values: Sequence[float], *, total: bool) -> Entry:
+    if total:
+        return Cell(mean=float(sum(values)), sd=None, n=len(values), unit="count")
+    return cell_of(values, "count") or Gap()
+
+
+def _dollars(ledgers: Sequence[Ledger], tier: Tier, prices: Prices, *, total: bool) -> Entry:
+    spent = []
+    for ledger in ledgers:
+        usd = 0.0
+        for account, use in ledger.accounts():
+            if account.tier == tier and use.calls:
+                rate = prices.rate(account.model)
+                if rate is None:
+                    return Gap(command="mage-es report DIR --prices FILE, with a price for " + account.model)
+                usd += rate.cost(use.input_tokens, use.cached_tokens, use.output_tokens)
+        spent.append(usd)
+    if total:
+        return Cell(mean=sum(spent), sd=None, n=len(spent), unit="dollars")
+    return cell_of(spent, "dollars") or Gap()
+
+
+def _share(guidance: int, execution: int) -> float:
+    return 100 * guidance / (guidance + execution) if guidance + execution else 0.0
+
+
+def calls(study: Study) -> Table:
+    """Return every call by agent, tier and purpose: in evolution, and in exams."""
+    evolved = _by_purpose(run.ledger for run in study.counted if not run.baseline)
+    examined = _by_purpose(exam.ledger for run in study.counted if not run.baseline for exam in run.exams)
+    order = {agent: number for number, agent in enumerate(TIERS)}
+    keys = sorted(evolved.keys() | examined.keys(), key=lambda key: (order.get(key[0], len(order)), key))
+    body = [
+        (
+            agent,
+            tier,
+            purpose,
+            _count(evolved.get((agent, tier, purpose))),
+            _count(examined.get((agent, tier, purpose))),
+        )
+        for agent, tier, purpose in keys
+    ]
+    silent = [agent for agent in TIERS if agent not in {key[0] for key in keys}]
+    return Table(
+        name="calls",
+        title="Every model call by agent, tier and purpose",
+        place="tab:llm-uses, tab:agents",
+        measure="calls of all runs together",
+        columns=columns("Agent", "Tier", "Purpose", "evolution", "exams"),
+        rows=tuple(body),
+        notes=(f"No model calls: {', '.join(silent)}.",) if silent else (),
+    )
+
+
+def _count(calls: int | None) -> Cell:
+    return Cell(mean=float(calls or 0), sd=None, n=1, unit="count")
+
+
+def _by_purpose(ledgers: Iterable[Ledger]) -> Mapping[tuple[str, str, str], int]:
+    found: dict[tuple[str, str, str], int] = {}
+    for ledger in ledgers:
+        for account, use in ledger.accounts():
+            key = (account.agent, account.tier, account.purpose)
+            found[key] = found.get(key, 0) + use.calls
+    return found
+
+
+def latency(study: Study) -> Table:
+    """Return seconds of model calls for a question of the exam, with the accuracy of the same answers."""
+    full = [place for place in study.full()]
+    head = study.head(full, "learner", "teacher", "setting")
+    others = sorted({p.system for p in study.places if not p.teacher} - set(BASELINES))
+    names = [*BASELINES, *others]
+    body = []
+    for place in full:
+        rivals = [study.baseline(place, name) for name in names]
+        cells: list[Entry] = [*head.cells(place)]
+        for each in (*rivals, place):
+            exams = study.exams(each)
+            seconds = cell_of((seconds_of(exam) for exam in exams.values()), "seconds")
+            cells += [seconds or study.gap(each), study.reached(each) if seconds else Gap()]
+        body.append(tuple(cells))
+    return Table(
+        name="latency",
+        title="Latency with accuracy",
+        place="tab:latency",
+        measure="seconds that the model took for a question of the exam, all calls of its course added up, as recorded "
+        f"while others were in flight; retrieval is not in it; beside it the {EXAM}",
+        columns=(
+            *head.columns,
+            *(each for name in names for each in columns("s", "accuracy", group=BASELINES.get(name, name))),
+            *columns("s", "accuracy", group=FULL),
+        ),
+        rows=tuple(body),
+        notes=(head.note,) if head.note else (),
+    )
+
+
+def seconds_of(exam: Sat) -> float:
+    """Return the mean seconds of model calls for a question of an exam."""
+    return sum(exam.seconds.values()) / len(exam.seconds) if exam.seconds else 0.0

@@ -1,0 +1,104 @@
+"""Means, deviations and paired differences: by seed with Student's t, by question where there is only one seed.
+
+Rules
+    - Two systems are compared on the same seeds only, or within a seed on the same questions only.
+    - With two or more common seeds the interval is that of the mean difference (t, n - 1 degrees of freedom).
+    - With one it is the percentile interval of 10,000 resamples of the questions, drawn from a stream that depends on
+      the counts alone; p is that of the exact two-sided sign test on the questions that differ.
+    - Without a common seed there is a difference of means, and no interval.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from mage_es.engine.reporting.cells import Cell, Interval, Unit
+from mage_es.engine.rules.randomness import stream
+
+BY_SEED = "t, paired by seed"
+BY_QUESTION = "bootstrap, paired by question"
+OF_MEAN = "t"
+LEVEL = 0.95
+_RESAMPLES = 10_000
+
+Scores = Mapping[str, float]
+"""What one system reached on each question of one seed, in [0, 1]."""
+
+
+def cell_of(values: Iterable[float], unit: Unit = "percent", *, interval: bool = False) -> Cell | None:
+    """Return mean, deviation and number of one value for each run; None of nothing. `interval`: that of the mean."""
+    found = list(values)
+    if not found:
+        return None
+    deviation = statistics.stdev(found) if len(found) > 1 else None
+    between = _t_interval(found, OF_MEAN) if interval and len(found) > 1 else None
+    return Cell(mean=statistics.fmean(found), sd=deviation, n=len(found), unit=unit, interval=between)
+
+
+def difference(one: Mapping[int, Scores], other: Mapping[int, Scores]) -> Cell | None:
+    """Return `one` minus `other` in points, with the interval that their common seeds allow; None without data.
+
+    Both map seeds to the score of each question. Of a pair of runs the questions that both answered count.
+    """
+    seeds = sorted(seed for seed in one.keys() & other.keys() if one[seed].keys() & other[seed].keys())
+    if not seeds:
+        means = [cell_of(100 * mean_of(scores) for scores in side.values() if scores) for side in (one, other)]
+        if means[0] is None or means[1] is None:
+            return None
+        return Cell(mean=means[0].mean - means[1].mean, sd=None, n=min(means[0].n, means[1].n), unit="points")
+    pairs = [_differences(one[seed], other[seed]) for seed in seeds]
+    by_seed = [100 * statistics.fmean(each) for each in pairs]
+    if len(seeds) == 1:
+        return Cell(mean=by_seed[0], sd=None, n=1, unit="points", interval=_by_question(pairs[0]))
+    spread = _t_interval(by_seed, BY_SEED)
+    return Cell(
+        mean=statistics.fmean(by_seed), sd=statistics.stdev(by_seed), n=len(seeds), unit="points", interval=spread
+    )
+
+
+def mean_of(scores: Scores) -> float:
+    """Return the mean score, in [0, 1]. Raises `statistics.StatisticsError` where nothing was scored."""
+    return statistics.fmean(scores.values())
+
+
+def _differences(one: Scores, other: Scores) -> list[float]:
+    return [one[name] - other[name] for name in sorted(one.keys() & other.keys())]
+
+
+def _t_interval(values: Sequence[float], method: str) -> Interval:
+    """Return the t interval of a mean; p is that of the mean being zero, where it is one of differences."""
+    from scipy.stats import t
+
+    n, mean, deviation = len(values), statistics.fmean(values), statistics.stdev(values)
+    error = deviation / n**0.5
+    half = float(t.ppf((1 + LEVEL) / 2, n - 1)) * error
+    p = None
+    if method != OF_MEAN:
+        p = 2 * float(t.sf(abs(mean) / error, n - 1)) if error else float(mean == 0)
+    return Interval(low=mean - half, high=mean + half, method=method, pairs=n, p=p)
+
+
+def _by_question(differences: Sequence[float]) -> Interval:
+    """Return the bootstrap interval of a mean difference over questions, in points."""
+    import numpy as np
+
+    counts = sorted(Counter(differences).items())
+    values = np.array([value for value, _ in counts])
+    shares = np.array([count for _, count in counts]) / len(differences)
+    key = ",".join(f"{value!r}:{count}" for value, count in counts)
+    drawn = stream(0, "report.bootstrap", subject=key).multinomial(len(differences), shares, size=_RESAMPLES)
+    means = 100 * (drawn @ values) / len(differences)
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    better, worse = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
+    return Interval(
+        low=float(low), high=float(high), method=BY_QUESTION, pairs=len(differences), p=sign_test(better, worse)
+    )
+
+
+def sign_test(better: int, worse: int) -> float:
+    """Return the two-sided p value of the exact sign test; ties say nothing, and without any other p is 1."""
+    from scipy.stats import binomtest
+
+    return float(binomtest(better, better + worse).pvalue) if better + worse else 1.0

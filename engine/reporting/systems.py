@@ -1,0 +1,93 @@
+"""Which system a run is: the full one, the full one with some part switched off, or a baseline; and with what models.
+
+Two runs are the same but for their seed, or for a part switched off, if their recorded configurations say so and
+nothing else differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from mage_es.engine.config import Config, canonical
+from mage_es.engine.reporting.recorded import Recorded
+
+FULL = "full"
+NO_SUCCESS = "no success memories"
+NO_CASCADE = "no cascade"
+
+PARTS: Mapping[str, tuple[str, object, object]] = {
+    "success_memories": (NO_SUCCESS, True, False),
+    "failure_memories": ("no failure memories", True, False),
+    "principles": ("no principles", True, False),
+    "tools": ("no tools", True, False),
+    "prompt_refinement": ("no prompt refinement", True, False),
+    "skill_splitting": ("no skill splitting", True, False),
+    "retrieval_recipes": ("no retrieval recipes", True, False),
+    "bandits": ("no bandits", True, False),
+    "guard": ("no guard", "paired", "off"),
+}
+"""What a system without a part is called, and the switch's values with that part and without it."""
+
+CASCADE: Mapping[str, str] = {
+    "cascade_principles": "A",
+    "cascade_action_recipes": "B",
+    "cascade_plan": "C",
+    "cascade_frontier": "D",
+}
+"""The letters of the cascade's parts; appendix "Cascade-Retrieval Components"."""
+
+BASELINES: Mapping[str, str] = {
+    "zero-shot": "0-shot CoT",
+    "eight-shot": "8-shot CoT",
+    "self-consistency": "SC (10)",
+    "react": "ReAct",
+    "reflexion": "Reflexion",
+}
+"""The baselines of the paper by their names on the command line, in the order of its tables."""
+
+
+class Place(NamedTuple):
+    """Where a run stands in every table. `setting` says what else distinguishes its configuration from others' here."""
+
+    benchmark: str
+    learner: str
+    teacher: str
+    setting: str
+    system: str
+
+    @property
+    def row(self) -> tuple[str, str, str]:
+        """Return what a row of a table of systems stands for: benchmark, learner, setting."""
+        return self.benchmark, self.learner, self.setting
+
+
+def system_of(run: Recorded) -> str:
+    """Return `full`, `no success memories`, `cascade ABD`, several of these joined by commas, or a baseline's name."""
+    if run.baseline:
+        return run.baseline
+    names = [name for field, (name, _, off) in PARTS.items() if getattr(run.config, field) == off]
+    letters = cascade_of(run.config)
+    if letters != "ABCD":
+        names.append(f"cascade {letters}" if letters else NO_CASCADE)
+    return ", ".join(names) or FULL
+
+
+def cascade_of(config: Config) -> str:
+    """Return the letters of the cascade's parts that are switched on."""
+    return "".join(letter for field, letter in CASCADE.items() if getattr(config, field))
+
+
+def everything_else(config: Config) -> dict[str, object]:
+    """Return the settings that are neither seed, nor models, nor a switch of a part: what must agree to compare."""
+    whole = {field: on for field, (_, on, off) in PARTS.items() if getattr(config, field) == off}
+    restored = msgspec.structs.replace(config, seed=0, **whole, **dict.fromkeys(CASCADE, True))
+    settings: dict[str, object] = msgspec.json.decode(canonical(restored))
+    return {name: value for name, value in settings.items() if name not in ("benchmark", "execution", "guidance")}
+
+
+def short(model: str) -> str:
+    """Return a model's own name: `vllm/Qwen/Qwen3-8B?max_model_len=4096` is Qwen3-8B."""
+    return model.partition("?")[0].rpartition("/")[2] or model

@@ -1,0 +1,67 @@
+"""The tables of a report by name, in the order of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from mage_es.engine.reporting.ablation import ablation, cascade, sequential_ablation
+from mage_es.engine.reporting.accuracy import extension, main_results, seeds, teachers_and_learners
+from mage_es.engine.reporting.bundles import bundles
+from mage_es.engine.reporting.cells import Table
+from mage_es.engine.reporting.costs import calls, cost, latency
+from mage_es.engine.reporting.growth import growth, recovery
+from mage_es.engine.reporting.judging import hotpotqa, judging, metrics
+from mage_es.engine.reporting.sequential import sequential
+from mage_es.engine.reporting.settings import settings
+from mage_es.engine.reporting.study import Study
+from mage_es.events.errors import UsageError, nearest
+
+NEEDS = {
+    "extension": "mage-es evolve finqa",
+    "sequential": "mage-es evolve workshop",
+    "ablation-sequential": "mage-es evolve workshop --no-success-memories",
+    "hotpotqa": "mage-es evolve hotpotqa",
+    "metrics": "mage-es exam",
+    "bundles": "mage-es exam",
+}
+"""What begins to fill a table that not every study has rows for."""
+
+TABLES: Mapping[str, Callable[[Study], Table]] = {
+    "main": main_results,
+    "extension": extension,
+    "sequential": sequential,
+    "cost": cost,
+    "ablation": ablation,
+    "ablation-sequential": sequential_ablation,
+    "settings": settings,
+    "calls": calls,
+    "hotpotqa": hotpotqa,
+    "metrics": metrics,
+    "judging": judging,
+    "growth": growth,
+    "matrix": teachers_and_learners,
+    "variance": seeds,
+    "latency": latency,
+    "cascade": cascade,
+    "bundles": bundles,
+    "recovery": recovery,
+}
+
+
+def tables(study: Study, names: Sequence[str] = ()) -> list[Table]:
+    """Return the named tables, or all that have data. Raises `UsageError` for a name that no table has."""
+    for name in names:
+        if name not in TABLES:
+            raise UsageError(f"There is no table {name!r}.{nearest(name, list(TABLES))}")
+    made = [TABLES[name](study) for name in names or TABLES]
+    return [_excused(table) for table in made] if names else [table for table in made if not table.is_empty]
+
+
+def _excused(table: Table) -> Table:
+    """Return a table without rows with a note on what it wants; any other as it is."""
+    if table.rows:
+        return table
+    needed = f": `{NEEDS[table.name]}` is a beginning" if table.name in NEEDS else ""
+    return msgspec.structs.replace(table, notes=(*table.notes, f"No run here has anything for this table{needed}."))

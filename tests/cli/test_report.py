@@ -1,0 +1,56 @@
+"""`mage-es report` from the outside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., Any]
+
+
+@pytest.fixture
+def examined(mage: Command, runs_dir: Path) -> Path:
+    assert mage("exam", "first").code == 0
+    return runs_dir
+
+
+def test_every_table_with_data_is_shown_and_the_others_are_named(mage: Command, examined: Path) -> None:
+    outcome = mage("report")
+    assert outcome.code == 0
+    assert "Main results: baselines and the full system (main; paper: tab:reasoning)" in outcome.out
+    assert "`mage-es exam first --at start --runs-dir runs`" in outcome.out
+    assert "Without data: extension, sequential" in outcome.err
+
+
+def test_json_has_the_numbers_with_deviation_and_n(mage: Command, examined: Path) -> None:
+    (table,) = json.loads(mage("report", "runs", "variance", "--json").out)
+    cell = next(entry for entry in table["rows"][0] if isinstance(entry, dict))
+    assert (cell["type"], cell["n"], cell["sd"]) == ("cell", 1, None)
+
+
+def test_files_are_written_into_a_folder_with_the_figures(mage: Command, examined: Path, tmp_path: Path) -> None:
+    outcome = mage("report", "runs", "--format", "csv", "--to", "out", "--figures")
+    assert (outcome.code, outcome.out) == (0, "")
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"main.csv", "cost.csv", "accuracy-wordmath.svg", "cost.svg"} <= names
+
+
+def test_one_table_goes_to_stdout_as_csv_and_several_do_not(mage: Command, examined: Path) -> None:
+    assert mage("report", "runs", "matrix", "--format", "csv").out.startswith("Learner,Benchmark,reference,")
+    outcome = mage("report", "runs", "--format", "csv")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "--to FOLDER" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [(["nowhere"], "mage-es matrix"), (["runs", "mian"], "main"), (["runs", "--figures"], "--to FOLDER")],
+)
+def test_what_cannot_be_reported_is_a_usage_error(mage: Command, runs_dir: Path, words: list[str], part: str) -> None:
+    outcome = mage("report", *words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert part in outcome.err

@@ -1,0 +1,50 @@
+"""Tables of exam accuracy, on runs of four questions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mage_es.engine.reporting.accuracy import extension, main_results, seeds, teachers_and_learners
+from mage_es.engine.reporting.rendering import notes_of
+
+
+def test_the_main_table_has_the_start_the_system_by_teacher_and_paired_differences(bench: Any, cells: Any) -> None:
+    for seed, after in ((1, "1110"), (2, "1111")):
+        bench.run(f"a{seed}", seed=seed, before="1000", after=after)
+        bench.run(f"b{seed}", seed=seed, guidance="other/sage", before="1000", after="1000")
+    table = main_results(bench.study())
+    names = [column.name for column in table.columns]
+    (row,) = cells(table)
+    read = dict(zip(names, row, strict=True))
+    # 75 and 100: mean 87.5, sd 25 / sqrt 2; over the start 50 and 75, t(0.975, 1) = 12.706, half 12.5 * 12.706
+    assert read["full, reference"] == "87.5 ± 17.7 n=2"
+    assert (read["full, sage"], read["before"]) == ("25.0 ± 0.0 n=2", "25.0 ± 0.0 n=2")
+    assert read["over before"] == "+62.5 ± 17.7 n=2 [-96.3, +221.3]"
+    assert {read[name] for name in ("0-shot CoT", "8-shot CoT", "SC (10)", "ReAct", "Reflexion")} == {"-"}
+    assert [entry.best for entry in table.rows[0] if getattr(entry, "best", False)] == [True]
+    assert any("mage-es baseline react wordmath --seed 1" in note for note in notes_of(table))
+
+
+def test_the_extension_has_its_benchmarks_only_and_marks_what_is_quoted(bench: Any, cells: Any) -> None:
+    bench.run("m", benchmark="medqa", before="1000", after="1100")
+    bench.run("w", after="1111")
+    study = bench.study()
+    (row,) = cells(extension(study))
+    assert row == ["medqa", "-", "74 (Medprompt)", "25.0", "50.0", "-", "+25.0 [+0.0, +75.0]"]
+    assert [row[0] for row in cells(main_results(study))] == ["wordmath"]
+
+
+def test_teachers_stand_in_columns_and_the_best_is_marked(bench: Any, cells: Any) -> None:
+    bench.run("a", execution="x/small", guidance="y/one", after="1110")
+    bench.run("b", execution="x/small", guidance="y/two", after="1000")
+    bench.run("c", execution="x/large", guidance="y/two", after="1111")
+    table = teachers_and_learners(bench.study())
+    assert cells(table) == [["large", "wordmath", "-", "100.0"], ["small", "wordmath", "75.0", "25.0"]]
+    assert [getattr(row[2], "best", False) for row in table.rows] == [False, True]
+
+
+def test_seeds_have_mean_interval_and_extremes(bench: Any, cells: Any) -> None:
+    for seed, after in ((1, "1000"), (2, "1100"), (3, "1110")):
+        bench.run(f"r{seed}", seed=seed, after=after)
+    (row,) = cells(seeds(bench.study()))
+    assert row == ["wordmath", "full", "1 2 3", "50.0 ± 25.0 n=3 [-12.1, 112.1]", "25.0", "75.0"]

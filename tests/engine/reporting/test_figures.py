@@ -1,0 +1,79 @@
+"""Figures of real and of hand-made runs: which there are, what they show, the same bytes every time."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from mage_es.engine.reporting.charts import Bar, Mark, Series, bar_chart, line_chart, stacked_chart
+from mage_es.engine.reporting.figures import figures
+from mage_es.engine.reporting.study import open_study
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts(svg: str) -> list[str]:
+    return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+@pytest.fixture(scope="module")
+def drawn(small_run: Any) -> dict[str, str]:
+    return figures(open_study(small_run.path.parent))
+
+
+def test_a_run_has_its_figures_and_each_is_well_formed(drawn: dict[str, str]) -> None:
+    kinds = ("accuracy", "growth", "coverage", "mastery", "arms")
+    assert set(drawn) == {*(f"{kind}-wordmath" for kind in kinds), "cost"}
+    assert all(ElementTree.fromstring(svg).get("role") == "img" for svg in drawn.values())
+
+
+def test_the_same_runs_give_the_same_bytes(drawn: dict[str, str], small_run: Any) -> None:
+    assert figures(open_study(small_run.path.parent)) == drawn
+
+
+def test_the_arms_of_both_bandits_are_shown(drawn: dict[str, str]) -> None:
+    assert {"balanced", "cot", "wordmath: search bandit", "wordmath: routing bandit"} <= set(
+        texts(drawn["arms-wordmath"])
+    )
+
+
+def test_accuracy_has_a_line_for_each_system_and_the_exams_as_points(bench: Any) -> None:
+    for name, config in (("full", {}), ("less", {"success_memories": False})):
+        events = [bench.tools.judged(f"a{k}", "1", iteration=k, purpose="fresh") for k in range(3)]
+        bench.run(name, events=events, iterations=3, before="10", after="11", **config)
+    found = figures(bench.study())
+    svg = found["accuracy-wordmath"]
+    assert {"full", "no success memories", "start", "◆ exam, ± sd"} <= set(texts(svg))
+    diamonds = [p for p in ElementTree.fromstring(svg).iter(f"{SVG}polygon") if len(p.get("points", "").split()) == 4]
+    assert len(diamonds) == 2
+    assert "+0.0" not in svg and {"over the exam before, points", "by success memories, points"} <= set(
+        texts(found["gains"])
+    )
+
+
+def test_a_line_goes_through_its_marks_and_a_band_is_one_deviation_wide() -> None:
+    svg = line_chart("t", [Series("s", [Mark(0, 0), Mark(10, 100, 20)], banded=True)], x="x", y="y", high=100)
+    lines = re.findall(r'<polyline points="([^"]*)" fill="none"', svg)
+    assert lines[0] == "64,352 550,48"  # the corners of the plot: x from 64 to 550, y from 352 up to 48
+    assert re.findall(r'<polygon points="([^"]*)"', svg) == [
+        "64,352 550,48 550,108.8 64,352"
+    ]  # cut at 100; 80 is 108.8
+
+
+def test_stacked_shares_fill_the_panel() -> None:
+    layers = {"a": [Mark(0, 25), Mark(1, 50)], "b": [Mark(0, 75), Mark(1, 50)]}
+    svg = stacked_chart({"p": layers}, title="t", x="x")
+    assert re.findall(r'<polygon points="([^"]*)"', svg) == [
+        "64,276 550,200 550,352 64,352",
+        "64,48 550,48 550,200 64,276",
+    ]
+
+
+def test_bars_have_their_values_and_intervals_and_start_at_zero() -> None:
+    svg = bar_chart({"p": [Bar("one", 10.0, 5.0, 15.0), Bar("two", -5.0)]}, title="t")
+    first, second = (float(width) for width in re.findall(r'<rect [^>]* width="([\d.]+)"', svg))
+    assert first == pytest.approx(2 * second, abs=0.02)
+    assert {"one", "two", "10.0", "-5.0", "p"} <= set(texts(svg))

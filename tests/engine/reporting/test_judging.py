@@ -1,0 +1,79 @@
+"""Who decided, how far rule and judge agree, and the official metrics of recorded replies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mage_es.engine.reporting.judging import agreement, hotpotqa, judging, metrics
+from mage_es.engine.reporting.recorded import Answer
+
+
+def answers(*kinds: tuple[bool, bool, str]) -> list[Answer]:
+    return [Answer(0, "exam", f"q{n}", float(right), right, strict, by) for n, (right, strict, by) in enumerate(kinds)]
+
+
+def test_agreement_is_the_share_of_equal_verdicts_with_kappa() -> None:
+    found = agreement(
+        answers((True, True, "rule"), (True, False, "x/judge"), (False, False, "rule"), (False, False, "nobody"))
+    )
+    assert (found.by_rule, found.by_judge, found.by_nobody) == (50.0, 25.0, 25.0)
+    assert (found.right, found.strictly_right, found.agreeing) == (50.0, 25.0, 75.0)
+    # by chance 0.5 * 0.25 + 0.5 * 0.75 = 0.5, so (0.75 - 0.5) / 0.5
+    assert found.kappa == pytest.approx(0.5)
+
+
+def test_where_all_are_right_by_rule_agreement_is_whole() -> None:
+    assert agreement(answers((True, True, "rule"))).kappa == 1.0
+
+
+def test_evolution_and_exams_stand_apart(bench: Any, cells: Any) -> None:
+    events = [bench.tools.judged("a", "j", iteration=0, purpose="fresh")]
+    bench.run("r", events=events, after="1jn0")
+    table = judging(bench.study())
+    assert cells(table) == [
+        ["wordmath", "evolution", "1", "0.0", "100.0", "0.0", "100.0", "0.0", "0.0", "0.000"],
+        ["wordmath", "exams", "4", "50.0", "25.0", "25.0", "50.0", "25.0", "75.0", "0.500"],
+    ]
+
+
+@pytest.fixture
+def hotpot(tmp_path: Path) -> Path:
+    """Two questions of HotpotQA's form, whose answers are Ann and Bob Smith."""
+    records = [
+        {
+            "_id": f"q{number}",
+            "question": f"Who is number {number}?",
+            "answer": answer,
+            "type": "bridge",
+            "level": "easy",
+            "supporting_facts": [["T", 0]],
+            "context": [["T", ["A sentence."]]],
+        }
+        for number, answer in enumerate(("Ann", "Bob Smith"))
+    ]
+    folder = tmp_path / "data" / "hotpotqa"
+    folder.mkdir(parents=True)
+    (folder / "hotpot_dev_distractor_v1.json").write_text(json.dumps(records))
+    (folder / "hotpot_train_v1.1.json").write_text(json.dumps([{**records[0], "_id": "t0", "question": "Other?"}]))
+    return tmp_path / "data"
+
+
+def test_hotpotqa_has_exact_match_f1_and_lenient_of_the_recorded_replies(bench: Any, cells: Any, hotpot: Path) -> None:
+    replies = [bench.tools.called("q0", text="Answer: Ann"), bench.tools.called("q1", text="Answer: Bob")]
+    bench.run("r", benchmark="hotpotqa", after="11", facts={"latest": replies})
+    study = bench.study(data_dir=hotpot)
+    # F1 of Bob against Bob Smith: precision 1, recall 1/2, so 2/3.
+    assert cells(hotpotqa(study)) == [["hotpotqa", "full", "100.0", "50.0", "83.3", "100.0"]]
+    found = {row[-2]: row[-1] for row in cells(metrics(study))}
+    assert (found["em"], found["f1"]) == ("0.500", "0.833")
+
+
+def test_without_its_data_set_the_metrics_are_dashes_and_the_reason_is_told(bench: Any, cells: Any) -> None:
+    bench.run("r", benchmark="hotpotqa", after="10")
+    table = hotpotqa(bench.study())
+    assert cells(table) == [["hotpotqa", "full", "50.0", "-", "-", "-"]]
+    assert "hotpotqa" in table.notes[0]

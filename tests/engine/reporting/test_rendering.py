@@ -1,0 +1,133 @@
+"""Tables in each form, byte for byte."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from mage_es.engine.reporting.cells import Cell, Column, Gap, Interval, Table, columns, with_best
+from mage_es.engine.reporting.rendering import notes_of, plain, render
+
+TABLE = Table(
+    name="main",
+    title="Main & first",
+    place="tab:x",
+    measure="accuracy in %, mean ± sd",
+    columns=(
+        *columns("Benchmark"),
+        *columns("CoT", "ReAct", group="base_lines"),
+        *columns("full"),
+        Column(name="gain"),
+    ),
+    rows=(
+        (
+            "gsm8k | a_b",
+            Cell(mean=64.5, sd=None, n=1),
+            Gap(command="mage-es baseline react gsm8k"),
+            Cell(mean=1088.2, sd=2.91, n=5, unit="count", best=True),
+            Cell(
+                mean=7.9,
+                sd=1.0,
+                n=5,
+                unit="points",
+                interval=Interval(low=-6.46, high=9.34, method="t, paired by seed", pairs=5, p=0.25),
+            ),
+        ),
+        ("web\nqa", Gap(), Gap(command="mage-es baseline react webqa"), Gap(), Gap()),
+    ),
+    notes=("A note.",),
+)
+
+
+def test_plain_text_has_the_table_and_what_would_fill_its_gaps() -> None:
+    assert render(TABLE, "text") == (
+        "Main & first\n"
+        "(accuracy in %, mean ± sd; paper: tab:x)\n"
+        "\n"
+        "Benchmark    CoT   ReAct  full           gain\n"
+        "gsm8k | a_b  64.5  -      1,088.2 ± 2.9  +7.9 ± 1.0 [-6.5, +9.3]\n"
+        "web qa       -     -      -              -\n"
+        "\n"
+        "A note.\n"
+        "n = 5 wherever a deviation stands.\n"
+        "[ , ]: 95 % interval (t, paired by seed, n = 5).\n"
+        "- in gsm8k | a_b / ReAct: `mage-es baseline react gsm8k`\n"
+        "- in web\nqa / ReAct: `mage-es baseline react webqa`\n"
+    )
+
+
+def test_csv_has_a_column_for_each_part_of_a_number_and_can_be_read_back() -> None:
+    heads, first, second = csv.reader(io.StringIO(render(TABLE, "csv")))
+    assert heads[:7] == ["Benchmark", "CoT", "CoT sd", "CoT n", "ReAct", "ReAct sd", "ReAct n"]
+    read = dict(zip(heads, first, strict=True))
+    assert (read["full"], read["full sd"], read["full n"]) == ("1088.2", "2.91", "5")
+    assert (read["gain low"], read["gain high"], read["gain p"]) == ("-6.46", "9.34", "0.25")
+    assert (read["CoT"], read["CoT sd"], read["ReAct"]) == ("64.5", "", "")
+    assert second[0] == "web\nqa" and not any(second[1:])
+
+
+def test_markdown_escapes_bars_and_marks_the_best() -> None:
+    assert render(TABLE, "markdown").splitlines()[:5] == [
+        "**Main & first** (accuracy in %, mean ± sd; paper: tab:x)",
+        "",
+        "| Benchmark | CoT | ReAct | full | gain |",
+        "|---|---:|---:|---:|---:|",
+        "| gsm8k \\| a_b | 64.5 | - | **1,088.2 ± 2.9** | +7.9 ± 1.0 [-6.5, +9.3] |",
+    ]
+
+
+def test_latex_escapes_what_it_would_take_for_commands() -> None:
+    assert render(TABLE, "latex").splitlines() == [
+        r"\begin{table}[htbp]",
+        r"\centering",
+        r"\small",
+        r"\caption{Main \& first: accuracy in \%, mean $\pm$ sd.}",
+        r"\label{tab:main}",
+        r"\resizebox{\textwidth}{!}{%",
+        r"\begin{tabular}{lrrrr}",
+        r"\toprule",
+        r"\multicolumn{1}{c}{} & \multicolumn{2}{c}{base\_lines} & \multicolumn{2}{c}{} \\",
+        r"\cmidrule(lr){2-3}",
+        r"Benchmark & CoT & ReAct & full & gain \\",
+        r"\midrule",
+        r"gsm8k | a\_b & $64.5$ & --- & $\mathbf{1{,}088.2} \pm 2.9_{n=5}$ & "
+        r"$+7.9 \pm 1.0_{n=5}$ {\scriptsize $[-6.5, +9.3]$} \\",
+        "web",
+        r"qa & --- & --- & --- & --- \\",
+        r"\bottomrule",
+        r"\end{tabular}%",
+        "}",
+        r"\par\smallskip {\footnotesize A note.}",
+        r"\par\smallskip {\footnotesize n = 5 wherever a deviation stands.}",
+        r"\par\smallskip {\footnotesize [ , ]: 95 \% interval (t, paired by seed, n = 5).}",
+        r"\par\smallskip {\footnotesize - in gsm8k | a\_b / ReAct: \texttt{mage-es baseline react gsm8k}}",
+        "\\par\\smallskip {\\footnotesize - in web",
+        r"qa / ReAct: \texttt{mage-es baseline react webqa}}",
+        r"\end{table}",
+    ]
+
+
+def test_a_number_says_how_many_runs_it_is_the_mean_of() -> None:
+    assert plain(Cell(mean=74.9, sd=5.04, n=5)) == "74.9 ± 5.0 n=5"
+    assert plain(Cell(mean=12.0, sd=None, n=1, unit="count")) == "12"
+    assert plain(Cell(mean=-0.5, sd=None, n=1, unit="points")) == "-0.5"
+    assert plain(Gap(command="x")) == "-"
+
+
+def test_cells_that_one_command_would_fill_stand_in_one_note() -> None:
+    table = Table(
+        name="t",
+        title="",
+        place="",
+        measure="",
+        columns=columns("Benchmark", "a", "b"),
+        rows=(("x", Gap(command="go"), Gap(command="go")), ("y", Gap(command="go"), Gap())),
+    )
+    assert notes_of(table) == ["- in x / a, x / b, y / a: `go`"]
+
+
+def test_the_best_is_marked_where_there_are_two_to_choose_from() -> None:
+    low, high = Cell(mean=1.0, sd=None, n=1), Cell(mean=2.0, sd=None, n=1)
+    row = with_best(("x", low, Gap(), high), range(1, 4))
+    assert [getattr(entry, "best", None) for entry in row] == [None, False, None, True]
+    assert with_best(("x", low, Gap()), range(1, 3)) == ("x", low, Gap())

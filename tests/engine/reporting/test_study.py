@@ -1,0 +1,87 @@
+"""Runs of a folder: which count, which exam is the one, what is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mage_es.engine.reporting.cells import Cell, Gap
+from mage_es.engine.reporting.study import open_study
+from mage_es.engine.reporting.systems import FULL, Place
+from mage_es.events.errors import UsageError
+
+HERE = Place("wordmath", "analogist", "reference", "", FULL)
+
+
+def test_the_exam_of_a_run_is_the_latest_whole_one_at_its_end_without_a_control(bench: Any) -> None:
+    run = bench.run("one", before="0011", after="0111")
+    end = bench.study().runs[0].reader.head.seq
+    bench.exam(run, "latest", "1111", head=end, control="shuffled")
+    bench.exam(run, "iter-0/evaluate", "0000", head=3)
+    study = bench.study()
+    assert study.reached(HERE) == Cell(mean=75.0, sd=None, n=1)
+    assert study.reached(HERE, at="start") == Cell(mean=50.0, sd=None, n=1)
+    bench.exam(run, "latest", "1000", head=end)
+    assert bench.study().reached(HERE) == Cell(mean=25.0, sd=None, n=1)
+
+
+def test_of_two_runs_of_one_place_and_seed_the_newer_counts_and_the_other_is_named(bench: Any) -> None:
+    bench.run("a", after="11")
+    bench.run("b", after="10")
+    study = bench.study()
+    assert [run.run.id for run in study.counted] == ["b"]
+    assert any(note.startswith("a is left out") for note in study.notes)
+
+
+def test_what_is_missing_names_the_command_that_fills_it(bench: Any) -> None:
+    bench.run("sat", seed=1, after="11")
+    bench.run("unsat", seed=2)
+    study = bench.study()
+    only = HERE._replace(system="react")
+    assert study.gap(only) == Gap(command=f"mage-es baseline react wordmath --seed 1 --runs-dir {bench.folder}")
+    assert study.gap(HERE, at="start") == Gap(command=f"mage-es exam sat --at start --runs-dir {bench.folder}")
+    assert study.gap(HERE._replace(benchmark="gsm8k")).command.startswith("mage-es evolve gsm8k --seed 42")
+
+
+def test_an_unfinished_run_is_in_no_mean_of_exams_and_is_named_with_the_way_to_its_end(bench: Any) -> None:
+    bench.run("whole", seed=1, after="11")
+    bench.run("broken", seed=2, after="00", finished=False)
+    study = bench.study()
+    assert study.reached(HERE) == Cell(mean=100.0, sd=None, n=1)
+    assert study.notes == [f"broken has not finished: mage-es resume broken --runs-dir {bench.folder}"]
+
+
+def test_settings_in_which_runs_differ_part_them_and_the_rest_does_not(bench: Any) -> None:
+    bench.run("short", iterations=1, after="11")
+    bench.run("long", iterations=2, after="10")
+    assert [place.setting for place in bench.study().full()] == ["iterations 1", "iterations 2"]
+
+
+def test_runs_in_folders_below_are_found_and_exams_and_hidden_folders_are_no_runs(bench: Any) -> None:
+    bench.run("deep/down/one", after="1")
+    bench.run(".building/two", seed=2, after="1")
+    assert [run.run.id for run in open_study(bench.folder).runs] == ["one"]
+
+
+def test_a_damaged_run_is_left_out_and_named(bench: Any) -> None:
+    bench.run("good", after="1")
+    bad = bench.run("bad", seed=2, after="1")
+    for path in bad.log_path.rglob("*"):
+        if path.is_file() and path.name != "FORMAT":
+            path.write_bytes(b"\x00" * path.stat().st_size)
+    study = bench.study()
+    assert [run.run.id for run in study.runs] == ["good"]
+    assert study.notes[0].startswith("bad is left out: ")
+
+
+def test_a_folder_without_runs_is_a_usage_error_that_names_the_way(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="mage-es matrix"):
+        open_study(tmp_path)
+
+
+def test_two_models_of_one_short_name_keep_their_whole_names(bench: Any) -> None:
+    bench.run("a", execution="builtin/analogist", after="1")
+    bench.run("b", execution="recorded/analogist", after="1")
+    assert [place.learner for place in bench.study().full()] == ["builtin/analogist", "recorded/analogist"]

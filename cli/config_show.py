@@ -16,7 +16,7 @@ EXAMPLES = examples(
 )
 
 
-@takes("preset", *CONFIG, "workers", "runs_dir", "data_dir")
+@takes("preset", *CONFIG, "workers", "max_connections", "runs_dir", "data_dir")
 def config_show(
     benchmark: Annotated[str | None, typer.Argument(help="Name of the benchmark, such as wordmath.")] = None,
     *,

@@ -29,7 +29,7 @@ _SCORER = "How answers to own tasks are checked: exact, contains, f1, number, ch
 _TEST_TASKS = "A second file (of a hub's data set: a split) that is only examined. [default: three tenths of the tasks]"
 
 
-@takes("preset", *CONFIG, "workers", "guidance_batch", "runs_dir", "data_dir", *SPENDING)
+@takes("preset", *CONFIG, "workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *SPENDING)
 def evolve(
     benchmark: Annotated[str | None, typer.Argument(help="Name of the benchmark, such as wordmath.")] = None,
     *,
@@ -70,6 +70,7 @@ def evolve(
             runs_dir=settings.runs_dir,
             data_dir=settings.data_dir,
             workers=settings.workers,
+            max_connections=settings.max_connections,
             limits=settings.limits,
             prices=read_prices(settings.prices),
             batches=settings.batches,

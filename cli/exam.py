@@ -16,7 +16,7 @@ from mage_es.cli.tables import exam as exam_table
 EXAMPLES = examples("mage-es exam", "mage-es exam RUN --at start --questions 100", "mage-es exam --control shuffled")
 
 
-@takes("workers", "runs_dir", "data_dir")
+@takes("workers", "max_connections", "runs_dir", "data_dir")
 def exam(
     run: RunArgument = None,
     *,
@@ -48,6 +48,7 @@ def exam(
             control=control,
             data_dir=settings.data_dir,
             workers=settings.workers,
+            max_connections=settings.max_connections,
             observer=progress.observe,
         )
     out.report(report, exam_table(report), *episodes(report.episodes), examined(report))

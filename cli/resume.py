@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EXAMPLES = examples("mage-es resume", "mage-es resume RUN --workers 16")
 
 
-@takes(*CONFIG, "workers", "guidance_batch", "runs_dir", "data_dir", *SPENDING)
+@takes(*CONFIG, "workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *SPENDING)
 def resume(run: RunArgument = None, *, settings: Settings, as_json: Json = False) -> None:
     """Go on with a run where it stopped.
 
@@ -38,6 +38,7 @@ def resume(run: RunArgument = None, *, settings: Settings, as_json: Json = False
             config=_asked_for(found, settings.flags()),
             data_dir=settings.data_dir,
             workers=settings.workers,
+            max_connections=settings.max_connections,
             limits=settings.limits,
             prices=read_prices(settings.prices),
             batches=settings.batches,

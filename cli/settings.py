@@ -42,7 +42,9 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """How fast a run goes and where things lie: nothing in here changes what a run does."""
 
     workers: Count = 8
-    """Model calls in flight at the same time."""
+    """Questions that are worked on at the same time."""
+    max_connections: Amount = 0
+    """Calls to one model in flight at the same time, fewer while its provider is busy; 0: as many as workers."""
     runs_dir: str = "runs"
     """Folder that holds the runs."""
     data_dir: str = "data"
@@ -98,10 +100,17 @@ class Settings:
 
     @property
     def workers(self) -> int:
-        """Return the number of model calls in flight."""
+        """Return the number of questions that are worked on at the same time."""
         value = self.entries["workers"].value
         assert isinstance(value, int)
         return value
+
+    @property
+    def max_connections(self) -> int:
+        """Return the most calls to one model in flight."""
+        value = self.entries["max_connections"].value
+        assert isinstance(value, int)
+        return value or self.workers
 
     @property
     def limits(self) -> Limits:

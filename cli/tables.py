@@ -116,14 +116,17 @@ def frontier(summary: RunSummary) -> Table:
 
 
 def ledger(summary: RunSummary) -> Table:
-    """Return calls, tokens, seconds and dollars by tier, agent and purpose, and of each tier; JSON has iterations."""
+    """Return calls, tokens, seconds and dollars by tier, agent and purpose, and of each tier; JSON has iterations.
+
+    `hits` is the share of the input tokens that the provider had cached, - where it told of none.
+    """
     groups: dict[tuple[str, str, str], list[LedgerRow]] = {}
     for row in summary.ledger:
         purpose = f"{row.purpose}, in batches" if row.batched else row.purpose
         groups.setdefault((row.tier, row.agent, purpose), []).append(row)
         groups.setdefault((row.tier, "all", ""), []).append(row)
     who, counts = ("tier", "agent", "purpose"), ("calls", "failed", "retried")
-    tokens = ("input", "cached", "output", "thinking", "written")
+    tokens = ("input", "cached", "hits", "output", "thinking", "written")
     rows = [
         (*name, *_used(groups[name])) for name in sorted(groups, key=lambda name: (name[0], name[1] == "all", name))
     ]
@@ -150,11 +153,15 @@ def _dollars(tiers: list[TierEstimate]) -> tuple[str, ...]:
 
 
 def _used(rows: list[LedgerRow]) -> tuple[str, ...]:
-    tokens = ("input_tokens", "cached_tokens", "output_tokens", "thinking_tokens", "cache_write_tokens")
-    sums = [sum(getattr(row, name) for row in rows) for name in ("calls", "failures", "retries", *tokens)]
+    counted = ("calls", "failures", "retries", "input_tokens", "cached_tokens")
+    counts = [sum(getattr(row, name) for row in rows) for name in counted]
+    tokens = ("output_tokens", "thinking_tokens", "cache_write_tokens")
+    sums = [sum(getattr(row, name) for row in rows) for name in tokens]
+    # A provider that tells nothing of its cache cannot be told from one that never had anything cached.
+    hits = f"{counts[-1] / counts[-2]:.0%}" if counts[-1] else "-"
     known = [row.usd for row in rows if row.usd is not None]
     dollars = f"{sum(known):.4f}" if len(known) == len(rows) else "unpriced"
-    return (*map(str, sums), f"{sum(row.seconds for row in rows):.1f}", dollars)
+    return (*map(str, counts), hits, *map(str, sums), f"{sum(row.seconds for row in rows):.1f}", dollars)
 
 
 def _iteration(row: IterationRow) -> tuple[str, ...]:

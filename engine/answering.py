@@ -3,7 +3,7 @@
 Rules
     - What came of a move is durable before its course makes the next one; a verdict is durable together with the
       last reply. Only a step of an episode, which follows from the reply before it, may wait for the next commit.
-    - How many courses are followed at once changes the order of records and nothing else.
+    - In what order courses are begun and how many are followed at once changes the order of records, nothing else.
     - Moves that completed while the last commit was under way share the next one.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from mage_es.engine.benchmarks.protocol import Question
-from mage_es.engine.courses import Act, Course, Fact, Finish, Move, advance
+from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Move, advance
 from mage_es.events.envelope import Draft
 from mage_es.events.errors import Interrupted
 from mage_es.events.vocabulary import CallFailed, Event, QuestionPlanned
@@ -43,6 +43,14 @@ class Moved(NamedTuple):
 Perform = Callable[[Pending, Move], Awaitable[Sequence[Draft]]]
 """Makes a move: its effect in the world, as facts not yet recorded. The first of them is what the course is sent."""
 Record = Callable[[Sequence[Moved]], None]
+
+
+def in_prefix_order(pending: Sequence[Pending]) -> list[Pending]:
+    """Return courses in the order of the texts of their next prompts, those that ask nothing first.
+
+    Prompts that begin alike follow one another then, so that a server still has their beginning in its cache.
+    """
+    return sorted(pending, key=lambda item: item.move.request.prompt if isinstance(item.move, Ask) else "")
 
 
 async def answer_all(

@@ -38,6 +38,7 @@ def evolve(
     runs_dir: Path,
     data_dir: Path | None,
     workers: int,
+    max_connections: int | None = None,
     observer: Observer,
     stop: Callable[[], bool],
     run_id: str | None = None,
@@ -75,6 +76,7 @@ def evolve(
             state=state,
             models=models,
             workers=workers,
+            max_connections=max_connections,
             observer=observer,
             stop=stop,
             patience=patience,
@@ -91,6 +93,7 @@ def resume(
     config: Config | None,
     data_dir: Path | None,
     workers: int,
+    max_connections: int | None = None,
     observer: Observer,
     stop: Callable[[], bool],
     models: Models | None = None,
@@ -121,6 +124,7 @@ def resume(
             state=state,
             models=models,
             workers=workers,
+            max_connections=max_connections,
             observer=observer,
             stop=stop,
             patience=patience,
@@ -160,14 +164,17 @@ def _note_resumption(session: Session, reader: LogReader) -> None:
     session.commit([Draft(event=resumed, iteration=at, phase="log", ordinal=attempt)])
     session.say(
         f"Resuming {session.run.id}. Calls made again, because they were in flight when it stopped: "
-        f"at most {_in_flight(session)}."
+        f"at most {_in_flight(session)}, if it had as many workers as now ({session.workers})."
     )
 
 
 def _in_flight(session: Session) -> int:
     """Return how many calls may have been under way when the run stopped: planned, and no reply on record.
 
-    Never more than are made at once. The guidance tier is asked one thing at a time, but in EVOLVE.
+    An exact number cannot be had: a call leaves its trace with its reply, so one that was under way looks like one that
+    was not begun. To record each beginning durably would double the commits of every run, to tell the few calls that a
+    killed process repeats. Never more than are made at once. The guidance tier is asked one thing at a time, but in
+    EVOLVE.
     """
     progress, asking = session.state.progress, set(PHASE_OF_PURPOSE.values())
     if progress.is_completed(progress.closed + 1, "update"):

@@ -48,6 +48,7 @@ def examine(
     data_dir: Path | None,
     workers: int,
     observer: Observer,
+    max_connections: int | None = None,
     execution: Model | None = None,
     judge: Model | None = None,
 ) -> ExamReport:
@@ -91,6 +92,7 @@ def examine(
             state=state,
             models=Models(model, None, judge),
             workers=workers,
+            max_connections=max_connections,
             observer=observer,
             stop=lambda: False,
         )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from mage_es.engine.answering import Moved, Pending, answer_all
+from mage_es.engine.answering import Moved, Pending, answer_all, in_prefix_order
 from mage_es.engine.batching import BatchGate
 from mage_es.engine.budget import Budget
 from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordUnanswered, RecordVerdict
@@ -56,6 +56,7 @@ class Models(NamedTuple):
 class Session:
     """A run's log, its live state, and what is needed to go on with it.
 
+    `workers` questions are worked on at once, with at most `max_connections` calls to one model (default: as many).
     `plan_seq` remembers where each plan of the open iteration stands in the log, so that calls and verdicts can
     name their cause.
     """
@@ -69,6 +70,7 @@ class Session:
         state: State,
         models: Models,
         workers: int,
+        max_connections: int | None = None,
         observer: Observer,
         stop: Callable[[], bool],
         patience: Patience = PATIENCE,
@@ -82,7 +84,9 @@ class Session:
         self.tables = MemoryTables(run.memory_path)
         self.sandbox = Sandbox()
         self.lines: dict[Tier, Line] = {
-            tier: Line(model, connections=workers, patience=patience, say=self.say, stop=stop, toll=budget)
+            tier: Line(
+                model, connections=max_connections or workers, patience=patience, say=self.say, stop=stop, toll=budget
+            )
             for tier, model in models.by_tier().items()
         }
         self.gates: dict[Tier, BatchGate] = {
@@ -151,11 +155,13 @@ class Session:
     async def answer(self, iteration: int, phase: Phase) -> None:
         """Follow the course of every planned question that is not settled yet, from where the log leaves it."""
         plans = self.state.progress.plans(phase)
-        pending = [
-            self._pending(phase, planned)
-            for planned in plans
-            if not self.state.progress.is_settled(phase, planned.question_id)
-        ]
+        pending = in_prefix_order(
+            [
+                self._pending(phase, planned)
+                for planned in plans
+                if not self.state.progress.is_settled(phase, planned.question_id)
+            ]
+        )
         done, total = len(plans) - len(pending), len(plans)
         gate, workers = self.gates.get("judge"), self.workers
         if gate and gate.gathers:

@@ -38,6 +38,7 @@ from mage_es.events.vocabulary import (
     Outcome,
     Purpose,
     TargetsSelected,
+    Tier,
 )
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot
@@ -97,6 +98,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         prices=_told(state, prices),
         agents=attendance(reader),
         quarantined=_quarantined(reader),
+        cache_hits=_cache_hits(state),
     )
 
 
@@ -122,6 +124,12 @@ def _ledger(state: State, prices: Prices) -> Iterator[LedgerRow]:
             cache_write_tokens=use.cache_write_tokens,
             batched=account.batched,
         )
+
+
+def _cache_hits(state: State) -> dict[str, float]:
+    """Return the share of each tier's input tokens that the provider had cached, where it told of any."""
+    totals = {tier: state.ledger.total(tier) for tier in get_args(Tier)}
+    return {tier: use.cached_tokens / use.input_tokens for tier, use in totals.items() if use.cached_tokens}
 
 
 def _told(state: State, prices: Prices) -> dict[str, str]:

@@ -64,9 +64,17 @@ def test_with_a_tenth_of_the_calls_failing_every_question_is_accounted_for_to_th
     assert "costs nothing" in table
     total = next(line.split() for line in table.splitlines() if line.startswith("execution  all"))
     assert total[2:5] == [str(server.served), str(len(failed)), str(len(failed))]
-    assert (total[5], total[7]) == (str(server.input_tokens), str(server.output_tokens))
+    assert (total[5], total[8]) == (str(server.input_tokens), str(server.output_tokens))
     assert mage("verify", "r").code == 0
     assert mage("replay", "r").code == 0
+
+
+def test_no_more_calls_are_in_flight_than_connections_are_allowed(mage: Command) -> None:
+    with provider(answer=solved, latency_s=0.01) as server:
+        spec = f"openai/exec?base_url={server.openai_url}"
+        words = ("--execution", spec, "--workers", "16", "--max-connections", "3")
+        assert mage("evolve", "wordmath", *SMALL, *words).code == 0
+        assert server.most_in_flight == 3
 
 
 @pytest.mark.parametrize("status", ["401", "403", "404"])
@@ -91,7 +99,7 @@ def test_a_server_that_dies_in_the_middle_and_comes_back_costs_nothing_but_the_c
         server.plan = lambda number: ""
         resumed = mage("resume", "r")
     assert resumed.code == 0, resumed.err
-    assert "in flight when it stopped: at most 8." in resumed.err
+    assert "in flight when it stopped: at most 8, if" in resumed.err
     called = [e for e in events(tmp_path, ModelCalled) if e.tier == "execution"]
     assert before > 20 and set(Counter((e.iteration, e.purpose, e.about) for e in called).values()) == {1}
     assert 0 <= server.served - len(called) <= 8

@@ -27,6 +27,12 @@ def test_without_any_source_the_configuration_is_the_default_one(tmp_path: Path)
     assert (settings.workers, settings.runs_dir, settings.data_dir) == (8, Path("runs"), Path("data"))
 
 
+def test_a_model_has_as_many_connections_as_there_are_workers_unless_told_otherwise(tmp_path: Path) -> None:
+    assert resolve({"workers": "64"}, environment={}, folder=tmp_path).max_connections == 64
+    bounded = resolve({"workers": "64"}, environment={"MAGE_ES_MAX_CONNECTIONS": "16"}, folder=tmp_path)
+    assert (bounded.workers, bounded.max_connections) == (64, 16)
+
+
 def test_every_field_of_the_configuration_is_a_setting() -> None:
     assert set(Config.__struct_fields__) < set(fields())
 

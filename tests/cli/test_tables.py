@@ -16,6 +16,7 @@ from mage_es.engine.reports import (
     Exploration,
     GroupScore,
     IterationRow,
+    LedgerRow,
     Noticing,
     QuestionReport,
     ReplayReport,
@@ -139,6 +140,24 @@ def test_a_replay_says_for_each_projection_whether_it_is_equal() -> None:
         ("ledger", "none", "c" * 16, "not recorded"),
     ]
     assert "1 success memory, 2 failure memories, 3 principles" in tables.replayed(report)
+
+
+def spent(tier: str, cached: int) -> LedgerRow:
+    return LedgerRow(
+        tier=tier, agent="Learner", purpose="fresh", iteration=0, model="m", calls=4, failures=0, retries=0,
+        input_tokens=400, cached_tokens=cached, output_tokens=40, thinking_tokens=0, seconds=1.0, usd=None,
+    )  # fmt: skip
+
+
+def test_the_share_of_cached_input_is_shown_where_the_provider_told_of_any() -> None:
+    table = tables.ledger(msgspec.structs.replace(summary(), ledger=(spent("execution", 300), spent("guidance", 0))))
+    place = table.columns.index("hits")
+    assert [(row[0], row[place - 1], row[place], row[place + 1]) for row in table.rows] == [
+        ("execution", "300", "75%", "40"),
+        ("execution", "300", "75%", "40"),
+        ("guidance", "0", "-", "40"),
+        ("guidance", "0", "-", "40"),
+    ]
 
 
 def test_a_failed_check_stands_out() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from mage_es.engine.answering import Moved, Pending, answer_all
+from mage_es.engine.answering import Moved, Pending, answer_all, in_prefix_order
 from mage_es.engine.courses import Ask, Course, Finish, Move, begin, reply_to
 from mage_es.engine.models.seam import Request
 from mage_es.events.envelope import Draft
@@ -173,3 +173,19 @@ def test_a_course_that_had_ended_is_recorded_without_a_call() -> None:
 
 def test_no_question_is_no_work() -> None:
     assert ask(Scripted(), 0, workers=8) == ([], [], None)
+
+
+def test_courses_whose_prompts_begin_alike_follow_one_another_and_those_at_their_end_come_first() -> None:
+    waiting = [of("b two"), of("a"), of("b one"), at_its_end()]
+    assert [item.move.request.prompt if isinstance(item.move, Ask) else "" for item in in_prefix_order(waiting)] == [
+        "", "a", "b one", "b two",
+    ]  # fmt: skip
+
+
+def of(prompt: str) -> Pending:
+    each = course(prompt, 1)
+    return Pending(None, None, each, begin(each), 0)  # type: ignore[arg-type]
+
+
+def at_its_end() -> Pending:
+    return Pending(None, None, course("x", 1), Finish("42"), 0)  # type: ignore[arg-type]

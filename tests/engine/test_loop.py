@@ -102,6 +102,25 @@ def test_one_eight_and_sixty_four_workers_give_the_same_digests(tmp_path: Path) 
     assert final_digests(runs[0]) == final_digests(runs[1]) == final_digests(runs[2])
 
 
+def test_questions_are_asked_in_the_order_of_their_prompts_so_that_a_servers_cache_has_their_beginning(
+    tmp_path: Path,
+) -> None:
+    heard: list[str] = []
+
+    class Listening(Shuffling):
+        async def complete(self, request: Request) -> Completion:
+            heard.append(request.prompt)
+            return await super().complete(request)
+
+    config = msgspec.structs.replace(CONFIG, bandits=False)  # one call for each question
+    run = run_with(tmp_path, workers=1, execution=Listening(analogist(), seed=1), config=config)
+    asked = [(r.iteration, r.phase) for r in LogReader(run.log_path).records({AnswerJudged})]
+    assert len(asked) == len(heard)
+    for phase in set(asked):
+        prompts = [prompt for prompt, where in zip(heard, asked, strict=True) if where == phase]
+        assert prompts == sorted(prompts) and len(prompts) > 10
+
+
 def test_the_first_events_commit_to_configuration_and_three_disjoint_splits(small_run: Run) -> None:
     events = [record.event for record in LogReader(small_run.log_path).records(until=4)]
     assert isinstance(events[0], RunStarted)

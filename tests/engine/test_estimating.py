@@ -78,3 +78,14 @@ def test_a_judge_is_told_by_the_answers_that_the_rule_leaves_undecided() -> None
     judged = told(Config(benchmark="truthworld", seed=7, iterations=1, pool=24, held_out=20, anchors=12))
     assert 0 < tier(judged, "judge").calls.expected < tier(judged, "judge").calls.high
     assert not [each for each in told(msgspec.structs.replace(LONGER, iterations=1)).tiers if each.tier == "judge"]
+
+
+def test_batches_make_the_estimate_cheaper_by_what_evolve_asks_but_for_the_worst_case() -> None:
+    config = msgspec.structs.replace(LONGER, iterations=2, guidance="anthropic/claude-opus-4-8")
+    alone = tier(told(config), "guidance")
+    batched = tier(estimate(config, data_dir=None, workers=4, prices=Prices(), batches=True), "guidance")
+    assert alone.usd and batched.usd
+    assert 0.5 * alone.usd.expected < batched.usd.expected < alone.usd.expected
+    assert batched.usd.high == alone.usd.high
+    assert "in batches at 0.5 of the price" in batched.price
+    assert (batched.calls, batched.input_tokens) == (alone.calls, alone.input_tokens)

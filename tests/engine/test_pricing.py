@@ -112,3 +112,26 @@ def test_no_call_costs_more_than_its_bound() -> None:
     assert rate is not None
     request = Request(prompt="é" * 100, max_tokens=50)
     assert rate.most(request) >= rate.cost(200, 0, 50)
+
+
+def test_writing_into_a_cache_costs_more_reading_from_it_less_and_a_batch_half_of_all() -> None:
+    rate = Prices().rate("anthropic/claude-opus-4-8")
+    assert rate is not None
+    alone = rate.cost(1_000_000, 400_000, 100_000, cache_write_tokens=200_000)
+    assert alone == pytest.approx(0.4 * 5 + 0.4 * 0.5 + 0.2 * 6.25 + 0.1 * 25)
+    batched = rate.cost(1_000_000, 400_000, 100_000, cache_write_tokens=200_000, batched=True)
+    assert batched == pytest.approx(alone / 2)
+
+
+def test_where_nobody_says_what_writing_costs_it_is_a_quarter_more_and_batches_cost_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_text(OWN)
+    rate = read_prices(path).rate("openai/gpt-x")
+    assert rate is not None and (rate.cache_write, rate.batch) == (2.5, 1.0)
+
+
+def test_a_prompt_whose_fixed_part_is_written_into_a_cache_is_within_the_bound() -> None:
+    rate = Prices().rate("anthropic/claude-opus-4-8")
+    assert rate is not None
+    request = Request(prompt="a" * 4000, max_tokens=50, fixed=3000)
+    assert rate.most(request) >= rate.cost(4000, 0, 50, cache_write_tokens=3000) > rate.cost(4000, 0, 50)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from mage_es.engine.testing.stages import round_trip
 from mage_es.events.vocabulary import CallFailed, ModelCalled, Tier
 from mage_es.projections.ledger import Ledger, Use
@@ -79,3 +81,15 @@ def test_failed_attempts_stand_beside_the_calls_and_change_no_digest() -> None:
     loaded = Ledger()
     loaded.load(round_trip(stormy.dump()))
     assert loaded.accounts() == stormy.accounts()
+
+
+def test_batched_calls_are_an_account_of_their_own_and_neither_they_nor_cache_writes_enter_the_digest() -> None:
+    alone, batched = Ledger(), Ledger()
+    events = [called("guidance"), called("guidance"), called("guidance")]
+    for event in events:
+        alone.apply(event)
+    for event, changed in zip(events, ({}, {"batched": True}, {"cache_write_tokens": 2}), strict=True):
+        batched.apply(msgspec.structs.replace(event, **changed))
+    assert [(account.batched, use.calls) for account, use in batched.accounts()] == [(False, 2), (True, 1)]
+    assert batched.total("guidance") == alone.total("guidance")._replace(cache_write_tokens=2)
+    assert batched.digest() == alone.digest()

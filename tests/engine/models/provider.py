@@ -1,13 +1,16 @@
-"""A model provider on loopback: /v1/chat/completions, /messages, /embeddings, /models; it misbehaves on demand.
+"""A model provider on loopback: /chat/completions, /messages and batches, /embeddings, /models; misbehaves on demand.
 
-It counts what it served (`calls`, tokens), so that a ledger can be held against it. How it misbehaves is a list of
-names, one for each request as they come; when the list is used up every request is answered.
+Results of a batch come in the reverse order. It counts what it served (`calls`, tokens), so that a ledger can be held
+against it. How it misbehaves is a list of names, one for each request as they come; when the list is used up every
+request is answered.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
@@ -22,6 +25,7 @@ class Asked(NamedTuple):
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
+    method: str = "POST"
 
 
 Answer = Callable[[dict[str, Any]], str]
@@ -29,10 +33,27 @@ Plan = Callable[[int], str]
 """How to treat the n-th request (from 0): "" to answer it, else the name of a fault."""
 
 
+def text_of(body: dict[str, Any]) -> str:
+    """Return the prompt of a request, the blocks of one that has several put together."""
+    content = body["messages"][0]["content"]
+    return content if isinstance(content, str) else "".join(block["text"] for block in content)
+
+
 class Provider:
-    """The server's side of a test."""
+    """The server's side of a test.
+
+    A batch is under way for `polls` requests about it, for ever while `holds_batches`; `fate` says what becomes of the
+    n-th entry (from 0, over all batches): "" to answer it, else `expired`, `canceled` or an error's type.
+    """
 
     def __init__(self, answer: Answer, plan: Plan, latency_s: float) -> None:
+        self.usage: dict[str, int] = {}
+        self.batches: dict[str, list[dict[str, Any]]] = {}
+        self.batch_sizes: list[int] = []
+        self.polls, self.holds_batches, self.has_batches = 2, False, True
+        self.fate: Plan = lambda number: ""
+        self._polled: Counter[str] = Counter()
+        self._entries = itertools.count()
         self._answer, self.plan, self._latency = answer, plan, latency_s
         self.asked: list[Asked] = []
         self.served = 0
@@ -51,6 +72,10 @@ class Provider:
     @property
     def anthropic_url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    def restart_entries(self) -> None:
+        """Count the entries of batches from the beginning again."""
+        self._entries = itertools.count()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of one connection until it ends or a fault ends it."""
@@ -74,6 +99,12 @@ class Provider:
     async def _treat(self, asked: Asked, fault: str, writer: asyncio.StreamWriter) -> bool:
         """Answer one request well or badly; return whether the connection goes on."""
         is_messages = asked.path.endswith("/messages")
+        if "/messages/batches" in asked.path and self.has_batches and not fault:
+            status, content = self._batched(asked)
+            await _write(writer, status, content, {})
+            return True
+        if "/messages/batches" in asked.path and not fault:
+            fault = "404"
         if fault == "reset":
             writer.transport.abort()
             return False
@@ -109,6 +140,45 @@ class Provider:
         await _write(writer, 200, body, {})
         return True
 
+    def _batched(self, asked: Asked) -> tuple[int, bytes]:
+        """Answer a request about batches."""
+        if asked.method == "POST":
+            name = f"msgbatch_{len(self.batch_sizes) + 1}"
+            self.batches[name] = [self._entry(entry) for entry in asked.body["requests"]]
+            self.batch_sizes.append(len(self.batches[name]))
+            return 200, json.dumps(self._standing(name)).encode()
+        name, _, results = asked.path.partition("/batches/")[2].partition("/")
+        if name not in self.batches:
+            return 404, b'{"error": {"type": "not_found_error", "message": "no such batch"}}'
+        if results:
+            return 200, b"\n".join(json.dumps(entry).encode() for entry in reversed(self.batches[name]))
+        self._polled[name] += 1
+        return 200, json.dumps(self._standing(name)).encode()
+
+    def _standing(self, name: str) -> dict[str, Any]:
+        ended = not self.holds_batches and self._polled[name] > self.polls
+        return {
+            "id": name,
+            "type": "message_batch",
+            "processing_status": "ended" if ended else "in_progress",
+            "request_counts": {"processing": 0, "succeeded": 0, "errored": 0, "canceled": 0, "expired": 0},
+            "created_at": "2026-11-21T10:00:00Z",
+            "expires_at": "2026-11-22T10:00:00Z",
+            "results_url": f"{self.anthropic_url}/v1/messages/batches/{name}/results" if ended else None,
+        }
+
+    def _entry(self, entry: dict[str, Any]) -> dict[str, Any]:
+        fate = self.fate(next(self._entries))
+        if fate in ("expired", "canceled"):
+            result: dict[str, Any] = {"type": fate}
+        elif fate:
+            told = {"type": "error", "error": {"type": fate, "message": "not this one"}, "request_id": None}
+            result = {"type": "errored", "error": told}
+        else:
+            alone = Asked("/v1/messages", {}, entry["params"])
+            result = {"type": "succeeded", "message": self._reply(alone, "", is_messages=True)}
+        return {"custom_id": entry["custom_id"], "result": result}
+
     def _reply(self, asked: Asked, fault: str, *, is_messages: bool) -> dict[str, Any]:
         if "/models" in asked.path:
             return self._served_models(asked.path)
@@ -117,7 +187,7 @@ class Provider:
             rows = [{"object": "embedding", "index": at, "embedding": vector} for at, vector in enumerate(vectors)]
             usage = {"prompt_tokens": 1, "total_tokens": 1}
             return {"object": "list", "data": rows[::-1], "model": asked.body["model"], "usage": usage}
-        prompt = asked.body["messages"][0]["content"]
+        prompt = text_of(asked.body)
         text = "" if fault == "empty" else self._answer(asked.body)
         given, made = len(prompt.split()), len(text.split())
         if not fault:
@@ -133,7 +203,7 @@ class Provider:
                 "content": [{"type": "text", "text": text}] if text else [],
                 "stop_reason": "refusal" if fault == "refusal" else "end_turn",
                 "stop_sequence": None,
-                "usage": {"input_tokens": given, "output_tokens": made},
+                "usage": {"input_tokens": given, "output_tokens": made, **self.usage},
             }
         finish = "content_filter" if fault == "filter" else "stop"
         message = {"role": "assistant", "content": text, "refusal": "I will not." if fault == "refusal" else None}
@@ -201,7 +271,8 @@ async def _read(reader: asyncio.StreamReader) -> Asked | None:
     first, *lines = head.decode().split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
     body = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Asked(first.split()[1], headers, json.loads(body) if body else {})
+    method, path = first.split()[:2]
+    return Asked(path, headers, json.loads(body) if body else {}, method)
 
 
 async def _write(writer: asyncio.StreamWriter, status: int, body: bytes, headers: dict[str, str]) -> None:

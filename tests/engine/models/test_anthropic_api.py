@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from mage_es.engine.models.anthropic_api import OPTIONS, Anthropic, closed
-from mage_es.engine.models.faults import ModelFault
+from mage_es.engine.models.faults import Fault, ModelFault
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import parse_spec
 from mage_es.events.errors import PrerequisiteError
@@ -50,6 +50,78 @@ def test_a_typed_reply_is_asked_for_with_a_schema_that_allows_nothing_else() -> 
     assert sent["properties"]["a"]["items"]["additionalProperties"] is False
     assert "output_config" not in free
     assert free["temperature"] == 0.0
+
+
+def test_the_fixed_part_of_a_prompt_is_a_block_for_the_cache_and_changes_no_hash() -> None:
+    whole = Request(prompt="Do this.\n\nWith that.")
+    marked = Request(prompt=whole.prompt, fixed=len("Do this."))
+    with provider() as server:
+        for request, more in ((marked, ""), (whole, ""), (marked, "&cache=omit")):
+            ask(model(server.anthropic_url, more), request)
+        kept, plain, omitted = (asked.body["messages"][0]["content"] for asked in server.asked)
+    assert marked.sha256 == whole.sha256
+    assert kept == [
+        {"type": "text", "text": "Do this.", "cache_control": {"type": "ephemeral"}},
+        {"type": "text", "text": "\n\nWith that."},
+    ]
+    assert plain == omitted == whole.prompt
+
+
+@pytest.mark.parametrize("fixed", [0, 3, 99])
+def test_a_block_is_never_empty_or_blank(fixed: int) -> None:
+    with provider() as server:
+        ask(model(server.anthropic_url), Request(prompt="   What?", fixed=fixed))
+        assert server.asked[0].body["messages"][0]["content"] == "   What?"
+
+
+def test_tokens_read_from_a_cache_and_written_into_one_are_told_apart_within_the_input() -> None:
+    with provider(answer=lambda body: "it is 7") as server:
+        server.usage = {"cache_read_input_tokens": 100, "cache_creation_input_tokens": 20}
+        completion = ask(model(server.anthropic_url), Request(prompt="How many are there?"))
+    assert (completion.input_tokens, completion.cached_tokens, completion.cache_write_tokens) == (124, 100, 20)
+
+
+def test_a_batch_comes_back_by_custom_id_whatever_the_order_with_the_fault_of_each_request() -> None:
+    fates = ["", "expired", "canceled", "overloaded_error", "invalid_request_error", "authentication_error", ""]
+
+    async def whole() -> dict[str, Completion | Fault]:
+        served = model(server.anthropic_url)
+        try:
+            batch = await served.submit({f"c{n}": Request(prompt=f"question {n}") for n in range(len(fates))})
+            looks = 1
+            while not await served.has_ended(batch):
+                looks += 1
+            assert looks == 1 + server.polls
+            return await served.replies(batch)
+        finally:
+            await served.close()
+
+    with provider(answer=lambda body: f"to {body['messages'][0]['content']}") as server:
+        server.fate = lambda number: fates[number]
+        came = asyncio.run(whole())
+    assert list(came) == [f"c{n}" for n in reversed(range(len(fates)))]
+    replies = {name: each for name, each in came.items() if isinstance(each, Completion)}
+    assert {name: each.text for name, each in replies.items()} == {"c0": "to question 0", "c6": "to question 6"}
+    assert all(each.batched for each in replies.values())
+    kinds = {name: each.kind for name, each in came.items() if isinstance(each, Fault)}
+    assert kinds == {"c1": "timeout", "c2": "timeout", "c3": "busy", "c4": "rejected", "c5": "denied"}
+
+
+def test_a_key_that_a_batch_repeats_is_blotted_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANARY_KEY", "sk-canary-0123456789")
+
+    async def whole() -> dict[str, Completion | Fault]:
+        served = model(server.anthropic_url, "&key_env=CANARY_KEY")
+        try:
+            batch = await served.submit({"c0": Request(prompt="?")})
+            return await served.replies(batch)
+        finally:
+            await served.close()
+
+    with provider(answer=lambda body: "it is sk-canary-0123456789") as server:
+        server.polls = -1
+        (came,) = asyncio.run(whole()).values()
+    assert isinstance(came, Completion) and came.text == "it is [key]"
 
 
 def test_closing_a_schema_changes_nothing_but_objects() -> None:

@@ -50,3 +50,12 @@ def test_the_registry_loads_no_model_before_one_is_opened() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("package", ["anthropic", "openai", "vllm"])
+def test_a_client_package_that_is_missing_shows_before_anything_is_begun(
+    monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(PrerequisiteError, match=rf"needs the package {package}: .*mage-es\[{package}\]"):
+        open_model(f"{package}/some-model", "execution")

@@ -11,7 +11,7 @@ from mage_es.engine.rules.bandits import warmup_pulls
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.retrieval import Terms
 
-QUESTION_IS_PROMPT = frozenset({"stbench"})
+QUESTION_IS_PROMPT = frozenset({"stbench", "stbench-extended", "stbench-merged"})
 """Benchmarks whose questions carry in their own text what others have as a context beside it."""
 
 INSTRUCTED = frozenset({"crafter"})

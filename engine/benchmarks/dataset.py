@@ -50,10 +50,14 @@ class Definition(NamedTuple):
     measure: Callable[[Question, Prediction, bool], Measured]
     """(question, prediction, strict) -> metrics."""
     total: Callable[[Sequence[tuple[Question, Measured]]], Mapping[str, float]] = means
+    judge_template: str = "judge_v1"
+    """What a judge is asked where the rule leaves an answer undecided."""
+    folder: str = ""
+    """Where its files lie, below the folder of all data sets; "" is its name."""
 
 
 class Dataset:
-    """A benchmark that is read from the files of `data_dir/<name>`."""
+    """A benchmark that is read from the files of `data_dir/<folder>`."""
 
     def __init__(self, definition: Definition, data_dir: Path | None, *, file: Path | None = None) -> None:
         """Read every file of the benchmark.
@@ -69,6 +73,9 @@ class Dataset:
         self.definition = definition
         self.name, self.licence = definition.name, definition.licence
         self.task_type_source, self.answer_format = definition.task_type_source, definition.answer_format
+        self.missing: list[str] = []
+        """The optional files that are not there, by their upstream names."""
+        self.judge_template = definition.judge_template
         hashes: list[str] = []
         if file is None:
             read = {split: self._read(split, data_dir, hashes) for split in definition.parts}
@@ -97,20 +104,27 @@ class Dataset:
 
     def _read(self, split: Split, data_dir: Path | None, hashes: list[str]) -> Sequence[Question]:
         name, found = self.definition.name, dict[str, Question]()
+        folder = self.definition.folder or name
         for part in self.definition.parts[split]:
-            path = find(part, name, data_dir)
+            path = find(part, name, data_dir, folder=folder)
             if path is None:
+                self.missing.append(part.names[0])
                 continue
             try:
                 records = self.definition.read(path, split)
             except PrerequisiteError as error:
                 assert data_dir is not None
                 raise PrerequisiteError(
-                    f"{error} Delete {data_dir / name} and run: mage-es data fetch {name} --data-dir {data_dir}"
+                    f"{error} Delete {data_dir / folder} and run: mage-es data fetch {name} --data-dir {data_dir}"
                 ) from error
             hashes.append(f"{part.names[0]} {records.sha256}")
             for question in records.items:
                 found.setdefault(question.id, question)
+        if not found:
+            raise PrerequisiteError(
+                f"{name} is not in {data_dir}: none of its {len(self.missing)} files is there, "
+                f"such as {folder}/{self.missing[0]}. Run: mage-es data fetch {name} --data-dir {data_dir}"
+            )
         return list(found.values())
 
 
@@ -130,21 +144,21 @@ def is_test(question_id: str) -> bool:
     return first < TEST_SHARE * 2**64
 
 
-def find(part: Part, name: str, data_dir: Path | None) -> Path | None:
+def find(part: Part, name: str, data_dir: Path | None, *, folder: str) -> Path | None:
     """Return where a part of a benchmark lies, None for an optional one that is missing. Raises `PrerequisiteError`."""
     if data_dir is None:
         raise PrerequisiteError(
             f"{name} is read from files and no data directory was given. Run: mage-es data fetch {name} --data-dir data"
         )
     for file in part.names:
-        for candidate in (data_dir / name / file, data_dir / name / f"{file}.gz"):
+        for candidate in (data_dir / folder / file, data_dir / folder / f"{file}.gz"):
             if candidate.is_file():
                 return candidate
     if part.optional:
         return None
     wanted = part.names[0]
     raise PrerequisiteError(
-        f"{name} is not in {data_dir}: neither {name}/{wanted} nor {name}/{wanted}.gz is there. "
+        f"{name} is not in {data_dir}: neither {folder}/{wanted} nor {folder}/{wanted}.gz is there. "
         f"Run: mage-es data fetch {name} --data-dir {data_dir}"
     )
 

@@ -16,8 +16,11 @@ import msgspec
 from mage_es.engine.benchmarks.download import download
 from mage_es.engine.benchmarks.finqa.benchmark import FINQA
 from mage_es.engine.benchmarks.gsm8k import GSM8K
+from mage_es.engine.benchmarks.hotpotqa.benchmark import HOTPOTQA
 from mage_es.engine.benchmarks.medqa import MEDQA
 from mage_es.engine.benchmarks.registry import names, open_benchmark
+from mage_es.engine.benchmarks.stbench.benchmark import EXTENDED, STBENCH
+from mage_es.engine.benchmarks.webqa.benchmark import WEBQA
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
 
 
@@ -27,8 +30,22 @@ class Source(NamedTuple):
     base_url: str
     licence: str
     files: Mapping[str, str]
+    folder: str = ""
+    """Where it goes, below the folder of all data sets; "" is the benchmark's name."""
 
 
+_HOTPOTQA = Source(
+    base_url="http://curtis.ml.cmu.edu/datasets/hotpot",
+    licence=HOTPOTQA.licence,
+    files={"hotpot_train_v1.1.json": "", "hotpot_dev_distractor_v1.json": ""},
+    folder="hotpotqa",
+)
+_STBENCH = Source(
+    base_url="https://raw.githubusercontent.com/LwbXc/STBench/main",
+    licence=STBENCH.licence,
+    files={part.names[0]: "" for part in STBENCH.parts["evolution"]},
+    folder="stbench",
+)
 SOURCES: dict[str, Source] = {
     "finqa": Source(
         base_url="https://raw.githubusercontent.com/czyssrs/FinQA/main/dataset",
@@ -43,10 +60,22 @@ SOURCES: dict[str, Source] = {
             "test.jsonl": "",
         },
     ),
+    "hotpotqa": _HOTPOTQA,
+    "hotpotqa-fullwiki": _HOTPOTQA._replace(files={"hotpot_train_v1.1.json": "", "hotpot_dev_fullwiki_v1.json": ""}),
+    "hotpotqa-levels": _HOTPOTQA,
     "medqa": Source(
         base_url="https://huggingface.co/datasets/GBaker/MedQA-USMLE-4-options/resolve/main",
         licence=MEDQA.licence,
         files={"phrases_no_exclude_train.jsonl": "", "phrases_no_exclude_test.jsonl": ""},
+    ),
+    "stbench": _STBENCH,
+    "stbench-extended": _STBENCH._replace(files={part.names[0]: "" for part in EXTENDED.parts["evolution"]}),
+    "stbench-merged": _STBENCH,
+    "webqa": Source(  # the records of Hugging Face and of the original are the same; these have ids, and a fixed commit
+        base_url="https://raw.githubusercontent.com/brmson/dataset-factoid-webquestions/"
+        "668890853388010fe6ae9a5eb035a7917b88933b",
+        licence=WEBQA.licence,
+        files={f"main/{name}.json": "" for name in ("trainmodel", "val", "devtest", "test")},
     ),
 }
 
@@ -75,7 +104,7 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True):
 def fetch(
     name: str, data_dir: Path, *, base_url: str | None = None, announce: Callable[[str], None]
 ) -> tuple[FetchedFile, ...]:
-    """Download a benchmark's files into `data_dir/<name>` and check that they can be read.
+    """Download a benchmark's files into its folder of `data_dir` and check that they can be read.
 
     Args:
         name: The benchmark.
@@ -94,10 +123,11 @@ def fetch(
     source = SOURCES[name]
     if base_url is not None:
         source = source._replace(base_url=base_url.rstrip("/"))
-    files = fetch_source(name, source, data_dir / name, announce=announce)
+    folder = data_dir / (source.folder or name)
+    files = fetch_source(name, source, folder, announce=announce)
     benchmark = open_benchmark(name, seed=0, data_dir=data_dir)
     counts = ", ".join(f"{len(benchmark.questions(split))} {split}" for split in ("evolution", "test"))
-    announce(f"{name}: {counts} questions in {data_dir / name}")
+    announce(f"{name}: {counts} questions in {folder}")
     return files
 
 

@@ -1,0 +1,200 @@
+"""What a reply in prose answers: our own reading of options, findings, points and flows.
+
+Rules
+    - Only the final answer is read, so that numbers of regions and roads in the reasoning do not count; where there is
+      nothing in it, the first line is, for a reply may go on with the text and explain itself afterwards.
+    - None: the reply says nothing of the kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from mage_es.engine.benchmarks.extraction import final_answer, without_reasoning
+from mage_es.engine.benchmarks.stbench.upstream import LATITUDES, LONGITUDES, STEPS
+
+_LISTED = re.compile(
+    r"\((\d{1,2})\):?\s*(.*?)(?=[,;.]?\s*\(\d{1,2}\):?\s|[;\"\n}]|\.\s+[A-Z]\w*(?:\s+\w+){2}|$)", re.DOTALL
+)
+_LISTED_BARE = re.compile(r"(?<=\s)(\d)\)\s*((?:\[[^\]]*\]|[^,.;])*)")
+_STUB = re.compile(r"\s*Answer:[^\n]*$")
+_STATED = (
+    re.compile(r"\boption\s*\(?\s*(\d+)\b(?!\.\d)", re.IGNORECASE),
+    re.compile(r"\((\d+)\)"),
+    re.compile(r"(?<![\w.,(-])(\d+)\)"),
+)
+"""Ways in which an option is stated: `option (k)`, `(k)`, `k)`."""
+_BRACKETED = re.compile(r"\[[^\[\]]*\]|\([^(),]*+,[^()]*+\)")
+_INTEGER = re.compile(
+    r"(?:\b(?P<noun>[a-z]+)\s+)?(?<![\w.,-])(?P<number>\d++)(?![\w%]|[.,]\d|\s*times\b)", re.IGNORECASE
+)
+_NOUNS = frozenset({"road", "region", "location", "point", "points", "node", "sequence", "step", "poi", "segment"})
+_WORDS = re.compile(r"\w+")
+_YES_NO = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
+_ANOMALY = re.compile(
+    r"\b(?P<no>(?:not|no|never|isn't|without)\s+(?:an?\s+|any\s+)?)?"
+    r"(?P<finding>normal|anomalous|anomaly|anomalies|abnormal)\b",
+    re.IGNORECASE,
+)
+_VEHICLE = re.compile(r"\b(car|bike|bicycle|pedestrian)\b", re.IGNORECASE)
+_VEHICLES = {"car": "1", "bike": "2", "bicycle": "2", "pedestrian": "3"}
+_DECIMAL = re.compile(r"(?<![\w.])[-+]?\d++\.\d++")
+_PAIR = re.compile(rf"[(\[]\s*({_DECIMAL.pattern})\s*,\s*({_DECIMAL.pattern})[^()\[\]]*+[)\]]")
+_FIGURE = r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?"
+_FLOW = re.compile(rf"(?<![\w.]){_FIGURE}(?:\s*+,\s*+{_FIGURE}){{{STEPS - 1}}}")
+_LONGEST_NUMBER = 3
+"""The digits of the longest option number that is read."""
+
+
+def stub_of(question: str) -> str:
+    """Return the answer stub that a question ends with (`Answer: Option (`), "" if it has none."""
+    found = _STUB.search(question)
+    return found[0].strip() if found else ""
+
+
+def without_stub(question: str) -> str:
+    """Return a question without its answer stub."""
+    return _STUB.sub("", question)
+
+
+def listed_options(question: str) -> dict[str, str]:
+    """Return the options that a question lists, text by number; {} where it lists none."""
+    body = without_stub(question)
+    start = max(body.lower().rfind(mark) for mark in ("option", "in chronological order", "following points"))
+    pairs = _LISTED.findall(body[max(start, 0) :])
+    if len(pairs) < 2:
+        pairs = _LISTED.findall(body)
+    if len(pairs) < 2:
+        pairs = _LISTED_BARE.findall(body)
+    options = {number: " ".join(text.split()).rstrip(" .,;") for number, text in pairs}
+    return {number: text for number, text in options.items() if text}
+
+
+def option_in(reply: str, question: str) -> str | None:
+    """Return the number of the option that a reply names, by number or by its text."""
+    options, noun = listed_options(question), _noun(question)
+    answer = final_answer(reply, _unmarked)
+    found = _option(answer, options, noun)
+    return found if found is not None else _stated(_first_line(reply))
+
+
+def yes_no_in(reply: str) -> str | None:
+    """Return the last yes or no of the answer, as `Yes` or `No`."""
+    for text in (final_answer(reply, _unmarked), _first_line(reply)):
+        if found := _YES_NO.findall(text):
+            return str(found[-1]).title()
+    return None
+
+
+def anomaly_in(reply: str) -> str | None:
+    """Return the last finding of the answer, `normal` or `anomalous`; a denied one is the other."""
+    for text in (final_answer(reply, _unmarked), _first_line(reply)):
+        if found := list(_ANOMALY.finditer(text)):
+            is_normal = found[-1]["finding"].lower() == "normal"
+            return "normal" if is_normal != bool(found[-1]["no"]) else "anomalous"
+    return None
+
+
+def vehicle_in(reply: str) -> str | None:
+    """Return the number of the last vehicle that the answer names, or of the option that it states."""
+    for text in (final_answer(reply, _unmarked), _first_line(reply)):
+        if found := _VEHICLE.findall(text):
+            return _VEHICLES[str(found[-1]).lower()]
+        if number := _stated(text) or _integer(text, ""):
+            return number
+    return None
+
+
+def point_in(reply: str) -> tuple[float, float] | None:
+    """Return (longitude, latitude): the last pair in brackets, else the last of each that lies in the region."""
+    for text in (final_answer(reply, _unmarked), without_reasoning(reply)):
+        for left, right in reversed(_PAIR.findall(text)):
+            first, second = float(left), float(right)
+            for longitude, latitude in ((first, second), (second, first)):
+                if _is_within(longitude, LONGITUDES) and _is_within(latitude, LATITUDES):
+                    return longitude, latitude
+        numbers = [float(piece) for piece in _DECIMAL.findall(text)]
+        east = [number for number in numbers if _is_within(number, LONGITUDES)]
+        north = [number for number in numbers if _is_within(number, LATITUDES)]
+        if east and north:
+            return east[-1], north[-1]
+    return None
+
+
+def flow_in(reply: str) -> list[float] | None:
+    """Return the first six numbers with commas between them."""
+    for text in (final_answer(reply, _unmarked), without_reasoning(reply)):
+        if found := _FLOW.search(text):
+            return [float(piece) for piece in found[0].split(",")]
+    return None
+
+
+def _option(answer: str, options: Mapping[str, str], noun: str) -> str | None:
+    if (stated := _stated(answer)) is not None:
+        return stated
+    equal = [number for number, text in options.items() if _plain(text) == _plain(answer)]
+    if len(equal) == 1 and not answer.isdigit():
+        return equal[0]
+    rest = answer
+    for text in sorted(options.values(), key=len, reverse=True):
+        rest = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", " ", rest, flags=re.IGNORECASE)
+    if (number := _integer(_BRACKETED.sub(" ", rest), noun)) is not None:
+        return number
+    if not options:
+        return _integer(answer.replace("[", " ").replace("]", " "), noun)
+    return _by_text(answer, options)
+
+
+def _stated(text: str) -> str | None:
+    for pattern in _STATED:
+        if numbers := pattern.findall(text):
+            return _number(numbers[-1])
+    return None
+
+
+def _integer(text: str, noun: str) -> str | None:
+    """Return the last integer that counts nothing and is the number of no other thing than what is asked for."""
+    numbers = [
+        found["number"]
+        for found in _INTEGER.finditer(text)
+        if (found["noun"] or "").lower() == noun or (found["noun"] or "").lower() not in _NOUNS
+    ]
+    return _number(numbers[-1]) if numbers else None
+
+
+def _number(digits: str) -> str | None:
+    plain = digits.lstrip("0") or "0"
+    return plain if plain.isascii() and len(plain) <= _LONGEST_NUMBER else None
+
+
+def _by_text(answer: str, options: Mapping[str, str]) -> str | None:
+    """Return the only option whose text stands in an answer; one that is part of another found one does not count."""
+    given, bare = f" {_plain(answer)} ", "".join(answer.split())
+    texts = {number: "".join(text.split()) if text[0] == "[" else _plain(text) for number, text in options.items()}
+    found = [number for number, text in texts.items() if (text in bare if text[:1] == "[" else f" {text} " in given)]
+    kept = [one for one in found if not any(one != other and texts[one] in texts[other] for other in found)]
+    return kept[0] if len(kept) == 1 else None
+
+
+def _plain(text: str) -> str:
+    return " ".join(_WORDS.findall(text.lower()))
+
+
+def _noun(question: str) -> str:
+    """Return the last word of the answer stub: of what the answer is the number (`... falls in Region `)."""
+    words: Sequence[str] = _WORDS.findall(stub_of(question).lower())
+    return words[-1] if words else ""
+
+
+def _first_line(reply: str) -> str:
+    return next((line for line in without_reasoning(reply).splitlines() if line.strip()), "")
+
+
+def _is_within(number: float, bounds: tuple[float, float]) -> bool:
+    return bounds[0] <= number <= bounds[1]
+
+
+def _unmarked(text: str) -> str | None:
+    """STBench has no answer marker of its own."""
+    return None

@@ -1,0 +1,177 @@
+"""STBench as it is read: JSON lines of `Question` and `Answer`, whose form differs from file to file.
+
+Rules
+    - There is no official split. The id of a question is its file's name and its position there, and three tenths of
+      the ids, by their hash, are the test split: the same questions however much of a file one has.
+    - A user may have only some of the files; types without a file are left out. Of questions that a file asks more than
+      once, a run has the first; measuring a file has them all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from mage_es.engine.benchmarks.dataset import Definition, Part
+from mage_es.engine.benchmarks.protocol import Question, Split
+from mage_es.engine.benchmarks.records import Records, read_records
+from mage_es.engine.benchmarks.stbench.geodesics import require
+from mage_es.engine.benchmarks.stbench.scoring import Scorer, Thresholds, total
+from mage_es.engine.benchmarks.stbench.tasks import TASK_TYPES, TaskType, type_of_file, type_of_question
+from mage_es.engine.benchmarks.stbench.upstream import STEPS
+from mage_es.events.errors import PrerequisiteError
+
+Answer = str | int | float | list[float]
+
+ANSWER_FORMAT = (
+    "The question breaks off where its answer belongs: continue the text. "
+    'Finish with a line "Answer: <what stands there>", only the number, the word or the list of numbers.'
+)
+_FIRST_INTEGER = re.compile(r"\d+")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_FINDINGS = {"normal": "normal", "anomalous": "anomalous", "abnormal": "anomalous", "anomaly": "anomalous"}
+_VEHICLES = {"car": "1", "bike": "2", "bicycle": "2", "pedestrian": "3"}
+_LENGTHS = {"point": 2, "flow": STEPS}
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """One line of a file."""
+
+    question: str = msgspec.field(name="Question")
+    answer: Answer = msgspec.field(name="Answer")
+
+
+def read(path: Path, split: Split, *, name: str = "stbench", merge_constant_types: bool = False) -> Records[Question]:
+    """Read one file; its name tells its task.
+
+    Args:
+        path: The file.
+        split: The split that its questions are to be of.
+        name: The benchmark that they are to be of.
+        merge_constant_types: Whether types with one constant answer become one with those that have the other.
+
+    Raises:
+        PrerequisiteError: A file of no known task, or malformed records.
+    """
+    require()
+    found = type_of_file(path.name)
+    if found is None:
+        known = ", ".join(task_type.name for task_type in TASK_TYPES)
+        raise PrerequisiteError(f"{path} is of no task of STBench: its name holds none of {known}.")
+    records = read_records(path, _Row, partial(_question, name, path.name.partition(".")[0], split, found))
+    questions = _once(records.items) if split == "evolution" else records.items
+    return records._replace(items=tuple(map(_merged, questions)) if merge_constant_types else questions)
+
+
+def gold_of(kind: str, answer: Answer) -> str:
+    """Return the canonical gold answer: an option's number, Yes or No, normal or anomalous, or a JSON list of numbers.
+
+    Raises:
+        ValueError: The answer is none of that kind.
+    """
+    if kind in _LENGTHS:
+        numbers = answer if isinstance(answer, list) else [float(piece) for piece in _NUMBER.findall(str(answer))]
+        if len(numbers) != _LENGTHS[kind]:
+            raise ValueError(f"Answer: expected {_LENGTHS[kind]} numbers, found {answer!r}")
+        return msgspec.json.encode(numbers).decode()
+    text = str(answer).strip(" .'\"").lower()
+    if kind == "yesno" and text in ("yes", "no"):
+        return text.title()
+    if kind == "anomaly" and text in _FINDINGS:
+        return _FINDINGS[text]
+    if kind == "vehicle" and text in _VEHICLES:
+        return _VEHICLES[text]
+    if kind in ("option", "vehicle") and not isinstance(answer, list) and (number := _FIRST_INTEGER.search(text)):
+        return str(int(number[0][:9]))
+    raise ValueError(f"Answer: {answer!r} is no answer of the kind {kind}")
+
+
+def _question(name: str, file: str, split: Split, found: TaskType, position: int, row: _Row) -> Question:
+    """Return the question of a record. Raises `ValueError` that begins with the field's name."""
+    if not row.question.strip():
+        raise ValueError("Question: it is empty")
+    task_type = type_of_question(found, row.question)
+    gold = gold_of(task_type.kind, row.answer)
+    return Question(
+        id=f"stbench-{file}-{position}",
+        benchmark=name,
+        split=split,
+        task_type=task_type.name,
+        question=row.question,
+        gold=gold,
+        solution=f"Answer: {gold}",
+        meta={
+            "task": task_type.task,
+            "kind": task_type.kind,
+            "file": file if task_type == found else f"{file}/{task_type.name}",
+            "answer": msgspec.json.encode(row.answer).decode(),
+            "merged": task_type.merged,
+        },
+    )
+
+
+def _once(questions: Sequence[Question]) -> tuple[Question, ...]:
+    """Return the first question of each text."""
+    first: dict[str, Question] = {}
+    for question in questions:
+        first.setdefault(question.question, question)
+    return tuple(first.values())
+
+
+def _merged(question: Question) -> Question:
+    return msgspec.structs.replace(question, task_type=question.meta["merged"] or question.task_type)
+
+
+def _parts(task_types: Sequence[TaskType]) -> tuple[Part, ...]:
+    """Return the files of task types, in their order; each lies as upstream, flat in the folder, or is the stand-in."""
+    return tuple(
+        Part((*_places(file), *(_places(task_type.stand_in) if task_type.stand_in else ())), optional=True)
+        for task_type in task_types
+        for file in task_type.files
+    )
+
+
+def _places(file: str) -> tuple[str, ...]:
+    return f"datasets/{file}.jsonl", f"{file}.jsonl", f"{file.rpartition('/')[2]}.jsonl"
+
+
+def stbench(
+    name: str = "stbench",
+    *,
+    merge_constant_types: bool = False,
+    has_extension: bool = False,
+    thresholds: Thresholds | None = None,
+) -> Definition:
+    """Return the benchmark with another partition into task types, or other thresholds for predicted numbers.
+
+    Args:
+        name: Its name, which is part of every result.
+        merge_constant_types: Whether types with a constant answer are merged, so that no type gives its answer away.
+        has_extension: Whether the three tasks of the extension of 2025 belong to it.
+        thresholds: When a predicted number is right.
+    """
+    scorer = Scorer(thresholds or Thresholds())
+    return Definition(
+        name=name,
+        folder="stbench",
+        licence="MIT (github.com/LwbXc/STBench)",
+        task_type_source="metadata",
+        answer_format=ANSWER_FORMAT,
+        parts={"evolution": _parts([one for one in TASK_TYPES if has_extension or not one.is_extension])},
+        read=partial(read, name=name, merge_constant_types=merge_constant_types),
+        verdict=scorer.verdict,
+        measure=scorer.measure,
+        total=total,
+    )
+
+
+STBENCH = stbench()
+"""Spatio-temporal tasks in English: twenty-seven types, some 75,000 questions upstream."""
+MERGED = stbench("stbench-merged", merge_constant_types=True)
+"""The same, with the six types whose answer is constant merged into two."""
+EXTENDED = stbench("stbench-extended", has_extension=True)
+"""The same, with the three tasks of semantic reasoning of 2025: thirty types."""

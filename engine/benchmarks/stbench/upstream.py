@@ -1,0 +1,113 @@
+"""What upstream's parsers make of a reply, to the letter: None stands for what upstream counts as an exception.
+
+Rules
+    - Defects are kept: the first digit of the whole reply is the option; "I know" says no; what is found is "Normal",
+      which never equals the label "normal"; "Car" raises, and so does every coordinate without parentheses.
+    - `*_2024` are the parsers of the first release, where those of 2025 differ.
+Source: LwbXc/STBench, code/result_parser.py and code/open_source/result_parser.py.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mage_es.engine.benchmarks.stbench.geodesics import distance
+
+FARTHEST = 100_000.0
+"""Metres from which a predicted point counts as an exception, not as an error."""
+LONGITUDES, LATITUDES = (105.0, 110.0), (30.0, 36.0)
+"""Where predicted points are looked for: around Xi'an, where all trajectories are."""
+STEPS = 6
+"""The numbers of a predicted flow."""
+
+_YES_NO = re.compile(r"Yes|No", re.IGNORECASE)
+_ANOMALY = re.compile(r"Normal|Anomalous|Anomaly|Abnormal", re.IGNORECASE)
+_VEHICLE = re.compile(r"car|bike|bicycle|pedestrian", re.IGNORECASE)
+_VEHICLES = {"car": 1, "bike": 2, "bicycle": 2, "pedestrian": 3}
+_IN_PARENTHESES = re.compile(r"\((\d+)\)")
+_PAIR = re.compile(r"\(([-+]?\d+\.\d+),\s*([-+]?\d+\.\d+)(?:,\s*[-+]?\d+)?\)")
+_UNSIGNED_DECIMAL = re.compile(r"(?<!\d)\d++\.\d++")
+_NUMBER = re.compile(r"-?\d++(?:\.\d*+)?")
+_SIX_NUMBERS = re.compile(rf"(?:-|(?<!\d))\d++(?:\.\d*+)?(?:\s*+,\s*+{_NUMBER.pattern}){{5}}")
+"""Upstream's patterns, made possessive: the same matches, and a reply of thousands of digits takes no time."""
+
+
+class FlowError(NamedTuple):
+    """How far a predicted flow is off: mean absolute and root mean square error over its steps."""
+
+    mae: float
+    rmse: float
+
+
+def option(reply: str, label: object) -> bool | None:
+    """Return whether the first digit of a reply, in any script, is the first character of the label."""
+    digit = next((character for character in reply if character.isdigit()), None)
+    return None if digit is None else digit == str(label)[:1]
+
+
+def option_cot(reply: str, label: object) -> bool | None:
+    """Return whether the first number in parentheses is the first character of the label."""
+    found = _IN_PARENTHESES.search(reply)
+    return found[1] == str(label)[:1] if found else None
+
+
+def yes_no(reply: str, label: object) -> bool | None:
+    """Return whether the first yes or no, also inside another word, is the label."""
+    found = _YES_NO.search(reply)
+    return found[0].title() == label if found else None
+
+
+def anomaly(reply: str, label: object) -> bool | None:
+    """Return whether the first finding, with a capital, is the label; with the published labels it never is."""
+    found = _ANOMALY.search(reply)
+    return found[0].title() == label if found else None
+
+
+def vehicle(reply: str, label: object) -> bool | None:
+    """Return whether the first vehicle named is that of the label; one not in lower case is an exception."""
+    found = _VEHICLE.search(reply)
+    number = _VEHICLES.get(found[0]) if found else None
+    return None if number is None else str(number) == str(label)
+
+
+def point_error(reply: str, longitude: float, latitude: float) -> float | None:
+    """Return the error in metres of the last pair in parentheses that lies in the region."""
+    for found in reversed(_PAIR.findall(reply)):
+        east, north = float(found[0]), float(found[1])
+        if LONGITUDES[0] <= east <= LONGITUDES[1] and LATITUDES[0] <= north <= LATITUDES[1]:
+            return _counted(distance(east, north, longitude, latitude))
+    return None
+
+
+def point_error_2024(reply: str, longitude: float, latitude: float) -> float | None:
+    """Return the error in metres of the first two decimals of the reply, whatever they are."""
+    found = _UNSIGNED_DECIMAL.findall(reply)[:2]
+    if len(found) < 2:
+        return None
+    return _counted(distance(float(found[0]), float(found[1]), longitude, latitude))
+
+
+def flow_error(reply: str, gold: Sequence[float]) -> FlowError | None:
+    """Return the error of the first run of six numbers with commas between them."""
+    found = _SIX_NUMBERS.search(reply)
+    return flow_difference([float(piece) for piece in found[0].split(",")], gold) if found else None
+
+
+def flow_error_2024(reply: str, gold: Sequence[float]) -> FlowError | None:
+    """Return the error of the first six numbers of the reply, wherever they stand."""
+    found = _NUMBER.findall(reply)[:STEPS]
+    return flow_difference([float(piece) for piece in found], gold) if len(found) == STEPS else None
+
+
+def flow_difference(flow: Sequence[float], gold: Sequence[float]) -> FlowError | None:
+    """Return how far a flow is off, None where a number is too large to tell."""
+    errors = [abs(given - wanted) for given, wanted in zip(flow, gold, strict=True)]
+    squares = math.fsum(error * error for error in errors)
+    return FlowError(sum(errors) / len(errors), math.sqrt(squares / len(errors))) if math.isfinite(squares) else None
+
+
+def _counted(metres: float | None) -> float | None:
+    return metres if metres is not None and metres < FARTHEST else None

@@ -1,0 +1,1 @@
+"""WebQuestions: short questions from a search engine's log, without context, each with a list of right answers."""

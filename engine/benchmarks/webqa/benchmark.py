@@ -1,0 +1,112 @@
+"""WebQuestions as it is read: records of three forms, told apart by the names of their fields.
+
+Rules
+    - The forms: `question` and `answers` (Hugging Face), `utterance` and `targetValue` (the original), `qText`, `qId`
+      and `answers`. Whatever else a record has is kept, and shown to nobody.
+    - A question without gold answers is malformed: the official metric is not defined for it.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from mage_es.engine.benchmarks.dataset import Definition, Part
+from mage_es.engine.benchmarks.protocol import Question, Split
+from mage_es.engine.benchmarks.records import Records, read_records
+from mage_es.engine.benchmarks.webqa.scoring import measure, total, verdict
+from mage_es.engine.benchmarks.webqa.target_values import read_target_value
+
+TYPES = ("what", "who", "where", "when", "which", "how")
+"""First words that are task types; every other is of the type `other`."""
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """One record of any form."""
+
+    question: str = ""
+    answers: list[str] | None = None
+    utterance: str = ""
+    target: str = msgspec.field(default="", name="targetValue")
+    text: str = msgspec.field(default="", name="qText")
+    name: str = msgspec.field(default="", name="qId")
+    url: str = ""
+
+
+def read(path: Path, split: Split) -> Records[Question]:
+    """Read one file: a JSON array, JSON lines or Parquet. Raises `PrerequisiteError`."""
+    return read_records(path, _Row, partial(_question, split))
+
+
+def task_type_of(question: str) -> str:
+    """Return the first word of a question without its contraction (`what's` is what), `other` if it is no type."""
+    word = question.lower().replace("’", "'").split(maxsplit=1)[:1]
+    first = word[0].partition("'")[0].strip('.,:;?!"“”') if word else ""
+    return first if first in TYPES else "other"
+
+
+def _question(split: Split, position: int, row: _Row) -> Question:
+    """Return the question of a record. Raises `ValueError` that begins with the field's name."""
+    text = row.question or row.utterance or row.text
+    if not text.strip():
+        raise ValueError("question: neither question nor utterance nor qText has a text")
+    golds = row.answers
+    if golds is None and row.target:
+        try:
+            golds = read_target_value(row.target)
+        except ValueError as error:
+            raise ValueError(f"targetValue: {error}") from error
+    if not golds:
+        raise ValueError("answers: there are none, neither as answers nor as targetValue")
+    return Question(
+        id=row.name or f"webqa-{'train' if split == 'evolution' else 'test'}-{position}",
+        benchmark="webqa",
+        split=split,
+        task_type=task_type_of(text),
+        question=text,
+        gold="; ".join(golds),
+        solution=f"Answer: {golds[0]}",
+        meta={"answers": json.dumps(golds, ensure_ascii=False), "url": row.url},
+    )
+
+
+WEBQA = Definition(
+    name="webqa",
+    licence="CC BY 4.0 (WebQuestions, Berant et al. 2013)",
+    task_type_source="input",
+    answer_format='Finish with a line "Answer: <answer>"; where there are several answers, separate them by ";".',
+    parts={
+        "evolution": (
+            Part(
+                (
+                    "train.jsonl",
+                    "webquestions.examples.train.json",
+                    "data/train-00000-of-00001.parquet",
+                    "main/trainmodel.json",
+                    "train.json",
+                )
+            ),
+            Part(("main/val.json",), optional=True),
+            Part(("main/devtest.json",), optional=True),
+        ),
+        "test": (
+            Part(
+                (
+                    "test.jsonl",
+                    "webquestions.examples.test.json",
+                    "data/test-00000-of-00001.parquet",
+                    "main/test.json",
+                    "test.json",
+                )
+            ),
+        ),
+    },
+    read=read,
+    verdict=verdict,
+    measure=measure,
+    total=total,
+)
+"""Closed-book factoid questions in English: 3,778 training and 2,032 test questions upstream."""

@@ -1,0 +1,61 @@
+"""Reading a text that is a date and nothing else, so that 3/4/1841 and March 4, 1841 can be seen to be one.
+
+Why not a library of lenient date parsing: what is no date at all must not be read as one, and those complete a single
+word or number with parts of today's date. Only the forms listed here count.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import NamedTuple
+
+_FORMS = {
+    "%Y": 1,
+    "%Y-%m": 2,
+    "%B %Y": 2,
+    "%b %Y": 2,
+    "%Y-%m-%d": 3,
+    "%m/%d/%Y": 3,
+    "%B %d %Y": 3,
+    "%b %d %Y": 3,
+    "%d %B %Y": 3,
+    "%d %b %Y": 3,
+}
+"""Each form, and how many parts of a date it states: the year, the month too, the day too."""
+_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b", re.IGNORECASE)
+_YEAR = re.compile(r"(?<![\d.])\d{4}(?!\.?\d)")
+_LONGEST = 32
+
+
+class Date(NamedTuple):
+    """A year, or a month or a day of it; what is not stated is 0."""
+
+    year: int
+    month: int = 0
+    day: int = 0
+
+
+def read_date(text: str) -> Date | None:
+    """Return the date that a text states, None if it is anything else. Month and day are in the American order."""
+    if not _YEAR.search(text):  # which no form does without, and most answers have not
+        return None
+    plain = " ".join(_ORDINAL.sub("", text.replace(",", " ")).split()).rstrip(".")
+    if len(plain) > _LONGEST or not plain.isascii():
+        return None
+    for form, parts in _FORMS.items():
+        try:
+            found = time.strptime(plain, form)
+        except ValueError:
+            continue
+        return Date(*(found.tm_year, found.tm_mon, found.tm_mday)[:parts])
+    return None
+
+
+def is_same_date(answer: str, gold: str) -> bool:
+    """Return whether an answer is the gold date, stated at least as closely."""
+    wanted, given = read_date(gold), read_date(answer)
+    if wanted is None or given is None:
+        return False
+    stated = sum(1 for part in wanted if part)
+    return given[:stated] == wanted[:stated]

@@ -1,0 +1,136 @@
+"""Scoring lists of answers: the official set metric, and what a reply in prose comes to.
+
+Rules
+    - Strict compares JSON values as they are, case, accents and type included; a reply that is no JSON list is one
+      answer. Otherwise answers are compared in HotpotQA's normal form, or as dates.
+    - A reply is right (`hit`) if one of the gold answers is in it; the F1 of its whole list stands beside it.
+Source: the evaluation script of WebQuestions (Berant et al. 2013).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from mage_es.engine.benchmarks.extraction import final_answer, trimmed
+from mage_es.engine.benchmarks.hotpotqa.answers import harmonic, may_mean, normalise_answer
+from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
+from mage_es.engine.benchmarks.protocol import Question, Verdict
+from mage_es.engine.benchmarks.webqa.dates import is_same_date
+
+LEAST_PART = 4
+"""The characters that a prediction needs to count as right by being part of a gold answer."""
+
+_SEPARATORS = re.compile(r"[\n;,]| and ")
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
+
+
+def verdict(question: Question, reply: str) -> Verdict:
+    """Judge a reply: right if a gold answer is in it; undecided where it is wrong, but has something of one."""
+    golds = golds_of(question)
+    answer = final_answer(reply, _unmarked)
+    is_strict = official(golds, _as_list(reply))["f1"] == 1.0 or official(golds, [answer])["f1"] == 1.0
+    is_hit = hit(golds, answer)
+    is_open = not is_hit and any(may_mean(answer, gold) for gold in golds)
+    return Verdict(answer=answer, score=float(is_hit), strict=is_strict, undecided=is_open)
+
+
+def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:
+    """Return precision, recall and F1 of one prediction, and `hit` beside them where it is not strict."""
+    golds = golds_of(question)
+    value = prediction.value
+    if strict:
+        given = list(value) if isinstance(value, list | tuple) else _as_list(prediction.text)
+        return Measured(prediction.text, official(golds, given))
+    if isinstance(value, list | tuple):
+        answers = [one if isinstance(one, str) else str(one) for one in value]
+        whole = ", ".join(answers)
+        is_hit = any(hit(golds, one) for one in answers)
+    else:
+        whole = final_answer(prediction.text, _unmarked)
+        answers, is_hit = answers_in(whole, golds), hit(golds, whole)
+    return Measured(whole, {**compared(golds, answers, _is_same), "hit": float(is_hit)})
+
+
+def official(golds: Sequence[object], given: Sequence[object]) -> dict[str, float | None]:
+    """Return the official metrics: elements count as often as they occur, and equal as JSON values do."""
+    return compared(golds, given, lambda left, right: bool(left == right))
+
+
+def compared(
+    golds: Sequence[object], given: Sequence[object], is_same: Callable[[object, object], bool]
+) -> dict[str, float | None]:
+    """Return precision, recall and F1 of a list. An empty one has precision 1, recall 0, F1 0.
+
+    Raises:
+        ValueError: There are no gold answers, which the metric is not defined for.
+    """
+    if not golds:
+        raise ValueError("a question without gold answers cannot be measured")
+    right = sum(1 for one in given if any(is_same(one, gold) for gold in golds))
+    found = sum(1 for gold in golds if any(is_same(one, gold) for one in given))
+    precision = right / len(given) if given else 1.0
+    recall = found / len(golds)
+    return {"f1": harmonic(precision, recall), "precision": precision, "recall": recall}
+
+
+def answers_in(answer: str, golds: Sequence[str]) -> list[str]:
+    """Return the list that an answer in prose is, which is one answer where the whole equals a gold."""
+    if any(_is_same(answer, gold) for gold in golds):
+        return [answer]
+    pieces = (trimmed(_BULLET.sub("", piece)) for piece in _SEPARATORS.split(answer))
+    return [piece for piece in pieces if normalise_answer(piece)]
+
+
+def hit(golds: Sequence[str], answer: str) -> bool:
+    """Return whether an answer equals a gold, holds it word for word, or is a part of it (of four letters or more)."""
+    given = normalise_answer(answer)
+    if any(_is_same(answer, gold) for gold in golds):
+        return True
+    if any(is_same_date(piece, gold) for piece in answers_in(answer, golds) for gold in golds):
+        return True
+    wanted = [normal for gold in golds if (normal := normalise_answer(gold))]
+    is_long = len(given) >= LEAST_PART
+    return any(_holds(given, gold) or (is_long and _holds(gold, given)) for gold in wanted)
+
+
+def total(measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
+    """Return the means of all metrics, and `f1_of_means`: the F1 of mean precision and mean recall."""
+    figures = means(measured)
+    if "precision" in figures and "recall" in figures:
+        figures["f1_of_means"] = harmonic(figures["precision"], figures["recall"])
+    return figures
+
+
+def golds_of(question: Question) -> list[str]:
+    """Return the gold answers of a question."""
+    return msgspec.json.decode(question.meta["answers"], type=list[str])
+
+
+def _is_same(answer: object, gold: object) -> bool:
+    left, right = str(answer), str(gold)
+    normal = normalise_answer(left)
+    return (bool(normal) and normal == normalise_answer(right)) or left == right or is_same_date(left, right)
+
+
+def _holds(text: str, part: str) -> bool:
+    """Return whether a normal form has another in it as a sequence of whole words."""
+    return f" {part} " in f" {text} "
+
+
+def _as_list(text: str) -> list[object]:
+    """Return the JSON list that a text is, or the text as the only element; nothing for an empty text."""
+    try:
+        found = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        found = None
+    if isinstance(found, list):
+        return found
+    return [text] if text else []
+
+
+def _unmarked(text: str) -> str | None:
+    """WebQuestions has no answer marker of its own."""
+    return None

@@ -1,0 +1,64 @@
+"""The gold answers of the original WebQuestions files: `(list (description A) (description "B C"))`.
+
+Rules
+    - A description is quoted only where it has to be; inside quotes a backslash takes the next character as it is.
+    - Anything but one list of descriptions is an error, which tells the place.
+"""
+
+from __future__ import annotations
+
+import re
+
+_TOKEN = re.compile(r'\s*(?:(?P<open>\()|(?P<close>\))|"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>[^\s()"]+))', re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_CONTROL = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+def read_target_value(text: str) -> list[str]:
+    """Return the descriptions of a target value, in order. Raises `ValueError` that tells what is wrong where."""
+    tokens = _tokens(text)
+    if tokens[:2] != ["(", "list"] or tokens[-1:] != [")"]:
+        raise ValueError(f"expected (list (description ...) ...), found {text[:60]!r}")
+    answers: list[str] = []
+    rest = tokens[2:-1]
+    while rest:
+        head, rest = rest[:2], rest[2:]
+        if head != ["(", "description"] or ")" not in rest:
+            raise ValueError(f"expected (description ...) after {len(answers)} of them in {text[:60]!r}")
+        end = rest.index(")")
+        words = [word.text if isinstance(word, _Quoted) else word for word in rest[:end]]
+        if not words or "(" in rest[:end]:
+            raise ValueError(f"description {len(answers) + 1} of {text[:60]!r} is not one piece of text")
+        answers.append(" ".join(words))
+        rest = rest[end + 1 :]
+    return answers
+
+
+class _Quoted(str):
+    """A token that stood in quotes, and so is no bracket whatever it is."""
+
+    __slots__ = ("text",)
+
+    def __new__(cls, text: str) -> _Quoted:
+        made = super().__new__(cls, f'"{text}"')
+        made.text = text
+        return made
+
+    text: str
+
+
+def _tokens(text: str) -> list[str]:
+    tokens: list[str] = []
+    place, end = 0, len(text.rstrip())
+    while place < end:
+        found = _TOKEN.match(text, place)
+        if not found:
+            raise ValueError(f"cannot be read from character {place + 1}: {text[place : place + 40]!r}")
+        quoted = found["quoted"]
+        tokens.append(found[0].strip() if quoted is None else _Quoted(_ESCAPED.sub(_unescaped, quoted)))
+        place = found.end()
+    return tokens
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return _CONTROL.get(found[1], found[1])

@@ -1,0 +1,88 @@
+"""Wikipedia, or any other MediaWiki, through its public API: pages as plain text, titles, full-text search.
+
+Rules
+    - Failures that pass (a time-out, 429, 5xx) are tried again a few times; then the run stops and can be resumed.
+    - Wikipedia changes: what it answered is on record with the question, and the base address with the run.
+"""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Sequence
+from typing import Any
+
+from mage_es.engine.search.protocol import LONGEST_PAGE, Page
+from mage_es.events.errors import PrerequisiteError
+
+ENGLISH = "https://en.wikipedia.org/w/api.php"
+_ATTEMPTS = 4
+_TIMEOUT_S = 20.0
+_PASSES = frozenset({408, 429, 500, 502, 503, 504})
+
+
+class WikipediaSearch:
+    """A search in a MediaWiki."""
+
+    def __init__(self, name: str, base_url: str = ENGLISH) -> None:
+        self.name, self._base_url = name, base_url
+
+    def page(self, title: str) -> Page | None:
+        """Return the page of that title, also by way of a redirect."""
+        found = self._asked(action="query", prop="extracts", explaintext="1", redirects="1", titles=title)
+        for page in found.get("query", {}).get("pages", ()):
+            if not page.get("missing") and page.get("extract"):
+                return Page(page["title"], page["extract"][:LONGEST_PAGE])
+        return None
+
+    def similar(self, title: str, *, count: int) -> Sequence[str]:
+        """Return the titles that the wiki's own search finds."""
+        return [hit["title"] for hit in self._hits(title, count)]
+
+    def passages(self, query: str, *, count: int) -> Sequence[Page]:
+        """Return the pages that the wiki's own search finds."""
+        pages = (self.page(hit["title"]) for hit in self._hits(query, count))
+        return [page for page in pages if page is not None]
+
+    def _hits(self, query: str, count: int) -> list[dict[str, Any]]:
+        found = self._asked(action="query", list="search", srsearch=query, srlimit=str(count))
+        hits: list[dict[str, Any]] = found.get("query", {}).get("search", [])
+        return hits[:count]
+
+    def _asked(self, **parameters: str) -> dict[str, Any]:
+        import tenacity
+
+        query = urllib.parse.urlencode({**parameters, "format": "json", "formatversion": "2"})
+        request = urllib.request.Request(f"{self._base_url}?{query}", headers={"User-Agent": "mage-es"})
+        retrying = tenacity.Retrying(
+            stop=tenacity.stop_after_attempt(_ATTEMPTS),
+            wait=tenacity.wait_random_exponential(multiplier=0.2, max=10),
+            retry=tenacity.retry_if_exception(_passes),
+            reraise=True,
+        )
+        try:
+            answer: dict[str, Any] = retrying(_answer, request)
+        except (OSError, ValueError) as error:
+            raise PrerequisiteError(
+                f"{self._base_url} does not answer as a MediaWiki does: {error}. Check the network and the address "
+                "(--search wikipedia?base_url=...), then resume the run."
+            ) from error
+        return answer
+
+
+def _answer(request: urllib.request.Request) -> dict[str, Any]:
+    try:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as response:
+            answer = json.load(response)
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise
+    if not isinstance(answer, dict):
+        raise ValueError(f"it sent {str(answer)[:60]!r}")
+    return answer
+
+
+def _passes(error: BaseException) -> bool:
+    return error.code in _PASSES if isinstance(error, urllib.error.HTTPError) else isinstance(error, OSError)

@@ -1,0 +1,35 @@
+"""A question's own paragraphs can be searched by title and by words."""
+
+from __future__ import annotations
+
+from mage_es.engine.search.protocol import Page
+from mage_es.engine.search.record import RecordSearch
+
+CONTEXT = "[1] Béla Bartók: He was a Hungarian composer. He died in 1945.\n[2] Paul Hindemith: A German composer."
+
+
+def test_a_paragraph_is_found_by_its_title_however_it_is_written() -> None:
+    page = RecordSearch(CONTEXT).page(" béla BARTÓK ")
+    assert page is not None
+    assert page.sentences == ["He was a Hungarian composer.", "He died in 1945."]
+    assert RecordSearch(CONTEXT).page("Bartók") is None
+
+
+def test_titles_like_it_come_first_and_the_others_after_them() -> None:
+    assert RecordSearch(CONTEXT).similar("Hindemith's life", count=5) == ["Paul Hindemith", "Béla Bartók"]
+
+
+def test_paragraphs_that_share_rarer_words_come_first() -> None:
+    found = RecordSearch(CONTEXT).passages("Which German composer was it?", count=2)
+    assert [page.title for page in found] == ["Paul Hindemith", "Béla Bartók"]
+    assert RecordSearch(CONTEXT).passages("zebra", count=2) == []
+
+
+def test_a_question_without_paragraphs_finds_nothing() -> None:
+    search = RecordSearch("just prose")
+    assert (search.page("x"), search.similar("x", count=3), search.passages("prose", count=3)) == (None, [], [])
+
+
+def test_a_page_ends_its_sentences_at_marks_and_lines() -> None:
+    page = Page("x", 'He said "No." Then he left! Was it 3.5 km?\nYes')
+    assert page.sentences == ['He said "No."', "Then he left!", "Was it 3.5 km?", "Yes"]

@@ -1,0 +1,33 @@
+"""Searches by name, and what is said to a name that none has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.search.registry import Searches
+from mage_es.events.errors import UsageError
+
+
+def question(context: str) -> Question:
+    return Question(id="q", benchmark="b", split="test", task_type="t", question="?", context=context, gold="x")
+
+
+def test_each_question_has_its_own_paragraphs(tmp_path: Path) -> None:
+    searches = Searches("record")
+    assert searches.of(question("[1] A: a.")).page("A") is not None
+    assert searches.of(question("[1] B: b.")).page("A") is None
+
+
+def test_a_folder_is_one_corpus_for_all(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    searches = Searches(f"local/{tmp_path}")
+    assert searches.of(question("")) is searches.of(question("[1] A: a."))
+
+
+@pytest.mark.parametrize("spec", ["wikipaedia", "local", "record/x", "wikipedia/en"])
+def test_what_is_no_search_is_refused_with_the_forms(spec: str) -> None:
+    with pytest.raises(UsageError, match="There is no search"):
+        Searches(spec)

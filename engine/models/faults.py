@@ -44,6 +44,16 @@ HOPELESS: frozenset[FaultKind] = frozenset({"denied", "missing"})
 HIDDEN = "[key]"
 """What stands in the place of a key."""
 
+_TOO_LONG = (
+    "context length",  # OpenAI, vLLM, SGLang, Mistral
+    "context window",
+    "context size",  # llama.cpp
+    "context limit",  # Anthropic, for prompt and reply together
+    "too long",  # Anthropic
+    "maximum number of tokens",  # Gemini
+    "max_new_tokens",  # text-generation-inference
+)
+"""How providers say that a prompt does not fit; a request that is refused in other words is given up."""
 _MOST_WORDS = 300
 _LEAST_KEY = 8
 
@@ -112,8 +122,7 @@ def _kind_of(status: int, message: str) -> FaultKind:
     if status >= 500:
         return "server"
     told = message.lower()
-    is_length = status == 413 or "context length" in told or "context window" in told or "too long" in told
-    return "too_long" if is_length else "rejected"
+    return "too_long" if status == 413 or any(words in told for words in _TOO_LONG) else "rejected"
 
 
 def _seconds(header: str | None) -> float:

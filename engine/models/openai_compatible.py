@@ -3,6 +3,10 @@
 Rules
     - The official client makes one attempt and no more: retrying is engine/models/line.py's, where each is recorded.
     - A whole reply must be there within `timeout` seconds, so that a server that drips cannot hold a call for ever.
+    - Streamed, a reply may be silent for `stall` seconds at most: a server that hangs is noticed long before the
+      timeout, and a proxy between that ends silent connections has nothing to end.
+    - With `context` given, a prompt that may be longer is refused here, for servers that would cut it silently.
+    - How many calls are in flight is the line's affair: the client limits no connections and keeps idle ones.
     - A block `<think>...</think>` at the start of a reply is the model's thinking and no part of the answer.
 """
 
@@ -15,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mage_es.engine.models.faults import Fault, ModelFault, fault_of_status, shortened, without_key
+from mage_es.engine.models.context import require_fit
+from mage_es.engine.models.faults import Fault, FaultKind, ModelFault, fault_of_status, shortened, without_key
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
@@ -24,13 +29,27 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
     from openai.types.chat import ChatCompletion
 
-OPTIONS = ("base_url", "timeout", "structured", "key_env", "seed", "thinking", "max_tokens_field")
+OPTIONS = (
+    "base_url",
+    "timeout",
+    "structured",
+    "key_env",
+    "seed",
+    "thinking",
+    "max_tokens_field",
+    "context",
+    "stream",
+    "stall",
+)
 """`structured`: how a typed reply is asked for, `json_schema` (default), `json_object` or `none`; `thinking`: on or
-off, for chat templates that know `enable_thinking`; `max_tokens_field`: `max_tokens` or `max_completion_tokens`."""
+off, for chat templates that know `enable_thinking`; `max_tokens_field`: `max_tokens` or `max_completion_tokens`;
+`context`: tokens of prompt and reply together; `stream`: on or off (default); `stall`: seconds between two pieces."""
 
 DEFAULT_URL = "https://api.openai.com/v1"
 TIMEOUT = 600.0
 """Seconds for one whole reply."""
+STALL = 120.0
+"""Seconds that a streamed reply may be silent, before its first piece too."""
 
 _THINKING = re.compile(r"\A\s*<think>(.*?)(?:</think>\s*|\Z)", re.DOTALL)
 _STOPS = {"stop": "end", "length": "length", "content_filter": "filtered", "tool_calls": "tool"}
@@ -45,17 +64,21 @@ class OpenAICompatible:
         self._url = spec.options.get("base_url", DEFAULT_URL)
         self._key = key_of(spec, "OPENAI_API_KEY", needed=self._url == DEFAULT_URL)
         self._timeout = spec.number("timeout", TIMEOUT)
+        self._context, self._stall = int(spec.number("context", 0)), spec.number("stall", STALL)
+        self._is_streamed = spec.is_on("stream")
         self._fixed = _fixed_fields(spec)
         self._client: AsyncOpenAI | None = None
 
     async def complete(self, request: Request) -> Completion:
         """Return the server's reply. Raises `ModelFault`, and `PrerequisiteError` where the client is missing."""
+        require_fit(request, self._context)
         client = self._client = self._client or self._connect()
+        import httpx2
         import openai
 
         try:
             async with asyncio.timeout(self._timeout):
-                reply = await client.chat.completions.create(**self._fields(request))
+                reply = await self._reply(client, request)
         except TimeoutError:
             raise ModelFault(Fault("timeout", f"no whole reply within {self._timeout:g} s")) from None
         except openai.APITimeoutError as error:
@@ -65,9 +88,27 @@ class OpenAICompatible:
             raise ModelFault(fault_of_status(error.status_code, self._heard(_words(error)), retry_after=told)) from None
         except openai.APIConnectionError as error:
             raise ModelFault(Fault("connection", self._heard(f"{self._url}: {error.__cause__ or error}"))) from None
+        except httpx2.TransportError as error:  # the client wraps what goes wrong before a stream's first piece only
+            kind: FaultKind = "timeout" if isinstance(error, httpx2.TimeoutException) else "connection"
+            words = f"nothing more within {self._stall:g} s" if kind == "timeout" else f"{self._url}: {error}"
+            raise ModelFault(Fault(kind, self._heard(words))) from None
         except (openai.APIError, ValueError) as error:
             raise ModelFault(Fault("malformed", self._heard(str(error)))) from None
         return read_completion(reply, key=self._key)
+
+    async def _reply(self, client: AsyncOpenAI, request: Request) -> ChatCompletion:
+        """Return the whole reply, put together where it comes in pieces."""
+        fields = self._fields(request)
+        if not self._is_streamed:
+            reply: ChatCompletion = await client.chat.completions.create(**fields)
+            return reply
+        from mage_es.engine.models.streaming import put_together
+
+        pieces = await client.chat.completions.create(**fields, stream=True, stream_options={"include_usage": True})
+        whole = await put_together(pieces)
+        if whole.choices and not whole.choices[0].finish_reason:
+            raise ModelFault(Fault("connection", f"{self._url}: the stream ended before the reply was whole"))
+        return whole
 
     def _heard(self, words: str) -> str:
         return shortened(without_key(words, self._key))
@@ -81,7 +122,7 @@ class OpenAICompatible:
     def _connect(self) -> AsyncOpenAI:
         try:
             import httpx2
-            from openai import AsyncOpenAI
+            from openai import AsyncOpenAI, DefaultAsyncHttpxClient
         except ImportError as error:
             raise PrerequisiteError(
                 f"{self.name} needs the package openai: python -m pip install 'mage-es[openai]'"
@@ -90,8 +131,14 @@ class OpenAICompatible:
             api_key=self._key or "none",
             base_url=self._url,
             max_retries=0,
-            timeout=httpx2.Timeout(self._timeout, connect=min(10.0, self._timeout)),
+            timeout=httpx2.Timeout(self._timeout, connect=min(10.0, self._timeout), read=self._longest_silence()),
+            http_client=DefaultAsyncHttpxClient(
+                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0)
+            ),
         )
+
+    def _longest_silence(self) -> float:
+        return min(self._stall, self._timeout) if self._is_streamed else self._timeout
 
     def _fields(self, request: Request) -> dict[str, Any]:
         limit = self._spec.options.get("max_tokens_field", "max_tokens")
@@ -162,10 +209,7 @@ def _fixed_fields(spec: ModelSpec) -> dict[str, Any]:
     if "seed" in spec.options:
         fields["seed"] = int(spec.number("seed", 0))
     if "thinking" in spec.options:
-        choices = {"on": True, "off": False}
-        if spec.options["thinking"] not in choices:
-            raise UsageError(f"{spec.text}: thinking is on or off, not {spec.options['thinking']!r}.")
-        fields["extra_body"] = {"chat_template_kwargs": {"enable_thinking": choices[spec.options["thinking"]]}}
+        fields["extra_body"] = {"chat_template_kwargs": {"enable_thinking": spec.is_on("thinking")}}
     return fields
 
 

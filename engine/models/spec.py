@@ -32,6 +32,13 @@ class ModelSpec(NamedTuple):
         except ValueError:
             raise UsageError(f"{self.text}: {option} must be a number, not {value!r}.") from None
 
+    def is_on(self, option: str) -> bool:
+        """Return whether an option is switched on, which none is by itself. Raises `UsageError` for other words."""
+        value = self.options.get(option, "off")
+        if value not in ("on", "off"):
+            raise UsageError(f"{self.text}: {option} is on or off, not {value!r}.")
+        return value == "on"
+
 
 def parse_spec(text: str, *, known: Mapping[str, Sequence[str]]) -> ModelSpec:
     """Return a spec in parts; `known` are the providers and the options that each of them takes.

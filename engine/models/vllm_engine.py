@@ -17,7 +17,7 @@ from mage_es.engine.models.faults import Fault, ModelFault, shortened
 from mage_es.engine.models.openai_compatible import split_thinking
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import ModelSpec
-from mage_es.events.errors import PrerequisiteError, UsageError
+from mage_es.events.errors import PrerequisiteError
 
 if TYPE_CHECKING:
     from vllm.v1.engine.async_llm import AsyncLLM
@@ -35,7 +35,7 @@ class VllmEngine:
         self._engine: AsyncLLM | None = None
         self._numbers = itertools.count()
         self._arguments = _engine_arguments(spec)
-        self._template = {"enable_thinking": _is_on(spec, "thinking")} if "thinking" in spec.options else {}
+        self._template = {"enable_thinking": spec.is_on("thinking")} if "thinking" in spec.options else {}
 
     async def complete(self, request: Request) -> Completion:
         """Return the model's reply. Raises `ModelFault`, and `PrerequisiteError` where the engine cannot start."""
@@ -112,7 +112,7 @@ def _completion(output: Any) -> Completion:
 def _engine_arguments(spec: ModelSpec) -> dict[str, Any]:
     arguments: dict[str, Any] = {
         "dtype": spec.options.get("dtype", "auto"),
-        "enforce_eager": _is_on(spec, "eager"),
+        "enforce_eager": spec.is_on("eager"),
         # Typed replies: without this a weak model may fill them with blanks up to the last token.
         "structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True},
     }
@@ -122,10 +122,3 @@ def _engine_arguments(spec: ModelSpec) -> dict[str, Any]:
     if "gpu_memory_utilization" in spec.options:
         arguments["gpu_memory_utilization"] = spec.number("gpu_memory_utilization", 0.9)
     return arguments
-
-
-def _is_on(spec: ModelSpec, option: str) -> bool:
-    value = spec.options.get(option, "off")
-    if value not in ("on", "off"):
-        raise UsageError(f"{spec.text}: {option} is on or off, not {value!r}.")
-    return value == "on"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -60,6 +61,7 @@ class Provider:
         self.input_tokens = 0
         self.output_tokens = 0
         self.most_in_flight = 0
+        self.connections = 0
         self.models: list[dict[str, Any]] = [{"id": "exec", "object": "model", "max_model_len": 8192}]
         self.embed: Callable[[list[str]], list[list[float]]] = _hashed
         self._in_flight = 0
@@ -79,6 +81,7 @@ class Provider:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of one connection until it ends or a fault ends it."""
+        self.connections += 1
         try:
             while (asked := await _read(reader)) is not None:
                 number = len(self.asked)
@@ -120,6 +123,8 @@ class Provider:
             error = {"error": {"message": "This model's maximum context length is 2048 tokens."}}
             await _write(writer, 400, json.dumps(error).encode(), {})
             return True
+        if asked.body.get("stream"):
+            return await self._stream(asked, fault, writer)
         body = json.dumps(self._reply(asked, fault, is_messages=is_messages)).encode()
         if fault == "truncated":
             await _write(writer, 200, body[: len(body) // 2], {})
@@ -138,6 +143,30 @@ class Provider:
                 await asyncio.sleep(0.05)
             return True
         await _write(writer, 200, body, {})
+        return True
+
+    async def _stream(self, asked: Asked, fault: str, writer: asyncio.StreamWriter) -> bool:
+        """Answer in pieces, a word each, and with usage if that is asked for; return whether the connection goes on."""
+        whole = self._reply(asked, fault, is_messages=False)
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
+        for number, piece in enumerate(_pieces(whole, asked.body)):
+            if fault == "drip":
+                await asyncio.sleep(0.1)
+            if number == 1 and fault == "cut":
+                writer.transport.abort()
+                return False
+            if number == 1 and fault == "stall":
+                await writer.drain()
+                await asyncio.sleep(30)
+            if number == 1 and fault == "unfinished":
+                break
+            if number == 1 and fault == "broken off":
+                piece = {"error": {"message": "the engine died"}}
+            told = b"data: " + json.dumps(piece).encode() + b"\n\n"
+            writer.write(f"{len(told):x}\r\n".encode() + told + b"\r\n")
+            await writer.drain()
+        writer.write(b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n")
+        await writer.drain()
         return True
 
     def _batched(self, asked: Asked) -> tuple[int, bytes]:
@@ -258,6 +287,19 @@ def provider(
         loop.call_soon_threadsafe(lambda: [task.cancel() for task in asyncio.all_tasks(loop)])
         thread.join(10)
         loop.close()
+
+
+def _pieces(whole: dict[str, Any], asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a chat completion as a stream has it: words, then why it ends, then what it took."""
+    head = {"id": whole["id"], "object": "chat.completion.chunk", "created": 1, "model": whole["model"]}
+    for choice in whole["choices"]:
+        message = choice["message"]
+        for word in re.findall(r"\s*\S+", message["content"]):
+            yield {**head, "choices": [{"index": 0, "delta": {"content": word}, "finish_reason": None}]}
+        last = {"refusal": message["refusal"]} if message["refusal"] else {}
+        yield {**head, "choices": [{"index": 0, "delta": last, "finish_reason": choice["finish_reason"]}]}
+    if asked.get("stream_options", {}).get("include_usage"):
+        yield {**head, "choices": [], "usage": whole["usage"]}
 
 
 def _key_in(asked: Asked) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
+import msgspec
 import pytest
 
 from mage_es.engine.models.faults import ModelFault
@@ -118,3 +119,77 @@ def test_a_client_that_is_not_installed_is_named_with_the_command_that_installs_
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(PrerequisiteError, match=r"pip install 'mage-es\[openai\]'"):
         ask(model("http://127.0.0.1:9"), Request(prompt="?"))
+
+
+# ---------------------------------------------------------------- streamed
+
+
+def test_a_streamed_reply_is_the_same_whole_with_its_tokens() -> None:
+    with provider(answer=lambda body: "<think>hm</think>it is\n\n7 then") as server:
+        whole = ask(model(server.openai_url), Request(prompt="How many are there?"))
+        streamed = ask(model(server.openai_url, "&stream=on"), Request(prompt="How many are there?"))
+        fields = server.asked[1].body
+    assert streamed == Completion(**{**msgspec.structs.asdict(whole), "provider_id": "chatcmpl-2"})
+    assert streamed.text == "it is\n\n7 then" and streamed.output_tokens == 4
+    assert (fields["stream"], fields["stream_options"]) == (True, {"include_usage": True})
+
+
+@pytest.mark.parametrize(
+    ("fault_name", "kind"),
+    [
+        ("reset", "connection"),
+        ("429", "busy"),
+        ("500", "server"),
+        ("too long", "too_long"),
+        ("cut", "connection"),
+        ("unfinished", "connection"),
+        ("broken off", "malformed"),
+        ("shape", "malformed"),
+        ("empty", "empty"),
+        ("refusal", "filtered"),
+        ("filter", "filtered"),
+    ],
+)
+def test_every_fault_of_a_stream_is_told_by_its_kind(fault_name: str, kind: str) -> None:
+    assert fault(fault_name, more="&stream=on")[0] == kind
+
+
+@pytest.mark.parametrize("fault_name", ["silence", "stall"])
+def test_a_stream_that_falls_silent_is_noticed_long_before_the_timeout(fault_name: str) -> None:
+    assert fault(fault_name, more="&stream=on&stall=0.3&timeout=25") == ("timeout", 0)
+
+
+def test_a_slow_stream_is_waited_for_while_it_says_something() -> None:
+    with provider(answer=lambda body: "one two three four five", faults=["drip"]) as server:
+        reply = ask(model(server.openai_url, "&stream=on&stall=0.4"), Request(prompt="?"))
+    assert reply.text == "one two three four five"
+
+
+def test_a_stream_that_never_ends_is_given_up_after_the_timeout() -> None:
+    assert fault("drip", more="&stream=on&stall=5&timeout=0.25") == ("timeout", 0)
+
+
+# ---------------------------------------------------------------- context
+
+
+def test_a_prompt_that_may_be_longer_than_the_context_reaches_no_server() -> None:
+    with provider() as server:
+        small = model(server.openai_url, "&context=100")
+        assert ask(small, Request(prompt="word " * 20, max_tokens=20)).text
+        with pytest.raises(ModelFault, match="do not fit the 100 allowed") as raised:
+            ask(small, Request(prompt="word " * 60, max_tokens=20))
+        assert len(server.asked) == 1
+    assert (raised.value.fault.kind, raised.value.fault.status) == ("too_long", 0)
+
+
+def test_many_calls_at_once_keep_their_connections_for_the_next() -> None:
+    with provider(latency_s=0.3) as server:
+        served = model(server.openai_url)
+
+        async def twice() -> None:
+            for _ in range(2):
+                await asyncio.gather(*(served.complete(Request(prompt="?")) for _ in range(150)))
+            await served.close()
+
+        asyncio.run(twice())
+        assert server.connections <= 150

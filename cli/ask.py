@@ -19,7 +19,7 @@ EXAMPLES = examples(
 )
 
 
-@takes("runs_dir", "data_dir")
+@takes("runs_dir", "data_dir", "max_usd", "max_calls", "prices")
 def ask(
     question: Annotated[str | None, typer.Argument(help="The question; left out, it is read from stdin.")] = None,
     *,
@@ -33,11 +33,20 @@ def ask(
     The state is frozen; nothing is learned from the question.
     """
     from mage_es.engine.asking import ask as ask_run
+    from mage_es.engine.pricing import read_prices
     from mage_es.engine.runs import find_run
 
     out = Output(as_json=as_json)
     text = _question(question)
-    report = ask_run(find_run(settings.runs_dir, run), text, at=at, data_dir=settings.data_dir, say=out.say)
+    report = ask_run(
+        find_run(settings.runs_dir, run),
+        text,
+        at=at,
+        data_dir=settings.data_dir,
+        limits=settings.limits,
+        prices=read_prices(settings.prices),
+        say=out.say,
+    )
     known = f"Task type {report.task_type}, skill {report.skill}, state {report.marker} of {report.run_id}"
     out.report(report, known, bundle(report.bundle), report.reply, f"Answer: {report.answer or '(none found)'}")
     out.next(settings.again("ask", "--run", report.run_id, "--at", "start", text))

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Literal
 
 import typer
 
+from mage_es.cli.interrupts import Interrupts
 from mage_es.cli.options import Json, Marker, RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.progress import Progress
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import episodes, examined
 from mage_es.cli.tables import exam as exam_table
+from mage_es.events.errors import BudgetReached, Interrupted
+
+BUDGET = ("max_usd", "max_calls", "prices")
+"""What may be spent on one exam."""
 
 EXAMPLES = examples("mage-es exam", "mage-es exam RUN --at start --questions 100", "mage-es exam --control shuffled")
 
 
-@takes("workers", "max_connections", "runs_dir", "data_dir")
+@takes("workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *BUDGET)
 def exam(
     run: RunArgument = None,
     *,
@@ -33,14 +40,17 @@ def exam(
 ) -> None:
     """Examine a run on questions that it never saw.
 
-    No learning, no guidance call, the run's log untouched.
+    No learning, no guidance call, the run's log untouched. An exam that was cut off goes on where it stopped when it is
+    set again.
     """
     from mage_es.engine.exam import examine
+    from mage_es.engine.pricing import read_prices
     from mage_es.engine.runs import find_run
 
     out = Output(as_json=as_json)
     found = find_run(settings.runs_dir, run)
-    with Progress() as progress:
+    again = _again(settings, found.id, at=at, questions=questions, control=control)
+    with _sitting(out, again) as (progress, stop):
         report = examine(
             found,
             at=at,
@@ -49,7 +59,11 @@ def exam(
             data_dir=settings.data_dir,
             workers=settings.workers,
             max_connections=settings.max_connections,
+            limits=settings.limits,
+            prices=read_prices(settings.prices),
+            batches=settings.batches,
             observer=progress.observe,
+            stop=stop,
         )
     out.report(report, exam_table(report), *episodes(report.episodes), examined(report))
     out.next(
@@ -57,3 +71,31 @@ def exam(
         if at != "start"
         else settings.again("runs", "show", report.run_id, names=("runs_dir",))
     )
+
+
+@contextmanager
+def _sitting(out: Output, again: str) -> Iterator[tuple[Progress, Callable[[], bool]]]:
+    """Watch an exam; if it does not come to its end, say how to go on with it.
+
+    Raises:
+        typer.Exit: The first Ctrl-C stopped it (130), or its budget did (3).
+    """
+    progress = Progress()
+    try:
+        with Interrupts() as interrupts, progress:
+            yield progress, interrupts.asked
+    except Interrupted as stopped:
+        why = f" {stopped}" if isinstance(stopped, BudgetReached) else ""
+        out.say(f"Stopped; every answer so far is kept.{why} Go on with: {again}")
+        raise typer.Exit(stopped.exit_code) from stopped
+    except BaseException as error:
+        if progress.run_id:  # it has begun
+            error.add_note(f"Every answer so far is kept. Go on with: {again}")
+        raise
+
+
+def _again(settings: Settings, run_id: str, *, at: str, questions: int | None, control: str) -> str:
+    words = ["--at", at] if at != "latest" else []
+    words += ["--questions", str(questions)] if questions else []
+    words += ["--control", control] if control != "none" else []
+    return settings.again("exam", run_id, *words, names=("runs_dir", "data_dir", "guidance_batch", *BUDGET))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mage_es.engine.agents.learner import course_of, plan_answers
 from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.budget import UNLIMITED, Budget, Limits
 from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.courses import Course, Fact, Finish, advance, begin
 from mage_es.engine.effects import Effects
@@ -20,6 +21,7 @@ from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Model
 from mage_es.engine.moves import CallReport, MoveReport, TrimReport
 from mage_es.engine.opening import reopen_world
+from mage_es.engine.pricing import Prices, require_rates
 from mage_es.engine.reports import AskReport
 from mage_es.engine.rules.trimming import without
 from mage_es.engine.runs import Run
@@ -28,6 +30,7 @@ from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import CallFailed, QuestionPlanned
 from mage_es.projections.fold import State, fold
+from mage_es.projections.ledger import Ledger
 from mage_es.projections.snapshots import latest_snapshot
 
 
@@ -37,6 +40,8 @@ def ask(
     *,
     at: str,
     data_dir: Path | None,
+    limits: Limits = UNLIMITED,
+    prices: Prices | None = None,
     execution: Model | None = None,
     say: Callable[[str], None] = lambda words: None,
 ) -> AskReport:
@@ -48,6 +53,7 @@ def ask(
         UsageError: The question is empty or not text, the marker does not exist or is too early, or the benchmark's
             questions are episodes.
         PrerequisiteError: The model gives no answer.
+        BudgetReached: The next call could take the question over its `limits`.
     """
     if not question.strip():
         raise UsageError("The question is empty: give it as the last argument, or on standard input.")
@@ -75,8 +81,18 @@ def ask(
     planned = plan_answers(world.setting, state, command)[0].event
     assert isinstance(planned, QuestionPlanned)
     model = execution or open_model(world.setting.config.execution, "execution")
-    line = Line(model, connections=1, say=say)
-    effects = Effects(world.setting, state, {"execution": line}, Sandbox(), record=lambda command: None)
+    prices = prices or Prices()
+    if limits.max_usd:
+        require_rates(prices, {"execution": model.name})
+    line = Line(model, connections=1, say=say, toll=Budget(limits, prices, Ledger()))
+    effects = Effects(
+        world.setting,
+        state,
+        {"execution": line},
+        Sandbox(),
+        record=lambda command: None,
+        searches=world.searches,
+    )
     course = course_of(world.setting, state, planned, asked)
     moves, reply = asyncio.run(_answered(course, state, planned, effects, line))
     return AskReport(

@@ -4,6 +4,8 @@ Rules
     - The exam has a log of its own; not a byte of the run's log changes.
     - It is given no guidance model; the report counts the calls of its own log to show it.
     - The bandits are frozen (best arm by posterior mean), and nothing is learned.
+    - An exam that was cut off is gone on with by setting it again: same state, questions, control and models. What is
+      recorded of it is not asked again, and its budget is one for all its sessions.
     - The control `shuffled` gives every question the memories that a question of another task type would have
       got: what is left of the gain then is not due to what the memories say.
 """
@@ -12,26 +14,41 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from pathlib import Path
 
+import msgspec
+
+from mage_es import __version__
+from mage_es.engine.budget import UNLIMITED, Budget, Limits
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.config import canonical
 from mage_es.engine.judging import NOBODY
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Model
 from mage_es.engine.opening import World, reopen_world
+from mage_es.engine.pricing import Prices, require_rates
 from mage_es.engine.reports import ExamReport, GroupScore, Observer
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.runs import Run, clock
 from mage_es.engine.session import Models, Session
 from mage_es.engine.summary import episode_rows
-from mage_es.events.envelope import Draft
-from mage_es.events.errors import UsageError, nearest
+from mage_es.events.envelope import Draft, Record
+from mage_es.events.errors import BudgetReached, Interrupted, RunLocked, UsageError, nearest
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import AnswerJudged, AnswerUnanswered, ExamClosed, ExamStarted, ModelCalled, Purpose
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    AnswerUnanswered,
+    Event,
+    ExamClosed,
+    ExamStarted,
+    ModelCalled,
+    Purpose,
+    QuestionPlanned,
+    RunResumed,
+)
 from mage_es.projections.fold import State, fold
 from mage_es.projections.ledger import Ledger
 from mage_es.projections.snapshots import latest_snapshot
@@ -49,6 +66,10 @@ def examine(
     workers: int,
     observer: Observer,
     max_connections: int | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    limits: Limits = UNLIMITED,
+    prices: Prices | None = None,
+    batches: bool = False,
     execution: Model | None = None,
     judge: Model | None = None,
 ) -> ExamReport:
@@ -57,7 +78,9 @@ def examine(
     `execution` and `judge` take the place of the models that the run's configuration names.
 
     Raises:
-        UsageError: An unknown marker or control, or more questions than are held out.
+        UsageError: An unknown marker or control, more questions than are held out, or dollars are limited and a model
+            has no price.
+        Interrupted: `stop` turned true, or `limits` are reached; the same exam set again goes on.
     """
     if control not in CONTROLS:
         raise UsageError(f"There is no control {control!r}.{nearest(control, list(CONTROLS))}")
@@ -69,6 +92,10 @@ def examine(
     config = world.setting.config
     model = execution or open_model(config.execution, "execution")
     judge = judge or (open_model(config.judge, "judge") if config.judge else None)
+    models = Models(model, None, judge)
+    prices = prices or Prices()
+    if limits.max_usd:
+        require_rates(prices, {tier: each.name for tier, each in models.by_tier().items()})
     state = fold(reader, until=seq, state=latest_snapshot(run.snapshots_path, reader, until=seq))
     require_ontology(state, at)
     started = ExamStarted(
@@ -83,21 +110,35 @@ def examine(
     # From here on the state takes in the exam's own records and calls, which both count from the beginning.
     state.seq = 0
     state.ledger.load(Ledger().dump())
-    exam = _new_exam(run, at, control)
-    with Log.create(exam.log_path, run=exam.id, clock=clock) as log:
+    exam, log = _unfinished(run, started, names, models) or _new_exam(run, at, control)
+    with log:
+        recorded = list(LogReader(exam.log_path).records())
+        for record in recorded:
+            state.apply(record.event)
+            state.seq = record.seq
         session = Session(
             run=exam,
             world=world,
             log=log,
             state=state,
-            models=Models(model, None, judge),
+            models=models,
             workers=workers,
             max_connections=max_connections,
             observer=observer,
-            stop=lambda: False,
+            stop=stop,
+            budget=Budget(limits, prices, state.ledger),
+            batches=batches,
         )
-        session.commit([Draft(event=started, iteration=-1, phase="exam")])
-        asyncio.run(_sit(session, names, control))
+        session.plan_seq.update(
+            {(r.phase, r.event.question_id): r.seq for r in recorded if isinstance(r.event, QuestionPlanned)}
+        )
+        session.commit([_beginning(session, started, recorded)])
+        try:
+            asyncio.run(_sit(session, names, control))
+        except BudgetReached:
+            raise
+        except Interrupted:
+            raise Interrupted("The exam was stopped. Set it again, and it goes on with what is recorded.") from None
         session.commit([Draft(event=_closed(session), iteration=-1, phase="exam")])
     return read_exam(run, exam, world, seconds=time.perf_counter() - began)
 
@@ -154,10 +195,11 @@ def read_exam(run: Run, exam: Run, world: World, *, seconds: float = 0.0) -> Exa
 
 
 async def _sit(session: Session, names: Sequence[str], control: str) -> None:
-    purposes: dict[str, Purpose] = dict.fromkeys(names, "exam")
-    asked = session.asked(purposes)
-    swapped = donors(asked, session.world.setting.config.seed) if control == "shuffled" else {}
-    session.do(PlanAnswers(iteration=-1, phase="exam", asked=asked, frozen=True, donors=swapped))
+    if not session.state.progress.plans("exam"):
+        purposes: dict[str, Purpose] = dict.fromkeys(names, "exam")
+        asked = session.asked(purposes)
+        swapped = donors(asked, session.world.setting.config.seed) if control == "shuffled" else {}
+        session.do(PlanAnswers(iteration=-1, phase="exam", asked=asked, frozen=True, donors=swapped))
     async with aclosing(session):
         await session.answer(-1, "exam")
 
@@ -192,10 +234,50 @@ def _score(name: str, answers: Iterable[AnswerJudged]) -> GroupScore:
     return GroupScore(name=name, correct=sum(correct), total=len(correct))
 
 
-def _new_exam(run: Run, at: str, control: str) -> Run:
+def _beginning(session: Session, started: ExamStarted, recorded: Sequence[Record]) -> Draft:
+    """Return the event that an exam begins with, or goes on with where some of it is recorded."""
+    if not recorded:
+        return Draft(event=started, iteration=-1, phase="exam")
+    progress = session.state.progress
+    settled = sum(progress.is_settled("exam", planned.question_id) for planned in progress.plans("exam"))
+    session.say(f"Going on with the exam {session.run.id}: {settled} of its questions are settled already.")
+    attempt = 1 + sum(isinstance(record.event, RunResumed) for record in recorded)
+    resumed = RunResumed(package_version=__version__, attempt=attempt)
+    return Draft(event=resumed, iteration=-1, phase="log", ordinal=attempt)
+
+
+def _unfinished(run: Run, started: ExamStarted, names: Sequence[str], models: Models) -> tuple[Run, Log] | None:
+    """Return the newest exam that is the same and did not come to its end, opened; None without one.
+
+    One that another process is sitting just now is left to it.
+    """
+    for path in sorted(run.exams_path.glob("*/log"), reverse=True):
+        exam = Run(f"{run.id}/{path.parent.name}", path.parent)
+        if _is_same(LogReader(path), started, names, models):
+            with suppress(RunLocked):
+                return exam, Log.open(path, clock=clock)
+    return None
+
+
+def _is_same(exam: LogReader, started: ExamStarted, names: Sequence[str], models: Models) -> bool:
+    """Return whether an exam is open and asks the same questions of the same state and models."""
+    types: set[type[Event]] = {ExamStarted, ExamClosed, QuestionPlanned, ModelCalled}
+    events = [record.event for record in exam.records(types)]
+    begun = next((event for event in events if isinstance(event, ExamStarted)), None)
+    if begun is None or any(isinstance(event, ExamClosed) for event in events):
+        return False
+    # The marker is only a name for the state, and the chain stands there only where that is the latest.
+    agreed = msgspec.structs.replace(begun, marker=started.marker, head_chain=started.head_chain) == started
+    planned = {event.question_id for event in events if isinstance(event, QuestionPlanned)}
+    called = {(event.tier, event.model) for event in events if isinstance(event, ModelCalled)}
+    return agreed and planned in (set(), set(names)) and called <= {(t, m.name) for t, m in models.by_tier().items()}
+
+
+def _new_exam(run: Run, at: str, control: str) -> tuple[Run, Log]:
     run.exams_path.mkdir(exist_ok=True)
     suffix = at.replace("/", "-").replace(":", "-") + ("" if control == "none" else f"-{control}")
     ordinal = 1 + sum(1 for _ in run.exams_path.iterdir())
     path = run.exams_path / f"{ordinal:04d}-{suffix}"
     path.mkdir()
-    return Run(f"{run.id}/{path.name}", path)
+    exam = Run(f"{run.id}/{path.name}", path)
+    return exam, Log.create(exam.log_path, run=exam.id, clock=clock)

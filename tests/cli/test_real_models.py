@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable
@@ -162,3 +163,31 @@ def test_a_dry_run_shows_calls_tokens_and_dollars_and_begins_no_run(mage: Comman
     assert not (tmp_path / "runs").exists()
     tiers = json.loads(mage(*words, "--json").out)["tiers"]
     assert [tier["tier"] for tier in tiers] == ["execution", "guidance"]
+
+
+def test_an_exam_stops_at_its_budget_with_exit_code_3_and_goes_on_by_the_command_that_it_names(
+    mage: Command, runs_dir: Path
+) -> None:
+    cut = mage("exam", "first", "--questions", "8", "--max-calls", "3")
+    assert cut.code == 3
+    assert "budget of 3 calls is reached" in cut.err
+    assert "Go on with: mage-es exam first --questions 8 --max-calls 3" in cut.err
+    whole = mage("exam", "first", "--questions", "8", "--max-calls", "8", "--json")
+    assert whole.code == 0, whole.err
+    assert "Going on with the exam first/0001-latest: 3 of its questions are settled already." in whole.err
+    assert json.loads(whole.out)["execution_calls"] == 8
+
+
+def test_a_question_may_have_a_budget(mage: Command, runs_dir: Path) -> None:
+    question = "Ana packs 4 boxes with 6 jars each. She gives 5 jars away. How many jars are left?"
+    assert mage("ask", question, "--max-calls", "20", "--max-usd", "1").code == 0
+
+
+def test_a_missing_client_is_told_before_a_run_is_begun(
+    mage: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    outcome = mage("evolve", "wordmath", *SMALL, "--execution", "openai/exec?base_url=http://127.0.0.1:9/v1")
+    assert outcome.code == 4
+    assert "python -m pip install 'mage-es[openai]'" in outcome.err
+    assert not (tmp_path / "runs").exists()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from mage_es.engine.asking import ask
+from mage_es.engine.budget import Limits
 from mage_es.engine.models.seam import Completion, Request
+from mage_es.engine.pricing import read_prices
 from mage_es.engine.runs import Run
-from mage_es.events.errors import UsageError
+from mage_es.events.errors import BudgetReached, UsageError
 from mage_es.events.reader import LogReader
 
 QUESTION = "Rosa fills 6 baskets with 9 figs each and gives 10 figs away. How many figs has she left?"
@@ -53,3 +57,34 @@ def test_a_model_handed_in_answers_instead(small_run: Run) -> None:
 def test_an_empty_question_is_refused(small_run: Run) -> None:
     with pytest.raises(UsageError, match="question is empty"):
         ask(small_run, "  \n", at="latest", data_dir=None)
+
+
+PRICED = """[[price]]
+models = ["openai/paid"]
+input = 10.0
+output = 100.0
+source = "a test"
+date = 2026-11-21
+"""
+
+
+def test_a_question_that_its_budget_does_not_allow_is_not_put_to_the_model(small_run: Run, tmp_path: Path) -> None:
+    class Paid:
+        name = "openai/paid"
+        calls = 0
+
+        async def complete(self, request: Request) -> Completion:
+            self.calls += 1
+            return Completion(text="#### 44", input_tokens=1, output_tokens=1)
+
+    (tmp_path / "prices.toml").write_text(PRICED)
+    paid, prices = Paid(), read_prices(tmp_path / "prices.toml")
+    with pytest.raises(BudgetReached, match=r"\$0\.01 is reached"):
+        ask(small_run, QUESTION, at="start", data_dir=None, execution=paid, prices=prices, limits=Limits(max_usd=0.01))
+    with pytest.raises(UsageError, match="Nobody said what"):
+        ask(small_run, QUESTION, at="start", data_dir=None, execution=paid, limits=Limits(max_usd=9.0))
+    assert paid.calls == 0
+    report = ask(
+        small_run, QUESTION, at="start", data_dir=None, execution=paid, prices=prices, limits=Limits(max_usd=9.0)
+    )
+    assert report.answer == "44" and paid.calls >= 1

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from pathlib import Path
 
 import pytest
 
 from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.budget import UNLIMITED, Limits
 from mage_es.engine.commands import Asked
 from mage_es.engine.exam import donors, examine
+from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.reports import ExamReport, Note
-from mage_es.engine.runs import Run
-from mage_es.events.errors import UsageError
+from mage_es.engine.runs import Run, clock
+from mage_es.engine.theorems.inference import check_inference
+from mage_es.events.errors import BudgetReached, Interrupted, UsageError
+from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, SplitCommitted
 
@@ -143,3 +148,105 @@ def test_progress_is_told_to_the_observer(small_run: Run) -> None:
     examine(small_run, at="start", questions=5, control="none", data_dir=None, workers=2, observer=notes.append)
     assert (notes[-1].done, notes[-1].total, notes[-1].phase) == (5, 5, "exam")
     assert (notes[-1].execution_calls, notes[-1].guidance_calls) == (5, 0)
+
+
+class Counting:
+    """The analogist, counted; it stops whoever asks it after so many calls."""
+
+    name = "builtin/analogist"
+
+    def __init__(self, most: int = 10**9) -> None:
+        self._model = open_model("builtin/analogist", "execution")
+        self.asked: list[str] = []
+        self._most = most
+
+    async def complete(self, request: Request) -> Completion:
+        self.asked.append(request.sha256)
+        return await self._model.complete(request)
+
+    def is_enough(self) -> bool:
+        return len(self.asked) >= self._most
+
+
+def sit(run: Run, model: Counting, *, control: str = "none", limits: Limits = UNLIMITED) -> ExamReport:
+    return examine(
+        run, at="latest", questions=20, control=control, data_dir=None, workers=1, observer=lambda note: None,
+        stop=model.is_enough, limits=limits, execution=model,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def examined(small_run: Run, tmp_path: Path) -> Run:
+    """A run without exams."""
+    shutil.copytree(small_run.path, tmp_path / "run", ignore=shutil.ignore_patterns("exams"))
+    return Run(small_run.id, tmp_path / "run")
+
+
+def test_an_exam_that_was_stopped_goes_on_without_asking_anything_again(examined: Run, small_run: Run) -> None:
+    first, second = Counting(7), Counting()
+    with pytest.raises(Interrupted, match="Set it again"):
+        sit(examined, first)
+    report = sit(examined, second)
+    assert (len(first.asked), len(second.asked)) == (7, 13)
+    assert not set(first.asked) & set(second.asked)
+    assert [path.name for path in examined.exams_path.iterdir()] == [report.exam_id]
+    assert report.answers == exam(small_run).answers
+    assert (report.execution_calls, report.total) == (20, 20)
+    assert all(check.ok for check in check_inference(examined, LogReader(examined.log_path)))
+
+
+def test_the_budget_of_an_exam_is_one_for_all_its_sessions(examined: Run) -> None:
+    for _ in range(2):
+        with pytest.raises(BudgetReached, match="9 calls"):
+            sit(examined, Counting(), limits=Limits(max_calls=9))
+    again = Counting()
+    assert sit(examined, again, limits=Limits(max_calls=20)).total == 20
+    assert len(again.asked) == 11
+
+
+def test_another_control_a_finished_exam_and_another_number_of_questions_are_exams_of_their_own(examined: Run) -> None:
+    with pytest.raises(Interrupted):
+        sit(examined, Counting(5))
+    other = Counting()
+    sit(examined, other, control="shuffled")
+    assert len(other.asked) == 20
+    exam(examined, questions=10)
+    sit(examined, Counting())
+    last = Counting()
+    sit(examined, last)
+    assert len(last.asked) == 20
+    assert len(list(examined.exams_path.iterdir())) == 4
+
+
+def test_an_exam_that_somebody_is_sitting_is_left_to_them(examined: Run) -> None:
+    with pytest.raises(Interrupted):
+        sit(examined, Counting(5))
+    (path,) = examined.exams_path.iterdir()
+    with Log.open(path / "log", clock=clock):
+        other = Counting()
+        sit(examined, other)
+    assert len(other.asked) == 20
+
+
+def test_an_exam_cut_off_before_its_plan_is_gone_on_with(examined: Run) -> None:
+    from mage_es.engine import session
+
+    class Dying(Exception):
+        pass
+
+    def die(self: object, *arguments: object) -> None:
+        raise Dying
+
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(Dying):
+        patched.setattr(session.Session, "asked", die)
+        sit(examined, Counting())
+    assert sit(examined, Counting()).total == 20
+    assert len(list(examined.exams_path.iterdir())) == 1
+
+
+def test_dollars_cannot_be_limited_for_an_exam_where_its_model_has_no_price(examined: Run) -> None:
+    model = Counting()
+    model.name = "openai/unheard-of"
+    with pytest.raises(UsageError, match="Nobody said what the execution model"):
+        sit(examined, model, limits=Limits(max_usd=1.0))
+    assert not examined.exams_path.exists()

@@ -25,7 +25,7 @@ from mage_es.engine.environments.webshop.files import LICENCE, read_files
 from mage_es.engine.environments.webshop.goals import Goal
 from mage_es.engine.environments.webshop.nouns import Nouns, installed_nouns
 from mage_es.engine.environments.webshop.pages import Mode
-from mage_es.engine.environments.webshop.reference import Route, solution
+from mage_es.engine.environments.webshop.reference import solution
 from mage_es.engine.environments.webshop.shop import open_store, parse_action
 from mage_es.engine.environments.webshop.shopping import STEPS, Shopping
 from mage_es.engine.environments.webshop.words import purchase
@@ -114,9 +114,8 @@ class WebShop:
     def questions(self, split: Split) -> Sequence[Question]:
         """Return the goals of a split in the order of upstream's shuffle; made at the first call."""
         if split not in self._made:
-            routes: dict[str, Route] = {}
             places = [place for place in range(len(self.goals)) if (place in self._test) == (split == "test")]
-            self._made[split] = tuple(self._question(place, split, routes) for place in places)
+            self._made[split] = tuple(self._question(place, split) for place in places)
         return self._made[split]
 
     def environment(self, question: Question) -> Shopping:
@@ -159,15 +158,8 @@ class WebShop:
         goal = self.goals[int(question.meta["goal"])]
         return Shopping(self.store, goal, mode=self._mode, steps=self._steps, strict=strict)
 
-    def _question(self, place: int, split: Split, routes: dict[str, Route]) -> Question:
+    def _question(self, place: int, split: Split) -> Question:
         goal = self.goals[place]
-        product = self.store.by_asin[goal.asin]
-        solved = ""
-        if split == "evolution":
-            key = f"{goal.asin} {goal.asked}"
-            if key not in routes:
-                routes[key] = Route(self.store, product, goal.asked)
-            solved = solution(routes[key], goal, product)
         return Question(
             id=f"{self.name}-{place:04d}",
             benchmark=self.name,
@@ -175,7 +167,7 @@ class WebShop:
             task_type=task_type_of(goal),
             question=goal.text,
             gold=purchase(goal.asin, goal.options),
-            solution=solved,
+            solution=solution(self.store, goal) if split == "evolution" else "",
             meta={"goal": str(place)},
         )
 

@@ -23,6 +23,12 @@ SPACY_MODELS = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm", "en_core_w
 
 _TOKEN = re.compile(r"\d[\d.,]*|[^\W\d_]+(?:['’][^\W\d_]+)?")
 _ADJECTIVAL = ("ly", "able", "ible", "less", "ful", "ive", "ous")
+_LIKE_ADJECTIVES = """
+anomaly archive assembly belly bible butterfly cable constable drive family fly handful hive jelly lily monopoly olive
+ply ally supply syllable table tally turntable vegetable
+"""
+_NOUNS_LIKE_ADJECTIVES = frozenset(_LIKE_ADJECTIVES.split())
+"""Nouns that end like adjectives."""
 _FUNCTION = """
     a about above across after against all along also among an and any are around as at be because been before being
     below between both but by can could did do does down during each either every few for from had has have he her
@@ -94,4 +100,4 @@ def _is_noun(token: str, *, is_first: bool) -> bool:
         return False
     if token[0].isupper() and not is_first:
         return True
-    return word not in _OTHER_WORDS and not word.endswith(_ADJECTIVAL)
+    return word in _NOUNS_LIKE_ADJECTIVES or (word not in _OTHER_WORDS and not word.endswith(_ADJECTIVAL))

@@ -22,7 +22,7 @@ BUTTONS = frozenset(
 _HEADING = re.compile(r"^## (.+?)\s*$")
 _ACTION = re.compile(r"^(?:\d+\. )?(?:[A-Z][a-z]+: )?((?:search|click)\[.*?\])(?:: (.*))?$", re.IGNORECASE)
 _PRICE = re.compile(r", and price lower than [\d.]+ dollars$")
-_OPTIONS = re.compile(r" with (?=[^:,]+: )")
+_OPTIONS = re.compile(r" with (?=(?:(?! with )[^:,])+: )")
 _OPENING = re.compile(r"^find me ", re.IGNORECASE)
 
 

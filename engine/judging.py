@@ -3,15 +3,16 @@
 Rules
     - The rule first: what it decides is never put to a judge.
     - The judge is shown question, expected and given answer, as data inside JSON strings, and nothing else.
-    - A reply that is no score in [0, 1] with a reason is rejected, and the judge is asked again at most twice. If no
-      reply can be used, or there is no judge, the answer counts as wrong and the verdict says that nobody decided.
+    - A reply that is no score in [0, 1] with a reason (or, in the strict form, no yes or no) is rejected, and the judge
+      is asked again at most twice. If no reply can be used, or there is no judge, the answer counts as wrong and the
+      verdict says that nobody decided.
     - A judge's calls are part of the course of a question: durable before anything follows from them, found again by
       a resumed run, counted in a tier of their own. A judge is no guidance: an exam may have one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import Annotated
 
 import msgspec
@@ -25,7 +26,9 @@ from mage_es.engine.rules.prompt import instruction_length, render_guidance
 from mage_es.events.vocabulary import ModelCalled
 
 TEMPLATE = "judge_v1"
-"""The template's id; it is recorded as the purpose of every call."""
+"""The template of a benchmark that names no other; its id is recorded as the purpose of every call."""
+STRICT = "judge_strict_v1"
+"""The template for answers that are wholly right or wrong."""
 NOBODY = "nobody"
 """Who decided an answer that no rule could decide and no judge did."""
 _TOKENS = 512
@@ -46,6 +49,27 @@ class JudgeReply(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class StrictReply(msgspec.Struct, frozen=True, kw_only=True):
+    """A judge's verdict where nothing lies between right and wrong."""
+
+    is_correct: bool
+    explanation: str = ""
+
+    @property
+    def score(self) -> float:
+        """Return 1 or 0."""
+        return float(self.is_correct)
+
+
+_REPLIES: Mapping[str, type[JudgeReply] | type[StrictReply]] = {TEMPLATE: JudgeReply, STRICT: StrictReply}
+
+
+def template_of(benchmark: Benchmark) -> str:
+    """Return the template that a benchmark's judge is asked with: its `judge_template`, if it has one."""
+    template: str = getattr(benchmark, "judge_template", TEMPLATE)
+    return template
+
+
 def judged(course: Course, question: Question, *, benchmark: Benchmark, has_judge: bool) -> Course:
     """Follow a course to its end and give the verdict: by the rule, by a judge where that cannot decide.
 
@@ -54,23 +78,24 @@ def judged(course: Course, question: Question, *, benchmark: Benchmark, has_judg
     finish = yield from course
     verdict = finish.verdict or benchmark.score(question, finish.reply)
     if verdict.undecided:
-        opinion = (yield from _opinion(question, verdict)) if has_judge else None
+        opinion = (yield from _opinion(question, verdict, template_of(benchmark))) if has_judge else None
         verdict = msgspec.structs.replace(verdict, by=NOBODY) if opinion is None else opinion
     return finish._replace(verdict=verdict)
 
 
-def _opinion(question: Question, undecided: Verdict) -> Generator[Move, Fact, Verdict | None]:
+def _opinion(question: Question, undecided: Verdict, template: str) -> Generator[Move, Fact, Verdict | None]:
     brief = JudgeBrief(question=question.question, expected=question.gold, answer=undecided.answer)
-    prompt = render_guidance(TEMPLATE, {}, msgspec.json.encode(brief).decode())
-    schema = msgspec.json.encode(msgspec.json.schema(JudgeReply)).decode()
+    form = _REPLIES[template]
+    prompt = render_guidance(template, {}, msgspec.json.encode(brief).decode())
+    schema = msgspec.json.encode(msgspec.json.schema(form)).decode()
     fixed, repair = instruction_length(prompt), ""
     for attempt in range(1 + MOST_REPAIRS):
         request = Request(prompt=prompt + repair, max_tokens=_TOKENS, reply_schema=schema, fixed=fixed)
         fact = yield Ask(
-            question.id, request, agent="Critic", tier="judge", purpose=TEMPLATE, attempt=attempt, typed=JudgeReply
+            question.id, request, agent="Critic", tier="judge", purpose=template, attempt=attempt, typed=form
         )
         assert isinstance(fact, ModelCalled)
-        reply, problem = read_reply(fact.text, JudgeReply, stop_reason=fact.stop_reason)
+        reply, problem = read_reply(fact.text, form, stop_reason=fact.stop_reason)
         if reply is not None:
             return Verdict(answer=undecided.answer, score=reply.score, strict=False, by=fact.model)
         repair = asked_again(fact.text, problem)

@@ -19,7 +19,7 @@ from mage_es.engine.courses import Act, Ask, Fact, Move, Use, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.effects import Effects
 from mage_es.engine.guiding import Errand, guided
-from mage_es.engine.judging import TEMPLATE, judged
+from mage_es.engine.judging import judged, template_of
 from mage_es.engine.models.batches import Batching
 from mage_es.engine.models.line import PATIENCE, Line, Patience
 from mage_es.engine.models.seam import Model
@@ -164,9 +164,10 @@ class Session:
         )
         done, total = len(plans) - len(pending), len(plans)
         gate, workers = self.gates.get("judge"), self.workers
+        template = template_of(self.world.benchmark)
         if gate and gate.gathers:
             # Every course must be able to come to the judge; how many answer at once is the execution line's affair.
-            gate.expect((TEMPLATE, item.planned.question_id) for item in pending)
+            gate.expect((template, item.planned.question_id) for item in pending)
             workers = len(pending)
 
         def record(batch: Sequence[Moved]) -> None:
@@ -176,7 +177,7 @@ class Session:
             if gate:
                 for moved in batch:
                     if moved.finish:
-                        gate.leave((TEMPLATE, moved.pending.planned.question_id))
+                        gate.leave((template, moved.pending.planned.question_id))
             self.note(iteration, phase, done, total)
 
         async def perform(item: Pending, move: Move) -> Sequence[Draft]:

@@ -18,6 +18,7 @@ from mage_es.engine.benchmarks.finqa.benchmark import FINQA
 from mage_es.engine.benchmarks.gsm8k import GSM8K
 from mage_es.engine.benchmarks.hotpotqa.benchmark import HOTPOTQA
 from mage_es.engine.benchmarks.medqa import MEDQA
+from mage_es.engine.benchmarks.realmath.benchmark import REALMATH
 from mage_es.engine.benchmarks.registry import names, open_benchmark
 from mage_es.engine.benchmarks.stbench.benchmark import EXTENDED, STBENCH
 from mage_es.engine.benchmarks.webqa.benchmark import WEBQA
@@ -67,6 +68,12 @@ SOURCES: dict[str, Source] = {
         base_url="https://huggingface.co/datasets/GBaker/MedQA-USMLE-4-options/resolve/main",
         licence=MEDQA.licence,
         files={"phrases_no_exclude_train.jsonl": "", "phrases_no_exclude_test.jsonl": ""},
+    ),
+    "realmath": Source(
+        # Hugging Face's own Parquet copy, whose names follow a rule; those of the files that were uploaded do not.
+        base_url="https://huggingface.co/datasets/ethz-spylab/RealMath/resolve/refs%2Fconvert%2Fparquet/default",
+        licence=REALMATH.licence,
+        files={f"{subset}/0000.parquet": "" for subset in ("Math_arXiv", "CS_arXiv", "Math_StackExchange")},
     ),
     "stbench": _STBENCH,
     "stbench-extended": _STBENCH._replace(files={part.names[0]: "" for part in EXTENDED.parts["evolution"]}),

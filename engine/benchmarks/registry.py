@@ -110,6 +110,7 @@ _TABLE: Mapping[str, Row] = {
     "stbench": _read("benchmarks.stbench.benchmark:STBENCH"),
     "stbench-extended": _read("benchmarks.stbench.benchmark:EXTENDED"),
     "stbench-merged": _read("benchmarks.stbench.benchmark:MERGED"),
+    "realmath": _read("benchmarks.realmath.benchmark:REALMATH"),
     "truthworld": Row(
         _generated("benchmarks.truthworld.benchmark:TruthWorld"),
         OwnModels("builtin/truthworld", "builtin/truthguide", "builtin/truthjudge"),

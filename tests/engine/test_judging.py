@@ -18,7 +18,7 @@ from mage_es.engine.evolution import evolve, resume
 from mage_es.engine.exam import examine
 from mage_es.engine.guiding import MOST_REPAIRS
 from mage_es.engine.inspection import show
-from mage_es.engine.judging import NOBODY, TEMPLATE, judged
+from mage_es.engine.judging import NOBODY, STRICT, TEMPLATE, judged
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Model, Request
 from mage_es.engine.runs import Run, find_run
@@ -257,3 +257,20 @@ def test_an_exam_without_a_judge_counts_what_nobody_decided(tmp_path: Path) -> N
     )
     assert report.judge_calls == 0
     assert report.undecided > 0
+
+
+class Exacting(TruthWorld):
+    """A benchmark whose answers are wholly right or wrong."""
+
+    judge_template = STRICT
+
+
+@pytest.mark.parametrize(("reply", "score"), [(True, 1.0), (False, 0.0)])
+def test_a_benchmark_may_have_its_answers_judged_as_wholly_right_or_wrong(reply: bool, score: float) -> None:
+    replies = ['{"score": 1, "reason": "x"}', f'{{"is_correct": {str(reply).lower()}, "explanation": "x"}}']
+    course = judged(answered(SURPLUS), ESTATE, benchmark=Exacting(42), has_judge=True)
+    asked, finish = follow(course, *replies)
+    assert [ask.purpose for ask in asked] == [STRICT, STRICT]
+    assert "`is_correct`" in asked[1].request.prompt.removeprefix(asked[0].request.prompt)
+    assert finish.verdict is not None
+    assert (finish.verdict.score, finish.verdict.by) == (score, "some/judge")

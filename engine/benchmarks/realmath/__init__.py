@@ -1,0 +1,1 @@
+"""RealMath: questions from research mathematics whose answers are closed expressions."""

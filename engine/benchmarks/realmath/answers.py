@@ -1,0 +1,177 @@
+r"""From the text of an answer to what it states: the formula in it, without its left side, as items to be compared.
+
+A gold answer may be a sentence around one formula; a given answer may be so only where its words are known to say
+nothing (`the answer is`), because a `not` changes everything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import accumulate, product
+
+from mage_es.engine.benchmarks.realmath.expressions import Answer, Collection, Item, Relation, Unreadable
+from mage_es.engine.benchmarks.realmath.reading import read_expression
+from mage_es.engine.benchmarks.realmath.tokens import matching, plain, split_at, squeezed, tokens_of
+
+MOST_SIGNS = 4
+"""Signs of plus-or-minus in one item, which make sixteen of it."""
+_DISPLAYED = re.compile(r"\$\$(.+?)\$\$|\\\[(.+?)\\\]", re.DOTALL)
+_INLINE = re.compile(r"(?<![\\$])\$([^$]+)\$|\\\((.+?)\\\)", re.DOTALL)
+_WORD = re.compile(r"(?<!\\)\b[a-zA-Z]{2,}\b")
+_LONG_WORD = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{3,}")
+_NAME = re.compile(r"\\(?:operatorname|mathrm|mathsf|mathbf|mathit)\s*\{[^{}]*\}")
+_AND = re.compile(r"\band\b")
+_EMPTY = """the an answer final result value values is are equals equal to given by exactly we have get obtain thus
+hence therefore so it that namely of as solution solutions there only unique number total limit sum and formula expression
+closed form explicit constant"""
+_SAYING_NOTHING = frozenset(_EMPTY.split())
+_SIGNS = 4
+"""Signs of plus-or-minus in one item, which make sixteen of it."""
+_DISPLAYED = re.compile(r"\$\$(.+?)\$\$|\\\[(.+?)\\\]", re.DOTALL)
+_INLINE = re.compile(r"(?<![\\$])\$([^$]+)\$|\\\((.+?)\\\)", re.DOTALL)
+_WORD = re.compile(r"(?<!\\)\b[a-zA-Z]{2,}\b")
+_LONG_WORD = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{3,}")
+_NAME = re.compile(r"\\(?:operatorname|mathrm|mathsf|mathbf|mathit)\s*\{[^{}]*\}")
+_AND = re.compile(r"\band\b")
+_SAYING_NOTHING = frozenset(
+    """the an answer final result value values is are equals equal to given by exactly we have get obtain thus hence
+    therefore so it that namely of as solution solutions there only unique number total limit sum and formula expression
+    closed form explicit constant""".split()  # noqa: SIM905
+)
+_SIGNS = {"<": "<", ">": ">", "\\lt": "<", "\\gt": ">", "\\le": "<=", "\\ge": ">=", "\\ne": "!=", "=": "="}
+_TURNED = {">": "<", ">=": "<="}
+_SEPARATORS = frozenset([",", ";"])
+_OPERATORS = frozenset(["+", "-", "*", "/", "!", "\\cdot", "\\times", "\\frac", "\\sqrt", "\\binom", "\\pm"])
+_OPERATOR_NAMES = "operatorname mathrm mathbf mathsf dim deg ker max min lim"
+_NAMING = frozenset(f"\\{name}" for name in _OPERATOR_NAMES.split())
+
+
+def formula_in(text: str, *, is_gold: bool) -> str:
+    """Return the formula of an answer, or all of it where it is nothing but formulas.
+
+    Raises:
+        Unreadable: There are words around it that may change its meaning, or several formulas among words.
+    """
+    for kind in (_DISPLAYED, _INLINE):
+        found = list(kind.finditer(text))
+        around = kind.sub(" ", text)
+        words = [word.lower() for word in _WORD.findall(plain(around))]
+        if len(found) == 1 and (is_gold or _SAYING_NOTHING.issuperset(words)) and (words or kind is _DISPLAYED):
+            return str(found[0][1] or found[0][2])
+        if len(found) > 1 and set(words) <= {"and"}:
+            return " , ".join(str(each[1] or each[2]) for each in found)
+        if found and words:
+            raise Unreadable("several formulas among words, or words that may change the meaning")
+    return text
+
+
+def read_answer(text: str, *, is_gold: bool) -> Answer:
+    """Return the items that an answer states, several for a list or a tuple. Raises `Unreadable`."""
+    bare = plain(formula_in(text, is_gold=is_gold))
+    listed = _AND.sub(",", bare)
+    if _LONG_WORD.search(_NAME.sub("", listed)):
+        raise Unreadable("there are words in it")
+    tokens = tokens_of(listed)
+    parts = [part for part in split_at(tokens, _SEPARATORS) if part]
+    if not parts:
+        raise Unreadable("it is empty")
+    named = [_without_left_side(part) for part in parts]
+    items = tuple(_item(part) for _, part in named)
+    only = items[0]
+    if len(items) == 1 and isinstance(only, Collection) and only.is_ordered:
+        return Answer(only.items, ("",) * len(only.items))
+    return Answer(items, tuple(name for name, _ in named))
+
+
+def without_left_side(text: str) -> str:
+    """Return a formula behind the last `=` whose left side only names it, squeezed; all of it where it does not."""
+    try:
+        return "".join(_without_left_side(tokens_of(plain(text)))[1])
+    except Unreadable:
+        return squeezed(text)
+
+
+def _without_left_side(tokens: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the name that the left side of an equation is, "" if there is none, and what it is equal to."""
+    first, *others = split_at(tokens, frozenset(["="]))
+    if others and all(others) and _is_naming(first):
+        return "".join(token for token in first if token not in "{}"), others[-1]
+    return "", list(tokens)
+
+
+def _is_naming(tokens: Sequence[str]) -> bool:
+    """Return whether a left side is a bare symbol, a function of something, or a tuple of symbols."""
+    if tokens and (tokens[0], tokens[-1]) in (("(", ")"), ("|", "|")):
+        return all(_is_naming(part) for part in split_at(tokens[1:-1], _SEPARATORS))
+    shown = _outside(tokens)
+    if not shown or shown[0][:1].isdigit() or not _OPERATORS.isdisjoint(shown):
+        return False
+    letters = [token for token in shown if token.isalpha() or (token.startswith("\\") and token not in _NAMING)]
+    return len(letters) <= (2 if shown[0] in _NAMING else 1)
+
+
+def _outside(tokens: Sequence[str]) -> list[str]:
+    """Return the tokens outside all brackets and scripts; a power with a number stays, as an operator."""
+    outside: list[str] = []
+    depth, is_script = 0, False
+    for place, token in enumerate(tokens):
+        if token in "([{|" and not (token == "|" and depth):
+            depth += 1
+        elif token in ")]}|":
+            depth -= 1
+            is_script = False
+        elif token in "^_":
+            is_script = True
+            if token == "^" and any(each[:1].isdigit() for each in tokens[place + 1 : place + 3]):
+                outside.append("*")
+        elif depth == 0 and not is_script:
+            outside.append(token)
+        elif depth == 0:
+            is_script = False
+    return outside
+
+
+def _item(tokens: Sequence[str]) -> Item:
+    signs = [place for place, token in enumerate(tokens) if token in ("\\pm", "\\mp")]
+    if not signs:
+        return _plain_item(tokens)
+    if len(signs) > MOST_SIGNS or "\\mp" in tokens:
+        raise Unreadable("too many signs of plus-or-minus")
+    variants: list[Item] = []
+    for chosen in product("+-", repeat=len(signs)):
+        variant = list(tokens)
+        for place, sign in zip(signs, chosen, strict=True):
+            variant[place] = sign
+        variants.append(_plain_item(variant))
+    return Collection(tuple(variants), is_ordered=False)
+
+
+def _plain_item(tokens: Sequence[str]) -> Item:
+    """Read one item: a set, a tuple, a relation or an expression."""
+    if not tokens:
+        raise Unreadable("an item is empty")
+    body = tokens[1:] if tokens[0] in ("+", "-") else tokens
+    is_set = body[:1] == ["\\{"] and body[-1] == "\\}"
+    if is_set or (body[:1] == ["("] and body[-1] == ")"):
+        whole = split_at(body, frozenset())[0]
+        parts = split_at(whole[1:-1], _SEPARATORS) if _is_one_bracket(whole) else []
+        if is_set or len(parts) > 1:
+            sign = ["-"] if tokens[0] == "-" else []
+            return Collection(tuple(_item([*sign, *part]) for part in parts), is_ordered=not is_set)
+    sides = split_at(tokens, frozenset(_SIGNS))
+    if len(sides) == 1:
+        return read_expression(tokens)
+    ends = accumulate((len(side) + 1 for side in sides[:-1]), initial=-1)
+    return _relation([_SIGNS[tokens[end]] for end in list(ends)[1:]], sides)
+
+
+def _is_one_bracket(tokens: Sequence[str]) -> bool:
+    return matching(tokens, 0) == len(tokens) - 1
+
+
+def _relation(signs: list[str], sides: Sequence[Sequence[str]]) -> Relation:
+    read = [read_expression(side) for side in sides]
+    if signs[0] in _TURNED:
+        signs, read = signs[::-1], read[::-1]
+    return Relation(tuple(_TURNED.get(sign, sign) for sign in signs), tuple(read))

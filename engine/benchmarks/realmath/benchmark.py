@@ -1,0 +1,73 @@
+"""RealMath as a benchmark: what a rule can decide of a closed expression, and the rest for a judge."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mage_es.engine.benchmarks.dataset import Definition, Part
+from mage_es.engine.benchmarks.measuring import Measured, Prediction
+from mage_es.engine.benchmarks.protocol import Question, Verdict
+from mage_es.engine.benchmarks.realmath.equivalence import Decision, decide
+from mage_es.engine.benchmarks.realmath.extraction import answer_of, official_answer, shown_to_judge
+from mage_es.engine.benchmarks.realmath.machine import MachineAnswer
+from mage_es.engine.benchmarks.realmath.records import SUBSETS, read
+from mage_es.engine.benchmarks.realmath.tokens import squeezed
+
+
+def verdict(question: Question, reply: str) -> Verdict:
+    """Judge a reply by rule; `strict` says that it is the gold's own text but for layout.
+
+    Where the rule cannot decide, the verdict's answer is what a judge is shown.
+    """
+    answer = answer_of(reply)
+    decision = decide(question.gold, answer, _machine(question))
+    if decision is Decision.UNDECIDED:
+        return Verdict(answer=shown_to_judge(reply), score=0.0, strict=False, undecided=True)
+    is_right = decision is Decision.SAME
+    return Verdict(
+        answer=answer, score=float(is_right), strict=is_right and squeezed(answer) == squeezed(question.gold)
+    )
+
+
+def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:
+    """Return `accuracy` by rule, and the share that is left to a judge as `undecided`.
+
+    Upstream's own metric is a judge's. A prediction may bring such a judge's verdict as its part `is_correct`; strict,
+    that alone is the accuracy, and an answer without one counts as wrong, as upstream has it.
+    """
+    opinion = prediction.parts.get("is_correct")
+    if strict:
+        return Measured(official_answer(prediction.text), {"accuracy": float(opinion is True)})
+    found = verdict(question, prediction.text)
+    metrics: dict[str, float | None] = {"accuracy": found.score, "undecided": float(found.undecided)}
+    if isinstance(opinion, bool):
+        metrics["judge_accuracy"] = float(opinion)
+        metrics["agreement"] = None if found.undecided else float(opinion is found.correct)
+    return Measured(found.answer, metrics)
+
+
+def _machine(question: Question) -> MachineAnswer | None:
+    text = question.meta.get("machine_readable")
+    return msgspec.json.decode(text, type=MachineAnswer) if text else None
+
+
+def _part(subset: str, *, optional: bool) -> Part:
+    """Return where a subset may lie: as JSON lines of one's own, or as Hugging Face's Parquet copy has it."""
+    files = (f"{subset}.jsonl", f"{subset}.json", f"{subset}.parquet", f"{subset}/0000.parquet")
+    return Part((*files, f"data/{subset}-00000-of-00001.parquet", f"{subset}.subset.jsonl"), optional=optional)
+
+
+REALMATH = Definition(
+    name="realmath",
+    licence="none stated (github.com/ethz-spylab/RealMath; huggingface.co/datasets/ethz-spylab/RealMath)",
+    task_type_source="input",
+    answer_format=(
+        "Work step by step and end with the final answer in LaTeX, alone, under the heading \\section*{Final Answer}."
+    ),
+    parts={"evolution": tuple(_part(subset, optional=subset != "Math_arXiv") for subset in SUBSETS)},
+    read=read,
+    verdict=verdict,
+    measure=measure,
+    judge_template="judge_strict_v1",
+)
+"""Research mathematics: 633 questions from mathematics papers, 111 from computer science, 542 from a Q&A site."""

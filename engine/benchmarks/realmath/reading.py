@@ -1,0 +1,297 @@
+r"""Reading LaTeX as expressions: a small grammar of known commands, and everything else is refused.
+
+Nothing is evaluated while it is read, and no text ever reaches an interpreter. What could mean two things (`1/2n`,
+`n!!`, an ellipsis, a word) is refused as well: whoever asks is told that the text cannot be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from mage_es.engine.benchmarks.realmath.expressions import (
+    EULER,
+    IMAGINARY,
+    PI,
+    Call,
+    Expression,
+    Symbol,
+    Unreadable,
+    number,
+)
+from mage_es.engine.benchmarks.realmath.tokens import CLOSED_BY, matching, split_at
+
+_LETTERS = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon phi chi psi omega "
+    "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega ell hbar infty"
+)
+_STYLES = (
+    "mathrm mathbb mathcal mathsf mathbf mathfrak mathscr mathit boldsymbol bm operatorname overline underline bar hat "
+    "tilde widetilde widehat vec"
+)
+_COMPUTED = "sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh exp log"
+_OFTEN_APPLIED = "f g h F G H phi psi Phi Psi Gamma zeta"
+_UPRIGHT = frozenset(["mathrm", "mathsf", "mathbf", "mathit", "boldsymbol", "bm"])
+"""Styles that a name is the same without; the others tell names of one letter apart."""
+GREEK = frozenset(_LETTERS.split())
+_FONTS = frozenset(_STYLES.split())
+_FUNCTIONS = frozenset(_COMPUTED.split())
+_FUNCTION_LETTERS = frozenset(_OFTEN_APPLIED.split())
+"""Names that a bracket behind them is the argument of; behind others it is a factor, if it holds no comma."""
+_CONSTANTS: Mapping[str, Expression] = {"e": EULER, "i": IMAGINARY}
+_MARKS = frozenset(["*", "\\prime", "\\star", "'", "\\dagger"])
+"""Superscripts that belong to a name."""
+_TIMES = frozenset(["*", "\\cdot", "\\times"])
+_DEEPEST = 40
+_MOST_BARS = 3
+_ONE = number(1)
+_ENDS = frozenset(["+", "-", "/", ",", ";", ")", "]", "}", "\\}", "\\rfloor", "\\rceil", "=", "<", ">", "\\choose"])
+
+
+def read_expression(tokens: Sequence[str]) -> Expression:
+    """Return the expression that tokens write. Raises `Unreadable`."""
+    return _Reader(tokens, depth=0, bound=frozenset()).whole()
+
+
+class _Reader:
+    """Reads one expression from left to right; what stands in brackets is read by a reader of its own."""
+
+    def __init__(self, tokens: Sequence[str], *, depth: int, bound: frozenset[str]) -> None:
+        self._tokens, self._at = list(tokens), 0
+        self._depth, self._bound, self._bars = depth, bound, 0
+
+    def whole(self) -> Expression:
+        """Read all tokens as one expression."""
+        expression = self._sum()
+        if self._at < len(self._tokens):
+            raise Unreadable(f"{self._next()} is not expected here")
+        return expression
+
+    def _sum(self) -> Expression:
+        terms = [self._signed()]
+        while self._next() in ("+", "-"):
+            terms.append(self._signed())
+        return terms[0] if len(terms) == 1 else Call("add", tuple(terms))
+
+    def _signed(self) -> Expression:
+        is_negative = False
+        while self._next() in ("+", "-"):
+            is_negative ^= self._take() == "-"
+        term = self._term()
+        return Call("negative", (term,)) if is_negative else term
+
+    def _term(self) -> Expression:
+        """Read factors side by side or with signs between them; behind a slash no second factor stands beside one."""
+        factors, slashes = [self._factor()], 0
+        while self._is_factor_next() or self._next() == "/":
+            token = self._next()
+            if token == "/" or token in _TIMES:
+                self._take()
+            elif slashes or token[0].isdigit():
+                raise Unreadable("factors side by side that could be read in two ways")
+            slashes += token == "/"
+            if slashes > 1:
+                raise Unreadable("two slashes")
+            factor = self._factor()
+            factors = [Call("divide", (_product(factors), factor))] if token == "/" else [*factors, factor]
+        return _product(factors)
+
+    def _is_factor_next(self) -> bool:
+        token = self._next()
+        return bool(token) and token not in _ENDS and not (token == "|" and self._bars)
+
+    def _factor(self) -> Expression:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise Unreadable("it is nested too deeply")
+        base = self._atom()
+        if self._next() == "!":
+            self._take()
+            base = Call("factorial", (base,))
+        if self._next() == "^":
+            self._take()
+            base = Call("power", (base, self._argument(whole=True)))
+        if self._next() in ("^", "!"):
+            raise Unreadable(f"a second {self._next()}")
+        self._depth -= 1
+        return base
+
+    def _atom(self) -> Expression:
+        token = self._take()
+        if token[:1].isdigit() or (token[:1] == "." and len(token) > 1):
+            return number(token)
+        if token in ("(", "[", "{"):
+            return self._grouped(token)
+        if token == "|":
+            return self._absolute()
+        if token in ("\\lfloor", "\\lceil"):
+            return Call("floor" if token == "\\lfloor" else "ceiling", (self._inner(self._inside()),))
+        if token.startswith("\\"):
+            return self._command(token[1:])
+        if token.isascii() and token.isalpha():
+            return self._named(token)
+        raise Unreadable(f"{token} is not understood" if token else "something is missing at the end")
+
+    def _grouped(self, opening: str) -> Expression:
+        inside = self._inside()
+        upper, *lower = split_at(inside, frozenset(["\\choose"])) if opening == "{" else [inside]
+        if len(lower) > 1:
+            raise Unreadable("\\choose stands twice")
+        return Call("binomial", (self._inner(upper), self._inner(lower[0]))) if lower else self._inner(inside)
+
+    def _absolute(self) -> Expression:
+        self._bars += 1
+        if self._bars > _MOST_BARS:
+            raise Unreadable("bars within bars")
+        value = self._sum()
+        self._bars -= 1
+        if self._take() != "|":
+            raise Unreadable("a bar is not closed")
+        return Call("absolute", (value,))
+
+    def _command(self, name: str) -> Expression:
+        if name == "frac":
+            return Call("divide", (self._argument(), self._argument()))
+        if name == "binom":
+            return Call("binomial", (self._argument(), self._argument()))
+        if name == "sqrt":
+            return self._root()
+        if name in ("sum", "prod"):
+            return self._repeated("sum" if name == "sum" else "product")
+        if name == "pi":
+            return PI
+        if name in _FUNCTIONS:
+            return self._function(name)
+        if name in ("min", "max"):
+            return Call(name, self._arguments())
+        if name in GREEK:
+            return self._named(name)
+        if name in _FONTS:
+            style = "" if name in _UPRIGHT else f"{name} "
+            return self._named(style + _shown(self._raw_argument()), is_operator=name == "operatorname")
+        raise Unreadable(f"\\{name} is not understood")
+
+    def _root(self) -> Expression:
+        index: Expression = number(2)
+        if self._next() == "[":
+            self._take()
+            index = self._inner(self._inside())
+        return Call("power", (self._argument(), Call("divide", (_ONE, index))))
+
+    def _function(self, name: str) -> Expression:
+        exponent = base = None
+        while self._next() in ("^", "_"):
+            if self._take() == "^":
+                exponent = self._argument(whole=True)
+            elif name == "log":
+                base = self._argument(whole=True)
+            else:
+                raise Unreadable(f"\\{name} has a subscript")
+        if exponent == Call("negative", (_ONE,)):
+            raise Unreadable(f"\\{name} to the power of -1 may be the inverse")
+        args = (self._applied_to(),) if base is None else (self._applied_to(), base)
+        value: Expression = Call(name, args)
+        return value if exponent is None else Call("power", (value, exponent))
+
+    def _applied_to(self) -> Expression:
+        """Read a function's argument: what is in brackets behind it, or the factors up to a sign or a function."""
+        if self._next() in ("(", "[", "{"):
+            self._take()
+            return self._inner(self._inside())
+        factors = [self._factor()]
+        while self._is_factor_next() and self._next() not in _TIMES | {"(", "[", "|"}:
+            if self._next()[1:] in _FUNCTIONS:
+                break
+            factors.append(self._factor())
+        return _product(factors)
+
+    def _repeated(self, head: str) -> Expression:
+        """Read a sum or product: its limits, and the term behind it as what is repeated."""
+        limits: dict[str, list[str]] = {}
+        while self._next() in ("^", "_"):
+            script = self._take()
+            limits[script] = self._raw_argument(whole=True)
+        index, *low = split_at(limits.get("_", []), frozenset("="))
+        if len(low) != 1 or "^" not in limits or len(index) != 1 or not index[0][-1].isalpha():
+            raise Unreadable(f"a {head} that does not go from one limit to another")
+        name = index[0].removeprefix("\\")
+        outer, self._bound = self._bound, self._bound | {name}
+        body = self._term()
+        self._bound = outer
+        return Call(head, (Symbol(name), self._inner(low[0]), self._inner(limits["^"]), body))
+
+    def _named(self, name: str, *, is_operator: bool = False) -> Expression:
+        """Read what may follow a name: a subscript, primes, a superscript that is no power, arguments."""
+        base = name
+        while (token := self._next()) in ("_", "'", "^"):
+            if token == "^" and self._peek(1) not in _MARKS:
+                break
+            self._take()
+            name += token if token == "'" else f"{token}{_shown(self._raw_argument(whole=True))}"
+        if self._next() == "(":
+            end = matching(self._tokens, self._at)
+            parts = split_at(self._tokens[self._at + 1 : end], frozenset([",", ";"]))
+            is_numeral = len(parts) == 1 and len(parts[0]) == 1 and parts[0][0][0].isdigit()
+            if is_operator or base in _FUNCTION_LETTERS or len(parts) > 1 or is_numeral:
+                self._at = end + 1
+                return _applied(name, tuple(self._inner(part) for part in parts))
+        if is_operator:
+            raise Unreadable(f"{name} is applied to nothing in brackets")
+        return Symbol(name) if name in self._bound else _CONSTANTS.get(name, Symbol(name))
+
+    def _arguments(self) -> tuple[Expression, ...]:
+        if self._take() not in ("(", "\\{", "["):
+            raise Unreadable("arguments are not in brackets")
+        return tuple(self._inner(part) for part in split_at(self._inside(), frozenset([","])))
+
+    def _argument(self, *, whole: bool = False) -> Expression:
+        return self._inner(self._raw_argument(whole=whole))
+
+    def _raw_argument(self, *, whole: bool = False) -> list[str]:
+        """Take a command's argument: a group or one character; `whole`: or a numeral, as it is typed without TeX."""
+        token = self._take()
+        if token == "{":
+            return self._inside()
+        if token == "" or token in CLOSED_BY or token in _ENDS - {"-"}:
+            raise Unreadable("an argument is missing")
+        if token == "-":
+            return [token, *self._raw_argument(whole=whole)] if self._next()[:1].isdigit() else [token]
+        if token.isdigit() and len(token) > 1 and not whole:
+            self._at -= 1
+            self._tokens[self._at] = token[1:]
+            return [token[0]]
+        return [token]
+
+    def _inner(self, tokens: Sequence[str]) -> Expression:
+        return _Reader(tokens, depth=self._depth, bound=self._bound).whole()
+
+    def _inside(self) -> list[str]:
+        """Take the tokens between the bracket that was taken last and the one that closes it."""
+        end = matching(self._tokens, self._at - 1)
+        inside = self._tokens[self._at : end]
+        self._at = end + 1
+        return inside
+
+    def _next(self) -> str:
+        return self._peek(0)
+
+    def _peek(self, ahead: int) -> str:
+        place = self._at + ahead
+        return self._tokens[place] if place < len(self._tokens) else ""
+
+    def _take(self) -> str:
+        token = self._next()
+        self._at += 1
+        return token
+
+
+def _product(factors: Sequence[Expression]) -> Expression:
+    return factors[0] if len(factors) == 1 else Call("multiply", tuple(factors))
+
+
+def _applied(name: str, args: tuple[Expression, ...]) -> Expression:
+    return Call(name.lower(), args) if name in ("Gamma", "zeta") and len(args) == 1 else Call(f"of {name}", args)
+
+
+def _shown(tokens: Sequence[str]) -> str:
+    """Return how a subscript is written, whatever braces are around its parts."""
+    return "".join(token.removeprefix("\\") for token in tokens if token not in "{}")

@@ -1,0 +1,86 @@
+"""RealMath's records: any subset of the upstream columns, with or without ids, and golds in machine-readable form.
+
+Rules
+    - The theorem holds the answer: it is kept out of everything that the learner is shown.
+    - A side file `<subset>.sympy_answers.json` beside the records is read with them and enters their hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from mage_es.engine.benchmarks.protocol import Question, Split
+from mage_es.engine.benchmarks.realmath.kinds import kind_of
+from mage_es.engine.benchmarks.realmath.machine import MachineAnswer
+from mage_es.engine.benchmarks.records import Records, contents, read_records
+from mage_es.events.errors import PrerequisiteError
+
+SUBSETS: Mapping[str, str] = {"Math_arXiv": "math", "CS_arXiv": "cs", "Math_StackExchange": "qa"}
+"""Upstream's splits, which are subsets by origin, and what task types call them."""
+_WORD = re.compile(r"[^0-9a-z]+")
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """One record, as far as it is used."""
+
+    question: str
+    answer: str
+    id: str | int | None = None
+    context: str | None = None
+    paper_link: str | None = None
+
+
+def read(path: Path, split: Split) -> Records[Question]:
+    """Read one upstream file, and the machine-readable golds beside it. Raises `PrerequisiteError`."""
+    subset = _subset(path)
+    machine, extra = _machine_answers(path, subset)
+
+    def question(position: int, row: _Row) -> Question:
+        for field, text in (("question", row.question), ("answer", row.answer)):
+            if not text.strip():
+                raise ValueError(f"{field}: the {field} is empty")
+        name = str(row.id) if row.id is not None else f"realmath-{subset}-{position}"
+        meta = {"paper_link": row.paper_link} if row.paper_link else {}
+        if name in machine:
+            meta["machine_readable"] = msgspec.json.encode(machine[name]).decode()
+        return Question(
+            id=name,
+            benchmark="realmath",
+            split=split,
+            task_type=f"realmath_{subset}_{kind_of(row.question)}",
+            question=row.question,
+            context=(row.context or "").strip(),
+            gold=row.answer,
+            meta=meta,
+        )
+
+    records = read_records(path, _Row, question)
+    if not machine:
+        return records
+    return records._replace(sha256=hashlib.sha256(f"{records.sha256} {extra}".encode()).hexdigest())
+
+
+def _subset(path: Path) -> str:
+    """Return the short name of the subset that a path names, else one made of the file's own name."""
+    for upstream, short in SUBSETS.items():
+        if any(part.startswith(upstream) for part in path.parts[-2:]):
+            return short
+    return _WORD.sub("_", path.name.partition(".")[0].lower()).strip("_") or "own"
+
+
+def _machine_answers(path: Path, subset: str) -> tuple[Mapping[str, MachineAnswer], str]:
+    """Return the machine-readable golds by id and the SHA-256 of their file; nothing where there is none."""
+    upstream = next((name for name, short in SUBSETS.items() if short == subset), path.name.partition(".")[0])
+    for side in (path.with_name(f"{upstream}.sympy_answers.json{end}") for end in ("", ".gz")):
+        if side.is_file():
+            raw = contents(side)
+            try:
+                return msgspec.json.decode(raw, type=dict[str, MachineAnswer]), hashlib.sha256(raw).hexdigest()
+            except msgspec.DecodeError as error:
+                raise PrerequisiteError(f"{side}: {error}\nNothing was loaded.") from error
+    return {}, ""

@@ -1,0 +1,187 @@
+"""When two answers are the same, when they differ, and when only a judge can tell."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mage_es.engine.benchmarks.realmath.equivalence import Decision, decide, readings
+from mage_es.engine.benchmarks.realmath.machine import MachineAnswer
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [
+        ("$n+2$", "$n+2$"),
+        ("$n+2$", "2+n"),
+        ("$$rn+m-1$$", "m + nr - 1"),
+        ("$s+s^2$", "s(s+1)"),
+        ("\\(\\frac{1}{2}\\binom{2j}{j}\\cdot(1+u)\\)", "\\frac{(1+u)(2j)!}{2 (j!)^2}"),
+        ("$$\\frac{m(m-1)}{2}$$", "\\binom{m}{2}"),
+        ("$\\tan x$", "\\frac{\\sin x}{\\cos x}"),
+        ("$\\sum_{i=1}^{n} i$", "\\frac{n(n+1)}{2}"),
+        ("$\\sum_{i=0}^{n} \\binom{n}{i}$", "2^n"),
+        ("$2^{\\lfloor n/2 \\rfloor}$", "2^{\\left\\lfloor \\frac{n}{2}\\right\\rfloor}"),
+        ("$k_c = 3r + 1$", "$1+3r$"),
+        ("$$b(S) = \\binom{r}{2}$$", "$S = \\frac{r^2-r}{2}$"),
+        ("\\(\\operatorname{rank} E = km + d\\)", "d+mk"),
+        ("$|\\mathcal{H}| = n$", "n"),
+        ("$$(t_2, t_3) = (4, 6)$$", "(4, 6)"),
+        ("$$(t_2, t_3) = (4, 6)$$", "4, 6"),
+        ("$x=3$, $m=2$", "$m=2$ and $x=3$"),
+        ("$\\{1, 2\\}$", "\\{2, 1\\}"),
+        ("$\\alpha = \\pm i$", "\\{-i, i\\}"),
+        ("$(\\pm 3, 5)$", "$(3,5)$ and $(-3,5)$"),
+        ("$R < 1$", "$1 > R$"),
+        ("$0 \\le x < 2/4$", "1/2 > x \\ge 0"),
+        ("The limit is given by $$\\frac{1}{n}.$$", "The limit is $n^{-1}$"),
+        ("$1$", "The final answer is $\\boxed{1}$."),
+        ("$16$", "16.0"),
+        ("$12345$", "12{,}345"),
+        ("$\\begin{cases} 1, & n = 2 \\end{cases}$", "\\begin{cases} 1, & n=2 \\end{cases}"),
+        ("The natural map is the zero map.", "the natural map is the zero map".capitalize()),
+        ("$F_{n+1}$", "F_{n+1}"),
+        ("$f(0) e_1$", "e_1 f(0)"),
+        ("$\\sqrt{8}$", "2\\sqrt{2}"),
+        ("$10^{20}+1$", "100000000000000000001"),
+    ],
+)
+def test_answers_are_the_same(gold: str, answer: str) -> None:
+    assert decide(gold, answer) is Decision.SAME
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [
+        ("$n+2$", "n+1"),
+        ("$n+2$", ""),
+        ("$2^n$", "n^2"),
+        ("$1$", "2"),
+        ("$10^{20}+1$", "10^{20}"),
+        ("$(4, 6)$", "(6, 4)"),
+        ("$(4, 6)$", "(4, 7)"),
+        ("$\\{1\\}$", "(1, 2)"),
+        ("$\\{1, 2\\}$", "\\{1, 3\\}"),
+        ("$\\{1, 2\\}$", "\\{1, 2, 3\\}"),
+        ("$\\pi$", "3.14159"),
+        ("$\\sqrt{n^2+1}$", "n+1"),
+        ("$\\sum_{i=1}^{n} i$", "n^2"),
+        ("$x=3$, $m=2$", "$x=2$ and $m=3$"),
+    ],
+)
+def test_answers_differ(gold: str, answer: str) -> None:
+    assert decide(gold, answer) is Decision.DIFFERENT
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [
+        ("$n+2$", "m+2"),
+        ("$n+2$", "the answer is not $n+2$"),
+        ("$n+2$", "It is $n+2$ unless $n = 1$"),
+        ("$n+2$", "about n"),
+        ("$n+2$", "n+2, n+3"),
+        ("$(-1)^n$", "\\cos(\\pi n)"),
+        ("$0$", "\\sin(\\pi n)"),
+        ("$\\lfloor n \\rfloor$", "n"),
+        ("$R < 1$", "R < 2"),
+        ("$R < 1$", "1"),
+        ("$n = \\begin{cases} 3 \\\\ 4 \\end{cases}$", "3"),
+        ("There are no solutions.", "0"),
+        ("$1$", "\\frac{1}{0}"),
+        ("$1$", "9^{9^{9^9}}"),
+        ("$x^2 = 5$", "5"),
+    ],
+)
+def test_what_only_a_judge_can_tell_is_undecided(gold: str, answer: str) -> None:
+    assert decide(gold, answer) is Decision.UNDECIDED
+
+
+def machine(*texts: str) -> MachineAnswer:
+    return MachineAnswer("multi", list(texts)) if len(texts) > 1 else MachineAnswer("single", texts[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "decision"),
+    [
+        (["1"], "1", Decision.SAME),
+        (["1"], "There is exactly $1$ solution", Decision.SAME),
+        (["1"], "2", Decision.DIFFERENT),
+        (["n + 1"], "1+n", Decision.SAME),
+        (["n + 1"], "k", Decision.UNDECIDED),
+        (["pi * (beta_symbol - alpha_symbol)**2"], "\\pi(\\beta-\\alpha)^2", Decision.SAME),
+        (["M_n_plus_1 - p_prime"], "M_{n+1} - p'", Decision.SAME),
+        (["Rational(1, 2) * binomial(2*j, j)"], "\\frac12\\binom{2j}{j}", Decision.SAME),
+        (["Sum(a**i, (i, 0, 3))"], "1+a+a^2+a^3", Decision.SAME),
+        (["1/(2*LambertW(exp(-1)))"], "1.795560726", Decision.DIFFERENT),
+        (["FiniteSet(I, -I)"], "\\pm i", Decision.SAME),
+        (["Tuple(3, 2)"], "(3, 2)", Decision.SAME),
+        (["Ge(x, 2)"], "x \\ge 2", Decision.SAME),
+        (["1 <= x < 2"], "2 > x \\ge 1", Decision.SAME),
+        (["Eq(v_k, 0)"], "v_k = 0", Decision.SAME),
+        (["1", "2"], "1, 2", Decision.SAME),
+        (["1", "2"], "2, 1", Decision.DIFFERENT),
+        (["Tuple(1, 1)", "Tuple(1, -1)"], "(1, \\pm 1)", Decision.SAME),
+        (["Piecewise((2, d > 3), (1, True))"], "2", Decision.UNDECIDED),
+        (["__import__('os').system('true')"], "0", Decision.UNDECIDED),
+        (["(lambda: 0)()"], "0", Decision.UNDECIDED),
+        (["1 ++"], "1", Decision.UNDECIDED),
+        (["(" * 500 + "1" + ")" * 500], "1", Decision.UNDECIDED),
+        (["1" + "+1" * 2000], "1", Decision.UNDECIDED),
+        (["sqrt(x=1)"], "1", Decision.UNDECIDED),
+        (["'1'"], "1", Decision.UNDECIDED),
+    ],
+)
+def test_a_machine_readable_gold_decides_where_a_sentence_cannot(
+    text: list[str], answer: str, decision: Decision
+) -> None:
+    assert decide("It has exactly one, as was shown.", answer, machine(*text)) is decision
+
+
+def test_either_form_of_the_gold_makes_an_answer_right_and_both_are_needed_to_make_it_wrong() -> None:
+    assert decide("$M_{n-1}$", "M_{n-1}", machine("M_n_minus_2")) is Decision.SAME
+    assert decide("$n$", "2n", machine("2*n")) is Decision.SAME
+    assert decide("$n$", "3n", machine("2*n")) is Decision.DIFFERENT
+    assert len(readings("$n$", machine("2*n"))) == 2
+
+
+def test_the_decision_depends_on_the_texts_alone() -> None:
+    pairs = [("$\\sin x$", "\\cos x"), ("$\\binom{n}{k}$", "\\binom{n}{n-k}"), ("$n$", "m")]
+    assert [decide(*pair) for pair in pairs] == [decide(*pair) for pair in pairs]
+    assert decide(*pairs[1]) is Decision.SAME
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["9^{9^{9^{9^{9}}}}", "(10^{999})!", "\\sum_{a=1}^{499}\\sum_{b=1}^{499}\\sum_{c=1}^{499} abc",
+     "\\prod_{i=1}^{499} i^{i^{i}}", "((((n!)!)!)!)!", "\\zeta(\\zeta(\\zeta(1.0001)))", "\\binom{10^{50}}{10^{25}}",
+     "2^{2^{2^{n}}}", "\\pm\\pm\\pm\\pm\\pm\\pm 1", ",".join("1" * 300)],
+)  # fmt: skip
+def test_an_answer_made_to_cost_much_costs_little(answer: str) -> None:
+    begun = time.process_time()
+    decide("$n^{n} + \\sum_{i=1}^{n} i!$", answer)
+    assert time.process_time() - begun < 2
+
+
+@given(st.text(), st.text())
+@settings(max_examples=150, deadline=None)
+def test_no_pair_of_texts_makes_it_raise(gold: str, answer: str) -> None:
+    assert decide(gold, answer) in Decision
+    assert decide(gold, gold) in (Decision.SAME, Decision.DIFFERENT)
+
+
+@given(st.text())
+@settings(max_examples=150, deadline=None)
+def test_no_machine_readable_text_makes_it_raise(text: str) -> None:
+    readings("$1$", MachineAnswer("single", text))
+
+
+def test_a_machine_readable_gold_survives_its_json() -> None:
+    import msgspec
+
+    answer = msgspec.json.decode(json.dumps({"answer_kind": "multi", "sympy_answer": ["1", "2"]}), type=MachineAnswer)
+    assert answer == machine("1", "2")

@@ -95,11 +95,22 @@ def _placed(place: str) -> Callable[[int, Path | None], Benchmark]:
 
 _SHOPPING = OwnModels(execution="builtin/shopper")
 _VISITS = {"iterations": 20, "pool": 50, "held_out": 100, "anchors": 30, "explore_episodes": 4, "episode_steps": 15}
+def _records(place: str) -> Callable[[Path], Benchmark]:
+    """Return how a file of records is opened; `place` names the function."""
+
+    def opened(path: Path) -> Benchmark:
+        benchmark: Benchmark = _loaded(place)(path)
+        return benchmark
+
+    return opened
+
+
 _TABLE: Mapping[str, Row] = {
     "crafter": Row(
         _generated("environments.crafter.benchmark:Crafter"),
         OwnModels(execution="builtin/survivor"),
         {"iterations": 10, "pool": 5, "held_out": 5, "anchors": 5, "explore_episodes": 2, "episode_steps": 500},
+        records=_records("environments.crafter.benchmark:worlds_of"),
     ),
     "finqa": _read("benchmarks.finqa.benchmark:FINQA"),
     "gsm8k": _read("benchmarks.gsm8k:GSM8K"),

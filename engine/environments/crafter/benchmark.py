@@ -12,12 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import sqrt
+from pathlib import Path
 from statistics import pstdev
+from typing import Annotated
+
+import msgspec
 
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.benchmarks.protocol import Question, Split, TaskTypeSource, Verdict
+from mage_es.engine.benchmarks.records import read_records
 from mage_es.engine.environments.crafter.handbook import ACHIEVEMENTS, INSTRUCTION, RULES
-from mage_es.engine.environments.playing import play_actions
+from mage_es.engine.environments.crafter.replies import ACTIONS
+from mage_es.engine.environments.playing import NOTHING_ACHIEVED, play_actions
 from mage_es.engine.environments.protocol import Environment
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import PrerequisiteError
@@ -40,8 +46,12 @@ class Crafter:
     task_type_source: TaskTypeSource = "input"
     answer_format = 'Finish with a line "ACTION: <action>", one of the valid actions in exactly these words.'
 
-    def __init__(self, seed: int) -> None:
-        """Number the worlds. Raises `PrerequisiteError` where the simulator is not installed."""
+    def __init__(self, seed: int, *, worlds: Sequence[int] = ()) -> None:
+        """Number the worlds; those that are given are the test split in place of the seed's own.
+
+        Raises:
+            PrerequisiteError: The simulator is not installed.
+        """
         try:
             import mage_es.engine.environments.crafter.game
         except ImportError as error:
@@ -50,9 +60,12 @@ class Crafter:
                 " Run: python -m pip install 'mage-es[benchmarks]'"
             ) from error
         self._game = mage_es.engine.environments.crafter.game.Game
-        first = seed % _BLOCKS * _BLOCK
-        self._questions = {split: _questions(split, first + _FIRST[split]) for split in SIZES}
-        self.data_sha256 = sha256_text(f"{VERSION} seed {seed}")
+        numbers = {split: range(_first(split, seed), _first(split, seed) + SIZES[split]) for split in SIZES}
+        self._questions: dict[Split, Sequence[Question]] = {
+            "evolution": [_question("evolution", world) for world in numbers["evolution"] if world not in worlds],
+            "test": [_question("test", world) for world in worlds or numbers["test"]],
+        }
+        self.data_sha256 = sha256_text(f"{VERSION} seed {seed}{f' worlds {list(worlds)}' if worlds else ''}")
 
     def questions(self, split: Split) -> Sequence[Question]:
         """Return the worlds of a split."""
@@ -67,16 +80,16 @@ class Crafter:
         return play_actions(self.environment(question), reply)
 
     def measure(self, question: Question, prediction: Prediction, *, strict: bool) -> Measured:
-        """Play a prediction, a list of actions (or text, one on a line): progress, and each achievement as 0 or 1.
+        """Play a prediction: a list of actions by name or by the simulator's number, or text with one on a line.
 
-        There is one way to count, so `strict` changes nothing.
+        Gives the progress in percent, and each achievement as 0 or 1. There is one way to count, so `strict` changes
+        nothing.
         """
-        value = prediction.value
-        actions = "\n".join(map(str, value)) if isinstance(value, list) else prediction.text
-        verdict = self.score(question, actions)
-        reached = set(verdict.answer.split(", "))
+        actions = "\n".join(map(_name, prediction.value)) if isinstance(prediction.value, list) else prediction.text
+        reached = set(self.score(question, actions).answer.split(", ")) if actions.strip() else set()
         each = {name.lower().replace(" ", "_"): float(name in reached) for name in ACHIEVEMENTS}
-        return Measured(verdict.answer, {"progress": 100 * verdict.score, **each})
+        answer = ", ".join(name for name in ACHIEVEMENTS if name in reached) or NOTHING_ACHIEVED
+        return Measured(answer, {"progress": 100 * sum(each.values()) / len(each), **each})
 
     def total(self, measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
         """Return the mean progress in percent with its standard error, and how often each achievement was reached."""
@@ -89,8 +102,30 @@ class Crafter:
         return {"progress": means.pop("progress"), "standard_error": error, **means}
 
 
-def _questions(split: Split, first: int) -> tuple[Question, ...]:
-    return tuple(_question(split, first + number) for number in range(SIZES[split]))
+class _World(msgspec.Struct):
+    """A record of a file of worlds, as the published rollouts have it among other things."""
+
+    seed: Annotated[int, msgspec.Meta(ge=0, lt=2**31 - 1)]
+
+
+def worlds_of(path: Path) -> Crafter:
+    """Return a benchmark whose test split are the worlds of a file of records with a `seed` each.
+
+    Raises:
+        PrerequisiteError: The file is missing or malformed, or the simulator is not installed.
+    """
+    records = read_records(path, _World, lambda _, record: record.seed)
+    return Crafter(0, worlds=tuple(dict.fromkeys(records.items)))
+
+
+def _first(split: Split, seed: int) -> int:
+    return seed % _BLOCKS * _BLOCK + _FIRST[split]
+
+
+def _name(action: object) -> str:
+    if isinstance(action, int) and 0 <= action < len(ACTIONS):
+        return ACTIONS[action]
+    return str(action)
 
 
 def _question(split: Split, world: int) -> Question:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from mage_es.engine.benchmarks.measuring import Prediction
+from mage_es.engine.benchmarks.registry import open_records
 from mage_es.engine.environments.crafter.benchmark import SIZES, Crafter
 from mage_es.engine.models.reference.plans import read_plan
 from mage_es.engine.rules.splits import make_splits
+from mage_es.events.errors import PrerequisiteError
 
 BENCHMARK = Crafter(42)
 
@@ -55,7 +58,20 @@ def test_a_prediction_is_a_list_of_actions_and_measured_by_playing_it() -> None:
     assert (measured.metrics["wake_up"], measured.metrics["eat_cow"]) == (1.0, 0.0)
     as_text = BENCHMARK.measure(question, Prediction(question.id, "\n".join(actions)), strict=True)
     assert as_text == measured
+    by_number = BENCHMARK.measure(question, Prediction(question.id, [6] * 40 + [0] * 20), strict=False)
+    assert by_number == measured
     assert BENCHMARK.measure(question, Prediction(question.id, None), strict=False).metrics["progress"] == 0.0
+
+
+def test_a_file_of_seeds_is_a_test_split_of_these_worlds(tmp_path: Path) -> None:
+    file = tmp_path / "worlds.jsonl"
+    file.write_text('{"seed": 3, "actions": [0]}\n{"seed": 1}\n')
+    benchmark = open_records("crafter", file)
+    assert [question.meta["world"] for question in benchmark.questions("test")] == ["3", "1"]
+    assert {"1", "3"}.isdisjoint(question.meta["world"] for question in benchmark.questions("evolution"))
+    file.write_text('{"seed": -1}\n')
+    with pytest.raises(PrerequisiteError, match=r"line 1: .*seed"):
+        open_records("crafter", file)
 
 
 def test_totals_are_means_with_the_standard_error_of_the_population() -> None:

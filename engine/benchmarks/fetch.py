@@ -22,6 +22,7 @@ from mage_es.engine.benchmarks.realmath.benchmark import REALMATH
 from mage_es.engine.benchmarks.registry import names, open_benchmark
 from mage_es.engine.benchmarks.stbench.benchmark import EXTENDED, STBENCH
 from mage_es.engine.benchmarks.webqa.benchmark import WEBQA
+from mage_es.engine.environments.webshop import files as webshop
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
 
 
@@ -46,6 +47,13 @@ _STBENCH = Source(
     licence=STBENCH.licence,
     files={part.names[0]: "" for part in STBENCH.parts["evolution"]},
     folder="stbench",
+)
+_WEBSHOP = Source(
+    # Upstream's own copies lie on Google Drive, which has no address that a plain download could use; this is a mirror.
+    base_url="https://huggingface.co/datasets/YWZBrandon/webshop-data/resolve/main",
+    licence=webshop.LICENCE,
+    files={webshop.ITEMS: "", webshop.INSTRUCTIONS: "", webshop.HUMAN: ""},
+    folder=webshop.FOLDER,
 )
 SOURCES: dict[str, Source] = {
     "finqa": Source(
@@ -84,6 +92,8 @@ SOURCES: dict[str, Source] = {
         licence=WEBQA.licence,
         files={f"main/{name}.json": "" for name in ("trainmodel", "val", "devtest", "test")},
     ),
+    "webshop-100": _WEBSHOP,
+    "webshop-1000": _WEBSHOP,
 }
 
 

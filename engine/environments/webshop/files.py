@@ -49,12 +49,15 @@ def read_files(name: str, data_dir: Path | None, *, with_human: bool) -> Files:
 
 
 class _Reader:
+    """Reads one file after the other, and keeps their hashes."""
+
     def __init__(self, name: str, data_dir: Path) -> None:
         self._folder = data_dir / FOLDER
         self._fetch = f"Run: mage-es data fetch {name} --data-dir {data_dir}"
         self.hashes: list[str] = []
 
     def read(self, file: str, kind: type[T]) -> T:
+        """Return what a file holds, and take its hash down."""
         path = next((p for p in (self._folder / file, self._folder / f"{file}.gz") if p.is_file()), None)
         if path is None:
             raise PrerequisiteError(f"Neither {self._folder / file} nor {file}.gz is there. {self._fetch}")

@@ -43,6 +43,7 @@ class Habits(NamedTuple):
 
 class _Votes(dict[str, int]):
     def cast(self, habit: str, *, is_for: bool) -> None:
+        """Count one voice for a habit, or against it."""
         self[habit] = self.get(habit, 0) + (1 if is_for else -1)
 
 

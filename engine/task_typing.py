@@ -5,6 +5,7 @@ Rules
       anchor and a user's own question are typed from their text alone.
     - Where a benchmark's own metadata carries the type, that may be used, and every report says so. A question whose
       metadata lacks it is typed from its text.
+    - A type that a benchmark makes by a rule from the question's text alone may be used anywhere as well.
 """
 
 from __future__ import annotations
@@ -32,16 +33,17 @@ class TaskTyping:
         *,
         choice: Literal["benchmark", "input", "gold"],
     ) -> None:
-        self._has_metadata = benchmark.task_type_source == "metadata" and choice == "benchmark"
+        self._has_own = benchmark.task_type_source != "gold" and choice == "benchmark"
         self._gold: Mapping[str, str] = {q.id: q.task_type for q in evolution} if choice == "gold" else {}
         self._typed = [question for question in evolution if question.task_type]
         self._embedder = embedder
         self._typer: Typer | None = None
-        self.source = "metadata" if self._has_metadata else "gold" if choice == "gold" else "input"
+        has_metadata = self._has_own and benchmark.task_type_source == "metadata"
+        self.source = "metadata" if has_metadata else "gold" if choice == "gold" else "input"
 
     def types_of(self, questions: Sequence[Question]) -> list[str]:
         """Return the task type of each question of the benchmark."""
-        own = [q.task_type if self._has_metadata else self._gold.get(q.id, "") for q in questions]
+        own = [q.task_type if self._has_own else self._gold.get(q.id, "") for q in questions]
         unknown = [question for question, known in zip(questions, own, strict=True) if not known]
         predicted = iter(self.predict([q.question for q in unknown], ids=[q.id for q in unknown]))
         return [known or next(predicted) for known in own]

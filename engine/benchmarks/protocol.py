@@ -63,8 +63,8 @@ class Benchmark(Protocol):
     name: str
     licence: str
     task_type_source: TaskTypeSource
-    """What the questions' own `task_type` is made from: `metadata` may be used anywhere (and is printed);
-    `gold` labels only the evolution questions, from which the input-only typer is made."""
+    """What the questions' own `task_type` is made from: `metadata` (which is printed) and `input`, a rule on the text,
+    may be used anywhere; `gold` labels only the evolution questions, from which the input-only typer is made."""
     answer_format: str
     """One sentence that tells the model how to end its answer."""
     data_sha256: str

@@ -50,6 +50,13 @@ def test_metadata_may_be_used_anywhere_and_is_said_to_be() -> None:
     assert metadata.source == "metadata"
 
 
+def test_a_rule_of_the_benchmarks_own_on_the_text_may_be_used_anywhere_unless_the_typer_is_asked_for() -> None:
+    by_rule = typing("input", "benchmark")
+    assert by_rule.types_of([HELD_OUT]) == ["what the gold answer says"]
+    assert by_rule.source == "input"
+    assert typing("input", "input").types_of([HELD_OUT]) == ["left"]
+
+
 def test_a_question_whose_metadata_lacks_the_type_is_typed_from_its_text_by_those_that_have_one() -> None:
     bare = [question(f"x{n}", f"What is the price of {n + 90} tickets together?", "") for n in range(90)]
     mixed = TaskTyping(Source("metadata"), [*bare, *EVOLUTION], HashEmbedder(), choice="benchmark")  # type: ignore[arg-type]

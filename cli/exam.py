@@ -88,9 +88,13 @@ def _sitting(out: Output, again: str) -> Iterator[tuple[Progress, Callable[[], b
         why = f" {stopped}" if isinstance(stopped, BudgetReached) else ""
         out.say(f"Stopped; every answer so far is kept.{why} Go on with: {again}")
         raise typer.Exit(stopped.exit_code) from stopped
-    except BaseException as error:
+    except Exception as error:
         if progress.run_id:  # it has begun
             error.add_note(f"Every answer so far is kept. Go on with: {again}")
+        raise
+    except BaseException:
+        if progress.run_id:
+            out.say(f"Every answer so far is kept. Go on with: {again}")
         raise
 
 

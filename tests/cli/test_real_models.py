@@ -191,3 +191,17 @@ def test_a_missing_client_is_told_before_a_run_is_begun(
     assert outcome.code == 4
     assert "python -m pip install 'mage-es[openai]'" in outcome.err
     assert not (tmp_path / "runs").exists()
+
+
+def test_an_exam_whose_provider_goes_away_goes_on_without_paying_twice(mage: Command) -> None:
+    with provider(answer=solved) as server:
+        spec = f"openai/exec?base_url={server.openai_url}"
+        assert mage("evolve", "wordmath", *SMALL, "--execution", spec).code == 0
+        before = len(server.asked)
+        server.plan = lambda number: "401" if number >= before + 7 else ""
+        cut = mage("exam", "r", "--workers", "1")
+        assert cut.code == 4 and "Go on with: mage-es exam r" in cut.err
+        server.plan, served = lambda number: "", server.served
+        whole = mage("exam", "r", "--json")
+    assert whole.code == 0, whole.err
+    assert server.served - served == 20 - 7 and json.loads(whole.out)["execution_calls"] == 20

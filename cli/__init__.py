@@ -17,6 +17,8 @@ from mage_es.cli.output import clean
 from mage_es.events.errors import Interrupted, MageError, PrerequisiteError
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from typer import Typer
 
 
@@ -42,11 +44,19 @@ def run(app: Typer, words: list[str]) -> NoReturn:
         app(words, prog_name="mage-es")
     except Exception as error:
         if debug:
+            sys.excepthook = _show_traceback
             raise
         notes: list[str] = getattr(error, "__notes__", [])
         print(clean("\n".join((f"mage-es: {_message(error)}", *notes))), file=sys.stderr)
         sys.exit(_exit_code(error))
     sys.exit(0)
+
+
+def _show_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Show an error as Python would, without what a provider's words in it might do to a terminal."""
+    import traceback
+
+    print(clean("".join(traceback.format_exception(kind, error, trace))), file=sys.stderr, end="")
 
 
 def _message(error: Exception) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mage_es.cli.options import Json, RunArgument, RunOption, examples, takes
-from mage_es.cli.output import Output, clean
+from mage_es.cli.output import Output, clean, in_json
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import Interrupted
 
@@ -87,7 +87,7 @@ def _print(records: Iterable[Record], *, as_json: bool) -> None:
     from mage_es.events.plain import plain
 
     for record in records:
-        line = msgspec.json.encode(plain(record)).decode() if as_json else _line(plain(record))
+        line = in_json(plain(record)) if as_json else _line(plain(record))
         print(line, flush=True)
 
 

@@ -1,8 +1,10 @@
 """Where a command's words go: data to stdout, everything meant for people to stderr.
 
 Rules
-    - Whatever came from a model, a memory or a data set passes `clean` before it reaches a terminal.
-    - With `--json` stdout holds exactly one JSON document.
+    - Whatever came from a model, a memory or a data set passes `clean` before it reaches a terminal, and is never
+      read as markup; so do errors, tracebacks among them.
+    - With `--json` stdout holds exactly one JSON document. It says everything as it is recorded, but spells out what a
+      terminal would obey, so that it can be looked at, too.
     - Colours and boxes only on a terminal; `NO_COLOR` is honoured (by rich); otherwise plain aligned lines.
     - On a terminal a table that is too wide stands there in parts, each with the first column, and no number is cut.
 """
@@ -17,13 +19,14 @@ from typing import Literal, NamedTuple
 import msgspec
 
 _ESCAPES = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor, erase
-    r"|\x1b[\]PX^_][^\n]*?(?:\x07|\x1b\\)"  # operating system commands and other strings: titles, links, clipboard
-    r"|\x9b[0-?]*[ -/]*[@-~]"  # the same control sequences with an eight-bit introducer
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor, erase; also with their eight-bit form
+    # Operating system commands, device controls and other strings: titles, links, clipboard, graphics.
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\n]*?(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b[ -/]+[0-~]"  # character sets
 )
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # everything but tab and newline; a carriage return would overwrite the line
-    "\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that reorder what is shown
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks that reorder what is shown
     "\ud800-\udfff]"  # half characters, which no terminal can be sent
 )
 
@@ -31,6 +34,12 @@ _CONTROLS = re.compile(
 def clean(text: str) -> str:
     """Return the text without terminal escape sequences, control characters and direction marks."""
     return _CONTROLS.sub("", _ESCAPES.sub("", text))
+
+
+def in_json(document: object, *, indent: int = -1) -> str:
+    """Return a document as JSON, in one line unless indented; what `clean` would take out is spelled out in it."""
+    encoded = msgspec.json.format(msgspec.json.encode(document), indent=indent).decode()
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", encoded)
 
 
 _NUMBER = re.compile(r"[+-]?\d[\d.,/:]*(?=\s|$)")
@@ -60,7 +69,7 @@ class Output:
     def report(self, document: object, *parts: Table | str) -> None:
         """Print a result: as JSON its struct, else the tables and texts that show it."""
         if self.as_json:
-            print(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+            print(in_json(document, indent=2))
             return
         for number, part in enumerate(parts):
             if number:

@@ -11,6 +11,7 @@ Rules
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -51,8 +52,9 @@ class ServedEmbedder:
         self._key = key_of(spec, "OPENAI_API_KEY", needed=self._url == DEFAULT_URL)
         self._wanted = {"dimensions": int(spec.number("dimensions", 0))} if "dimensions" in spec.options else {}
         self._client = self._connect()
+        weakref.finalize(self, self._client.close)
         # One by one, so that no text's vector depends on its neighbours in a batch.
-        probed = np.concatenate([self._raw([probe]) for probe in PROBES])
+        probed = self._raw(PROBES, batch=1)
         self.dimension = probed.shape[1]
         self.sha256 = sha256_text(f"{self.dimension} {sketch(unit(probed))}")
         self._kept = Kept(self._raw, self.dimension)
@@ -60,10 +62,6 @@ class ServedEmbedder:
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors of shape [len(texts), dimension], float32; a blank text gives zeros."""
         return self._kept.encode(texts)
-
-    def close(self) -> None:
-        """Close the connections that are kept open."""
-        self._client.close()
 
     def _connect(self) -> OpenAI:
         try:
@@ -81,9 +79,8 @@ class ServedEmbedder:
             timeout=httpx2.Timeout(timeout, connect=min(10.0, timeout)),
         )
 
-    def _raw(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
-        return np.concatenate([self._patiently(batch) for batch in batches])
+    def _raw(self, texts: Sequence[str], batch: int = BATCH) -> NDArray[np.float64]:
+        return np.concatenate([self._patiently(texts[start : start + batch]) for start in range(0, len(texts), batch)])
 
     def _patiently(self, batch: Sequence[str]) -> NDArray[np.float64]:
         import tenacity

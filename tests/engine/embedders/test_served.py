@@ -28,7 +28,6 @@ def test_vectors_are_the_servers_at_length_one_whatever_their_order_in_the_reply
     with provider() as server:
         embedder = served(server)
         vectors = embedder.encode(texts)
-        embedder.close()
     assert np.allclose(vectors, HashEmbedder().encode(texts), atol=1e-6)
     assert (embedder.dimension, embedder.strategy_floor) == (128, 0.0)
     assert embedder.name == f"openai/embed?base_url={server.openai_url}"
@@ -41,21 +40,20 @@ def test_probes_go_one_by_one_and_texts_in_batches_each_once() -> None:
         embedder = served(server)
         embedder.encode(texts)
         embedder.encode(texts)
-        embedder.close()
     sizes = [len(asked.body["input"]) for asked in server.asked]
     assert sizes == [1] * len(PROBES) + [BATCH, 3]
 
 
 def test_the_dimension_that_the_spec_asks_for_is_asked_of_the_server() -> None:
     with provider() as server:
-        served(server, "&dimensions=64").close()
+        served(server, "&dimensions=64")
     assert {asked.body["dimensions"] for asked in server.asked} == {64}
 
 
 @pytest.mark.parametrize("fault", ["429", "500", "503", "reset", "truncated", "shape"])
 def test_what_may_pass_is_tried_again(fault: str) -> None:
     with provider(faults=[fault, fault]) as server:
-        served(server).close()
+        served(server)
     assert len(server.asked) == len(PROBES) + 2
 
 
@@ -90,7 +88,6 @@ def test_vectors_that_change_their_length_on_the_way_are_refused() -> None:
         server.embed = lambda texts: [[1.0] * 127 for _ in texts]
         with pytest.raises(PrerequisiteError, match="not 128 numbers"):
             embedder.encode(["a"])
-        embedder.close()
 
 
 def test_another_model_behind_the_same_name_has_another_hash_and_noise_has_not() -> None:
@@ -105,8 +102,6 @@ def test_another_model_behind_the_same_name_has_another_hash_and_noise_has_not()
         embedders.append(served(server))
         server.embed = lambda texts: [[float(len(text)), *range(127)] for text in texts]
         embedders.append(served(server))
-        for embedder in embedders:
-            embedder.close()
     plain, shaken, other = (embedder.sha256 for embedder in embedders)
     assert plain == shaken != other
 

@@ -94,7 +94,7 @@ class Provider:
                         return
                 finally:
                     self._in_flight -= 1
-        except (ConnectionError, asyncio.IncompleteReadError):
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):  # the last: the test is over
             return
         finally:
             writer.close()

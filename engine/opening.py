@@ -133,7 +133,9 @@ def reopen_world(reader: LogReader, *, data_dir: Path | None, embedder: Embedder
     started = first_event(reader)
     config = parse(started.config)
     embedder = embedder or open_embedder(config.embedder)
-    world = _open(config, embedder, data_dir=data_dir, strategy_floor=started.strategy_floor)
+    committed = [record.event for record in reader.records({SplitCommitted})]
+    has_common = any(isinstance(event, SplitCommitted) and event.common_shingles for event in committed)
+    world = _open(config, embedder, data_dir=data_dir, strategy_floor=started.strategy_floor, has_common=has_common)
     now = world.started(started.run_id)
     for name in ("data_sha256", "embedder", "embedder_dimension", "embedder_sha256"):
         if getattr(now, name) != getattr(started, name):
@@ -141,7 +143,6 @@ def reopen_world(reader: LogReader, *, data_dir: Path | None, embedder: Embedder
                 f"The run {started.run_id} was started with {name} {getattr(started, name)}, but now it is "
                 f"{getattr(now, name)}: give it the same data and embedder, or start a new run."
             )
-    committed = [record.event for record in reader.records({SplitCommitted})]
     if committed != _as_committed(world.splits.events, committed):
         raise PrerequisiteError(
             f"The questions divide differently from what the run {started.run_id} committed to: "
@@ -165,10 +166,15 @@ def _as_committed(present: Sequence[SplitCommitted], committed: Sequence[Event])
     return [msgspec.structs.replace(event, shingles=()) for event in present]
 
 
-def _open(config: Config, embedder: Embedder, *, data_dir: Path | None, strategy_floor: float) -> World:
+def _open(
+    config: Config, embedder: Embedder, *, data_dir: Path | None, strategy_floor: float, has_common: bool = True
+) -> World:
+    """Open everything; `has_common` says whether the form of questions is left out where they are compared."""
     benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
     evolution, test = benchmark.questions("evolution"), benchmark.questions("test")
-    splits = make_splits(evolution, test, seed=config.seed, anchors=config.anchors, held_out=config.held_out)
+    splits = make_splits(
+        evolution, test, seed=config.seed, anchors=config.anchors, held_out=config.held_out, has_common=has_common
+    )
     if not splits.evolution or not splits.held_out:
         raise PrerequisiteError(
             f"{config.benchmark} has {len(evolution)} evolution and {len(test)} test questions: too few to divide."

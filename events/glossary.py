@@ -66,6 +66,7 @@ cached_tokens       input tokens that the provider had cached
 chain               chain value after the last event, 64 hexadecimal digits
 question.planned.chain  skills whose steps are asked before the answer, in order
 children            the skills that it was split into
+common_shingles     sorted 8-byte hashes of the shingles that are the form of a type's questions, concatenated
 confidence_micro    Laplace-smoothed share of successes over the supporting trajectories, in millionths
 config              the configuration, canonical JSON
 config_sha256       SHA-256 of the configuration

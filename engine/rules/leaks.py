@@ -5,13 +5,15 @@ Rules
       their word shingles. So the run that writes and the auditor who reads the log judge by the same facts.
     - A text holds a question where the normal forms are equal, or where some passage of it is a near-duplicate.
       A question of fewer than five words is found only as a whole text; as a passage it says nothing.
+    - Shingles that are the form of a type's questions, by the same commitment, say nothing of any one of them and do
+      not count, neither as the question's nor as what stands between.
     - What would leak is not written; that it was refused is an event, with no word of the text.
     - The comparison is exact here, whatever the number of questions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -68,7 +70,9 @@ class Guarded:
         self._splits: dict[str, str] = {}
         self._names: list[str] = []
         self._index: ExactIndex[bytes] = ExactIndex()
+        self._common: set[bytes] = set()
         for split in committed:
+            self._common.update(_unpacked(split.common_shingles))
             if split.split != LEARNED:
                 self._splits.update(dict.fromkeys(split.question_hashes, split.split))
                 for name, packed in zip(split.question_hashes, split.shingles, strict=False):
@@ -84,6 +88,11 @@ class Guarded:
         """Return of how many of them near-duplicates can be told; a log of an earlier release has no shingles."""
         return len(self._index)
 
+    @property
+    def common(self) -> int:
+        """Return how many shingles do not count, for they are the form of a type's questions."""
+        return len(self._common)
+
     def likeness(self, texts: Iterable[str]) -> Likeness:
         """Return the question that one of these texts holds most of, an equal one before any other."""
         best = NOTHING_ALIKE
@@ -91,16 +100,26 @@ class Guarded:
             name = question_hash(normalise(text))
             if name in self._splits:
                 return Likeness(1.0, self._splits[name], name)
-            run = [shingle_hash(piece) for piece in shingle_run(text)]
+            run = [piece for piece in map(shingle_hash, shingle_run(text)) if piece not in self._common]
             similarity, place = self._index.nearest(run, above=best.similarity)
             if place >= 0:
                 best = Likeness(similarity, self._splits[self._names[place]], self._names[place])
         return best
 
 
-def packed_shingles(text: str) -> bytes:
-    """Return the sorted hashes of a text's shingles, one after another, as a split commits to them."""
-    return b"".join(sorted({shingle_hash(piece) for piece in shingle_run(text)}))
+def packed_shingles(text: str, *, common: Container[str] = ()) -> bytes:
+    """Return the sorted hashes of a text's shingles, one after another, as a split commits to them.
+
+    Args:
+        text: A question.
+        common: Shingles that are the form of questions, and left out.
+    """
+    return packed(piece for piece in shingle_run(text) if piece not in common)
+
+
+def packed(shingles: Iterable[str]) -> bytes:
+    """Return the sorted hashes of shingles, one after another."""
+    return b"".join(sorted({shingle_hash(piece) for piece in shingles}))
 
 
 def _unpacked(packed: bytes) -> Iterable[bytes]:

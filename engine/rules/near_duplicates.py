@@ -6,17 +6,26 @@ Rules
     - Up to `EXACT_MOST` questions an inverted index compares with every one that shares a shingle: nothing is missed.
       It grows with the square where many share one (40,000 generated word problems: 22 s), so above that MinHash
       signatures by the library `rensa` name the candidates (4 s), and the exact similarity decides on each.
+    - Where what a type's questions have in common is most of each, it is their form and not their content, and is not
+      compared: else all of them would be near-duplicates, and every text that quotes the form a leak.
     - Of pairs of whole texts at exactly 0.8 the bands miss one in 20 million, of more similar ones fewer; what quotes
       a question in a much longer text only the exact index is sure to see.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from mage_es.engine.rules.normalise import NEAR_DUPLICATE
+from mage_es.engine.rules.normalise import NEAR_DUPLICATE, shingle_run
+
+COMMON_SHARE, FORM_SHARE = 0.5, 0.5
+"""A shingle is common to a type if this part of its questions have it; the common ones are their form if they are this
+part of a question, on average: below it, no two questions come near each other by their form alone."""
+LEAST_QUESTIONS, MOST_QUESTIONS = 20, 200
+"""Of fewer questions no form is told; of more than so many, the first are counted."""
 
 EXACT_MOST = 5_000
 """The number of questions up to which every comparison is made."""
@@ -47,6 +56,24 @@ class NearIndex(Protocol[PieceT]):
         ...
 
 
+def common_shingles(groups: Iterable[Sequence[str]]) -> frozenset[str]:
+    """Return the shingles that are the form of the questions of a group.
+
+    Args:
+        groups: The texts of each task type, of which all may be learned: what they share gives no other question away.
+    """
+    common: set[str] = set()
+    for texts in groups:
+        counted = [frozenset(shingle_run(text)) for text in texts[:MOST_QUESTIONS]]
+        if len(counted) < LEAST_QUESTIONS:
+            continue
+        holders = Counter(piece for pieces in counted for piece in pieces)
+        shared = {piece for piece, count in holders.items() if count >= COMMON_SHARE * len(counted)}
+        if sum(len(pieces & shared) / len(pieces) for pieces in counted) >= FORM_SHARE * len(counted):
+            common |= shared
+    return frozenset(common)
+
+
 def near_index(expected: int) -> NearIndex[str]:
     """Return an index for so many questions."""
     return ExactIndex() if expected <= EXACT_MOST else MinHashIndex()
@@ -71,11 +98,16 @@ def passage_similarity(run: Sequence[Piece], question: frozenset[Piece]) -> floa
 
 
 class ExactIndex(Generic[Piece]):
-    """Every question with each of its shingles."""
+    """Every question with each of its shingles, and with those of which a text near it must have one.
+
+    A text that has four fifths of a question's shingles has one of any fifth and one more of them: the rarest are
+    kept, so that questions of one form are not compared for the sake of the form.
+    """
 
     def __init__(self) -> None:
         self._questions: list[frozenset[Piece]] = []
         self._holders: defaultdict[Piece, list[int]] = defaultdict(list)
+        self._needing: defaultdict[Piece, list[int]] = defaultdict(list)
 
     def __len__(self) -> int:
         """Return how many questions were taken in."""
@@ -86,12 +118,17 @@ class ExactIndex(Generic[Piece]):
         pieces = frozenset(question)
         for piece in pieces:
             self._holders[piece].append(len(self._questions))
+        dispensable = len(pieces) - math.ceil(NEAR_DUPLICATE * len(pieces))
+        for piece in sorted(pieces, key=lambda piece: len(self._holders[piece]))[: dispensable + 1]:
+            self._needing[piece].append(len(self._questions))
         self._questions.append(pieces)
 
     def has_near(self, run: Sequence[Piece]) -> bool:
         """Return whether a text of this run of shingles holds a near-duplicate of a question taken in."""
-        shared = self._shared(run)
-        return any(_is_near(run, self._questions[place], common) for place, common in shared.items())
+        pieces = frozenset(run)
+        places = {place for piece in pieces for place in self._needing.get(piece, ())}
+        questions = (self._questions[place] for place in places)
+        return any(_is_near(run, question, len(pieces & question)) for question in questions)
 
     def nearest(self, run: Sequence[Piece], *, above: float = 0.0) -> Nearest:
         """Return the question that a text holds most of, if that is more than `above`; else (`above`, -1)."""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import re
 
 NEAR_DUPLICATE = 0.8
 """Jaccard similarity of the shingle sets from which two questions count as near-duplicates."""
 
-_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 _SHINGLE = 5
 
 
 def normalise(question: str) -> str:
     """Return the question case-folded, with single spaces and without punctuation at either end."""
-    return _EDGES.sub("", " ".join(question.casefold().split()))
+    return _bare(" ".join(question.casefold().split()))
 
 
 def question_hash(normalised: str) -> str:
@@ -27,11 +25,22 @@ def shingle_run(text: str) -> list[str]:
 
     Words are those of the normal form, without punctuation at either end.
     """
-    bare = (_EDGES.sub("", word) for word in normalise(text).split(" "))
-    words = [word for word in bare if word]
+    words = [word for word in map(_bare, normalise(text).split(" ")) if word]
     return [" ".join(words[at : at + _SHINGLE]) for at in range(max(1, len(words) - _SHINGLE + 1))]
 
 
 def shingle_hash(shingle: str) -> bytes:
     """Return the 8 bytes that stand for a shingle in a log."""
     return hashlib.blake2b(shingle.encode(), digest_size=8).digest()
+
+
+def _bare(text: str) -> str:
+    """Return a text without what is neither letter nor digit at either end; by hand, for it is asked of every word."""
+    if text.isalnum():
+        return text
+    start, end = 0, len(text)
+    while start < end and not text[start].isalnum():
+        start += 1
+    while end > start and not text[end - 1].isalnum():
+        end -= 1
+    return text[start:end]

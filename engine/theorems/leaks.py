@@ -83,7 +83,9 @@ def check_leaks(reader: LogReader) -> Check:
     refused = counts.pop(tag_of(MemoryRefused), 0)
     checked = ", ".join(f"{count} {tag}" for tag, count in sorted(counts.items())) or "nothing"
     nearest = f"; nearest: {holder} to {largest.question_hash} of {largest.split}" if holder else ""
-    detail = f"checked {checked} against {_sizes(splits)} ({guarded.shingled} by shingles); {refused} refused{nearest}"
+    form = f", {guarded.common} shingles of the questions' form aside" if guarded.common else ""
+    by = f"({guarded.shingled} by shingles{form})"
+    detail = f"checked {checked} against {_sizes(splits)} {by}; {refused} refused{nearest}"
     return _verdict(largest, guarded, detail, ok=True)
 
 

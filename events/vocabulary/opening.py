@@ -37,6 +37,7 @@ class SplitCommitted(Event, frozen=True, kw_only=True, tag="split.committed"):
     `question_hashes` has one 16-digit hash for each normalised question, in id order, so that an auditor can
     check any memory against the split without the data set. `shingles` has, for each question of a split that must
     not be learned, the sorted 8-byte hashes of its word shingles: near-duplicates can be told from the log alone.
+    `common_shingles` are those that are the form of a type's questions and not compared (in the evolution split).
     """
 
     split: str
@@ -45,6 +46,7 @@ class SplitCommitted(Event, frozen=True, kw_only=True, tag="split.committed"):
     questions_sha256: str
     question_hashes: tuple[str, ...]
     shingles: tuple[bytes, ...] = ()
+    common_shingles: bytes = b""
 
     stream: ClassVar[str] = "split/{0.split}"
 

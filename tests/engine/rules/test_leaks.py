@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mage_es.engine.rules.leaks import Guarded, packed_shingles, texts_of, without_leaks
-from mage_es.engine.rules.normalise import normalise, question_hash
+from mage_es.engine.rules.leaks import Guarded, packed, packed_shingles, texts_of, without_leaks
+from mage_es.engine.rules.normalise import normalise, question_hash, shingle_run
 from mage_es.engine.testing.stages import flat
 from mage_es.engine.testing.strategies import history
 from mage_es.events.envelope import Draft
@@ -51,6 +51,26 @@ def committed(split: str, *questions: str) -> SplitCommitted:
 GUARDED = Guarded(
     [committed("evolution", "What was learned?"), committed("held_out", SECRET), committed("anchors", ANCHOR)]
 )
+
+
+FORM = "Please answer whether these two sequences of points are sampled from the same trajectory, and say yes or no:"
+OWN = "[(108.91226,34.25924)] [(108.92136,34.25929)] [(108.92268,34.26271)]"
+
+
+def test_the_form_that_a_types_questions_share_is_no_leak_and_a_question_in_it_is() -> None:
+    form = msgspec.structs.replace(committed("evolution"), common_shingles=packed(shingle_run(FORM)))
+    shingles = (packed_shingles(f"{FORM} {OWN}", common=frozenset(shingle_run(FORM))),)
+    held = msgspec.structs.replace(committed("held_out", f"{FORM} {OWN}"), shingles=shingles)
+    guarded = Guarded([form, held])
+    assert guarded.common == len(shingle_run(FORM))
+
+    assert guarded.likeness([f"Rule: {FORM} look at the first points of both."]).similarity == 0
+    other = f"{FORM} [(108.1,34.1)] [(108.2,34.2)] [(108.3,34.3)]"
+    assert guarded.likeness([other]).similarity == 0
+    for text in (f"{FORM} {OWN}", f"So: {FORM} {OWN} Then we say no.", f"{FORM.upper()}   {OWN}."):
+        assert guarded.likeness([text]).is_leak
+
+    assert Guarded([committed("held_out", f"{FORM} {OWN}")]).likeness([other]).similarity > 0.5
 
 
 def sample(cls: type[Event]) -> Event:

@@ -13,6 +13,7 @@ from mage_es.engine.rules.near_duplicates import (
     ExactIndex,
     MinHashIndex,
     NearIndex,
+    common_shingles,
     near_index,
     passage_similarity,
 )
@@ -85,3 +86,25 @@ def test_a_quote_in_a_longer_text_is_near_and_a_question_of_the_same_form_is_not
 def test_many_questions_are_indexed_by_signatures_and_few_exactly() -> None:
     assert isinstance(near_index(EXACT_MOST), ExactIndex)
     assert isinstance(near_index(EXACT_MOST + 1), MinHashIndex)
+
+
+FORM = "Below is a trajectory of a taxi, and each point of it is a tuple. Answer whether it is normal or anomalous:"
+
+
+def test_the_form_of_a_type_is_what_half_of_its_questions_have_if_that_is_most_of_them() -> None:
+    formed = [f"{FORM} ({n}.1,{n}.2),({n}.3,{n}.4)" for n in range(30)]
+    free = [f"What did number {n} of {n * 7} people have to say about {n * n} others?" for n in range(30)]
+    found = common_shingles([formed, free])
+    assert found == set(shingle_run(FORM))
+    assert common_shingles([formed[:19]]) == common_shingles([free]) == common_shingles([]) == frozenset()
+
+
+def test_what_is_in_common_is_no_form_where_the_rest_of_the_questions_is_longer() -> None:
+    tail = " ".join("{0}" + str(k) for k in range(40))
+    assert common_shingles([[f"{FORM} {tail.format(n)}" for n in range(30)]]) == frozenset()
+
+
+def test_two_forms_that_share_a_type_evenly_are_both_its_form() -> None:
+    other = FORM.replace("taxi", "bus").replace("Answer whether", "Say if")
+    found = common_shingles([[f"{form} {n},{n}" for n in range(20) for form in (FORM, other)]])
+    assert found == {*shingle_run(FORM), *shingle_run(other)}

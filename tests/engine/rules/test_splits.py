@@ -6,7 +6,8 @@ import hashlib
 from typing import Literal
 
 from mage_es.engine.benchmarks.protocol import Question
-from mage_es.engine.rules.normalise import normalise, question_hash
+from mage_es.engine.rules.leaks import packed
+from mage_es.engine.rules.normalise import normalise, question_hash, shingle_run
 from mage_es.engine.rules.splits import Splits, make_splits
 
 
@@ -104,3 +105,47 @@ def test_the_commitment_does_not_depend_on_the_seeded_order() -> None:
     other = make_splits(EVOLUTION, TEST, seed=2, anchors=0, held_out=80)
     assert whole.held_out != other.held_out
     assert whole.events == other.events
+
+
+FORM = (
+    "There are two sequences and each is sampled from a trajectory. Each point is a tuple of longitude, latitude and "
+    "time. First check whether both pass through the same places, then whether the times agree with each other, and "
+    "finally answer whether both are sampled from the same trajectory. Please say yes or no without any other words:"
+)
+
+
+def formed(count: int, split: Literal["evolution", "test"]) -> list[Question]:
+    """Return questions that are one form with one word of their own, and two of nearly the same words."""
+    twin = [ask(f"{split}-twin", f"{FORM} [(1,1),(2,2)] [(1,3),(2,4)] [(5,5)] [(6,6)] now", split)]
+    return [
+        *(ask(f"{split}-{n}", f"{FORM} [({split}{n},{n})] [({n},{split})] at last", split) for n in range(count)),
+        *twin,
+    ]
+
+
+def test_questions_of_one_form_are_told_apart_by_the_rest() -> None:
+    found = make_splits(formed(99, "evolution"), formed(40, "test"), seed=1, anchors=10, held_out=41)
+    assert (len(found.held_out), len(found.anchors)) == (41, 10)
+    assert found.near_duplicates == 0 and found.duplicates == 1  # the twin, word for word
+    assert len(found.evolution) == 89
+
+    before = make_splits(formed(99, "evolution"), formed(40, "test"), seed=1, anchors=10, held_out=41, has_common=False)
+    assert (len(before.held_out), len(before.evolution)) == (1, 0)
+
+
+def test_a_near_duplicate_of_the_same_form_is_still_left_out() -> None:
+    own = " ".join(f"word{n}" for n in range(30))
+    near = ask("near", f"{FORM} {own} changed")
+    held = ask("held", f"{FORM} {own}", "test")
+    found = make_splits([*formed(40, "evolution"), near], [held], seed=1, anchors=0, held_out=1)
+    assert found.near_duplicates == 1 and "near" not in found.evolution
+
+
+def test_the_form_is_committed_to_with_the_evolution_split_and_told_without_the_test_questions() -> None:
+    found = make_splits(formed(99, "evolution"), formed(40, "test"), seed=1, anchors=10, held_out=20)
+    form = {event.split: event.common_shingles for event in found.events}
+    assert form == {"evolution": packed(shingle_run(FORM)), "anchors": b"", "held_out": b""}
+    assert all(len(packed_of) < len(FORM) for event in found.events for packed_of in event.shingles)
+    reversed_test = make_splits(formed(99, "evolution"), TEST, seed=1, anchors=10, held_out=20)
+    assert reversed_test.events[0].common_shingles == form["evolution"]
+    assert all(event.common_shingles == b"" for event in split().events)

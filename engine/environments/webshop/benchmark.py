@@ -23,6 +23,7 @@ from mage_es.engine.environments.webshop import goals as goal_making
 from mage_es.engine.environments.webshop.catalogue import load_catalogue
 from mage_es.engine.environments.webshop.files import LICENCE, read_files
 from mage_es.engine.environments.webshop.goals import Goal
+from mage_es.engine.environments.webshop.matching import library
 from mage_es.engine.environments.webshop.nouns import Nouns, installed_nouns
 from mage_es.engine.environments.webshop.pages import Mode
 from mage_es.engine.environments.webshop.reference import solution
@@ -95,6 +96,7 @@ class WebShop:
         """
         self.name = preset.name
         self._mode, self._steps = mode, steps
+        library()  # at once, and not when the first purchase is made
         nouns = nouns or installed_nouns()
         files, stream = read_files(self.name, data_dir, with_human=goals == "human"), Random(seed)
         catalogue = load_catalogue(files.items, files.instructions, num_products=preset.num_products, stream=stream)
@@ -118,9 +120,9 @@ class WebShop:
             self._made[split] = tuple(self._question(place, split) for place in places)
         return self._made[split]
 
-    def environment(self, question: Question) -> Shopping:
-        """Return a new episode of a question's goal."""
-        return self._episode(question)
+    def environment(self, question: Question, *, mode: Mode | None = None) -> Shopping:
+        """Return a new episode of a question's goal, shown in another mode where one is named (ReAct's is `react`)."""
+        return self._episode(question, mode=mode)
 
     def score(self, question: Question, reply: str) -> Verdict:
         """Play a reply that lists actions, one on a line, and judge what it bought."""
@@ -154,9 +156,9 @@ class WebShop:
         mean = means(measured)
         return {"task_score": 100 * mean["reward"], **mean} if mean else {}
 
-    def _episode(self, question: Question, *, strict: bool = False) -> Shopping:
+    def _episode(self, question: Question, *, mode: Mode | None = None, strict: bool = False) -> Shopping:
         goal = self.goals[int(question.meta["goal"])]
-        return Shopping(self.store, goal, mode=self._mode, steps=self._steps, strict=strict)
+        return Shopping(self.store, goal, mode=mode or self._mode, steps=self._steps, strict=strict)
 
     def _question(self, place: int, split: Split) -> Question:
         goal = self.goals[place]

@@ -39,7 +39,7 @@ def is_alike(one: str, other: str) -> bool:
 def token_set_ratio(one: str, other: str) -> int:
     """Return the likeness in hundredths; 0 where either side has no word. Raises `PrerequisiteError`."""
     left, right = _plain(one), _plain(other)
-    return round(_ratio()(left, right)) if left and right else 0
+    return round(library()(left, right)) if left and right else 0
 
 
 def plain_colour(value: str) -> str:
@@ -58,7 +58,8 @@ def _plain(text: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _ratio() -> Callable[[str, str], float]:
+def library() -> Callable[[str, str], float]:
+    """Return rapidfuzz's ratio. Raises `PrerequisiteError` where it is not installed."""
     try:
         from rapidfuzz.fuzz import token_set_ratio as ratio
     except ImportError as error:

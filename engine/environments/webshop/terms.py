@@ -29,7 +29,9 @@ _WORD = (
 _POSSESSIVE = ("'s", "’s", "'S", "’S")
 
 
-class _Language(NamedTuple):
+class Language(NamedTuple):
+    """How a text is split, what of it is a word, and the stem of a word."""
+
     split: Callable[[str], list[str]]
     is_word: Callable[[str], Any]
     stem: Callable[[str], str]
@@ -37,19 +39,20 @@ class _Language(NamedTuple):
 
 def terms_of(text: str) -> list[str]:
     """Return the terms of a text, in order. Raises `PrerequisiteError` where a library is missing."""
-    language = _language()
-    found = (_term(word) for word in language.split(text) if language.is_word(word))
+    split, is_word, _ = language()
+    found = (_term(word) for word in split(text) if is_word(word))
     return [term for term in found if term]
 
 
 @lru_cache(maxsize=200_000)
 def _term(word: str) -> str:
     plain = (word[:-2] if word.endswith(_POSSESSIVE) else word).lower()
-    return "" if plain in STOP_WORDS else _language().stem(plain)
+    return "" if plain in STOP_WORDS else language().stem(plain)
 
 
 @lru_cache(maxsize=1)
-def _language() -> _Language:
+def language() -> Language:
+    """Return what splits and stems. Raises `PrerequisiteError` where a library is not installed."""
     try:
         import regex
         from nltk.stem.porter import PorterStemmer
@@ -59,4 +62,4 @@ def _language() -> _Language:
             "Run: python -m pip install 'mage-es[benchmarks]'"
         ) from error
     stemmer = PorterStemmer(mode=PorterStemmer.MARTIN_EXTENSIONS)
-    return _Language(regex.compile(r"(?V1w)\b").split, regex.compile(f"(?V1){_WORD}").search, stemmer.stem)
+    return Language(regex.compile(r"(?V1w)\b").split, regex.compile(f"(?V1){_WORD}").search, stemmer.stem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from random import Random
 
@@ -11,11 +12,13 @@ import pytest
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.benchmarks.registry import open_benchmark
+from mage_es.engine.environments.webshop import matching, terms
 from mage_es.engine.environments.webshop.benchmark import PAPER, RETROAGENT, Preset, WebShop, task_type_of, test_places
 from mage_es.engine.environments.webshop.goals import Option
 from mage_es.engine.environments.webshop.nouns import Nouns, nouns_by_rule
 from mage_es.engine.environments.webshop.reference import solution
 from mage_es.engine.rules.splits import make_splits
+from mage_es.events.errors import PrerequisiteError
 from tests.engine.environments.webshop.small import DATA, ENTRIES, INSTRUCTIONS, goal, needs_data, write_files
 
 test_places.__test__ = False  # type: ignore[attr-defined]
@@ -84,6 +87,26 @@ def test_the_reference_solution_searches_in_the_words_of_the_instruction_else_by
     benchmark = WebShop(1, small(tmp_path), preset=SMALL, nouns=BY_RULE)
     lines = solution(benchmark.store, goal(**change)).splitlines()
     assert lines[0].startswith(first) and second in lines[1]
+
+
+def test_an_episode_can_be_shown_as_react_shows_it(tmp_path: Path) -> None:
+    benchmark = WebShop(1, small(tmp_path), preset=SMALL, by_product=False, nouns=BY_RULE)
+    question = benchmark.questions("test")[0]
+    assert benchmark.environment(question, mode="react").reset().text.endswith("\n[Search]")
+    assert benchmark.environment(question).reset().text.endswith(" [SEP] Search")
+
+
+@pytest.mark.parametrize("name", ["rapidfuzz", "nltk", "regex"])
+def test_a_library_that_is_missing_is_named_before_anything_is_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    for module in [module for module in sys.modules if module.partition(".")[0] == name]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, name, None)
+    for cached in (matching.library, terms.language):
+        cached.cache_clear()
+    with pytest.raises(PrerequisiteError, match=rf"{name}.*python -m pip install 'mage-es\[benchmarks\]'$"):
+        WebShop(1, small(tmp_path), preset=SMALL, nouns=BY_RULE)
 
 
 def test_the_data_hash_follows_everything_that_decides_a_reward(tmp_path: Path) -> None:

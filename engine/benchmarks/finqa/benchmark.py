@@ -9,9 +9,9 @@ import msgspec
 from mage_es.engine.benchmarks.dataset import Definition, Part
 from mage_es.engine.benchmarks.finqa.equality import is_same_program
 from mage_es.engine.benchmarks.finqa.matching import answer_in, is_match
-from mage_es.engine.benchmarks.finqa.program import END, Value, execute, tokens_of
+from mage_es.engine.benchmarks.finqa.program import END, InvalidProgram, Value, execute, steps_of, tokens_of
 from mage_es.engine.benchmarks.finqa.records import read
-from mage_es.engine.benchmarks.measuring import Measured, Prediction
+from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
 from mage_es.engine.benchmarks.protocol import Question, Verdict
 
 
@@ -27,31 +27,53 @@ def verdict(question: Question, reply: str) -> Verdict:
 
 
 def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:
-    """Return `execution_accuracy` and `program_accuracy` of a program, `numeric_match` of a text.
+    """Return `execution_accuracy` and `program_accuracy` of a program, and `numeric_match` of the answer.
 
-    A program is upstream's list of tokens as the prediction, or a part `program`, a list or a text. A prediction
-    may have both; what it does not have is not counted. Strict: the literal evaluator, and percentages only as written.
+    A program is the prediction itself, as upstream's list of tokens or as text, or its part `program`. Without a text
+    the answer is what the program comes to; a text without a program has no accuracies (None). Strict: the literal
+    evaluator, and percentages only as written.
     """
-    program = prediction.value if isinstance(prediction.value, list) else prediction.parts.get("program")
-    metrics: dict[str, float | None] = {"execution_accuracy": None, "program_accuracy": None, "numeric_match": None}
-    answer = ""
-    if program is not None:
-        tokens = tokens_of(program) if isinstance(program, str) else _listed(program)
+    metrics: dict[str, float | None] = {"execution_accuracy": None, "program_accuracy": None}
+    is_text = not isinstance(prediction.value, list)
+    answer = answer_in(prediction.text) if is_text else ""
+    tokens = _program_in(prediction)
+    if tokens is not None:
         table = msgspec.json.decode(question.meta["table"], type=list[list[str]])
         done = execute(tokens, table, strict=strict)
-        gold = tokens_of(question.meta["program"])
-        answer = str(done.result)
         metrics["execution_accuracy"] = float(not done.problem and done.result == _value(question.gold))
+        gold = tokens_of(question.meta["program"])
         metrics["program_accuracy"] = float(is_same_program(gold, tokens, strict=strict))
-    if not isinstance(prediction.value, list):
-        answer = answer_in(prediction.text)
-        metrics["numeric_match"] = float(is_match(answer, question.gold, percent_strict=strict))
+        if "program" not in prediction.parts:
+            answer = str(done.result)
+    metrics["numeric_match"] = float(is_match(answer, question.gold, percent_strict=strict))
     return Measured(answer, metrics)
 
 
-def _listed(program: object) -> Sequence[str]:
-    """Return predicted tokens; upstream's evaluator expects an end mark as the last of them."""
-    return [str(token) for token in program] if isinstance(program, list) else [END]
+def total(measured: Sequence[tuple[Question, Measured]]) -> dict[str, float]:
+    """Return the means; where there are programs at all, a prediction without one counts as wrong."""
+    has_programs = any(one.metrics["execution_accuracy"] is not None for _, one in measured)
+    if not has_programs:
+        return means(measured)
+    counted = [Measured(one.answer, {name: value or 0.0 for name, value in one.metrics.items()}) for _, one in measured]
+    return means([(question, one) for (question, _), one in zip(measured, counted, strict=True)])
+
+
+def _program_in(prediction: Prediction) -> Sequence[str] | None:
+    """Return the tokens of the program that a prediction is or brings with it, None if there is none."""
+    program = prediction.parts.get("program", prediction.value)
+    if isinstance(program, list):
+        return [str(token) for token in program]
+    if not isinstance(program, str):
+        return [END] if "program" in prediction.parts else None
+    tokens = tokens_of(program)
+    return tokens if "program" in prediction.parts or _is_program(tokens) else None
+
+
+def _is_program(tokens: Sequence[str]) -> bool:
+    try:
+        return bool(steps_of(tokens))
+    except InvalidProgram:
+        return False
 
 
 def _value(gold: str) -> Value:
@@ -70,5 +92,6 @@ FINQA = Definition(
     read=read,
     verdict=verdict,
     measure=measure,
+    total=total,
 )
 """Numbers from pages of financial reports: 6,251 training, 883 development and 1,147 test questions upstream."""

@@ -33,11 +33,14 @@ def measure(question: Question, prediction: Prediction, strict: bool) -> Measure
     """Return `accuracy` by rule, and the share that is left to a judge as `undecided`.
 
     Upstream's own metric is a judge's. A prediction may bring such a judge's verdict as its part `is_correct`; strict,
-    that alone is the accuracy, and an answer without one counts as wrong, as upstream has it.
+    that is the accuracy, and a part that is no boolean counts as wrong, as upstream has it. Strict without one, the
+    official final answer has to be the gold's own text but for layout.
     """
     opinion = prediction.parts.get("is_correct")
     if strict:
-        return Measured(official_answer(prediction.text), {"accuracy": float(opinion is True)})
+        answer = official_answer(prediction.text)
+        is_right = opinion is True if "is_correct" in prediction.parts else squeezed(answer) == squeezed(question.gold)
+        return Measured(answer, {"accuracy": float(is_right)})
     found = verdict(question, prediction.text)
     metrics: dict[str, float | None] = {"accuracy": found.score, "undecided": float(found.undecided)}
     if isinstance(opinion, bool):

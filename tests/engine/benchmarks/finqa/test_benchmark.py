@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mage_es.engine.benchmarks.dataset import Dataset
-from mage_es.engine.benchmarks.finqa.benchmark import FINQA, measure, verdict
+from mage_es.engine.benchmarks.finqa.benchmark import FINQA, measure, total, verdict
 from mage_es.engine.benchmarks.finqa.records import linear, task_type_of
 from mage_es.engine.benchmarks.measuring import Prediction
 from mage_es.engine.benchmarks.protocol import Question
@@ -153,18 +153,29 @@ def test_a_reply_is_judged_by_its_number_and_strictly_by_its_percent_sign(tmp_pa
     assert [(v.correct, v.strict) for v in found] == [(True, True), (True, False), (False, False), (False, False)]
 
 
-def test_a_program_has_both_of_upstreams_accuracies_and_a_text_the_numeric_match(tmp_path: Path) -> None:
+def test_a_program_has_both_of_upstreams_accuracies_and_its_result_or_the_text_is_matched(tmp_path: Path) -> None:
     question = one(tmp_path, REDUCED)
 
     def metrics(value: object, **parts: object) -> list[float | None]:
         return list(measure(question, Prediction("x", value, parts), strict=False).metrics.values())
 
-    assert metrics(["subtract(", "5829", "5735", ")", "EOF"]) == [1.0, 1.0, None]
-    assert metrics(["add(", "90", "4", ")", "EOF"]) == [1.0, 0.0, None]
-    assert metrics(["subtract(", "5829", "5735", ")"]) == [0.0, 0.0, None]
+    assert metrics(["subtract(", "5829", "5735", ")", "EOF"]) == [1.0, 1.0, 1.0]
+    assert metrics("subtract(5829, 5735)") == [1.0, 1.0, 1.0]
+    assert metrics(["add(", "90", "4", ")", "EOF"]) == [1.0, 0.0, 1.0]
+    assert metrics(["add(", "90", "4.5", ")", "EOF"]) == [0.0, 0.0, 1.0]
+    assert metrics(["subtract(", "5829", "5735", ")"]) == [0.0, 0.0, 0.0]
     assert metrics("It is 94.0") == [None, None, 1.0]
+    assert metrics(94) == [None, None, 1.0]
     assert metrics("It is 95.2", program="subtract(5829, 5735)") == [1.0, 1.0, 0.0]
     assert metrics("", program=7) == [0.0, 0.0, 0.0]
+
+
+def test_where_some_predict_programs_the_others_have_none_that_is_right(tmp_path: Path) -> None:
+    question = one(tmp_path, REDUCED)
+    values = ("subtract(5829, 5735)", "94", "", "nothing")
+    measured = [(question, measure(question, Prediction("x", value), strict=False)) for value in values]
+    assert total(measured) == {"execution_accuracy": 0.25, "program_accuracy": 0.25, "numeric_match": 0.5}
+    assert total(measured[1:]) == {"numeric_match": 1 / 3}
 
 
 @given(st.one_of(st.text(), st.lists(st.one_of(st.text(), st.integers())), st.none()), st.text(), st.booleans())

@@ -129,6 +129,13 @@ def test_upstreams_row_operation_on_a_result_works_on_the_row_before_where_that_
     assert "which is no row" in execute(tokens, TABLE).problem
 
 
+@pytest.mark.parametrize("opening", ["add", "add((", "(add("])
+def test_an_operation_has_exactly_one_bracket(opening: str) -> None:
+    done = execute([opening, "1", "2", ")", "EOF"], TABLE)
+    assert done.result == NOTHING
+    assert done.problem == "step 0 has a bracket too many or too few"
+
+
 def test_the_last_token_is_taken_for_the_end_whatever_it_is() -> None:
     assert execute(["add(", "1", "2", ")"], TABLE) == Executed(NOTHING)
     assert execute([], TABLE) == Executed(NOTHING)

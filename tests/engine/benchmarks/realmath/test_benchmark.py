@@ -153,6 +153,8 @@ def test_predictions_are_measured_by_rule_and_against_a_judges_verdict_where_the
     }  # fmt: skip
     assert metrics("a sum", is_correct=True)["agreement"] is None
     assert metrics("$2+n$", strict=True) == {"accuracy": 0.0}
+    assert metrics("\\section*{Final Answer} $n + 2$.", strict=True) == {"accuracy": 1.0}
+    assert metrics("$n+2$", strict=True, is_correct="yes") == {"accuracy": 0.0}
     assert metrics("x", strict=True, is_correct=True) == {"accuracy": 1.0}
 
 

@@ -10,6 +10,8 @@ from mage_es.engine.testing.strategies import history
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
+    BatchedCall,
+    BatchSubmitted,
     CallFailed,
     EpisodeClosed,
     EpisodeStepped,
@@ -170,3 +172,38 @@ def test_failed_attempts_are_counted_by_call_and_a_question_given_up_is_settled(
         assert each.unanswered("evaluate") == [lost] and each.unanswered("snapshot") == []
         each.apply(IterationClosed(iteration=0, digests=()))
         assert not each.unanswered("evaluate") and not each.failures("execution", "fresh", "fresh-0-9", 0)
+
+
+def batch(name: str, *, tries: int) -> BatchSubmitted:
+    call = BatchedCall(
+        custom_id=f"c-{name}", purpose="principles_v1", about="t", attempt=0, request_sha256="s", tries=tries
+    )
+    return BatchSubmitted(iteration=0, tier="guidance", model="m", batch_id=name, calls=(call,))
+
+
+def failure(tries: int) -> CallFailed:
+    return CallFailed(
+        iteration=0, tier="guidance", agent="SkillDiscovery", purpose="principles_v1", about="t", attempt=0,
+        tries=tries, request_sha256="s", model="m", fault="timeout", status=0, problem="expired", final=False,
+    )  # fmt: skip
+
+
+def test_a_call_waits_in_the_last_batch_after_which_it_did_not_fail_also_after_a_round_trip() -> None:
+    key = CallKey("guidance", "principles_v1", "t", 0, "s")
+    story: list[tuple[Event, tuple[str, str]]] = [
+        (batch("one", tries=0), ("one", "c-one")),
+        (failure(1), ("", "")),
+        (batch("two", tries=1), ("two", "c-two")),
+        (failure(2), ("", "")),
+    ]
+    progress = Progress()
+    assert progress.batched(key) == ("", "") and not progress.has_batches
+    for event, found in story:
+        progress.apply(event)
+        loaded = Progress()
+        loaded.load(round_trip(progress.dump()))
+        for seen in (progress, loaded):
+            assert seen.batched(key) == found and seen.has_batches
+            assert seen.batched(key._replace(request_sha256="other")) == ("", "")
+    progress.apply(IterationClosed(iteration=0, digests=()))
+    assert not progress.has_batches

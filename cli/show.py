@@ -10,7 +10,7 @@ from mage_es.cli.options import Json, RunOption, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import asked, bundle
-from mage_es.engine.moves import CallReport, MoveReport, StepReport, ToolReport, TrimReport
+from mage_es.engine.moves import CallReport, MoveReport, SearchReport, StepReport, ToolReport, TrimReport
 
 EXAMPLES = examples("mage-es show wordmath-e-17", "mage-es show wordmath-e-17 --run RUN --iteration 3")
 
@@ -64,6 +64,9 @@ def _texts(number: int, move: MoveReport) -> list[str]:
     if isinstance(move, ToolReport):
         outcome = f"Problem: {move.problem}" if move.problem else f"Result: {move.result}"
         return [f"{number}. Tool {move.name} ({move.tool_id}):\nArguments: {move.arguments}\n{outcome}"]
+    if isinstance(move, SearchReport):
+        found = "Found" if move.is_there else "Not found; similar"
+        return [f"{number}. Search in {move.search} for: {move.query}\n{found}: {', '.join(move.titles) or 'nothing'}"]
     if not move.action:
         return [f"{number}. {move.observation}"]
     return [f"{number}. Step {move.step}: {move.action}\n{move.observation}"]

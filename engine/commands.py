@@ -16,11 +16,13 @@ from mage_es.engine.agents.briefs import (
     SplittingReply,
 )
 from mage_es.engine.benchmarks.protocol import Question, Verdict
+from mage_es.engine.courses import Look
 from mage_es.engine.models.faults import FailedAttempt
 from mage_es.engine.models.seam import Completion
 from mage_es.engine.rules.curriculum import Candidate
 from mage_es.engine.rules.retrieval import Vector
 from mage_es.engine.rules.step_prompt import Opening
+from mage_es.engine.search.protocol import Page
 from mage_es.events.vocabulary import (
     Digest,
     EpisodeClosed,
@@ -153,6 +155,18 @@ class RecordToolRun(NamedTuple):
     causation: int
 
 
+class RecordSearch(NamedTuple):
+    """Record what was found for a planned question; of a page that is not there only `similar` titles."""
+
+    phase: Phase
+    planned: QuestionPlanned
+    look: Look
+    search: str
+    pages: Sequence[Page]
+    similar: Sequence[str]
+    causation: int
+
+
 class RecordAct(NamedTuple):
     """Record a step of an episode, or its end."""
 
@@ -280,11 +294,12 @@ Command = (
     | PlanAnswers
     | RecordCall
     | RecordFailure
+    | RecordBatch
     | RecordTrimming
     | RecordToolRun
+    | RecordSearch
     | RecordAct
     | RecordVerdict
-    | RecordBatch
     | RecordUnanswered
     | CompletePhase
     | LearnFromEpisodes

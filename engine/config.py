@@ -49,6 +49,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The model that scores what no rule can decide, as provider/model; `benchmark`: the benchmark's own; "": none."""
     embedder: str = "hash"
     """What turns questions into vectors: hash, sentence-transformers/<name or folder>, openai/<model>?base_url=URL."""
+    search: str = ""
+    """What is looked up for each question before it is answered, and where ReAct looks: record (a question's own
+    paragraphs), local/FOLDER, wikipedia?base_url=URL; "": nothing."""
+    search_passages: Count = 3
+    """Passages that a search puts before a question."""
     task_types: Literal["benchmark", "input", "gold"] = "benchmark"
     """`benchmark`: metadata where the benchmark has it, else the input-only typer; `gold`: the paper's practice."""
 

@@ -1,8 +1,8 @@
 """A course: the way to one answer, in one call or many, as a generator that asks and is told what came of it.
 
-A course yields moves (ask the model, run a tool) and is sent the fact that each one left in the log. Everything
-that it does follows from those facts, so the same log takes it the same way again: a resumed run sends it what
-is recorded and goes on from there, and `show` walks through it without any model.
+A course yields moves (ask the model, run a tool, look something up) and is sent the fact that each one left in the log.
+Everything that it does follows from those facts, so the same log takes it the same way again: a resumed run sends it
+what is recorded and goes on from there, and `show` walks through it without any model.
 
 Rules
     - A course reads nothing of a fact that may differ between runs (such as its latency).
@@ -14,9 +14,18 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
-from mage_es.engine.benchmarks.protocol import Verdict
+from mage_es.engine.benchmarks.protocol import Question, Verdict
 from mage_es.engine.models.seam import Request
-from mage_es.events.vocabulary import BundleTrimmed, EpisodeClosed, EpisodeStepped, ModelCalled, Span, Tier, ToolRan
+from mage_es.events.vocabulary import (
+    BundleTrimmed,
+    EpisodeClosed,
+    EpisodeStepped,
+    ModelCalled,
+    SearchAnswered,
+    Span,
+    Tier,
+    ToolRan,
+)
 
 
 class Ask(NamedTuple):
@@ -44,6 +53,15 @@ class Use(NamedTuple):
     arguments: str
 
 
+class Look(NamedTuple):
+    """Look something up for a question, the `place`-th time: a page by its title, or so many best `passages`."""
+
+    question: Question
+    query: str
+    place: int
+    passages: int = 0
+
+
 class Act(NamedTuple):
     """Record what an action of an episode led to, or its end: the course has simulated the environment itself."""
 
@@ -61,8 +79,8 @@ class Finish(NamedTuple):
     lost: str = ""
 
 
-Move = Ask | Use | Act
-Fact = ModelCalled | BundleTrimmed | ToolRan | EpisodeStepped | EpisodeClosed
+Move = Ask | Use | Look | Act
+Fact = ModelCalled | BundleTrimmed | ToolRan | SearchAnswered | EpisodeStepped | EpisodeClosed
 Course = Generator[Move, Fact, Finish]
 Part = Generator[Move, Fact, str]
 """A stretch of a course that comes to a text."""
@@ -84,6 +102,13 @@ def result_of(move: Use) -> Generator[Move, Fact, ToolRan]:
     """Run a tool, and return what came of it."""
     fact = yield move
     assert isinstance(fact, ToolRan)
+    return fact
+
+
+def found_by(move: Look) -> Generator[Move, Fact, SearchAnswered]:
+    """Look something up, and return what was found."""
+    fact = yield move
+    assert isinstance(fact, SearchAnswered)
     return fact
 
 

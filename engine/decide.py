@@ -31,6 +31,7 @@ from mage_es.engine.commands import (
     RecordBatch,
     RecordCall,
     RecordFailure,
+    RecordSearch,
     RecordToolRun,
     RecordTrimming,
     RecordUnanswered,
@@ -58,6 +59,7 @@ from mage_es.events.vocabulary import (
     PhaseCompleted,
     ReplyRejected,
     RunFinished,
+    SearchAnswered,
     ToolRan,
 )
 from mage_es.projections.fold import State
@@ -88,6 +90,8 @@ def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
             return _record_trimming(state, command)
         case RecordToolRun():
             return _record_tool_run(command)
+        case RecordSearch():
+            return _record_search(command)
         case RecordAct():
             return _record_act(command)
         case RecordVerdict():
@@ -242,6 +246,31 @@ def _record_tool_run(command: RecordToolRun) -> list[Draft]:
             event=ran,
             iteration=planned.iteration,
             phase=command.phase,
+            causation=command.causation,
+            correlation=planned.question_id,
+        )
+    ]
+
+
+def _record_search(command: RecordSearch) -> list[Draft]:
+    planned, look = command.planned, command.look
+    answered = SearchAnswered(
+        iteration=planned.iteration,
+        purpose=planned.purpose,
+        question_id=planned.question_id,
+        place=look.place,
+        search=command.search,
+        wanted="passages" if look.passages else "page",
+        query=look.query,
+        titles=tuple(page.title for page in command.pages) or tuple(command.similar),
+        texts=tuple(page.text for page in command.pages),
+    )
+    return [
+        Draft(
+            event=answered,
+            iteration=planned.iteration,
+            phase=command.phase,
+            ordinal=look.place,
             causation=command.causation,
             correlation=planned.question_id,
         )

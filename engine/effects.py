@@ -11,16 +11,29 @@ from typing import Any
 
 from mage_es.engine.batching import BatchGate
 from mage_es.engine.calling import Record, make
-from mage_es.engine.commands import Call, Command, RecordAct, RecordFailure, RecordToolRun, RecordTrimming
-from mage_es.engine.courses import Act, Ask, Move, Use
+from mage_es.engine.commands import (
+    Call,
+    Command,
+    RecordAct,
+    RecordFailure,
+    RecordSearch,
+    RecordToolRun,
+    RecordTrimming,
+)
+from mage_es.engine.courses import Act, Ask, Look, Move, Use
 from mage_es.engine.decide import decide
 from mage_es.engine.models.line import Line
 from mage_es.engine.sandbox.sandbox import Sandbox
+from mage_es.engine.search.protocol import Page
+from mage_es.engine.search.registry import Searches
 from mage_es.engine.setting import Setting
 from mage_es.events.envelope import Draft
 from mage_es.events.errors import LogError
 from mage_es.events.vocabulary import Phase, QuestionPlanned, Tier
 from mage_es.projections.fold import State
+
+SIMILAR = 5
+"""Titles that are named where a page is not there, as in the original ReAct."""
 
 Handler = Callable[[Phase, QuestionPlanned, Any, int], Awaitable[Sequence[Draft]]]
 """Makes one kind of move for a planned question: (phase, plan, move, causation) -> facts, the move's own first."""
@@ -37,10 +50,16 @@ class Effects:
         sandbox: Sandbox,
         *,
         record: Record,
+        searches: Searches | None = None,
     ) -> None:
         self._setting, self._state, self._lines = setting, state, lines
-        self._sandbox, self._record = sandbox, record
-        self._handlers: dict[type[Move], Handler] = {Ask: self._ask, Use: self._use, Act: self._act}
+        self._sandbox, self._record, self._searches = sandbox, record, searches
+        self._handlers: dict[type[Move], Handler] = {
+            Ask: self._ask,
+            Use: self._use,
+            Look: self._look,
+            Act: self._act,
+        }
 
     async def perform(self, phase: Phase, planned: QuestionPlanned, move: Move, causation: int) -> Sequence[Draft]:
         """Make a move and return the facts that it leaves, the one that its course is sent first.
@@ -88,6 +107,21 @@ class Effects:
             causation=causation,
         )
         return decide(self._setting, self._state, ran)
+
+    async def _look(self, phase: Phase, planned: QuestionPlanned, move: Look, causation: int) -> Sequence[Draft]:
+        if self._searches is None:
+            raise LogError("This session has nothing to search in; it may not look anything up.")
+        search = self._searches.of(move.question)
+
+        def found() -> tuple[Sequence[Page], Sequence[str]]:
+            if move.passages:
+                return search.passages(move.query, count=move.passages), ()
+            page = search.page(move.query)
+            return ((page,), ()) if page else ((), search.similar(move.query, count=SIMILAR))
+
+        pages, similar = await asyncio.to_thread(found)
+        answered = RecordSearch(phase, planned, move, search.name, pages, similar, causation)
+        return decide(self._setting, self._state, answered)
 
     async def _act(self, phase: Phase, planned: QuestionPlanned, move: Act, causation: int) -> Sequence[Draft]:
         return decide(self._setting, self._state, RecordAct(phase, move.fact, causation))

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Move, Use, advance, begin
+from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Look, Move, Use, advance, begin
 from mage_es.engine.embedders.late import LateEmbedder
 from mage_es.engine.judging import judged
-from mage_es.engine.moves import CallReport, MoveReport, Source, StepReport, ToolReport, TrimReport
+from mage_es.engine.moves import CallReport, MoveReport, SearchReport, Source, StepReport, ToolReport, TrimReport
 from mage_es.engine.opening import World, first_event, reopen_world
 from mage_es.engine.reports import BundleMember, QuestionReport
 from mage_es.engine.rules.trimming import without
@@ -28,6 +28,7 @@ from mage_es.events.vocabulary import (
     ExamStarted,
     ModelCalled,
     QuestionPlanned,
+    SearchAnswered,
     ToolRan,
 )
 from mage_es.projections.fold import State, fold
@@ -37,6 +38,7 @@ _FACTS: set[type[Event]] = {
     ModelCalled,
     BundleTrimmed,
     ToolRan,
+    SearchAnswered,
     EpisodeStepped,
     EpisodeClosed,
     AnswerJudged,
@@ -191,6 +193,14 @@ def report_of(move: Move, state: State, fact: Event | None) -> MoveReport:
                 result=ran.result if ran else "",
                 problem=ran.problem if ran else "",
             )
+        case Look():
+            answered = fact if isinstance(fact, SearchAnswered) else None
+            return SearchReport(
+                search=answered.search if answered else "",
+                query=move.query,
+                titles=answered.titles if answered else (),
+                is_there=bool(answered and answered.texts),
+            )
         case Act(acted):
             if isinstance(acted, EpisodeStepped):
                 return StepReport(step=acted.step, action=acted.action, observation=acted.observation)
@@ -206,6 +216,8 @@ def _is_of(fact: Event, move: Move) -> bool:
             return fact.about == move.about and move.droppable[:1] == (fact.memory_id,)
         case Use(), ToolRan():
             return (fact.tool_id, fact.arguments) == (move.tool_id, move.arguments)
+        case Look(), SearchAnswered():
+            return fact.place == move.place
         case Act(EpisodeStepped() as stepped), EpisodeStepped():
             return fact.step == stepped.step
         case Act(EpisodeClosed()), EpisodeClosed():
@@ -232,7 +244,7 @@ def _is_about(event: Event, name: str) -> bool:
             return event.about == name or event.about.startswith(f"{name}/")
         case EpisodeStepped() | EpisodeClosed():
             return event.episode_id == name
-        case ToolRan() | BundleTrimmed() | AnswerJudged() | AnswerUnanswered():
+        case ToolRan() | SearchAnswered() | BundleTrimmed() | AnswerJudged() | AnswerUnanswered():
             return event.question_id == name
         case _:
             return False

@@ -44,6 +44,15 @@ class ToolReport(msgspec.Struct, frozen=True, kw_only=True, tag="tool"):
     problem: str
 
 
+class SearchReport(msgspec.Struct, frozen=True, kw_only=True, tag="search"):
+    """Something looked up: what for, and the titles that were found; `is_there` says whether pages came with them."""
+
+    search: str
+    query: str
+    titles: tuple[str, ...]
+    is_there: bool
+
+
 class StepReport(msgspec.Struct, frozen=True, kw_only=True, tag="step"):
     """One action in an environment, and what was seen next."""
 
@@ -52,4 +61,4 @@ class StepReport(msgspec.Struct, frozen=True, kw_only=True, tag="step"):
     observation: str
 
 
-MoveReport = CallReport | TrimReport | ToolReport | StepReport
+MoveReport = CallReport | TrimReport | ToolReport | SearchReport | StepReport

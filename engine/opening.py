@@ -27,6 +27,7 @@ from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.retrieval import recipe_query
 from mage_es.engine.rules.splits import Splits, make_splits
 from mage_es.engine.rules.step_prompt import Opening, retrieval_text
+from mage_es.engine.search.registry import Searches
 from mage_es.engine.setting import Setting
 from mage_es.engine.task_typing import TaskTyping
 from mage_es.events.errors import PrerequisiteError
@@ -44,6 +45,7 @@ class World(NamedTuple):
     typing: TaskTyping
     questions: Mapping[str, Question]
     splits: Splits
+    searches: Searches | None = None
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors of shape [len(texts), dimension]."""
@@ -192,7 +194,8 @@ def _open(
         guarded=Guarded(splits.events),
     )
     typing = TaskTyping(benchmark, known, embedder, choice=config.task_types)
-    return World(setting, benchmark, embedder, typing, questions, splits)
+    searches = Searches(config.search) if config.search else None
+    return World(setting, benchmark, embedder, typing, questions, splits, searches)
 
 
 def _retrieved_by(question: Question, opening: Opening | None) -> str:

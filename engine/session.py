@@ -15,7 +15,7 @@ from mage_es.engine.answering import Moved, Pending, answer_all, in_prefix_order
 from mage_es.engine.batching import BatchGate
 from mage_es.engine.budget import Budget
 from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordUnanswered, RecordVerdict
-from mage_es.engine.courses import Act, Ask, Fact, Move, Use, begin, catch_up
+from mage_es.engine.courses import Act, Ask, Fact, Look, Move, Use, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.effects import Effects
 from mage_es.engine.guiding import Errand, guided
@@ -107,7 +107,7 @@ class Session:
         in_courses: dict[Tier, Line | BatchGate] = {
             tier: self.gates.get(tier, line) for tier, line in self.lines.items() if tier != "guidance"
         }
-        self.effects = Effects(world.setting, state, in_courses, self.sandbox, record=self.do)
+        self.effects = Effects(world.setting, state, in_courses, self.sandbox, record=self.do, searches=world.searches)
 
     async def aclose(self) -> None:
         """Close what the models keep open."""
@@ -219,6 +219,8 @@ class Session:
                 return call
             case Use():
                 return progress.tool_run(planned.purpose, planned.question_id, move.tool_id, move.arguments)
+            case Look():
+                return progress.search(planned.purpose, planned.question_id, move.place)
             case Act(EpisodeStepped() as stepped):
                 return progress.step(planned.purpose, planned.question_id, stepped.step)
             case Act():

@@ -47,6 +47,7 @@ run.resumed.attempt number of this resumption, from 1
 attempts            questions of the task type that were tried
 authored            how many memories, recipes, tools, refinements or skills were written
 bandit              which bandit: search (key: task type) or routing (key: skill)
+baseline            name of the way of prompting
 batch_id            the provider's name of the batch
 batched             whether the reply came with a batch
 before              value before the step
@@ -140,6 +141,7 @@ newly_observed      task types observed for the first time
 observation         what the environment showed then
 observation_id      hash of the text
 offset              first character
+oracle_stop         whether the gold answer decided when to stop revising
 ordinal             place of the memory within its phase: the last part of its birth
 outcome             index that the memory belongs to
 action.taken.outcome  authored, nothing to author, or a refusal
@@ -151,6 +153,7 @@ parameters          parameters of the tool
 parent              skill that this one refines; empty for none
 parsed              whether the reply named a valid action
 phase               the phase
+place               how many lookups for the question that makes, from 1
 planning            sub-skills of the goal shown in the prompt, in order
 principles          ids of the principles placed in the prompt
 problem             what was wrong; empty for nothing
@@ -163,6 +166,7 @@ pulls_after         rewards that the arm had, this one included
 purpose             why the question was asked
 model.called.purpose  why the model was called
 quarantined         files in quarantine/ that hold what was cut out
+query               what was looked up
 query_template      how to turn the question into the text that is embedded
 question            text of the question
 question_hash       16-digit hash of the normalised question that must not be learned
@@ -183,16 +187,20 @@ request_sha256      SHA-256 of the request
 result              the tool's result, as text
 revisits            ids of the questions asked again
 reward_micro        the reward, in millionths
+rounds              how often an answer was revised
 routing_arm         arm drawn by the routing bandit
 routing_probability probability with which the routing arm was drawn; 1.0 when frozen
 rows                number of events
 run_id              id of the run
+samples             answers that were counted as votes
 score_micro         the score, in millionths
+search              spec of what was searched in
 search_arm          arm drawn by the search bandit
 search_probability  probability with which the search arm was drawn; 1.0 when frozen
 seed                seed of the run's random choices
 sha256              SHA-256 of the segment's bytes
 shingles            for each question the sorted 8-byte hashes of its word shingles, concatenated; empty for evolution
+shots               ids of the evolution questions whose solutions stand in every prompt
 similarity          cosine between the question and the memory
 memory.refused.similarity  how much of the question it holds; 1.0: word for word
 memory.refused.similarity  how much of the question the refused text holds; 1.0 is word for word
@@ -224,8 +232,10 @@ template            template of the prompt
 text                the model's reply
 pattern.abstracted.text  the pattern in words
 observation.recorded.text  the text that was shown
+texts               texts of the pages that were found
 thinking_tokens     tokens of hidden thinking
 tier                execution, guidance or judge
+titles              titles of the pages that were found, or of similar ones
 to_iteration        iteration whose snapshot is restored
 tool_id             id of the tool; empty for none
 total               number of questions
@@ -235,6 +245,7 @@ unparsed            replies that named no valid action
 value               the digest, hexadecimal
 vectors_sha256      SHA-256 of the bytes of the segment's vectors; empty if it has none
 verdict             accepted, soft_rollback, hard_rollback or off
+wanted              page, by its title, or passages, by a query
 weight              weight of the edge
 what                type of the event that was refused
 wrong_answer        the wrong answer that was given; else empty

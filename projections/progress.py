@@ -31,6 +31,7 @@ from mage_es.events.vocabulary import (
     PhaseCompleted,
     QuestionPlanned,
     RunFinished,
+    SearchAnswered,
     Tier,
     ToolRan,
 )
@@ -74,6 +75,7 @@ class Progress:
         BundleTrimmed: BundleTrimmed.__struct_fields__,
         BatchSubmitted: BatchSubmitted.__struct_fields__,
         ToolRan: ToolRan.__struct_fields__,
+        SearchAnswered: SearchAnswered.__struct_fields__,
         EpisodeStepped: EpisodeStepped.__struct_fields__,
         EpisodeClosed: EpisodeClosed.__struct_fields__,
         PhaseCompleted: ("iteration", "phase"),
@@ -91,6 +93,7 @@ class Progress:
             CallFailed,
             BatchSubmitted,
             ToolRan,
+            SearchAnswered,
             EpisodeStepped,
             EpisodeClosed,
             PhaseCompleted,
@@ -116,6 +119,7 @@ class Progress:
         self._trimmings: dict[tuple[Phase, str], list[BundleTrimmed]] = {}
         self._replies: dict[tuple[Phase, str], ModelCalled] = {}
         self._tool_runs: dict[tuple[str, str, str, str], ToolRan] = {}
+        self._searches: dict[tuple[str, str, int], SearchAnswered] = {}
         self._steps: dict[tuple[str, str], dict[int, EpisodeStepped]] = {}
         self._episodes: dict[tuple[str, str], EpisodeClosed] = {}
 
@@ -144,6 +148,8 @@ class Progress:
         match event:
             case ToolRan():
                 self._tool_runs[event.purpose, event.question_id, event.tool_id, event.arguments] = event
+            case SearchAnswered():
+                self._searches[event.purpose, event.question_id, event.place] = event
             case EpisodeStepped():
                 self._steps.setdefault((event.purpose, event.episode_id), {})[event.step] = event
             case EpisodeClosed():
@@ -233,6 +239,10 @@ class Progress:
         """Return what exactly this run of a tool gave, if it is recorded."""
         return self._tool_runs.get((purpose, question_id, tool_id, arguments))
 
+    def search(self, purpose: str, question_id: str, place: int) -> SearchAnswered | None:
+        """Return what a question's search at this place found, if it is recorded."""
+        return self._searches.get((purpose, question_id, place))
+
     def steps(self, purpose: str, episode_id: str) -> list[EpisodeStepped]:
         """Return the recorded steps of an episode of the open iteration, in order."""
         steps = self._steps.get((purpose, episode_id), {})
@@ -254,7 +264,7 @@ class Progress:
         """Return what is closed, and the open work as the events that made it."""
         plan = [self.iteration_plan] if self.iteration_plan else []
         steps = (step for episode in self._steps.values() for step in episode.values())
-        particular = [*self._tool_runs.values(), *steps, *self._episodes.values()]
+        particular = [*self._tool_runs.values(), *self._searches.values(), *steps, *self._episodes.values()]
         particular += self._batches.values()
         failed = [*self._unanswered.values(), *(event for events in self._failures.values() for event in events)]
         trimmed = [event for events in self._trimmings.values() for event in events]
@@ -298,6 +308,7 @@ _Work = (
     | CallFailed
     | BatchSubmitted
     | ToolRan
+    | SearchAnswered
     | EpisodeStepped
     | EpisodeClosed
 )

@@ -73,7 +73,8 @@ def _plan(
         donor=donor.question.id if donor else "",
     )
     prompt = _first_prompt(setting, state, draft, asked, donor or asked)
-    return msgspec.structs.replace(draft, prompt_sha256=sha256_text(prompt.text), spans=prompt.spans)
+    digest = sha256_text(prompt.text) if prompt.text else ""
+    return msgspec.structs.replace(draft, prompt_sha256=digest, spans=prompt.spans)
 
 
 def _template(asked: Asked, chosen: Chosen) -> str:
@@ -83,10 +84,9 @@ def _template(asked: Asked, chosen: Chosen) -> str:
 
 
 def _first_prompt(setting: Setting, state: State, planned: QuestionPlanned, asked: Asked, giver: Asked) -> Prompt:
-    """Return the prompt of a question's first call; `giver` is whose memories it gets."""
+    """Return the prompt of a question's first move; "" where that is no call. `giver` is whose memories it gets."""
     if asked.opening is not None:
         about = Consulted(giver.task_type, giver.opening.entities if giver.opening else ())
         return step_prompt(setting, state, planned, asked.question, asked.opening.moment, about=about)
     first = begin(course_of(setting, state, planned, asked.question))
-    assert isinstance(first, Ask)
-    return Prompt(first.request.prompt, first.spans)
+    return Prompt(first.request.prompt, first.spans) if isinstance(first, Ask) else Prompt("", ())

@@ -4,6 +4,7 @@ Rules
     - Every call of a course shows what was retrieved for the question; calls differ in what stands before the
       question and in what they ask for.
     - What had to be left out of one call, because its prompt did not fit, is left out of those after it.
+    - Where the run has a search, the question itself is looked up first, and what is found stands before it.
     - `chain`: one sub-answer for each skill of the plan's chain, each shown those before it, then the answer.
     - `tool`: the model fills in the arguments, the tool runs, and the model answers with the result before it. Where
       the model gives no arguments (the tool may not fit), or the run had a problem, it answers without the tool.
@@ -11,12 +12,12 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 
 import msgspec
 
 from mage_es.engine.benchmarks.protocol import Question
-from mage_es.engine.courses import Ask, Course, Finish, Part, Use, call_of, result_of
+from mage_es.engine.courses import Ask, Course, Fact, Finish, Look, Move, Part, Use, call_of, found_by, result_of
 from mage_es.engine.models.seam import Request
 from mage_es.engine.rules.harvest import capped
 from mage_es.engine.rules.ingredients import (
@@ -26,7 +27,7 @@ from mage_es.engine.rules.ingredients import (
     tool_outcome,
     tool_section,
 )
-from mage_es.engine.rules.prompt import TEMPLATE_OF_ROUTE, Asked, Section, render_answer
+from mage_es.engine.rules.prompt import TEMPLATE_OF_ROUTE, Asked, Quote, Section, render_answer
 from mage_es.engine.rules.trimming import droppable, without
 from mage_es.engine.setting import Setting
 from mage_es.events.vocabulary import BundleTrimmed, ModelCalled, QuestionPlanned
@@ -34,6 +35,8 @@ from mage_es.projections.fold import State
 
 AFTER_STEPS = "answer_after_steps_v1"
 AFTER_TOOL = "answer_after_tool_v1"
+PASSAGE = 1_500
+"""Characters of a page that stand in a prompt."""
 NO_ARGUMENTS = "it was not called: no JSON object of arguments was given"
 
 
@@ -42,6 +45,15 @@ class Route:
 
     def __init__(self, setting: Setting, state: State, planned: QuestionPlanned, question: Question) -> None:
         self.setting, self.state, self.planned, self.question = setting, state, planned, question
+        self._found = Section("Found", ())
+
+    def look_up(self) -> Generator[Move, Fact, None]:
+        """Look the question up; what is found stands in every prompt from then on."""
+        looked = Look(self.question, self.question.question, 1, self.setting.config.search_passages)
+        answered = yield from found_by(looked)
+        pages = dict(zip(answered.titles, answered.texts, strict=False))
+        quotes = [Quote(f"search/{title}", f"{title}: {text[:PASSAGE]}") for title, text in pages.items()]
+        self._found = Section("Found", quotes)
 
     def ask(self, template: str, sections: Callable[[], Sequence[Section]], *, place: int = 0) -> Part:
         """Ask with a template, and return the reply; `place` counts the calls before the last (0: the last).
@@ -61,7 +73,7 @@ class Route:
             self.setting.answer_format,
             is_instructed=bool(self.state.slots.prompt_template(self.planned.skill)),
         )
-        prompt = render_answer(template, sections, asked)
+        prompt = render_answer(template, [*sections, self._found], asked)
         request = Request(prompt=prompt.text, temperature=config.answer_temperature, max_tokens=config.max_tokens)
         about = call_of(self.planned.question_id, place)
         return Ask(about, request, prompt.spans, droppable=droppable(self.planned))
@@ -69,6 +81,8 @@ class Route:
 
 def follow(route: Route) -> Course:
     """Return the course of a question: the same plan, state and question give the same moves."""
+    if route.setting.config.search:
+        yield from route.look_up()
     match route.planned.routing_arm:
         case "chain":
             return (yield from _chain(route))

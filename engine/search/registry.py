@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
@@ -25,41 +27,54 @@ class SearchSpec(NamedTuple):
 
 
 class Searches:
-    """The search of a run: one corpus for all questions, or each question's own paragraphs."""
+    """The search of a run: one corpus for all questions, or each question's own paragraphs.
+
+    A corpus is opened when something is looked up for the first time; what is recorded can be read without it.
+    """
 
     def __init__(self, spec: str) -> None:
-        """Open it. Raises `UsageError` for what is no search, `PrerequisiteError` for a corpus that is not there."""
-        self.name = spec
-        self._search = None if spec == RECORD else _opened(parse(spec))
+        """Raises `UsageError` for what is no search."""
+        self.name, self._spec = spec, parse(spec)
+        self._lock = Lock()
 
     def of(self, question: Question) -> Search:
-        """Return the search that may be used for a question."""
+        """Return the search for a question. Raises `PrerequisiteError` for a corpus that is missing."""
         from mage_es.engine.search.record import RecordSearch
 
-        return self._search or RecordSearch(question.context)
+        return RecordSearch(question.context) if self._spec.provider == RECORD else self._opened()
+
+    def _opened(self) -> Search:
+        with self._lock:  # courses look things up side by side
+            return self._corpus
+
+    @cached_property
+    def _corpus(self) -> Search:
+        return _opened(self._spec)
 
 
 def parse(text: str) -> SearchSpec:
-    """Return a spec in parts. Raises `UsageError`."""
+    """Return a spec in parts. Raises `UsageError` for what is no search."""
     named, _, query = text.partition("?")
     provider, _, place = named.partition("/")
     try:
         options = dict(parse_qsl(query, strict_parsing=bool(query)))
     except ValueError:
         raise UsageError(f"{text!r}: what follows the ? must be option=value, joined by &.") from None
-    return SearchSpec(provider, place, options, text)
+    spec = SearchSpec(provider, place, options, text)
+    is_ours = (provider == LOCAL and place) or (provider in (RECORD, WIKIPEDIA) and not place)
+    if not is_ours and provider not in plugins("mage_es.search"):
+        raise UsageError(f"There is no search {text!r}.{nearest(text, list(FORMS))}")
+    return spec
 
 
 def _opened(spec: SearchSpec) -> Search:
-    if spec.provider == LOCAL and spec.place:
+    if spec.provider == LOCAL:
         from mage_es.engine.search.local import LocalSearch
 
         return LocalSearch(spec.text, Path(spec.place))
-    if spec.provider == WIKIPEDIA and not spec.place:
+    if spec.provider == WIKIPEDIA:
         from mage_es.engine.search.wikipedia import ENGLISH, WikipediaSearch
 
         return WikipediaSearch(spec.text, spec.options.get("base_url", ENGLISH))
-    if spec.provider in plugins("mage_es.search"):
-        offered: Search = load("mage_es.search", spec.provider)(spec)
-        return offered
-    raise UsageError(f"There is no search {spec.text!r}.{nearest(spec.text, list(FORMS))}")
+    offered: Search = load("mage_es.search", spec.provider)(spec)
+    return offered

@@ -150,7 +150,8 @@ class RandomRun:
             strict=True,
             judge="rule",
         )
-        ran = [self.writings.ran(k, purpose, question_id)] if self.random.random() < 0.2 else []
+        ran: list[Event] = [self.writings.ran(k, purpose, question_id)] if self.random.random() < 0.2 else []
+        ran += [self.writings.found(k, purpose, question_id)] if self.random.random() < 0.2 else []
         return [planned, self._called(k, "execution", purpose, question_id, text), *ran, judged]
 
     def _called(self, k: int, tier: Tier, purpose: str, about: str, text: str) -> ModelCalled:

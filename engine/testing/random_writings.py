@@ -23,6 +23,7 @@ from mage_es.events.vocabulary import (
     PatternSupported,
     ReplyRejected,
     RetrievalRecipeAuthored,
+    SearchAnswered,
     SkillCreated,
     SkillRefined,
     SkillSplit,
@@ -118,6 +119,21 @@ class Writings:
             arguments='{"a": 1}',
             result=str(self.random.randrange(9)),
             problem="",
+        )
+
+    def found(self, k: int, purpose: str, question_id: str) -> SearchAnswered:
+        """Return what a search found for a question."""
+        is_there = self.random.random() < 0.6
+        return SearchAnswered(
+            iteration=k,
+            purpose=purpose,
+            question_id=question_id,
+            place=self.random.randrange(1, 4),
+            search="record",
+            wanted="page",
+            query="Bartók",
+            titles=("Béla Bartók", "Bartók (crater)")[: 1 if is_there else 2],
+            texts=("A composer.",) if is_there else (),
         )
 
     def _stepped(self, k: int, episode: str, step: int, text: str) -> EpisodeStepped:

@@ -26,6 +26,7 @@ from mage_es.events.vocabulary.asking import (
     QuestionPlanned,
     ReplyRejected,
     Retrieved,
+    SearchAnswered,
     Span,
     ToolRan,
 )
@@ -45,7 +46,7 @@ from mage_es.events.vocabulary.curation import (
     PatternPruned,
     PatternSupported,
 )
-from mage_es.events.vocabulary.exams import ExamClosed, ExamStarted
+from mage_es.events.vocabulary.exams import BaselineStarted, ExamClosed, ExamStarted
 from mage_es.events.vocabulary.exploring import (
     ActionRecipeHarvested,
     EntitySeen,
@@ -94,6 +95,7 @@ __all__ = [
     "AnswerJudged",
     "AnswerUnanswered",
     "BanditUpdated",
+    "BaselineStarted",
     "BatchSubmitted",
     "BatchedCall",
     "BundleTrimmed",
@@ -136,6 +138,7 @@ __all__ = [
     "RunFinished",
     "RunResumed",
     "RunStarted",
+    "SearchAnswered",
     "SegmentSealed",
     "SkillCreated",
     "SkillRefined",

@@ -232,3 +232,23 @@ class ToolRan(Event, frozen=True, kw_only=True, tag="tool.ran"):
     problem: str
 
     stream: ClassVar[str] = "question/{0.question_id}"
+
+
+class SearchAnswered(Event, frozen=True, kw_only=True, tag="search.answered"):
+    """Something was looked up for a question, the `place`-th time: what was found, as it stood there then.
+
+    `wanted` is a `page` by its title, or the `passages` that fit best. Of a page that is not there `titles` are similar
+    ones, and there are no `texts`; otherwise the two go together.
+    """
+
+    iteration: int
+    purpose: str
+    question_id: str
+    place: int
+    search: str
+    wanted: str
+    query: str
+    titles: tuple[str, ...]
+    texts: tuple[str, ...]
+
+    stream: ClassVar[str] = "question/{0.question_id}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from mage_es.events.vocabulary.form import Event
 from mage_es.events.vocabulary.marks import Digest
 
@@ -29,3 +31,19 @@ class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
     familiar_correct: int
     familiar_total: int
     unanswered: int = 0
+
+
+class BaselineStarted(Event, frozen=True, kw_only=True, tag="baseline.started"):
+    """A run that learns nothing: the held-out questions are answered by a way of prompting, to be compared with.
+
+    `shots` are the evolution questions whose worked solutions stand in every prompt, in order; `samples` votes are
+    counted, `rounds` revisions made; `oracle_stop` says that the gold answer decided when to stop revising.
+    """
+
+    baseline: str
+    samples: int
+    rounds: int
+    shots: tuple[str, ...]
+    oracle_stop: bool
+
+    stream: ClassVar[str] = "baseline/{0.baseline}"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal, InvalidOperation, localcontext
+from typing import NamedTuple
 
 from mage_es.engine.benchmarks.extraction import final_answer
 
@@ -30,6 +31,13 @@ _PERCENT = re.compile(r"\s*percent$", re.IGNORECASE)
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _AMOUNT = r"[+-]?\s?[$£€¥]?\s?-?(?>\d[\d,]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?:\s?%|\s?percent\b)?"
 _NUMBER_LIKE = re.compile(rf"(?<![\w.,])(?:\(\s?{_AMOUNT}\s?\)|{_AMOUNT})(?!\w)", re.IGNORECASE)
+
+
+class Amount(NamedTuple):
+    """The number that a text states, and whether it is written as a percentage (34.7 for `34.7%`)."""
+
+    number: Decimal
+    is_percentage: bool
 
 
 def answer_in(reply: str) -> str:
@@ -64,8 +72,8 @@ def is_match(prediction: str, gold: str, *, percent_strict: bool = False) -> boo
     return any(_is_near(candidate, expected) for candidate in candidates)
 
 
-def read_amount(text: str) -> tuple[Decimal, bool] | None:
-    """Return the number that a text states and whether it is written as a percentage; None if it is no one number."""
+def read_amount(text: str) -> Amount | None:
+    """Return the number that a text states, None if it is anything but one number."""
     plain = text.translate(_SIGNS).translate(_CURRENCY).strip()
     if len(plain) > _LONGEST:
         return None
@@ -83,7 +91,7 @@ def read_amount(text: str) -> tuple[Decimal, bool] | None:
         number = Decimal(plain)
     except InvalidOperation:
         return None
-    return (-abs(number) if is_negative else number), is_percentage
+    return Amount(-abs(number) if is_negative else number, is_percentage)
 
 
 def _word(text: str) -> str:

@@ -1,7 +1,7 @@
 """FinQA's records: upstream's JSON, reduced copies of it, and the flattened columns of Hugging Face copies.
 
-Only what every form has is required: an id, a question, the texts, the table, and a program or its result. The display
-answer is shown nowhere and scored against nowhere: it often contradicts the program.
+Only what every form has is required: an id, a question, the table, and the gold in some form: the executed result,
+else the program that is executed here, else the display answer. That comes last since it often contradicts the others.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from mage_es.engine.benchmarks.finqa.matching import read_amount
 from mage_es.engine.benchmarks.finqa.program import (
     GREATER,
     OF_A_ROW,
@@ -55,6 +56,7 @@ class _Annotation(msgspec.Struct, frozen=True):
     program: str = ""
     program_re: str = ""
     exe_ans: float | str | None = None
+    answer: str | None = None
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -71,22 +73,23 @@ class _Row(msgspec.Struct, frozen=True):
     exe_ans: float | str | None = None
     final_result: float | str | None = None
     final_res: float | str | None = None
+    answer: str | None = None
 
 
 def read(path: Path, split: Split) -> Records[Question]:
     """Read one upstream file. Raises `PrerequisiteError`."""
 
     def question(position: int, row: _Row) -> Question:
-        annotation = row.qa or _Annotation(row.question, row.program, row.program_re, _given(row))
+        annotation = row.qa or _Annotation(row.question, row.program, row.program_re, _given(row), row.answer)
         if not annotation.question.strip():
             raise ValueError("qa.question: the question is empty")
         program = annotation.program or linear(annotation.program_re)
-        gold = _gold(annotation.exe_ans, program, row.table)
+        gold = _gold(annotation, program, row.table)
         return Question(
             id=row.id,
             benchmark="finqa",
             split=split,
-            task_type=task_type_of(program),
+            task_type=task_type_of(program) if program else "",
             question=annotation.question,
             context=rendered(row.pre_text, row.table, row.post_text),
             gold=gold,
@@ -102,22 +105,35 @@ def _given(row: _Row) -> float | str | None:
     return next((value for value in (row.exe_ans, row.final_result, row.final_res) if value is not None), None)
 
 
-def _gold(given: float | str | None, program: str, table: Table) -> str:
-    """Return the gold: what the program comes to where no result is given. Raises `ValueError`."""
+def _gold(annotation: _Annotation, program: str, table: Table) -> str:
+    """Return the gold: the result as given, as executed or as displayed, the first of them that is there.
+
+    Raises `ValueError`.
+    """
+    given = annotation.exe_ans
     if isinstance(given, float):
         return repr(given)
     if given is not None:
-        word = given.strip().lower()
-        try:
-            return word if word in ("yes", "no") else repr(float(word))
-        except ValueError as error:
-            raise ValueError(f"qa.exe_ans: {given[:40]!r} is neither a number nor yes or no") from error
-    if not program:
-        raise ValueError("qa.exe_ans: is missing, and so is the program that it could be computed from")
-    done = execute(tokens_of(program), table)
-    if done.problem:
-        raise ValueError(f"qa.exe_ans: is missing, and the program cannot be executed: {done.problem}")
-    return repr(done.result) if isinstance(done.result, float) else done.result
+        return _read("qa.exe_ans", given)
+    if program:
+        done = execute(tokens_of(program), table)
+        if done.problem:
+            raise ValueError(f"qa.exe_ans: is missing, and the program cannot be executed: {done.problem}")
+        return repr(done.result) if isinstance(done.result, float) else done.result
+    if annotation.answer and annotation.answer.strip():
+        return _read("qa.answer", annotation.answer)
+    raise ValueError("qa.exe_ans: is missing, and so are the program and the answer that could stand in for it")
+
+
+def _read(field: str, text: str) -> str:
+    """Return a gold that is written as text: yes, no, or a number, a percentage as its hundredth."""
+    word = text.strip().lower()
+    amount = read_amount(word)
+    if word in ("yes", "no"):
+        return word
+    if amount is None:
+        raise ValueError(f"{field}: {text[:40]!r} is neither a number nor yes or no")
+    return repr(float(amount.number / 100 if amount.is_percentage else amount.number))
 
 
 def rendered(before: Sequence[str], table: Table, after: Sequence[str]) -> str:

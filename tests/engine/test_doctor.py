@@ -10,12 +10,13 @@ import pytest
 
 from mage_es.engine import doctor
 from mage_es.engine.config import Config
+from mage_es.engine.pricing import Prices
 
 NOW = int(datetime(2026, 11, 20, tzinfo=UTC).timestamp() * 1e6)
 
 
 def test_a_healthy_machine_has_no_failed_check(tmp_path: Path) -> None:
-    found = doctor.diagnose(Config(benchmark="wordmath"), runs_dir=tmp_path / "runs", data_dir=None, clock=lambda: NOW)
+    found = doctor.diagnose(Config(benchmark="wordmath"), runs_dir=tmp_path / "runs", data_dir=None, clock=lambda: NOW, prices=Prices())
     assert [finding for finding in found if finding.state == "failed"] == []
     assert {"python", "benchmark wordmath", "execution model", "embedder", "disk space", "clock"} <= {
         finding.name for finding in found
@@ -25,7 +26,7 @@ def test_a_healthy_machine_has_no_failed_check(tmp_path: Path) -> None:
 
 def test_whatever_is_not_in_order_says_how_to_mend_it(tmp_path: Path) -> None:
     config = Config(benchmark="wordmath", execution="builtin/analogue", embedder="hsah")
-    found = doctor.diagnose(config, runs_dir=tmp_path, data_dir=tmp_path, clock=lambda: 0)
+    found = doctor.diagnose(config, runs_dir=tmp_path, data_dir=tmp_path, clock=lambda: 0, prices=Prices())
     wrong = {finding.name: finding for finding in found if finding.state != "ok"}
     assert {"execution model", "embedder", "clock", "benchmark gsm8k"} <= set(wrong)
     assert all(finding.remedy for finding in wrong.values())

@@ -24,6 +24,7 @@ from mage_es.events.errors import Interrupted
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
     AnswerUnanswered,
+    BanditUpdated,
     BundleTrimmed,
     CallFailed,
     EpisodeStepped,
@@ -147,6 +148,24 @@ def test_a_resumed_run_finds_what_was_dropped_and_asks_no_prompt_again_that_did_
     assert digests(run) == digests(short_run[0])
     assert trimmings(run) == trimmings(short_run[0])
     assert first.refused + second.refused == short_run[1].refused
+
+
+def test_the_arms_that_were_pulled_are_rewarded_whatever_had_to_be_left_out(short_run: tuple[Run, Short]) -> None:
+    run, _ = short_run
+    reader = LogReader(run.log_path)
+    plans = {
+        (r.iteration, r.event.question_id): r.event
+        for r in reader.records({QuestionPlanned})
+        if isinstance(r.event, QuestionPlanned) and r.phase == "evaluate"
+    }
+    pulled = {
+        (r.iteration, r.event.question_id): r.event.arm
+        for r in reader.records({BanditUpdated})
+        if isinstance(r.event, BanditUpdated) and r.event.bandit == "search"
+    }
+    trimmed = {(e.iteration, e.question_id) for e in events(run, BundleTrimmed) if e.purpose in ("fresh", "revisit")}
+    answered = trimmed & set(pulled)
+    assert answered and all(pulled[each] == plans[each].search_arm != "none" for each in answered)
 
 
 def test_show_has_the_prompt_as_it_was_sent_and_says_what_was_left_out(short_run: tuple[Run, Short]) -> None:

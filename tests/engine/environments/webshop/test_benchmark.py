@@ -18,6 +18,7 @@ from mage_es.engine.environments.webshop.goals import Option
 from mage_es.engine.environments.webshop.nouns import Nouns, nouns_by_rule
 from mage_es.engine.environments.webshop.reference import solution
 from mage_es.engine.rules.splits import make_splits
+from mage_es.engine.testing.benchmarks import check_benchmark
 from mage_es.events.errors import PrerequisiteError
 from tests.engine.environments.webshop.small import DATA, ENTRIES, INSTRUCTIONS, goal, needs_data, write_files
 
@@ -179,9 +180,10 @@ def test_the_total_is_the_task_score_and_the_means_over_what_was_bought(tmp_path
 
 
 @needs_data
-def test_both_are_opened_by_name() -> None:
-    for name in ("webshop-100", "webshop-1000"):
-        assert open_benchmark(name, seed=1, data_dir=DATA).name == name
+def test_both_are_opened_by_name_and_keep_what_every_benchmark_promises(retroagent: WebShop) -> None:
+    check_benchmark(lambda seed: open_benchmark("webshop-100", seed=seed, data_dir=DATA), 3, replies=60)
+    opened = open_benchmark("webshop-1000", seed=42, data_dir=DATA)
+    assert (opened.name, opened.data_sha256) == (retroagent.name, retroagent.data_sha256)
 
 
 @needs_data

@@ -22,6 +22,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     `task_type` is the benchmark's own label; what it was made from is the benchmark's `task_type_source`. It is ""
     where the metadata that it is made from is missing: such a question is typed from its text.
+    `meta` may have a `stub`: the end of a question that breaks off where its answer belongs, left out where the learner
+    is to reason first.
     `family` names a group of phrasings, where known; the exam reports families that evolution never shows apart.
     """
 

@@ -68,7 +68,7 @@ class Route:
     def _call(self, template: str, sections: Sequence[Section], place: int) -> Ask:
         config, question = self.setting.config, self.question
         asked = Asked(
-            question.question,
+            _shown(question, template),
             question.context,
             self.setting.answer_format,
             is_instructed=bool(self.state.slots.prompt_template(self.planned.skill)),
@@ -77,6 +77,12 @@ class Route:
         request = Request(prompt=prompt.text, temperature=config.answer_temperature, max_tokens=config.max_tokens)
         about = call_of(self.planned.question_id, place)
         return Ask(about, request, prompt.spans, droppable=droppable(self.planned))
+
+
+def _shown(question: Question, template: str) -> str:
+    """Return a question that breaks off where its answer belongs as it is, or to be reasoned about without that end."""
+    stub = "" if template == TEMPLATE_OF_ROUTE["direct"] else question.meta.get("stub", "")
+    return question.question.removesuffix(stub)
 
 
 def follow(route: Route) -> Course:

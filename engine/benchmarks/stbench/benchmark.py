@@ -5,6 +5,7 @@ Rules
       the ids, by their hash, are the test split: the same questions however much of a file one has.
     - A user may have only some of the files; types without a file are left out. Of questions that a file asks more than
       once, a run has the first; measuring a file has them all.
+    - A learner is shown the question verbatim; where it is to reason first, the stub at the end is left out.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import msgspec
 from mage_es.engine.benchmarks.dataset import Definition, Part
 from mage_es.engine.benchmarks.protocol import Question, Split
 from mage_es.engine.benchmarks.records import Records, read_records
+from mage_es.engine.benchmarks.stbench.answers import without_stub
 from mage_es.engine.benchmarks.stbench.geodesics import require
 from mage_es.engine.benchmarks.stbench.scoring import Scorer, Thresholds, total
 from mage_es.engine.benchmarks.stbench.tasks import TASK_TYPES, TaskType, type_of_file, type_of_question
@@ -110,6 +112,7 @@ def _question(name: str, file: str, split: Split, found: TaskType, position: int
             "file": file if task_type == found else f"{file}/{task_type.name}",
             "answer": msgspec.json.encode(row.answer).decode(),
             "merged": task_type.merged,
+            "stub": row.question[len(without_stub(row.question)) :],
         },
     )
 

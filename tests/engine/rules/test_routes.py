@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from mage_es.engine.benchmarks.protocol import Question
@@ -111,6 +112,18 @@ def test_the_plain_routes_are_one_call_about_the_question(route: str) -> None:
     moves, finish = drive(Built(), planned(route), ["#### 1"])
     assert [move.about for move in moves if isinstance(move, Ask)] == ["q"]
     assert finish.reply == "#### 1"
+
+
+@pytest.mark.parametrize(("route", "ends"), [("direct", "Where is B?\nAnswer: Option ("), ("cot", "Where is B?")])
+def test_a_question_that_breaks_off_is_continued_at_once_or_reasoned_about_without_its_end(
+    route: str, ends: str
+) -> None:
+    text = "Where is B?\nAnswer: Option ("
+    question = msgspec.structs.replace(QUESTION, question=text, meta={"stub": "\nAnswer: Option ("})
+    move = begin(follow(Route(setting_of(), Built().state, planned(route), question)))
+    assert isinstance(move, Ask)
+    assert f"## Question\n\n{ends}\n\n" in move.request.prompt
+    assert ("Option (" in move.request.prompt) == (route == "direct")
 
 
 def chained() -> tuple[Built, QuestionPlanned]:

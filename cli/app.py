@@ -18,6 +18,7 @@ from mage_es.cli import (
     exam,
     export,
     log,
+    matrix,
     memory,
     new,
     repair,
@@ -70,6 +71,7 @@ app.command(epilog=verify.EXAMPLES)(verify.verify)
 app.command(epilog=score.EXAMPLES)(score.score)
 app.command(epilog=repair.EXAMPLES)(repair.repair)
 app.command(epilog=export.EXAMPLES)(export.export)
+app.command(epilog=matrix.EXAMPLES)(matrix.matrix)
 app.command(epilog=report.EXAMPLES)(report.report)
 app.command(epilog=backup.BACKUP_EXAMPLES)(backup.backup)
 app.command(epilog=backup.RESTORE_EXAMPLES)(backup.restore)

@@ -60,7 +60,7 @@ def backup(run: Run, destination: str) -> BackupReport:
         LogDamaged: A log is not what was written.
         PrerequisiteError: The destination cannot be used, or the run has no event yet.
     """
-    objects = _objects(destination)
+    objects = open_objects(destination)
     stored = back_up(run.log_path, objects, at=_LOG, fs=LocalFileSystem())
     exams = [
         back_up(path, objects, at=f"exams/{path.parent.name}/{_LOG}", fs=LocalFileSystem())
@@ -90,7 +90,7 @@ def restore(source: str, *, runs_dir: Path, name: str) -> RestoreReport:
     target = runs_dir / name
     if target.exists():
         raise UsageError(f"There is a {name!r} already in {runs_dir}: restore under another name.")
-    objects = _objects(source)
+    objects = open_objects(source)
     names = objects.names()
     if not names:
         raise UsageError(f"There is no backup in {source}. Give the place that was given to `mage-es backup`.")
@@ -117,7 +117,8 @@ def restore(source: str, *, runs_dir: Path, name: str) -> RestoreReport:
     )
 
 
-def _objects(place: str) -> Objects:
+def open_objects(place: str) -> Objects:
+    """Return the objects of a folder or under `s3://bucket/prefix`. Raises `UsageError` for a place that is neither."""
     if place.startswith(SCHEME):
         return S3Objects(place)
     if "://" in place:

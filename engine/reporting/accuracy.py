@@ -57,11 +57,14 @@ def _against_baselines(
     """Return a row for each benchmark, learner and setting: baselines, start, system by teacher, differences."""
     others = {p.system for p in study.places if not p.teacher} - set(BASELINES)
     names = [*baselines, *sorted(others)] if not quoted else list(baselines)
-    teachers = sorted({p.teacher for p in full})
-    head = study.head(full, "learner", "setting")
+    # Where every row has one teacher, as with the benchmarks' own, that is a fact of the row and no column.
+    by_row = [{p.teacher for p in full if p.row == row} for row in {p.row for p in full}]
+    is_compared = any(len(teachers) > 1 for teachers in by_row)
+    teachers = sorted({p.teacher for p in full}) if is_compared else [FULL]
+    head = study.head(full, "learner", *(() if is_compared else ("teacher",)), "setting")
     body: list[tuple[Entry, ...]] = []
     for row in sorted({p.row for p in full}):
-        mine = {p.teacher: p for p in full if p.row == row}
+        mine = {p.teacher if is_compared else FULL: p for p in full if p.row == row}
         first = next(iter(mine.values()))
         rivals = [study.baseline(first, baseline) for baseline in names]
         best = max(mine.values(), key=lambda p: _mean(study.reached(p)))
@@ -86,7 +89,7 @@ def _against_baselines(
             *columns(*(BASELINES.get(each, each) for each in names), group="baselines"),
             *(columns("Published") if quoted else ()),
             *columns("before"),
-            *columns(*(f"full, {teacher}" for teacher in teachers), group="the full system, by teacher"),
+            *columns(*(f"full, {t}" if is_compared else t for t in teachers), group="the full system"),
             *columns("over strongest baseline", "over before", group="difference in points"),
         ),
         rows=tuple(body),

@@ -83,14 +83,19 @@ def notes_of(table: Table) -> list[str]:
 
 
 def _fillings(table: Table) -> list[str]:
-    """Return for each command the cells that it would fill."""
-    wanted: dict[str, list[str]] = {}
+    """Return for each command the cells that it would fill; one that differs in the benchmark only stands once."""
+    wanted: dict[str, dict[str, list[str]]] = {}
     heads = heads_of(table)
     for row in table.rows:
         for name, entry in zip(heads, row, strict=True):
             if isinstance(entry, Gap) and entry.command:
-                wanted.setdefault(entry.command, []).append(f"{row[0]} / {name}")
-    return [f"- in {', '.join(dict.fromkeys(cells))}: `{command}`" for command, cells in wanted.items()]
+                alike = entry.command.replace(f" {row[0]} ", " BENCHMARK ")
+                wanted.setdefault(alike, {}).setdefault(entry.command, []).append(f"{row[0]} / {name}")
+    return [
+        f"- in {', '.join(dict.fromkeys(cell for cells in each.values() for cell in cells))}: "
+        f"`{alike if len(each) > 1 else next(iter(each))}`"
+        for alike, each in wanted.items()
+    ]
 
 
 def render(table: Table, form: Format) -> str:

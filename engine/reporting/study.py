@@ -12,7 +12,7 @@ from mage_es.engine.pricing import Prices
 from mage_es.engine.reporting.cells import Cell, Column, Gap, columns
 from mage_es.engine.reporting.recorded import Answer, Recorded, Sat
 from mage_es.engine.reporting.statistics import Scores, cell_of
-from mage_es.engine.reporting.systems import BASELINES, FULL, Place, everything_else, short, system_of
+from mage_es.engine.reporting.systems import BASELINES, FULL, NO_GUARD, Place, everything_else, short, system_of
 from mage_es.engine.runs import Run
 from mage_es.events.errors import LogError, PrerequisiteError, UsageError
 
@@ -38,6 +38,7 @@ class Study:
         self.runs = list(runs)
         self.notes: list[str] = []
         self._settings = _differing(self.runs)
+        self._guarded = {run.begun.benchmark for run in self.runs if run.config.guard != "off"}
         self._by_place: dict[Place, dict[int, Recorded]] = {}
         for run in self.runs:
             seeds = self._by_place.setdefault(self.place(run), {})
@@ -58,8 +59,13 @@ class Study:
             return Place(run.begun.benchmark, learner, "", "", system_of(run))
         teacher = self._names[run.begun.guidance_model]
         here = everything_else(run.config)
-        setting = ", ".join(f"{name} {here[name]}" for name in self._settings.get(run.begun.benchmark, ()))
-        return Place(run.begun.benchmark, learner, teacher, setting, system_of(run))
+        benchmark, shared = run.begun.benchmark, self._shared(run.begun.benchmark)
+        setting = ", ".join((*shared, *(f"{name} {here[name]}" for name in self._settings.get(benchmark, ()))))
+        return Place(benchmark, learner, teacher, setting, system_of(run, shared=shared))
+
+    def _shared(self, benchmark: str) -> frozenset[str]:
+        """Return `no guard` where no run of a benchmark has one: it learns as the full system does."""
+        return frozenset() if benchmark in self._guarded else frozenset({NO_GUARD})
 
     @property
     def counted(self) -> list[Recorded]:
@@ -125,7 +131,7 @@ class Study:
         """Return the leading columns of a table of these places: the benchmark, and of `fields` those that vary."""
         varying = [field for field in fields if len({getattr(place, field) for place in places}) > 1]
         fixed = {field: getattr(places[0], field) for field in fields if field not in varying} if places else {}
-        said = "; ".join(f"{field} {value}" for field, value in fixed.items() if value and field != "setting")
+        said = "; ".join(f"{field} {value}" for field, value in fixed.items() if value)
         shown = ("benchmark", *varying)
         return Head(
             columns(*(name.capitalize() for name in shown)),

@@ -17,6 +17,7 @@ from mage_es.engine.reporting.recorded import Recorded
 FULL = "full"
 NO_SUCCESS = "no success memories"
 NO_CASCADE = "no cascade"
+NO_GUARD = "no guard"
 
 PARTS: Mapping[str, tuple[str, object, object]] = {
     "success_memories": (NO_SUCCESS, True, False),
@@ -27,7 +28,7 @@ PARTS: Mapping[str, tuple[str, object, object]] = {
     "skill_splitting": ("no skill splitting", True, False),
     "retrieval_recipes": ("no retrieval recipes", True, False),
     "bandits": ("no bandits", True, False),
-    "guard": ("no guard", "paired", "off"),
+    "guard": (NO_GUARD, "paired", "off"),
 }
 """What a system without a part is called, and the switch's values with that part and without it."""
 
@@ -64,11 +65,16 @@ class Place(NamedTuple):
         return self.benchmark, self.learner, self.setting
 
 
-def system_of(run: Recorded) -> str:
-    """Return `full`, `no success memories`, `cascade ABD`, several of these joined by commas, or a baseline's name."""
+def system_of(run: Recorded, *, shared: frozenset[str] = frozenset()) -> str:
+    """Return `full`, `no success memories`, `cascade ABD`, several of these joined by commas, or a baseline's name.
+
+    `shared` are parts that nothing here has (the guard, where every run is without): that is a setting then.
+    """
     if run.baseline:
         return run.baseline
-    names = [name for field, (name, _, off) in PARTS.items() if getattr(run.config, field) == off]
+    names = [
+        name for field, (name, _, off) in PARTS.items() if getattr(run.config, field) == off and name not in shared
+    ]
     letters = cascade_of(run.config)
     if letters != "ABCD":
         names.append(f"cascade {letters}" if letters else NO_CASCADE)

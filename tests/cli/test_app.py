@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 HEAVY = ("pyarrow", "polars", "lancedb", "numpy", "scipy", "asyncio", "anthropic", "rustworkx", "rich")
-COMMANDS = ("demo", "evolve", "resume", "replay", "exam", "ask", "show", "verify", "report", "doctor")
+COMMANDS = ("demo", "evolve", "resume", "replay", "exam", "ask", "show", "verify", "matrix", "report", "doctor")
 GROUPED = (
     "runs list",
     "runs show",

@@ -25,6 +25,15 @@ def test_the_main_table_has_the_start_the_system_by_teacher_and_paired_differenc
     assert any("mage-es baseline react wordmath --seed 1" in note for note in notes_of(table))
 
 
+def test_where_every_row_has_one_teacher_that_is_a_column_of_the_row(bench: Any, cells: Any) -> None:
+    bench.run("w", before="1000", after="1100")
+    bench.run("t", benchmark="truthworld", guidance="builtin/sage", execution="builtin/analogist", after="1110")
+    table = main_results(bench.study())
+    assert [column.name for column in table.columns][:2] == ["Benchmark", "Teacher"]
+    assert [row[:2] for row in cells(table)] == [["truthworld", "sage"], ["wordmath", "reference"]]
+    assert [column.name for column in table.columns][8] == "full"
+
+
 def test_the_extension_has_its_benchmarks_only_and_marks_what_is_quoted(bench: Any, cells: Any) -> None:
     bench.run("m", benchmark="medqa", before="1000", after="1100")
     bench.run("w", after="1111")

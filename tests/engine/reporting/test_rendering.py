@@ -126,6 +126,12 @@ def test_cells_that_one_command_would_fill_stand_in_one_note() -> None:
     assert notes_of(table) == ["- in x / a, x / b, y / a: `go`"]
 
 
+def test_commands_that_differ_in_the_benchmark_only_stand_once() -> None:
+    rows = tuple((name, Gap(command=f"mage-es baseline react {name} --seed 1")) for name in ("x", "y"))
+    table = Table(name="t", title="", place="", measure="", columns=columns("Benchmark", "a"), rows=rows)
+    assert notes_of(table) == ["- in x / a, y / a: `mage-es baseline react BENCHMARK --seed 1`"]
+
+
 def test_the_best_is_marked_where_there_are_two_to_choose_from() -> None:
     low, high = Cell(mean=1.0, sd=None, n=1), Cell(mean=2.0, sd=None, n=1)
     row = with_best(("x", low, Gap(), high), range(1, 4))

@@ -59,6 +59,13 @@ def test_settings_in_which_runs_differ_part_them_and_the_rest_does_not(bench: An
     assert [place.setting for place in bench.study().full()] == ["iterations 1", "iterations 2"]
 
 
+def test_where_no_run_has_a_guard_that_is_a_setting_and_else_a_part_switched_off(bench: Any) -> None:
+    bench.run("a", guard="off", after="11")
+    assert [(place.setting, place.system) for place in bench.study().places] == [("no guard", "full")]
+    bench.run("b", after="11")
+    assert [(place.setting, place.system) for place in bench.study().places] == [("", "full"), ("", "no guard")]
+
+
 def test_runs_in_folders_below_are_found_and_exams_and_hidden_folders_are_no_runs(bench: Any) -> None:
     bench.run("deep/down/one", after="1")
     bench.run(".building/two", seed=2, after="1")

@@ -1,0 +1,209 @@
+"""`mage-es matrix`: every combination of benchmarks, models, variants and seeds that a file names, run and examined."""
+
+from __future__ import annotations
+
+import math
+import os
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
+import typer
+
+from mage_es.cli.interrupts import Interrupts
+from mage_es.cli.options import Json, examples, takes
+from mage_es.cli.output import Output, Table
+from mage_es.cli.settings import Settings, resolve
+from mage_es.engine.config import BENCHMARK, Config
+from mage_es.engine.matrix.sample import SAMPLE
+from mage_es.events.errors import Interrupted, MageError, UsageError
+
+if TYPE_CHECKING:
+    from mage_es.engine.matrix.plan import Cell
+    from mage_es.engine.matrix.working import Desk, Job, Outcome
+
+_FILE = "\n".join(f"  {line}" for line in SAMPLE.rstrip().splitlines())
+EXAMPLES = (
+    examples("mage-es matrix paper.toml --dry-run", "mage-es matrix paper.toml --jobs 4 --runs-dir runs/paper")
+    + f"\n\n\b\nA matrix file:\n{_FILE}"
+)
+PROGRAM = (sys.executable, "-c", "from mage_es.cli import main; main()")
+"""This command line as a process of its own."""
+
+
+@takes("workers", "runs_dir", "data_dir", "prices")
+def matrix(
+    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="The matrix file; one stands below.")],
+    *,
+    settings: Settings,
+    runner: Annotated[
+        Literal["processes", "ray"],
+        typer.Option("--runner", help="Processes of this machine, or tasks of a Ray cluster."),
+    ] = "processes",
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Cells at a time (processes).")] = 1,
+    store: Annotated[
+        str, typer.Option("--store", help="Where Ray's cells are kept: a folder that all see, or s3://bucket/prefix.")
+    ] = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell the cells, how far each is, and the calls.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Run a matrix: every benchmark, learner, teacher, variant and seed of a file, each with its exams.
+
+    One run directory for each cell, of a name that stays: the same command goes on where it stopped, and leaves
+    finished cells alone. A failed cell does not stop the others; then the exit code is 1. Any number of machines may
+    work on one matrix in one folder: each cell is leased to one of them.
+    """
+    from mage_es.engine.matrix.plan import cells, read_matrix
+
+    out = Output(as_json=as_json)
+    found = read_matrix(file)
+    wanted = [(cell, _job(cell, found.exams, settings)) for cell in cells(found)]
+    if not wanted:
+        raise UsageError(f"{file} excludes every cell: there is nothing to run.")
+    if dry_run:
+        _foretell(out, [cell for cell, _ in wanted], [job for _, job in wanted], settings, exams=len(found.exams))
+        out.next(settings.again("matrix", str(file), names=("workers", "runs_dir", "data_dir")))
+        return
+    outcomes = _run(out, [job for _, job in wanted], settings, runner=runner, jobs=jobs, store=store)
+    out.report(outcomes, _table(outcomes))
+    _conclude(out, outcomes, settings)
+
+
+def _run(out: Output, jobs_: Sequence[Job], settings: Settings, *, runner: str, jobs: int, store: str) -> list[Outcome]:
+    from mage_es.engine.matrix.local import Stops, run_here
+
+    with Interrupts() as interrupts:
+        stops = Stops(interrupts.asked)
+        if runner == "processes":
+            return run_here(jobs_, _desk(out, settings, stops), at_once=jobs, stops=stops)
+        from mage_es.engine.matrix.on_ray import run_on_ray
+
+        if not store:
+            raise UsageError("Ray's machines need one place for the cells: name it with --store FOLDER or s3://...")
+        return run_on_ray(
+            jobs_, store=store, runs_dir=settings.runs_dir, program=PROGRAM[1:], say=out.say, asked=stops.asked
+        )
+
+
+def _desk(out: Output, settings: Settings, stops: Any) -> Desk:
+    from mage_es.engine.matrix.leases import Leases
+    from mage_es.engine.matrix.working import NOTES, Desk
+    from mage_es.events.filesystem import LocalFileSystem
+    from mage_es.events.objects import FolderObjects
+
+    settings.runs_dir.mkdir(parents=True, exist_ok=True)
+    place = FolderObjects(settings.runs_dir / NOTES / "leases", LocalFileSystem())
+    leases = Leases(place, f"process {os.getpid()} of {socket.gethostname()}")
+    return Desk(settings.runs_dir, PROGRAM, leases, out.say, stops.asked)
+
+
+def _job(cell: Cell, exams: tuple[str, ...], settings: Settings) -> Job:
+    """Return a cell as commands; whatever decides what a run does is said in them, so it is the same everywhere."""
+    from mage_es.engine.config import canonical
+    from mage_es.engine.matrix.working import Job
+
+    config = _config(cell)
+    models = {"execution": cell.learner, "guidance": cell.teacher, "seed": cell.seed}
+    places = ("--data-dir", str(settings.data_dir.absolute()), "--workers", str(settings.workers))
+    if cell.baseline:
+        own = {**cell.settings, **{name: value for name, value in models.items() if value != BENCHMARK}}
+        words = ("baseline", cell.baseline, cell.benchmark, "--run-id", cell.name, *_options(own))
+        return Job(cell.name, words, exams, "", places)
+    everything = {name: value for name, value in msgspec.structs.asdict(config).items() if name != "benchmark"}
+    begin = ("evolve", cell.benchmark, "--run-id", cell.name, *_options(everything))
+    return Job(cell.name, begin, exams, canonical(config), places)
+
+
+def _config(cell: Cell) -> Config:
+    """Return a cell's configuration: the file's settings win over the environment's and mage-es.toml's."""
+    given = {"benchmark": cell.benchmark, "execution": cell.learner, "guidance": cell.teacher, "seed": cell.seed}
+    unknown = cell.settings.keys() - {*Config.__struct_fields__, "preset"}
+    if unknown:
+        from mage_es.events.errors import nearest
+
+        name = min(unknown)
+        raise UsageError(
+            f"{cell.name}: `{name}` is no setting of a run.{nearest(name, list(Config.__struct_fields__))}"
+        )
+    try:
+        return resolve({**cell.settings, **given}, environment=os.environ, folder=Path.cwd()).config()
+    except UsageError as error:
+        raise UsageError(f"{cell.name}: {error}") from error
+
+
+def _options(values: Mapping[str, Any]) -> list[str]:
+    words = []
+    for name, value in values.items():
+        flag = name.replace("_", "-")
+        words += [f"--{'' if value else 'no-'}{flag}"] if isinstance(value, bool) else [f"--{flag}", str(value)]
+    return words
+
+
+def _foretell(out: Output, cells: Sequence[Cell], jobs: Sequence[Job], settings: Settings, *, exams: int) -> None:
+    """Show each cell, how far it is, and the calls and dollars of what is left to begin; nothing is called for it."""
+    from mage_es.engine.config import parse
+    from mage_es.engine.matrix.working import standing
+
+    out.say("Rehearsing one cell of each kind with embedded models; none is called that costs anything.")
+    told: dict[Config, tuple[float, ...]] = {}
+    rows: list[tuple[str, ...]] = []
+    sums = [0.0, 0.0, 0.0]
+    for cell, job in zip(cells, jobs, strict=True):
+        how_far = standing(job, settings.runs_dir)
+        amounts: tuple[float, ...] = ()
+        if how_far == "new" and job.config:
+            kind = msgspec.structs.replace(parse(job.config), seed=0)  # seeds cost the same
+            if kind not in told:
+                told[kind] = _forecast(parse(job.config), settings, exams=exams)
+            amounts = told[kind]
+            sums = [one + other for one, other in zip(sums, amounts, strict=True)]
+        rows.append((cell.name, how_far, *_amounts(amounts)))
+    rows.append(("all that is new", "", *_amounts(sums)))
+    columns = ("cell", "standing", "execution calls", "guidance calls", "dollars, without exams")
+    document = [dict(zip(columns, row, strict=True)) for row in rows]
+    out.report(document, Table(f"{len(cells)} cells", columns, rows))
+
+
+def _forecast(config: Config, settings: Settings, *, exams: int) -> tuple[float, float, float]:
+    """Return the execution calls (one for each question of the exams), the guidance calls, and the dollars of a run."""
+    from mage_es.engine.estimating import estimate
+    from mage_es.engine.pricing import read_prices
+
+    prices = read_prices(settings.prices)
+    found = estimate(config, data_dir=settings.data_dir, workers=settings.workers, prices=prices)
+    calls = {tier.tier: tier.calls.expected for tier in found.tiers}
+    usd = [tier.usd.expected for tier in found.tiers if tier.usd is not None]
+    dollars = sum(usd) if len(usd) == len(found.tiers) else float("nan")
+    return calls["execution"] + exams * config.held_out, calls["guidance"], dollars
+
+
+def _amounts(values: Sequence[float]) -> tuple[str, str, str]:
+    if not values:
+        return "-", "-", "-"
+    execution, guidance, usd = values
+    return f"{execution:,.0f}", f"{guidance:,.0f}", "unpriced" if math.isnan(usd) else f"{usd:,.2f}"
+
+
+def _table(outcomes: Sequence[Outcome]) -> Table:
+    rows = [(o.name, o.end, f"{o.seconds:.1f}" if o.seconds else "-") for o in outcomes]
+    return Table(f"{len(outcomes)} cells", ("cell", "end", "seconds"), rows)
+
+
+def _conclude(out: Output, outcomes: Sequence[Outcome], settings: Settings) -> None:
+    """Name what failed and how to go on with it, and the report."""
+    for outcome in outcomes:
+        if outcome.problem:
+            out.say(f"{outcome.name}: {outcome.problem}")
+        if outcome.end in ("failed", "stopped") and outcome.command:
+            out.say(f"  go on with: {outcome.command}")
+    out.next(settings.again("report", str(settings.runs_dir), names=("data_dir", "prices")))
+    ends = {outcome.end for outcome in outcomes}
+    if "failed" in ends:
+        raise typer.Exit(MageError.exit_code)
+    if "stopped" in ends:
+        raise typer.Exit(Interrupted.exit_code)

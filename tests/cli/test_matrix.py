@@ -1,0 +1,126 @@
+"""`mage-es matrix` from the outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., Any]
+
+SMALL = """
+[settings]
+iterations = 1
+pool = 6
+held_out = 6
+anchors = 0
+guard = "off"
+explore_episodes = 0
+"""
+
+
+def write(text: str, *, name: str = "m.toml") -> str:
+    Path(name).write_text(text + SMALL)
+    return name
+
+
+def test_every_cell_is_run_and_examined_and_found_done_the_next_time(mage: Command) -> None:
+    file = write(
+        'benchmarks = ["wordmath"]\nseeds = [1]\nexams = ["latest"]\n'
+        "variants = {full = {}, less = {success_memories = false}}"
+    )
+    first = mage("matrix", file, "--jobs", "2")
+    assert first.code == 0, first.err
+    names = {path.name for path in Path("runs").iterdir() if not path.name.startswith(".")}
+    assert names == {"wordmath-full-s1", "wordmath-less-s1"}
+    assert "Next: mage-es report runs" in first.err and "[2/2] " in first.err
+    again = json.loads(mage("matrix", file, "--json").out)
+    assert {outcome[1] for outcome in again} == {"skipped"}
+    report = mage("report", "runs", "ablation", "--json")
+    (table,) = json.loads(report.out)
+    (row,) = table["rows"]
+    assert row[1] == "no success memories" and [cell["n"] for cell in row[2:]] == [1, 1, 1]
+
+
+def test_what_stopped_is_resumed_what_fails_is_named_and_the_rest_is_done(mage: Command) -> None:
+    file = write('benchmarks = ["wordmath", "gsm8k"]\nseeds = [3]\nexams = []')
+    words = (
+        "--iterations",
+        "1",
+        "--pool",
+        "6",
+        "--held-out",
+        "6",
+        "--anchors",
+        "0",
+        "--guard",
+        "off",
+        "--explore-episodes",
+        "0",
+    )
+    stopped = mage("evolve", "wordmath", "--seed", "3", "--run-id", "wordmath-full-s3", *words, "--max-calls", "3")
+    assert stopped.code == 3
+    outcome = mage("matrix", file)
+    assert outcome.code == 1
+    assert "wordmath-full-s3: resume" in outcome.err and "[1/2] wordmath-full-s3: done" in outcome.err
+    assert "gsm8k-full-s3: FAILED" in outcome.err
+    assert "go on with: mage-es evolve gsm8k --run-id gsm8k-full-s3" in outcome.err
+
+
+def test_a_dry_run_tells_cells_and_calls_and_runs_none(mage: Command) -> None:
+    file = write('benchmarks = ["wordmath"]\nseeds = [1, 2]')
+    outcome = mage("matrix", file, "--dry-run")
+    assert outcome.code == 0
+    lines = [line.split() for line in outcome.out.splitlines()]
+    assert lines[2][:2] == ["wordmath-full-s1", "new"]
+    assert lines[2][2:] == lines[3][2:]  # another seed takes as many calls
+    assert lines[4][:4] == ["all", "that", "is", "new"]
+    assert not Path("runs").exists() or not list(Path("runs").iterdir())
+
+
+def test_a_setting_that_is_none_is_refused_before_anything_runs(mage: Command) -> None:
+    Path("m.toml").write_text('benchmarks = ["wordmath"]\nseeds = [1]\n[settings]\niteration = 1\n')
+    outcome = mage("matrix", "m.toml")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "`iteration` is no setting of a run. Did you mean iterations" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["none.toml"], "cannot be read"),
+        (["m.toml", "--runner", "ray"], "--store"),
+        (["m.toml", "--jobs", "0"], "--jobs"),
+    ],
+)
+def test_what_cannot_be_run_is_a_usage_error(mage: Command, words: list[str], part: str) -> None:
+    write('benchmarks = ["wordmath"]\nseeds = [1]')
+    outcome = mage("matrix", *words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert part in outcome.err
+
+
+def test_ctrl_c_stops_the_cells_which_can_be_gone_on_with(mage: Command) -> None:
+    Path("m.toml").write_text(
+        'benchmarks = ["wordmath"]\nseeds = [1]\nexams = []\n[settings]\niterations = 20\npool = 60\n'
+    )
+    command = [sys.executable, "-c", "from mage_es.cli import main; main()", "matrix", "m.toml"]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+    ) as child:
+        deadline = time.monotonic() + 60
+        while not list(Path("runs").glob("wordmath-full-s1/log/wal/*")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        child.send_signal(signal.SIGINT)
+        _, err = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert "Finishing the calls in flight" in err and "go on with: mage-es " in err

@@ -1,0 +1,75 @@
+"""Leases: of several holders one has the cell, and another gets it when that one is gone."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from mage_es.engine.matrix.leases import GRACE, Leases
+from mage_es.events.filesystem import LocalFileSystem
+from mage_es.events.objects import FolderObjects
+
+
+class Clock:
+    """A clock that stands until it is set."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def holder(folder: Path, name: str, clock: Clock) -> Leases:
+    return Leases(FolderObjects(folder, LocalFileSystem()), name, clock=clock, term=300)
+
+
+def test_a_cell_that_is_held_is_nobody_elses_until_it_is_given_back(tmp_path: Path, clock: Clock) -> None:
+    one, other = holder(tmp_path, "one", clock), holder(tmp_path, "other", clock)
+    lease = one.take("cell")
+    assert lease is not None
+    assert (other.take("cell"), other.holder_of("cell")) == (None, "one")
+    assert other.take("another cell") is not None
+    lease.give_back()
+    assert other.holder_of("cell") == ""
+    assert other.take("cell") is not None
+
+
+def test_of_many_who_try_at_once_one_gets_it(tmp_path: Path, clock: Clock) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        taken = list(pool.map(lambda n: holder(tmp_path, f"h{n}", clock).take("cell"), range(8)))
+    assert sum(lease is not None for lease in taken) == 1
+
+
+def test_a_holder_that_is_gone_loses_it_after_its_time_and_the_grace(tmp_path: Path, clock: Clock) -> None:
+    one, other = holder(tmp_path, "one", clock), holder(tmp_path, "other", clock)
+    lost = one.take("cell")
+    clock.now += 300 + GRACE - 1
+    assert other.take("cell") is None
+    clock.now += 2
+    assert other.take("cell") is not None
+    assert lost is not None and not lost.renew()  # who comes back finds that it is another's now
+
+
+def test_a_lease_is_renewed_after_a_third_of_its_time_and_lasts(tmp_path: Path, clock: Clock) -> None:
+    one, other = holder(tmp_path, "one", clock), holder(tmp_path, "other", clock)
+    lease = one.take("cell")
+    assert lease is not None
+    for _ in range(9):
+        clock.now += 99
+        assert lease.renew()
+    assert lease.number == 5  # the first, and one after every second look: 99 s are less than a third, 198 s are more
+    assert other.take("cell") is None
+
+
+def test_the_same_holder_may_take_its_cell_again(tmp_path: Path, clock: Clock) -> None:
+    one = holder(tmp_path, "one", clock)
+    assert one.take("cell") is not None
+    assert one.take("cell") is not None

@@ -1,0 +1,179 @@
+"""Work on a cell: what is left to do is read off its folder; programs that fail, hang or do nothing are told apart."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mage_es.engine.config import Config, canonical, fingerprint, parse
+from mage_es.engine.exam import examine
+from mage_es.engine.matrix.leases import Leases
+from mage_es.engine.matrix.local import Stops, run_here, told
+from mage_es.engine.matrix.working import NOTES, Desk, Job, next_words, standing, work
+from mage_es.engine.opening import first_event
+from mage_es.engine.runs import Run
+from mage_es.events.envelope import Draft
+from mage_es.events.errors import UsageError
+from mage_es.events.filesystem import LocalFileSystem
+from mage_es.events.log import Log
+from mage_es.events.objects import FolderObjects
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import RunStarted
+
+CONFIG = canonical(Config(benchmark="wordmath"))
+JOB = Job("cell", ("evolve", "wordmath"), ("start", "latest"), CONFIG)
+
+
+def leases(folder: Path, holder: str = "me", **options: Any) -> Leases:
+    return Leases(FolderObjects(folder / NOTES / "leases", LocalFileSystem()), holder, **options)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Callable[..., Desk]:
+    def make(script: str = "", *, asked: Callable[[], int] = lambda: 0, **options: Any) -> Desk:
+        program = (sys.executable, "-c", f"import sys, time, signal\n{script}")
+        return Desk(
+            tmp_path, program, options.pop("leases", leases(tmp_path)), options.pop("say", print), asked, **options
+        )
+
+    return make
+
+
+def begun(folder: Path, config: str = CONFIG) -> None:
+    """Leave a run that was begun and went no further."""
+    settings = parse(config)
+    started = RunStarted(
+        run_id="cell",
+        benchmark="wordmath",
+        seed=settings.seed,
+        config=config,
+        config_sha256=fingerprint(settings),
+        package_version="0",
+        execution_model="",
+        guidance_model="",
+        embedder="hash",
+        embedder_dimension=1,
+        embedder_sha256="",
+        strategy_floor=0.5,
+        task_type_source="metadata",
+        data_sha256="",
+        licence="",
+    )
+    with Log.create(folder / "cell" / "log", run="cell", clock=lambda: 0) as log:
+        log.append([Draft(event=started, iteration=-1, phase="open")])
+
+
+def test_a_cell_is_begun_resumed_examined_and_done(tmp_path: Path, small_run: Run) -> None:
+    assert standing(JOB, tmp_path) == "new" and next_words(JOB, tmp_path) == JOB.begin
+    begun(tmp_path)
+    assert standing(JOB, tmp_path) == "unfinished" and next_words(JOB, tmp_path) == ("resume", "cell")
+    shutil.copytree(small_run.path, tmp_path / "small")
+    run = Run("small", tmp_path / "small")
+    whole = JOB._replace(name="small", config=first_event(LogReader(run.log_path)).config)
+    for marker in ("start", "latest"):
+        assert standing(whole, tmp_path) == "unexamined"
+        assert next_words(whole, tmp_path) == ("exam", "small", "--at", marker)
+        sit(run, marker)
+    assert standing(whole, tmp_path) == "done" and next_words(whole, tmp_path) == ()
+    for path in run.exams_path.iterdir():
+        shutil.rmtree(path)
+    sit(run, "start", control="shuffled")  # a control is not the exam
+    assert next_words(whole, tmp_path) == ("exam", "small", "--at", "start")
+
+
+def sit(run: Run, marker: str, control: str = "none") -> None:
+    examine(run, at=marker, questions=5, control=control, data_dir=None, workers=4, observer=lambda note: None)
+
+
+def test_a_run_of_another_configuration_is_left_alone(tmp_path: Path, desk: Callable[..., Desk]) -> None:
+    begun(tmp_path, canonical(Config(benchmark="wordmath", pool=7)))
+    with pytest.raises(UsageError, match="pool was 7, now 200"):
+        next_words(JOB, tmp_path)
+    outcome = work(JOB, desk("raise SystemExit('never called')"))
+    assert (outcome.end, "pool was 7" in outcome.problem) == ("failed", True)
+    assert not (tmp_path / NOTES / "cell.txt").exists()
+
+
+def test_a_step_that_fails_fails_the_cell_with_its_own_message_and_the_way_on(desk: Callable[..., Desk]) -> None:
+    outcome = work(JOB, desk("print('mage-es: No such thing.', file=sys.stderr); print('more'); sys.exit(4)"))
+    assert outcome.end == "failed"
+    assert outcome.problem == "`mage-es evolve wordmath` ended with 4: mage-es: No such thing."
+    assert outcome.command.startswith("mage-es evolve wordmath --runs-dir ")
+
+
+def test_a_step_that_ends_well_and_does_nothing_is_not_done_for_ever(desk: Callable[..., Desk]) -> None:
+    outcome = work(JOB, desk())
+    assert outcome.end == "failed" and "left the cell as it was" in outcome.problem
+
+
+def test_the_first_stop_reaches_the_step_once_and_the_second_again(desk: Callable[..., Desk], tmp_path: Path) -> None:
+    script = (
+        "count = 0\n"
+        "def heard(*_):\n"
+        "    global count; count += 1\n"
+        "    print('heard', count, flush=True)\n"
+        "    if count == 2: sys.exit(130)\n"
+        "signal.signal(signal.SIGINT, heard)\n"
+        "print('ready', flush=True)\n"
+        "time.sleep(30); time.sleep(30)"
+    )
+    printed = tmp_path / NOTES / "cell.txt"
+
+    def asked() -> int:
+        text = printed.read_text() if printed.exists() else ""
+        return 0 if "ready" not in text else 1 if "heard 1" not in text else 2
+
+    outcome = work(JOB, desk(script, asked=asked))
+    assert (outcome.end, printed.read_text().split()) == ("stopped", ["ready", "heard", "1", "heard", "2"])
+    assert outcome.command.startswith("mage-es evolve wordmath")
+
+
+def test_a_cell_that_another_works_on_is_left_alone(desk: Callable[..., Desk], tmp_path: Path) -> None:
+    assert leases(tmp_path, "another").take("cell") is not None
+    outcome = work(JOB, desk("raise SystemExit('never called')"))
+    assert (outcome.end, outcome.problem) == ("leased", "another works on it")
+
+
+def test_who_loses_the_lease_stops_at_once(desk: Callable[..., Desk], tmp_path: Path) -> None:
+    mine = leases(tmp_path, term=0.3)  # due for renewal after a tenth of a second
+    rival = leases(tmp_path, "rival", clock=lambda: time.time() + 3600)
+
+    def rob() -> None:
+        if (tmp_path / NOTES / "cell.txt").exists() and not robbed:
+            robbed.append(rival.take("cell"))
+
+    robbed: list[Any] = []
+    began = time.monotonic()
+    outcome = work(JOB, desk("time.sleep(60)", leases=mine, beside=rob))
+    assert outcome.end == "failed" and time.monotonic() - began < 30
+    assert rival.holder_of("cell") == "rival"
+
+
+def test_the_lease_is_given_back_and_what_is_new_given_out_whatever_happens(
+    desk: Callable[..., Desk], tmp_path: Path
+) -> None:
+    calls: list[str] = []
+    work(JOB, desk("sys.exit(1)", fetch=lambda: calls.append("fetch"), publish=lambda: calls.append("publish")))
+    assert calls == ["fetch", "publish"]
+    assert leases(tmp_path, "another").take("cell") is not None
+
+
+def test_a_failed_cell_does_not_stop_the_others(desk: Callable[..., Desk]) -> None:
+    jobs = [JOB._replace(name=name, begin=(name,)) for name in ("bad", "worse")]
+    said: list[str] = []
+    at = desk("sys.exit({'bad': 1, 'worse': 2}[sys.argv[1]])", say=said.append)
+    outcomes = run_here(jobs, at, at_once=2, stops=Stops(lambda: False))
+    assert [(outcome.name, outcome.end) for outcome in outcomes] == [("bad", "failed"), ("worse", "failed")]
+    assert sum(line.startswith(("[1/2] ", "[2/2] ")) for line in said) == 2
+
+
+def test_cells_that_were_not_begun_before_a_stop_stay_so(desk: Callable[..., Desk], tmp_path: Path) -> None:
+    outcomes = run_here([JOB], desk("sys.exit(9)", asked=lambda: 1), at_once=1, stops=Stops(lambda: True))
+    assert [told(outcome) for outcome in outcomes] == ["cell: stopped"]
+    assert not (tmp_path / NOTES / "cell.txt").exists()

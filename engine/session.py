@@ -108,6 +108,10 @@ class Session:
             tier: self.gates.get(tier, line) for tier, line in self.lines.items() if tier != "guidance"
         }
         self.effects = Effects(world.setting, state, in_courses, self.sandbox, record=self.do, searches=world.searches)
+        if batches and not self.gates:
+            self.say(
+                "--guidance-batch changes nothing: neither guidance nor judge is a model whose provider has batches."
+            )
 
     async def aclose(self) -> None:
         """Close what the models keep open."""

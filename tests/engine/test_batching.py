@@ -21,6 +21,7 @@ from mage_es.engine.evolution import evolve, resume
 from mage_es.engine.models.line import PATIENCE, ProviderDown
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Request
+from mage_es.engine.reports import Note
 from mage_es.engine.runs import Run, find_run
 from mage_es.engine.summary import summarise
 from mage_es.events.errors import BudgetReached, Interrupted, MageError
@@ -308,3 +309,13 @@ def test_the_calls_of_a_batch_are_sent_as_they_would_be_alone(server: Provider, 
     assert batches
     for entry in (entry for batch in batches for entry in batch):
         assert json.dumps(entry["params"], sort_keys=True) in sent
+
+
+def test_where_no_provider_has_batches_that_is_said_and_the_run_is_as_ever(tmp_path: Path) -> None:
+    heard: list[Note] = []
+    evolve(
+        msgspec.structs.replace(SMALL, iterations=1), runs_dir=tmp_path, data_dir=None, workers=4,
+        observer=heard.append, stop=never, run_id="r", batches=True,
+    )  # fmt: skip
+    assert next(note.message for note in heard if note.aloud).startswith("--guidance-batch changes nothing")
+    assert summarise(find_run(tmp_path, "r")).state == "finished"

@@ -28,19 +28,6 @@ so it that namely of as solution solutions there only unique number total limit 
 explicit constant
 """
 _SAYING_NOTHING = frozenset(_EMPTY.split())
-_SIGNS = 4
-"""Signs of plus-or-minus in one item, which make sixteen of it."""
-_DISPLAYED = re.compile(r"\$\$(.+?)\$\$|\\\[(.+?)\\\]", re.DOTALL)
-_INLINE = re.compile(r"(?<![\\$])\$([^$]+)\$|\\\((.+?)\\\)", re.DOTALL)
-_WORD = re.compile(r"(?<!\\)\b[a-zA-Z]{2,}\b")
-_LONG_WORD = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{3,}")
-_NAME = re.compile(r"\\(?:operatorname|mathrm|mathsf|mathbf|mathit)\s*\{[^{}]*\}")
-_AND = re.compile(r"\band\b")
-_SAYING_NOTHING = frozenset(
-    """the an answer final result value values is are equals equal to given by exactly we have get obtain thus hence
-    therefore so it that namely of as solution solutions there only unique number total limit sum and formula expression
-    closed form explicit constant""".split()  # noqa: SIM905
-)
 _SIGNS = {"<": "<", ">": ">", "\\lt": "<", "\\gt": ">", "\\le": "<=", "\\ge": ">=", "\\ne": "!=", "=": "="}
 _TURNED = {">": "<", ">=": "<="}
 _SEPARATORS = frozenset([",", ";"])

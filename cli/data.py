@@ -56,6 +56,7 @@ def list_all(*, settings: Settings, as_json: Json = False) -> None:
 
 
 def _row(name: str, settings: Settings) -> DataRow:
+    from mage_es.engine.benchmarks.dataset import missing_files
     from mage_es.engine.benchmarks.registry import open_benchmark
 
     seed = settings.entries["seed"].value
@@ -66,7 +67,12 @@ def _row(name: str, settings: Settings) -> DataRow:
         return DataRow(name=name, present=False, evolution=0, test=0, licence="", sha256="", problem=str(error))
     sizes = {split: len(benchmark.questions(split)) for split in ("evolution", "test")}
     return DataRow(
-        name=name, present=True, **sizes, licence=benchmark.licence, sha256=benchmark.data_sha256, problem=""
+        name=name,
+        present=True,
+        **sizes,
+        licence=benchmark.licence,
+        sha256=benchmark.data_sha256,
+        problem=missing_files(benchmark),
     )
 
 

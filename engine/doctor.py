@@ -117,6 +117,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def benchmarks(seed: int, data_dir: Path | None) -> Iterator[Finding]:
     """Check that each benchmark's data can be read; missing data stops only the commands that use it."""
+    from mage_es.engine.benchmarks.dataset import missing_files
     from mage_es.engine.benchmarks.registry import names, open_benchmark
 
     for name in names():
@@ -127,7 +128,9 @@ def benchmarks(seed: int, data_dir: Path | None) -> Iterator[Finding]:
             fetch = f"mage-es data fetch {name} --data-dir {data_dir or 'data'}"
             yield Finding(name=label, state="optional", detail=str(error).splitlines()[0], remedy=fetch)
         else:
-            yield Finding(name=label, state="ok", detail=f"{opened.licence}, data {opened.data_sha256[:16]}")
+            lacks = missing_files(opened)
+            detail = f"{opened.licence}, data {opened.data_sha256[:16]}{lacks and f'; {lacks}'}"
+            yield Finding(name=label, state="ok", detail=detail)
 
 
 def models(config: Config, prices: Prices, *, calls: bool) -> Iterator[Finding]:

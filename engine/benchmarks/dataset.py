@@ -138,6 +138,12 @@ def divided(read: Mapping[Split, Sequence[Question]]) -> dict[Split, tuple[Quest
     }
 
 
+def missing_files(benchmark: object) -> str:
+    """Return in words which optional files of a benchmark are not there, "" if none is missing or it has none."""
+    missing = benchmark.missing if isinstance(benchmark, Dataset) else []
+    return f"not there: {', '.join(missing)}" if missing else ""
+
+
 def is_test(question_id: str) -> bool:
     """Return whether a question of a benchmark with one split belongs to what is never learned from."""
     first = int.from_bytes(hashlib.sha256(question_id.encode()).digest()[:8], "big")

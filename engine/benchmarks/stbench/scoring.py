@@ -16,6 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.engine.benchmarks.extraction import final_answer
+from mage_es.engine.benchmarks.hotpotqa.answers import may_mean
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.benchmarks.protocol import Question, Verdict
 from mage_es.engine.benchmarks.stbench import answers, upstream
@@ -53,14 +54,14 @@ class Scorer(NamedTuple):
     thresholds: Thresholds = Thresholds()
 
     def verdict(self, question: Question, reply: str) -> Verdict:
-        """Judge a reply. Undecided is only what can be read as no option or finding at all, and yet says something."""
+        """Judge a reply. Undecided is only what names no option, and yet has a word of one."""
         kind = kind_of(question)
         strict = _strict(question, reply)
         if kind in _CLASSES:
             answer = _read_class(kind, question, reply)
             said = final_answer(reply, lambda text: None) if answer is None else answer
             is_right = answer == question.gold
-            is_open = answer is None and bool(said)
+            is_open = answer is None and any(may_mean(said, text) for text in _options(kind, question))
             is_strict = strict["accuracy"] == 1.0
             return Verdict(answer=said, score=float(is_right), strict=is_strict, undecided=is_open)
         answer, metrics = self._number(question, reply)
@@ -162,6 +163,10 @@ def _strict(question: Question, reply: str) -> Metrics:
         "mae_2024": then.mae if then else None,
         "rmse_2024": then.rmse if then else None,
     }
+
+
+def _options(kind: Kind, question: Question) -> Sequence[str]:
+    return list(answers.listed_options(question.question).values()) if kind == "option" else []
 
 
 def _read_class(kind: Kind, question: Question, reply: str) -> str | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.benchmarks.dataset import Dataset, is_test
+from mage_es.engine.benchmarks.dataset import Dataset, is_test, missing_files
 from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.benchmarks.stbench.benchmark import EXTENDED, MERGED, STBENCH, gold_of, read
 from mage_es.engine.testing.benchmarks import check_benchmark
@@ -115,6 +115,7 @@ def test_files_may_be_missing_and_are_named_unless_none_is_there(tmp_path: Path)
     opened = Dataset(STBENCH, tmp_path)
     assert len(opened.missing) == 33
     assert "datasets/basic/downstream_applications/trajectory_classification.jsonl" in opened.missing
+    assert missing_files(opened).startswith("not there: datasets/basic/knowledge_comprehension/poi_category")
     (tmp_path / "empty").mkdir()
     with pytest.raises(PrerequisiteError, match=r"none of its 34 files is there, .* mage-es data fetch stbench"):
         Dataset(STBENCH, tmp_path / "empty")

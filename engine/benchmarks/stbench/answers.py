@@ -20,7 +20,7 @@ _LISTED = re.compile(
 _LISTED_BARE = re.compile(r"(?<=\s)(\d)\)\s*((?:\[[^\]]*\]|[^,.;])*)")
 _STUB = re.compile(r"\s*Answer:[^\n]*$")
 _STATED = (
-    re.compile(r"\boption\s*\(?\s*(\d+)\b(?!\.\d)", re.IGNORECASE),
+    re.compile(r"\boption\s*+(?:\(\s*+)?(\d++)(?!\w|\.\d)", re.IGNORECASE),
     re.compile(r"\((\d+)\)"),
     re.compile(r"(?<![\w.,(-])(\d+)\)"),
 )

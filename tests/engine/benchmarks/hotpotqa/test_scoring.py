@@ -87,7 +87,7 @@ def test_the_corpus_is_all_gold_ids_and_what_is_missing_counts_nothing() -> None
     for strict in (True, False):
         found = total([(question, measure(question, one, strict)) for one in predictions])
         assert {found[name] for name in ("em", "f1", "sp_em", "joint_em", "joint_f1")} == {0.5}
-    assert metrics(None, question=ask(gold="the"))["em"] == 0
+    assert metrics(None, question=ask(gold="the"))["em"] == metrics("", question=ask(gold="the"))["em"] == 0
 
 
 def test_facts_that_nobody_predicted_are_left_out_except_to_the_letter() -> None:

@@ -187,3 +187,11 @@ def test_a_point_is_read_with_or_without_brackets_in_either_order(
 )
 def test_a_flow_is_six_numbers_of_the_final_answer(reply: str, flow: list[float] | None) -> None:
     assert flow_in(reply) == flow
+
+
+@pytest.mark.parametrize(
+    "piece", ["9", "option ", "option" + " " * 20, "(1,", "[1, ", "1, ", "no ", "road ", " ", "108.9"]
+)
+def test_a_very_long_reply_takes_no_time(piece: str) -> None:
+    reply = piece * (60_000 // len(piece))
+    option_in(reply, ROADS), yes_no_in(reply), anomaly_in(reply), vehicle_in(reply), point_in(reply), flow_in(reply)

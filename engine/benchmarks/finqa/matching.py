@@ -5,7 +5,7 @@ generous: an answer on a scale a hundred times too large counts. `percent_strict
 with a `%`, and never multiplies.
 
 Rules
-    - The sign must agree; yes and no are matched by yes and no only.
+    - The sign must agree, which the tolerance sees to; yes and no are matched by yes and no only.
     - No fractions, ranges or units beyond the listed words: what is not one plain decimal number is no answer.
 """
 
@@ -103,5 +103,4 @@ def _is_near(number: Decimal, expected: Decimal) -> bool:
         context.prec = 2 * _LONGEST
         if expected == 0:
             return abs(number) <= _NEAR_ZERO
-        is_same_sign = (number < 0) == (expected < 0)
-        return is_same_sign and abs(number - expected) <= TOLERANCE * abs(expected) * _SLACK
+        return abs(number - expected) <= TOLERANCE * abs(expected) * _SLACK

@@ -65,9 +65,9 @@ def diagnose(
 
 
 def asked(config: Config) -> list[str]:
-    """Return the specs of the configuration that live elsewhere and would be asked."""
+    """Return the models of the configuration that live elsewhere and would be asked, without their options."""
     specs = (config.execution, config.guidance, config.judge, config.embedder)
-    return [spec for spec in dict.fromkeys(specs) if spec.partition("/")[0] in REMOTE]
+    return list(dict.fromkeys(spec.partition("?")[0] for spec in specs if spec.partition("/")[0] in REMOTE))
 
 
 def python() -> Finding:

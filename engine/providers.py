@@ -93,16 +93,16 @@ def _listed(spec: ModelSpec, key: str) -> Served:
     headers = {"x-api-key": key, "anthropic-version": "2023-06-01"} if is_claude else {"authorization": f"Bearer {key}"}
     try:
         reply = httpx2.get(_url(spec) + path, headers=headers if key else {}, timeout=PATIENCE_S)
-        told = reply.text if reply.is_error else ""
-        rows = [] if told else _rows(reply.json())
+        said = without_key(reply.text, key)
+        rows = [] if reply.is_error else _rows(msgspec.json.decode(said))
     except httpx2.TimeoutException:
         raise ModelFault(Fault("timeout", f"{_url(spec)} does not answer within {PATIENCE_S:g} s")) from None
     except httpx2.HTTPError as error:
         raise ModelFault(Fault("connection", without_key(shortened(f"{_url(spec)}: {error}"), key))) from None
-    except ValueError as error:
+    except (ValueError, msgspec.DecodeError) as error:
         raise ModelFault(Fault("malformed", f"{_url(spec)} does not speak the protocol: {error}")) from None
-    if told:
-        raise ModelFault(fault_of_status(reply.status_code, f"{reply.status_code}: {without_key(told, key)}"))
+    if reply.is_error:
+        raise ModelFault(fault_of_status(reply.status_code, f"{reply.status_code}: {said}"))
     return Served({str(row["id"]): int(row.get("max_model_len") or 0) for row in rows})
 
 

@@ -201,7 +201,8 @@ def read_message(reply: Message, *, key: str = "") -> Completion:
         raise ModelFault(Fault("too_long", "the prompt and reply do not fit the model's context window"))
     text = "".join(block.text for block in blocks if block.type == "text")
     if not text.strip():
-        raise ModelFault(Fault("empty", f"the reply has no text (stop reason {reply.stop_reason})"))
+        told = without_key(f"the reply has no text (stop reason {reply.stop_reason})", key)
+        raise ModelFault(Fault("empty", told))
     usage = reply.usage
     cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
     details = getattr(usage, "output_tokens_details", None)
@@ -211,8 +212,8 @@ def read_message(reply: Message, *, key: str = "") -> Completion:
         output_tokens=usage.output_tokens,
         cached_tokens=cached,
         thinking_tokens=(getattr(details, "thinking_tokens", 0) or 0) if details else 0,
-        stop_reason=_STOPS.get(reply.stop_reason or "", reply.stop_reason or "end"),
-        provider_id=reply.id or "",
+        stop_reason=_STOPS.get(reply.stop_reason or "", without_key(reply.stop_reason or "end", key)),
+        provider_id=without_key(reply.id or "", key),
         cache_write_tokens=written,
     )
 

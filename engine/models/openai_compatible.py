@@ -183,8 +183,8 @@ def read_completion(reply: ChatCompletion, *, key: str = "") -> Completion:
         output_tokens=usage.completion_tokens if usage else 0,
         cached_tokens=(getattr(given, "cached_tokens", 0) or 0) if given else 0,
         thinking_tokens=(getattr(made, "reasoning_tokens", 0) or 0) if made else 0,
-        stop_reason=_STOPS.get(choice.finish_reason or "", choice.finish_reason or "end"),
-        provider_id=reply.id or "",
+        stop_reason=_STOPS.get(choice.finish_reason or "", without_key(choice.finish_reason or "end", key)),
+        provider_id=without_key(reply.id or "", key),
     )
 
 

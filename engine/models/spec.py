@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 from mage_es.events.errors import UsageError, nearest
 
@@ -49,10 +49,10 @@ def parse_spec(text: str, *, known: Mapping[str, Sequence[str]]) -> ModelSpec:
     named, _, query = text.partition("?")
     provider, slash, model = named.partition("/")
     if not slash or not model:
-        raise UsageError(f"{text!r} is not of the form provider/model. Providers: {', '.join(sorted(known))}.")
+        raise UsageError(f"{named!r} is not of the form provider/model. Providers: {', '.join(sorted(known))}.")
     if provider not in known:
-        raise UsageError(f"There is no provider {provider!r} (in {text!r}).{nearest(provider, list(known))}")
-    options = _options(text, query)
+        raise UsageError(f"There is no provider {provider!r} (in {named!r}).{nearest(provider, list(known))}")
+    options = _options(named, query)
     for option in options:
         if option not in known[provider]:
             if any(word in option.lower() for word in _SECRETS):
@@ -62,11 +62,17 @@ def parse_spec(text: str, *, known: Mapping[str, Sequence[str]]) -> ModelSpec:
                     "Put the key into the environment; key_env=NAME names the variable."
                 )
             raise UsageError(f"{provider}/ has no option {option!r}.{nearest(option, list(known[provider]))}")
+    address = urlsplit(options.get("base_url", ""))
+    if address.username or address.password or address.query:
+        raise UsageError(
+            f"{named}: a base_url is recorded with every call and must hold no name, password or query. "
+            "Put the key into the environment; key_env=NAME names the variable."
+        )
     return ModelSpec(provider, model, options, text)
 
 
-def _options(text: str, query: str) -> dict[str, str]:
+def _options(named: str, query: str) -> dict[str, str]:
     try:
         return dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query)))
     except ValueError:
-        raise UsageError(f"{text!r}: what follows the ? must be option=value, joined by &.") from None
+        raise UsageError(f"{named!r}: what follows the ? must be option=value, joined by &.") from None

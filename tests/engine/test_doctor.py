@@ -16,7 +16,9 @@ NOW = int(datetime(2026, 11, 20, tzinfo=UTC).timestamp() * 1e6)
 
 
 def test_a_healthy_machine_has_no_failed_check(tmp_path: Path) -> None:
-    found = doctor.diagnose(Config(benchmark="wordmath"), runs_dir=tmp_path / "runs", data_dir=None, clock=lambda: NOW, prices=Prices())
+    found = doctor.diagnose(
+        Config(benchmark="wordmath"), runs_dir=tmp_path / "runs", data_dir=None, clock=lambda: NOW, prices=Prices()
+    )
     assert [finding for finding in found if finding.state == "failed"] == []
     assert {"python", "benchmark wordmath", "execution model", "embedder", "disk space", "clock"} <= {
         finding.name for finding in found

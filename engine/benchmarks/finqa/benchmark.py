@@ -40,7 +40,7 @@ def measure(question: Question, prediction: Prediction, strict: bool) -> Measure
     if tokens is not None:
         table = msgspec.json.decode(question.meta["table"], type=list[list[str]])
         done = execute(tokens, table, strict=strict)
-        metrics["execution_accuracy"] = float(not done.problem and done.result == _value(question.gold))
+        metrics["execution_accuracy"] = float(done.result == _value(question.gold))
         gold = tokens_of(question.meta["program"])
         metrics["program_accuracy"] = float(is_same_program(gold, tokens, strict=strict))
         if "program" not in prediction.parts:

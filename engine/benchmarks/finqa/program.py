@@ -54,7 +54,7 @@ class Step(NamedTuple):
 
 
 class Executed(NamedTuple):
-    """What a program came to; `problem` is "" unless it is invalid, and then the result does not count."""
+    """What a program came to; an invalid one came to `NOTHING`, and `problem` says why."""
 
     result: Value
     problem: str = ""

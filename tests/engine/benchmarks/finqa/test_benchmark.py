@@ -118,6 +118,7 @@ def test_a_malformed_record_is_named_with_its_field(tmp_path: Path, change: dict
         ("subtract(5, 4), divide(#0, 5)", "finqa_pct_change"),
         ("subtract(5, 4), divide(#0, 6)", "finqa_multi2"),
         ("subtract(5, 4), divide(4, #0)", "finqa_multi2"),
+        ("subtract(5, 4), divide(7, 4)", "finqa_multi2"),
         ("add(1, 2), divide(#0, const_2)", "finqa_average"),
         ("add(1, 2), add(#0, 3), divide(#1, const_3)", "finqa_average"),
         ("add(1, 2), divide(#0, const_100)", "finqa_multi2"),

@@ -166,7 +166,7 @@ def _foretell(out: Output, cells: Sequence[Cell], jobs: Sequence[Job], settings:
     rows.append(("all that is new", "", *_amounts(sums)))
     columns = ("cell", "standing", "execution calls", "guidance calls", "dollars, without exams")
     document = [dict(zip(columns, row, strict=True)) for row in rows]
-    out.report(document, Table(f"{len(cells)} cells", columns, rows))
+    out.report(document, Table("Cells", columns, rows))
 
 
 def _forecast(config: Config, settings: Settings, *, exams: int) -> tuple[float, float, float]:
@@ -191,7 +191,7 @@ def _amounts(values: Sequence[float]) -> tuple[str, str, str]:
 
 def _table(outcomes: Sequence[Outcome]) -> Table:
     rows = [(o.name, o.end, f"{o.seconds:.1f}" if o.seconds else "-") for o in outcomes]
-    return Table(f"{len(outcomes)} cells", ("cell", "end", "seconds"), rows)
+    return Table("Cells", ("cell", "end", "seconds"), rows)
 
 
 def _conclude(out: Output, outcomes: Sequence[Outcome], settings: Settings) -> None:

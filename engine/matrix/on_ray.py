@@ -56,22 +56,35 @@ def run_on_ray(
     """
     ray = _ray()
     known = set(open_objects(f"{store}/done").names())
-    is_own = not ray.is_initialized()
-    if is_own:
-        ray.init(log_to_driver=False, include_dashboard=False)
-    try:
-        task = ray.remote(num_cpus=1, max_retries=0)(work_in_store)
-        refs = {task.remote(job, store, program): job for job in jobs if job.name not in known}
-        outcomes = _collected(ray, refs, say, asked)
-    finally:
-        if is_own:
-            ray.shutdown()
+    todo = [job for job in jobs if job.name not in known]
+    outcomes = _on_cluster(ray, todo, store, program, say, asked) if todo else {}
     outcomes |= {job.name: Outcome(job.name, "skipped") for job in jobs if job.name in known}
     for job in jobs:
         if outcomes[job.name].end in ("done", "skipped") and not (runs_dir / job.name).exists():
             restore(_place(store, job.name), runs_dir=runs_dir, name=job.name)
             say(f"{job.name}: restored into {runs_dir}")
     return [outcomes[job.name] for job in jobs]
+
+
+def _on_cluster(
+    ray: Any,
+    jobs: Sequence[Job],
+    store: str,
+    program: tuple[str, ...],
+    say: Callable[[str], None],
+    asked: Callable[[], int],
+) -> dict[str, Outcome]:
+    """Return the outcome of every job, by name, on the cluster that there is or on one of this machine."""
+    is_own = not ray.is_initialized()
+    if is_own:
+        ray.init(log_to_driver=False, include_dashboard=False)
+    try:
+        # What failed is not tried again unasked: a failed cell is somebody's to look at.
+        task = ray.remote(num_cpus=1, max_retries=0)(work_in_store)
+        return _collected(ray, {task.remote(job, store, program): job for job in jobs}, say, asked)
+    finally:
+        if is_own:
+            ray.shutdown()
 
 
 def work_in_store(job: Job, store: str, program: tuple[str, ...]) -> Outcome:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from mage_es.engine.archive import open_objects
 from mage_es.engine.matrix.leases import GRACE, Leases
-from mage_es.events.filesystem import LocalFileSystem
-from mage_es.events.objects import FolderObjects
+from tests.events.bucket import bucket
 
 
 class Clock:
@@ -27,12 +28,22 @@ def clock() -> Clock:
     return Clock()
 
 
-def holder(folder: Path, name: str, clock: Clock) -> Leases:
-    return Leases(FolderObjects(folder, LocalFileSystem()), name, clock=clock, term=300)
+@pytest.fixture(params=["folder", "bucket"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Where leases are: a folder, or a bucket with the protocol of S3."""
+    if request.param == "folder":
+        yield str(tmp_path / "leases")
+    else:
+        with bucket() as url:
+            yield f"{url}/leases"
 
 
-def test_a_cell_that_is_held_is_nobody_elses_until_it_is_given_back(tmp_path: Path, clock: Clock) -> None:
-    one, other = holder(tmp_path, "one", clock), holder(tmp_path, "other", clock)
+def holder(place: str, name: str, clock: Clock) -> Leases:
+    return Leases(open_objects(place), name, clock=clock, term=300)
+
+
+def test_a_cell_that_is_held_is_nobody_elses_until_it_is_given_back(place: str, clock: Clock) -> None:
+    one, other = holder(place, "one", clock), holder(place, "other", clock)
     lease = one.take("cell")
     assert lease is not None
     assert (other.take("cell"), other.holder_of("cell")) == (None, "one")
@@ -42,14 +53,14 @@ def test_a_cell_that_is_held_is_nobody_elses_until_it_is_given_back(tmp_path: Pa
     assert other.take("cell") is not None
 
 
-def test_of_many_who_try_at_once_one_gets_it(tmp_path: Path, clock: Clock) -> None:
+def test_of_many_who_try_at_once_one_gets_it(place: str, clock: Clock) -> None:
     with ThreadPoolExecutor(8) as pool:
-        taken = list(pool.map(lambda n: holder(tmp_path, f"h{n}", clock).take("cell"), range(8)))
+        taken = list(pool.map(lambda n: holder(place, f"h{n}", clock).take("cell"), range(8)))
     assert sum(lease is not None for lease in taken) == 1
 
 
-def test_a_holder_that_is_gone_loses_it_after_its_time_and_the_grace(tmp_path: Path, clock: Clock) -> None:
-    one, other = holder(tmp_path, "one", clock), holder(tmp_path, "other", clock)
+def test_a_holder_that_is_gone_loses_it_after_its_time_and_the_grace(place: str, clock: Clock) -> None:
+    one, other = holder(place, "one", clock), holder(place, "other", clock)
     lost = one.take("cell")
     clock.now += 300 + GRACE - 1
     assert other.take("cell") is None
@@ -58,8 +69,8 @@ def test_a_holder_that_is_gone_loses_it_after_its_time_and_the_grace(tmp_path: P
     assert lost is not None and not lost.renew()  # who comes back finds that it is another's now
 
 
-def test_a_lease_is_renewed_after_a_third_of_its_time_and_lasts(tmp_path: Path, clock: Clock) -> None:
-    one, other = holder(tmp_path, "one", clock), holder(tmp_path, "other", clock)
+def test_a_lease_is_renewed_after_a_third_of_its_time_and_lasts(place: str, clock: Clock) -> None:
+    one, other = holder(place, "one", clock), holder(place, "other", clock)
     lease = one.take("cell")
     assert lease is not None
     for _ in range(9):
@@ -69,7 +80,7 @@ def test_a_lease_is_renewed_after_a_third_of_its_time_and_lasts(tmp_path: Path, 
     assert other.take("cell") is None
 
 
-def test_the_same_holder_may_take_its_cell_again(tmp_path: Path, clock: Clock) -> None:
-    one = holder(tmp_path, "one", clock)
+def test_the_same_holder_may_take_its_cell_again(place: str, clock: Clock) -> None:
+    one = holder(place, "one", clock)
     assert one.take("cell") is not None
     assert one.take("cell") is not None

@@ -109,3 +109,9 @@ def test_the_real_catalogue_has_as_many_goals_as_upstreams_rule_makes(
     loaded = load_catalogue(files.items, files.instructions, num_products=products, stream=stream)
     assert len(synthetic_goals(loaded, files.instructions, stream)) == synthetic
     assert len(human_goals(loaded, files.human, stream)) == human
+
+
+def test_options_are_named_in_alphabetical_order_whatever_their_order_on_the_page() -> None:
+    entry = raw("B1", customization_options={"Size": [{"value": "m"}], "Color": [{"value": "red"}]})
+    made = synthetic_goals(catalogue([entry]), {"B1": Instruction(["a"], "Find me things", ["a"])}, Random(1))
+    assert "with color: red, and size: m" in made[0].text

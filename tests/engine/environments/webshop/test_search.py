@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mage_es.engine.environments.webshop.catalogue import Product
-from mage_es.engine.environments.webshop.search import MOST_HITS, SearchEngine, document_of, quantised
+from mage_es.engine.environments.webshop.search import SearchEngine, document_of, quantised
 from tests.engine.environments.webshop.small import catalogue, raw, store
 
 
@@ -45,6 +45,14 @@ def test_scores_are_the_formulas_without_the_factor_k1_plus_1() -> None:
     assert all(float(np.float32(value)) == value for _, value in found)
 
 
+def test_a_long_document_counts_with_its_quantised_length() -> None:
+    long = f"lamp {' '.join(f'word{number}' for number in range(40))}"  # 41 terms, stored as 40
+    engine = SearchEngine([product("B1", long), product("B2", "chair")])
+    rarity = math.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
+    expected = rarity / (1 + 0.9 * (1 - 0.4 + 0.4 * 40 / 21))
+    assert engine.scores("lamp")[0][1] == pytest.approx(expected, rel=1e-6)
+
+
 def test_ties_are_in_the_order_of_product_numbers_whatever_the_order_of_the_catalogue() -> None:
     engine = SearchEngine([product(asin, "lamp") for asin in ("B3", "B1", "B2")])
     assert engine.search("lamp") == ["B1", "B2", "B3"]
@@ -57,7 +65,7 @@ def test_a_query_without_a_known_term_finds_nothing(query: str) -> None:
 
 def test_at_most_fifty_are_found() -> None:
     engine = SearchEngine([product(f"B{number:03d}", "lamp") for number in range(80)])
-    assert engine.search("lamps") == [f"B{number:03d}" for number in range(MOST_HITS)]
+    assert engine.search("lamps") == [f"B{number:03d}" for number in range(50)]
 
 
 def test_what_is_found_beyond_the_catalogue_is_dropped() -> None:

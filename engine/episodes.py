@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from mage_es.engine.benchmarks.extraction import without_reasoning
 from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Move
 from mage_es.engine.environments.playing import verdict_of
@@ -37,6 +38,9 @@ from mage_es.events.vocabulary import (
     Retrieved,
 )
 from mage_es.projections.fold import State
+
+MOST_SAID = 1_000
+"""Characters of an earlier reply, or of its reasoning, that the next prompts show."""
 
 
 class Stage(NamedTuple):
@@ -75,9 +79,9 @@ def _play(episode: _Episode, environment: Environment) -> Course:
     history: list[str] = []
     achieved: list[str] = []
     dropped: set[str] = set()
-    unparsed = 0
+    reasoning, unparsed = "", 0
     for step in range(1, episode.stage.setting.config.episode_steps + 1):
-        moment = Moment(observation.text, environment.valid_actions(), history)
+        moment = Moment(observation.text, environment.valid_actions(), _with_reasoning(history, reasoning))
         planned = without(episode.consulting(observation), dropped)
         while isinstance(fact := (yield episode.ask(step, planned, moment, observation)), BundleTrimmed):
             dropped.add(fact.memory_id)
@@ -87,7 +91,8 @@ def _play(episode: _Episode, environment: Environment) -> Course:
         outcome = environment.step(action)
         yield from _recorded(episode.stepped(step, planned, action, outcome))
         lines.append(transcript_line(action, outcome.effect))
-        history.append(_remembered(observation, action) if observation.recalled else lines[-1])
+        history.append(_remembered(observation, action, fact.text) if observation.recalled else lines[-1])
+        reasoning = _reasoning_in(fact.text) if observation.recalled else ""
         achieved += outcome.achievements
         unparsed += action is None
         observation = outcome.observation
@@ -108,9 +113,27 @@ def _play(episode: _Episode, environment: Environment) -> Course:
     return Finish("\n".join(lines), verdict)
 
 
-def _remembered(observation: Observation, action: str | None) -> str:
-    """Return a step as later prompts show it: what was seen before it, and the action without its effect."""
-    return f"Observation:\n{observation.recalled}\nAction: {transcript_line(action, '')}"
+def _remembered(observation: Observation, action: str | None, reply: str) -> str:
+    """Return a step as later prompts show it: what was seen before it, and the action without its effect.
+
+    In the place of an action stands what was said instead, where none was named.
+    """
+    said = _in_one_line(reply) if action is None else transcript_line(action, "")
+    return f"Observation:\n{observation.recalled}\nAction: {said}"
+
+
+def _with_reasoning(history: list[str], reasoning: str) -> list[str]:
+    """Return the history with the reasoning of its last step; that of earlier ones is not kept."""
+    return [*history[:-1], f"{history[-1]}\nReasoning: {reasoning}"] if reasoning else history
+
+
+def _reasoning_in(reply: str) -> str:
+    """Return what a reply says before its last line, without a block of thoughts."""
+    return _in_one_line(without_reasoning(reply).strip().rpartition("\n")[0])
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())[:MOST_SAID]
 
 
 def _recorded(fact: EpisodeStepped | EpisodeClosed) -> Generator[Move, Fact, None]:

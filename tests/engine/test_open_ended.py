@@ -15,9 +15,12 @@ from mage_es.engine.embedders.protocol import to_bytes
 from mage_es.engine.evolution import evolve
 from mage_es.engine.exam import examine
 from mage_es.engine.inspection import show
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.models.seam import Completion, Model, Request
 from mage_es.engine.moves import CallReport
 from mage_es.engine.opening import open_world
 from mage_es.engine.runs import Run, find_run
+from mage_es.engine.session import Models
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
@@ -33,7 +36,24 @@ CONFIG = Config(
 )
 
 
-def run_in(folder: Path, config: Config = CONFIG, *, workers: int = 4) -> Run:
+class Muttering:
+    """A model that reasons, and names an action every other time."""
+
+    name = "muttering"
+
+    def __init__(self) -> None:
+        self.prompts: list[str] = []
+
+    async def complete(self, request: Request) -> Completion:
+        """Return two lines, the second an action or not."""
+        self.prompts.append(request.prompt)
+        turn = len(self.prompts)
+        text = f"Thought {turn}\nand more.\n" + ("ACTION: Do" if turn % 2 else "I rest.")
+        return Completion(text=text, input_tokens=1, output_tokens=1)
+
+
+def run_in(folder: Path, config: Config = CONFIG, *, workers: int = 4, execution: Model | None = None) -> Run:
+    models = Models(execution, open_model("builtin/reference", "guidance")) if execution else None
     evolve(
         config,
         runs_dir=folder,
@@ -42,6 +62,7 @@ def run_in(folder: Path, config: Config = CONFIG, *, workers: int = 4) -> Run:
         observer=lambda note: None,
         stop=lambda: False,
         run_id="r",
+        models=models,
     )
     return find_run(folder, "r")
 
@@ -86,7 +107,7 @@ def test_recipes_come_from_episodes_of_any_score(run: Run) -> None:
 
 
 def test_without_success_memories_none_is_harvested_and_recipes_still_are(tmp_path: Path) -> None:
-    ablated = run_in(tmp_path, msgspec.structs.replace(CONFIG, iterations=1, success_memories=False))
+    ablated = run_in(tmp_path, msgspec.structs.replace(CONFIG, success_memories=False))
     outcomes = {e.outcome for e in events_of(ablated, MemoryAppended) if isinstance(e, MemoryAppended)}
     assert "success_memory" not in outcomes and outcomes
     assert any(
@@ -104,6 +125,20 @@ def test_later_prompts_show_what_was_seen_before_each_action_without_the_effects
     assert history.count("Observation:\n> You ") == CONFIG.episode_history
     assert history.count("> Action: ") == CONFIG.episode_history
     assert "gives 1" not in history and "Your status" not in history
+
+
+def test_of_replies_the_last_reasoning_is_shown_and_what_was_said_in_the_place_of_an_action(tmp_path: Path) -> None:
+    model = Muttering()
+    small = msgspec.structs.replace(CONFIG, iterations=1, pool=1, explore_episodes=0, episode_steps=4)
+    run_in(tmp_path, small, workers=1, execution=model)
+    history = model.prompts[3].partition("## Episode so far")[2].partition("## Observation")[0]
+    said = [line.removeprefix("> ") for line in history.splitlines() if "Action: " in line or "Reasoning: " in line]
+    assert said == [
+        "Action: Do",
+        "Action: Thought 2 and more. I rest.",
+        "Action: Do",
+        "Reasoning: Thought 3 and more.",
+    ]
 
 
 def test_an_exam_reports_the_mean_progress_in_worlds_that_evolution_never_saw(run: Run) -> None:

@@ -32,6 +32,8 @@ EXAMPLES = (
 )
 PROGRAM = (sys.executable, "-c", "from mage_es.cli import main; main()")
 """This command line as a process of its own."""
+OF_BASELINES = ("held_out", "anchors", "judge", "search", "max_tokens", "task_types", "episode_steps")
+"""The settings that decide what a baseline is asked and how it may answer; the others are those of learning."""
 
 
 @takes("workers", "runs_dir", "data_dir", "prices")
@@ -111,7 +113,8 @@ def _job(cell: Cell, exams: tuple[str, ...], settings: Settings) -> Job:
     models = {"execution": cell.learner, "guidance": cell.teacher, "seed": cell.seed}
     places = ("--data-dir", str(settings.data_dir.absolute()), "--workers", str(settings.workers))
     if cell.baseline:
-        own = {**cell.settings, **{name: value for name, value in models.items() if value != BENCHMARK}}
+        named = {name: value for name, value in models.items() if value != BENCHMARK and name != "guidance"}
+        own = {**{name: value for name, value in cell.settings.items() if name in OF_BASELINES}, **named}
         words = ("baseline", cell.baseline, cell.benchmark, "--run-id", cell.name, *_options(own))
         return Job(cell.name, words, exams, "", places)
     everything = {name: value for name, value in msgspec.structs.asdict(config).items() if name != "benchmark"}

@@ -38,7 +38,7 @@ def extension(study: Study) -> Table:
         name="extension",
         title="Domain extension: mathematics, finance, medicine",
         place="tab:reasoning_extension",
-        baselines=("zero-shot",),
+        baselines=("zero_shot_cot",),
         quoted=True,
     )
     return table

@@ -173,8 +173,8 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _title(study: Study, place: Place) -> str:
-    """Return the benchmark, and learner, teacher and setting where there are several."""
-    full = study.full()
+    """Return the benchmark, and learner, teacher and setting where it has several."""
+    full = [p for p in study.full() if p.benchmark == place.benchmark]
     varying = [name for name in ("learner", "teacher", "setting") if len({getattr(p, name) for p in full}) > 1]
     return ", ".join((place.benchmark, *(value for name in varying if (value := getattr(place, name)))))
 

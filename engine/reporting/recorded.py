@@ -18,9 +18,9 @@ from mage_es.engine.runs import Run
 from mage_es.events.batches import Batch, Batches, Reads
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
-    EVENT_TYPES,
     MICRO,
     AnswerJudged,
+    BaselineStarted,
     CallFailed,
     EpisodeClosed,
     Event,
@@ -38,9 +38,6 @@ from mage_es.projections.fold import fold_into
 from mage_es.projections.graph import Graph
 from mage_es.projections.ledger import Ledger
 from mage_es.projections.slots import Slots
-
-BASELINE = "baseline.started"
-"""The tag of the event that says of a run that it is a baseline, and of which name."""
 
 
 class Answer(NamedTuple):
@@ -329,9 +326,9 @@ def _up_to(memories: Counter[tuple[int, str]], iteration: int) -> dict[str, int]
 
 def _baseline(reader: LogReader) -> tuple[str, bool]:
     """Return a baseline's name, "" where the run is none, and whether its exam came to its end."""
-    kind = EVENT_TYPES.get(BASELINE)
-    if kind is None:
-        return "", False
-
-    names = [str(getattr(event, "name", "")) for _, event in reader.events({kind: ("name",)})]
+    names = [
+        event.baseline
+        for _, event in reader.events({BaselineStarted: ("baseline",)})
+        if isinstance(event, BaselineStarted)
+    ]
     return (names[0], bool(reader.last(ExamClosed))) if names else ("", False)

@@ -41,9 +41,9 @@ CASCADE: Mapping[str, str] = {
 """The letters of the cascade's parts; appendix "Cascade-Retrieval Components"."""
 
 BASELINES: Mapping[str, str] = {
-    "zero-shot": "0-shot CoT",
-    "eight-shot": "8-shot CoT",
-    "self-consistency": "SC (10)",
+    "zero_shot_cot": "0-shot CoT",
+    "few_shot_cot": "8-shot CoT",
+    "self_consistency": "SC (10)",
     "react": "ReAct",
     "reflexion": "Reflexion",
 }

@@ -15,6 +15,7 @@ from mage_es.events.envelope import Draft
 from mage_es.events.log import Log
 from mage_es.events.vocabulary import (
     AnswerJudged,
+    BaselineStarted,
     EpisodeClosed,
     Event,
     ExamClosed,
@@ -136,6 +137,18 @@ class Bench:
             more = (facts or {}).get(marker, ())
             if letters or more:
                 self.exam(run, marker, letters, head=head, facts=more)
+        return run
+
+    def baseline(self, name: str, way: str, letters: Verdicts, *, facts: Sequence[Event] = (), **config: Any) -> Run:
+        """Write a baseline, whose own log is its exam."""
+        settings = Config(**{"benchmark": "wordmath", "guidance": "", **config})
+        run = Run(name, self.folder / name)
+        run.path.mkdir(parents=True)
+        begun = BaselineStarted(baseline=way, samples=1, rounds=0, shots=(), oracle_stop=False)
+        verdicts = [judged(f"q{place}", letter) for place, letter in enumerate(letters)]
+        closed = ExamClosed(correct=0, total=len(letters), familiar_correct=0, familiar_total=0)
+        with Log.create(run.log_path, run=name, clock=lambda: 0) as log:
+            log.append(_drafts([_started(name, settings), begun, *verdicts, *facts, closed], iteration=-1))
         return run
 
     def exam(

@@ -25,6 +25,20 @@ def test_the_main_table_has_the_start_the_system_by_teacher_and_paired_differenc
     assert any("mage-es baseline react wordmath --seed 1" in note for note in notes_of(table))
 
 
+def test_the_strongest_baseline_is_what_the_system_is_compared_with_on_common_seeds(bench: Any, cells: Any) -> None:
+    for seed, weak, strong, after in ((1, "0000", "1100", "1111"), (2, "1000", "1000", "1110")):
+        bench.baseline(f"z{seed}", "zero_shot_cot", weak, seed=seed)
+        bench.baseline(f"r{seed}", "react", strong, seed=seed)
+        bench.run(f"f{seed}", seed=seed, before="0000", after=after)
+    bench.baseline("elsewhere", "reflexion", "1111", seed=1, execution="another/model")  # of another learner
+    table = main_results(bench.study())
+    (row,) = cells(table)
+    read = dict(zip((column.name for column in table.columns), row, strict=True))
+    assert (read["0-shot CoT"], read["ReAct"]) == ("12.5 ± 17.7 n=2", "37.5 ± 17.7 n=2")
+    assert read["Reflexion"] == "-"
+    assert read["over strongest baseline"] == "+50.0 ± 0.0 n=2 [+50.0, +50.0]"
+
+
 def test_where_every_row_has_one_teacher_that_is_a_column_of_the_row(bench: Any, cells: Any) -> None:
     bench.run("w", before="1000", after="1100")
     bench.run("t", benchmark="truthworld", guidance="builtin/sage", execution="builtin/analogist", after="1110")

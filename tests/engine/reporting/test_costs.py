@@ -71,5 +71,7 @@ def test_the_latency_of_a_question_is_all_calls_of_its_course_added_up(bench: An
     course = [make.called("q0/1", ms=300), make.called("q0", ms=200), make.called("q1", ms=1500)]
     slow_judge = make.called("q1", tier="judge", purpose="judge_v1", ms=9000)
     bench.run("r", after="10", facts={"latest": [*course, slow_judge]})
+    bench.baseline("z", "zero_shot_cot", "10", facts=[make.called("q0", ms=100), make.called("q1", ms=200)])
     (row,) = cells(latency(bench.study()))
+    assert row[1:3] == ["0.150", "50.0"]
     assert row[-2:] == ["1.000", "50.0"]  # (0.5 + 1.5) / 2; the judge's time is not the learner's

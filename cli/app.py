@@ -10,6 +10,7 @@ import mage_es
 from mage_es.cli import (
     ask,
     backup,
+    baseline,
     config_show,
     data,
     demo,
@@ -69,6 +70,7 @@ app.command(epilog=ask.EXAMPLES)(ask.ask)
 app.command(epilog=show.EXAMPLES)(show.show)
 app.command(epilog=verify.EXAMPLES)(verify.verify)
 app.command(epilog=score.EXAMPLES)(score.score)
+app.command(epilog=baseline.EXAMPLES)(baseline.baseline)
 app.command(epilog=repair.EXAMPLES)(repair.repair)
 app.command(epilog=export.EXAMPLES)(export.export)
 app.command(epilog=matrix.EXAMPLES)(matrix.matrix)

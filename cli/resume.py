@@ -11,6 +11,7 @@ from mage_es.cli.options import CONFIG, SPENDING, Json, RunArgument, examples, t
 from mage_es.cli.output import Output
 from mage_es.cli.session import conclude, session
 from mage_es.cli.settings import Settings
+from mage_es.cli.tables import baseline_table, episodes
 from mage_es.engine.config import Config, parse
 
 if TYPE_CHECKING:
@@ -26,12 +27,27 @@ def resume(run: RunArgument = None, *, settings: Settings, as_json: Json = False
     No recorded model call is made again. The configuration is the recorded one; options that
     would set something else are refused, with the difference.
     """
+    from mage_es.engine.baselines.running import is_baseline, resume_baseline
     from mage_es.engine.evolution import resume as go_on
     from mage_es.engine.pricing import read_prices
     from mage_es.engine.runs import find_run
 
     out = Output(as_json=as_json)
     found = find_run(settings.runs_dir, run)
+    if is_baseline(found):
+        with session(out, settings) as at_work:
+            report = resume_baseline(
+                found,
+                data_dir=settings.data_dir,
+                workers=settings.workers,
+                max_connections=settings.max_connections,
+                limits=settings.limits,
+                prices=read_prices(settings.prices),
+                observer=at_work.observe,
+                stop=at_work.stop,
+            )
+        out.report(report, baseline_table(report), *episodes(report.episodes))
+        return
     with session(out, settings) as at_work:
         summary = go_on(
             found,

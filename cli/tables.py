@@ -5,6 +5,7 @@ from __future__ import annotations
 from mage_es.cli.output import Table, percent
 from mage_es.engine.estimates import Estimate, TierEstimate
 from mage_es.engine.reports import (
+    BaselineReport,
     BundleMember,
     Check,
     EpisodeRow,
@@ -182,6 +183,23 @@ def _iteration(row: IterationRow) -> tuple[str, ...]:
 
 def _share(part: int, whole: int) -> str:
     return f"{part}/{whole}" if whole else "-"
+
+
+def baseline_table(report: BaselineReport) -> Table:
+    """Return what a baseline came to."""
+    columns = ("baseline", "benchmark", "questions", "accuracy", "correct", "unanswered", "calls", "judge", "guidance")
+    cells = (
+        report.baseline,
+        report.benchmark,
+        str(report.total),
+        percent(report.correct, report.total),
+        f"{report.correct}/{report.total}",
+        str(report.unanswered),
+        str(report.execution_calls),
+        str(report.judge_calls),
+        str(report.guidance_calls),
+    )
+    return Table(f"Run {report.run_id}", columns, [cells])
 
 
 def episodes(rows: tuple[EpisodeRow, ...]) -> list[Table]:

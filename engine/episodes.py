@@ -59,10 +59,17 @@ class Donor(NamedTuple):
     task_type: str
 
 
-def episode_of(stage: Stage, planned: QuestionPlanned, question: Question, donor: Donor | None) -> Course:
-    """Return the course of a planned episode; a donor stands in for it wherever the graph is consulted."""
+def episode_of(
+    stage: Stage, planned: QuestionPlanned, question: Question, donor: Donor | None, *, mode: str = ""
+) -> Course:
+    """Return the course of a planned episode; a donor stands in for it wherever the graph is consulted.
+
+    `mode` is another way in which its benchmark can show it, "" for the usual one.
+    """
     instead = None if donor is None else stage.benchmark.environment(donor.question).reset()
-    return _play(_Episode(stage, planned, question, donor, instead), stage.benchmark.environment(question))
+    shown = {"mode": mode} if mode else {}
+    environment: Environment = stage.benchmark.environment(question, **shown)
+    return _play(_Episode(stage, planned, question, donor, instead), environment)
 
 
 def opening_of(benchmark: SequentialBenchmark, question: Question) -> Opening:

@@ -14,6 +14,8 @@ import msgspec
 
 from mage_es import __version__
 from mage_es.engine.agents.learner import course_of
+from mage_es.engine.baselines.answering import Attempt
+from mage_es.engine.baselines.table import BASELINES
 from mage_es.engine.benchmarks.protocol import Benchmark, Question
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.commands import Asked
@@ -71,9 +73,15 @@ class World(NamedTuple):
     def course(self, state: State, planned: QuestionPlanned) -> Course:
         """Return the course of a planned question on the state of its plan: an episode where the benchmark has such."""
         question = self.questions[planned.question_id]
+        baseline = BASELINES.get(planned.routing_arm)
         if not is_sequential(self.benchmark):
-            return course_of(self.setting, state, planned, question)
+            if baseline is None:
+                return course_of(self.setting, state, planned, question)
+            shots = baseline.shots(self.benchmark.name, self.questions, self.setting.evolution)
+            return baseline.course(Attempt(self.setting, self.benchmark, question, shots))
         stage = Stage(self.setting, state, self.benchmark, lambda text: self.embed([text])[0])
+        if baseline is not None:
+            return episode_of(stage, planned, question, None, mode=baseline.plays_as or "")
         donor = None
         if planned.donor:
             other = self.questions[planned.donor]

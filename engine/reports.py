@@ -254,6 +254,28 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     episodes: tuple[EpisodeRow, ...] = ()
 
 
+class BaselineReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What a baseline came to on the held-out questions; `answers` is (question id, correct) in id order.
+
+    `shots` is how many worked examples stood in every prompt. `unanswered` questions are in no total.
+    """
+
+    run_id: str
+    path: str
+    baseline: str
+    benchmark: str
+    shots: int
+    correct: int
+    total: int
+    unanswered: int
+    execution_calls: int
+    judge_calls: int
+    guidance_calls: int
+    output_tokens: int
+    answers: tuple[tuple[str, bool], ...]
+    episodes: tuple[EpisodeRow, ...] = ()
+
+
 class BundleMember(msgspec.Struct, frozen=True, kw_only=True):
     """A memory in a prompt, and where it came from."""
 

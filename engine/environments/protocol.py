@@ -107,6 +107,12 @@ class SequentialBenchmark(Benchmark, Sequential, Protocol):
     """A benchmark whose questions are episodes. Its `score` plays a reply that lists actions, one on a line."""
 
 
+def modes_of(benchmark: Benchmark) -> tuple[str, ...]:
+    """Return the other modes in which a benchmark shows its episodes; its `environment` takes them as `mode`."""
+    modes: tuple[str, ...] = getattr(benchmark, "modes", ())
+    return modes
+
+
 def is_sequential(benchmark: Benchmark) -> TypeGuard[SequentialBenchmark]:
     """Return whether a benchmark's questions are episodes."""
     return hasattr(benchmark, "environment")

@@ -53,6 +53,8 @@ def tool_outcome(tool: ToolAuthored, *, arguments: str, result: str, problem: st
 def skill_quotes(state: State, planned: QuestionPlanned) -> list[Quote]:
     """Return the instruction of the question's skill, and the approach of whichever skill guides."""
     guide = planned.guiding_skill or planned.skill
+    if not guide:  # a baseline exercises no skill
+        return []
     if guide == planned.skill:
         lines = _slots(state, guide)
         return [Quote(f"skill/{guide}", "\n".join(lines))] if lines else []

@@ -77,7 +77,7 @@ def step_prompt(
         _as_question(question, moment, setting.config.episode_history),
         question.context,
         setting.answer_format,
-        is_instructed=bool(state.slots.prompt_template(planned.skill)),
+        is_instructed=bool(planned.skill and state.slots.prompt_template(planned.skill)),
     )
     return render_answer(planned.template, sections, asked)
 

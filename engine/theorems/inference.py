@@ -14,7 +14,15 @@ from mage_es.engine.runs import Run
 from mage_es.engine.theorems.log import problems_of
 from mage_es.events.reader import LogReader
 from mage_es.events.verify import verify_log
-from mage_es.events.vocabulary import Event, ExamClosed, ExamStarted, ModelCalled, QuestionPlanned, tag_of
+from mage_es.events.vocabulary import (
+    BaselineStarted,
+    Event,
+    ExamClosed,
+    ExamStarted,
+    ModelCalled,
+    QuestionPlanned,
+    tag_of,
+)
 from mage_es.projections.fold import State, fold, reads_of
 from mage_es.projections.protocol import Reads
 
@@ -53,13 +61,30 @@ def learning_types() -> frozenset[type[Event]]:
 
 
 def _traces(reader: LogReader) -> Check:
-    reads: Reads = {QuestionPlanned: ("purpose",), ModelCalled: ("purpose",)}
+    reads: Reads = {BaselineStarted: ("baseline",), QuestionPlanned: ("purpose",), ModelCalled: ("purpose",)}
     for seq, event in reader.events(reads):
+        if isinstance(event, BaselineStarted):
+            return _baseline(reader, event.baseline)
         if isinstance(event, QuestionPlanned | ModelCalled) and event.purpose in EXAMINING:
             detail = f"the log of the run has a {tag_of(event)} for an exam"
             return Check(name=NAME, ok=False, detail=detail, bound="0 events of exams", seq=seq)
     detail = "no exam wrote into the log of the run"
     return Check(name=NAME, ok=True, detail=detail, measured="0 events of exams", bound="0 events of exams")
+
+
+def _baseline(reader: LogReader, name: str) -> Check:
+    """Return whether a baseline, which is nothing but an exam, asked no guidance and learned nothing."""
+    learning = learning_types()
+    found = [
+        record.seq
+        for record in reader.records()
+        if type(record.event) in learning or (isinstance(record.event, ModelCalled) and record.event.tier == "guidance")
+    ]
+    if found:
+        detail = f"the baseline {name} asked guidance or learned something"
+        return Check(name=NAME, ok=False, detail=detail, bound=BOUND, seq=found[0])
+    detail = f"the baseline {name} learns nothing and has no guidance"
+    return Check(name=NAME, ok=True, detail=detail, measured=BOUND, bound=BOUND)
 
 
 def _exam(name: str, exam: LogReader, reader: LogReader) -> Check:

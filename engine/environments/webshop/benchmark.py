@@ -14,7 +14,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
 from mage_es.engine.benchmarks.protocol import Question, Split, TaskTypeSource, Verdict
@@ -119,6 +119,11 @@ class WebShop:
             places = [place for place in range(len(self.goals)) if (place in self._test) == (split == "test")]
             self._made[split] = tuple(self._question(place, split) for place in places)
         return self._made[split]
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """Return the other modes in which an episode can be shown."""
+        return get_args(Mode)
 
     def environment(self, question: Question, *, mode: Mode | None = None) -> Shopping:
         """Return a new episode of a question's goal, shown in another mode where one is named (ReAct's is `react`)."""

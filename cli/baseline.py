@@ -1,0 +1,65 @@
+"""`mage-es baseline`: held-out questions answered by a way of prompting that learns nothing."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from mage_es.cli.options import SPENDING, Json, examples, takes
+from mage_es.cli.output import Output
+from mage_es.cli.session import session
+from mage_es.cli.settings import Settings
+from mage_es.cli.tables import baseline_table, episodes
+
+EXAMPLES = examples(
+    "mage-es baseline zero_shot_cot gsm8k --data-dir data",
+    "mage-es baseline react hotpotqa --search record --data-dir data",
+    "mage-es baseline self_consistency medqa --execution 'openai/qwen3?base_url=http://localhost:8000/v1'",
+)
+OPTIONS = (
+    *("seed", "held_out", "anchors", "execution", "judge", "search", "max_tokens", "task_types", "episode_steps"),
+    *("workers", "max_connections", "runs_dir", "data_dir", *SPENDING),
+)
+
+
+@takes(*OPTIONS)
+def baseline(
+    name: Annotated[
+        str,
+        typer.Argument(help="zero_shot_cot, few_shot_cot, self_consistency, react, reflexion or reflexion_oracle."),
+    ],
+    benchmark: Annotated[str | None, typer.Argument(help="Name of the benchmark, such as gsm8k.")] = None,
+    *,
+    settings: Settings,
+    questions: Annotated[
+        int | None, typer.Option("--questions", min=1, help="Number of held-out questions. [default: all]")
+    ] = None,
+    run_id: Annotated[str | None, typer.Option("--run-id", help="Name of the new run. [default: made up]")] = None,
+    as_json: Json = False,
+) -> None:
+    """Answer held-out questions with a baseline: same model, same questions, same extraction and scorer.
+
+    It is a run of its own, with the splits that `evolve` has for the same seed and sizes.
+    """
+    from mage_es.engine.baselines.running import run_baseline
+    from mage_es.engine.pricing import read_prices
+
+    out = Output(as_json=as_json)
+    with session(out, settings) as at_work:
+        report = run_baseline(
+            name,
+            settings.config(),
+            runs_dir=settings.runs_dir,
+            data_dir=settings.data_dir,
+            workers=settings.workers,
+            max_connections=settings.max_connections,
+            limits=settings.limits,
+            prices=read_prices(settings.prices),
+            questions=questions,
+            run_id=run_id,
+            observer=at_work.observe,
+            stop=at_work.stop,
+        )
+    out.report(report, baseline_table(report), *episodes(report.episodes))
+    out.next(settings.again("report", str(settings.runs_dir), names=()))

@@ -1,0 +1,227 @@
+"""The verb `baseline`: a run of its own in which held-out questions are answered by a way of prompting.
+
+Rules
+    - It commits to the same splits as an evolution with the same configuration, so both answer the same questions.
+    - It has no guidance model and learns nothing. Like any run it can be stopped, resumed, shown and verified; what is
+      recorded is not asked again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+import msgspec
+
+from mage_es.engine.baselines.table import BASELINES, planned, started
+from mage_es.engine.benchmarks.registry import title
+from mage_es.engine.budget import UNLIMITED, Budget, Limits
+from mage_es.engine.commands import OpenRun
+from mage_es.engine.config import Config, checked
+from mage_es.engine.environments.protocol import is_sequential, modes_of
+from mage_es.engine.models.line import PATIENCE, Patience
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.opening import World, first_event, open_world, reopen_world
+from mage_es.engine.pricing import Prices, require_rates
+from mage_es.engine.reports import BaselineReport, Observer
+from mage_es.engine.runs import Run, clock, create_run
+from mage_es.engine.session import Models, Session
+from mage_es.engine.summary import episode_rows
+from mage_es.events.envelope import Draft
+from mage_es.events.errors import UsageError, nearest
+from mage_es.events.log import Log
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    AnswerUnanswered,
+    BaselineStarted,
+    ExamClosed,
+    ModelCalled,
+    QuestionPlanned,
+    RunFinished,
+)
+from mage_es.projections.fold import State, fold
+
+
+def run_baseline(
+    name: str,
+    config: Config,
+    *,
+    runs_dir: Path,
+    data_dir: Path | None,
+    workers: int,
+    observer: Observer,
+    stop: Callable[[], bool],
+    questions: int | None = None,
+    run_id: str | None = None,
+    models: Models | None = None,
+    max_connections: int | None = None,
+    patience: Patience = PATIENCE,
+    limits: Limits = UNLIMITED,
+    prices: Prices | None = None,
+) -> BaselineReport:
+    """Start a baseline and answer the first `questions` held-out questions (default: all) with it.
+
+    Raises:
+        UsageError: No such baseline, or the benchmark is none for it.
+        PrerequisiteError: A data set or a model is missing.
+        Interrupted: `stop` turned true, or `limits` are reached; the run can be resumed.
+    """
+    require_baseline(name)
+    config = checked(msgspec.structs.replace(config, guidance="", iterations=1))
+    models = models or _open_models(config)
+    prices = _priced(prices, models, limits)
+    world = open_world(config, data_dir=data_dir)
+    require_fit(name, world)
+    run = create_run(runs_dir, benchmark=f"{title(config.benchmark)}-{name}", seed=config.seed, run_id=run_id)
+    with Log.create(run.log_path, run=run.id, clock=clock) as log:
+        state = State()
+        session = Session(
+            run=run,
+            world=world,
+            log=log,
+            state=state,
+            models=models,
+            workers=workers,
+            max_connections=max_connections,
+            observer=observer,
+            stop=stop,
+            patience=patience,
+            budget=Budget(limits, prices, state.ledger),
+        )
+        session.do(OpenRun(started=world.started(run.id), splits=world.splits.events))
+        _begin(session, name, world.setting.held_out[:questions])
+        asyncio.run(_answer(session))
+    return read_baseline(run)
+
+
+def resume_baseline(
+    run: Run,
+    *,
+    data_dir: Path | None,
+    workers: int,
+    observer: Observer,
+    stop: Callable[[], bool],
+    models: Models | None = None,
+    max_connections: int | None = None,
+    patience: Patience = PATIENCE,
+    limits: Limits = UNLIMITED,
+    prices: Prices | None = None,
+) -> BaselineReport:
+    """Go on with a baseline where it stopped; one that is finished is returned as it is."""
+    with Log.open(run.log_path, clock=clock) as log:
+        reader = LogReader(run.log_path)
+        world = reopen_world(reader, data_dir=data_dir)
+        models = models or _open_models(world.setting.config)
+        state = fold(reader)
+        session = Session(
+            run=run,
+            world=world,
+            log=log,
+            state=state,
+            models=models,
+            workers=workers,
+            max_connections=max_connections,
+            observer=observer,
+            stop=stop,
+            patience=patience,
+            budget=Budget(limits, _priced(prices, models, limits), state.ledger),
+        )
+        for record in reader.records({QuestionPlanned}):
+            if isinstance(record.event, QuestionPlanned):
+                session.plan_seq[record.phase, record.event.question_id] = record.seq
+        if not state.progress.finished:
+            asyncio.run(_answer(session))
+    return read_baseline(run)
+
+
+def is_baseline(run: Run) -> bool:
+    """Return whether a run is a baseline's."""
+    return any(LogReader(run.log_path).records({BaselineStarted}))
+
+
+def read_baseline(run: Run) -> BaselineReport:
+    """Return the report of a baseline from its log."""
+    reader = LogReader(run.log_path)
+    events = [record.event for record in reader.records({BaselineStarted, AnswerJudged, AnswerUnanswered, ModelCalled})]
+    begun = next(event for event in events if isinstance(event, BaselineStarted))
+    answers = sorted((e for e in events if isinstance(e, AnswerJudged)), key=lambda e: e.question_id)
+    calls = [event for event in events if isinstance(event, ModelCalled)]
+    return BaselineReport(
+        run_id=run.id,
+        path=str(run.path),
+        baseline=begun.baseline,
+        benchmark=first_event(reader).benchmark,
+        shots=len(begun.shots),
+        correct=sum(answer.correct for answer in answers),
+        total=len(answers),
+        unanswered=sum(isinstance(event, AnswerUnanswered) for event in events),
+        execution_calls=sum(call.tier == "execution" for call in calls),
+        judge_calls=sum(call.tier == "judge" for call in calls),
+        guidance_calls=sum(call.tier == "guidance" for call in calls),
+        output_tokens=sum(call.output_tokens for call in calls),
+        answers=tuple((answer.question_id, answer.correct) for answer in answers),
+        episodes=episode_rows(reader),
+    )
+
+
+def require_baseline(name: str) -> None:
+    """Raise `UsageError` where no baseline has that name."""
+    if name not in BASELINES:
+        raise UsageError(f"There is no baseline {name!r}.{nearest(name, list(BASELINES))}")
+
+
+def require_fit(name: str, world: World) -> None:
+    """Raise `UsageError` where a baseline makes no sense on a benchmark."""
+    baseline, benchmark = BASELINES[name], world.benchmark
+    if is_sequential(benchmark):
+        if baseline.plays_as not in ("", *modes_of(benchmark)):
+            raise UsageError(f"{name} does not play episodes, and {benchmark.name} is made of them: try zero_shot_cot.")
+    elif baseline.needs_search and world.searches is None:
+        raise UsageError(
+            f"{name} looks things up, and nothing was said about where: give --search record for the paragraphs that "
+            "questions bring with them, --search local/FOLDER, or --search wikipedia."
+        )
+
+
+def _begin(session: Session, name: str, questions: Sequence[str]) -> None:
+    """Record which baseline it is, and the plan of each question."""
+    world = session.world
+    chosen = [world.questions[each] for each in sorted(questions)]
+    shots = BASELINES[name].shots(world.benchmark.name, world.questions, world.setting.evolution)
+    begun = Draft(event=started(name, shots), iteration=-1, phase="open")
+    types = world.typing.types_of(chosen)
+    plans = [
+        planned(name, question, task_type, lambda plan: world.course(session.state, plan))
+        for question, task_type in zip(chosen, types, strict=True)
+    ]
+    session.commit([begun, *plans])
+
+
+async def _answer(session: Session) -> None:
+    async with aclosing(session):
+        await session.answer(-1, "exam")
+    verdicts = session.state.progress.verdicts("exam")
+    closed = ExamClosed(
+        correct=sum(verdict.correct for verdict in verdicts),
+        total=len(verdicts),
+        familiar_correct=0,
+        familiar_total=0,
+        unanswered=len(session.state.progress.unanswered("exam")),
+    )
+    finished = RunFinished(iterations=0)
+    session.commit([Draft(event=event, iteration=-1, phase="exam") for event in (closed, finished)])
+
+
+def _open_models(config: Config) -> Models:
+    judge = open_model(config.judge, "judge") if config.judge else None
+    return Models(open_model(config.execution, "execution"), None, judge)
+
+
+def _priced(prices: Prices | None, models: Models, limits: Limits) -> Prices:
+    prices = prices or Prices()
+    if limits.max_usd:
+        require_rates(prices, {tier: model.name for tier, model in models.by_tier().items()})
+    return prices

@@ -1,0 +1,100 @@
+"""A baseline is a run of its own: same questions as an evolution, no guidance, resumable, shown and verified."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mage_es.engine.audit import verify
+from mage_es.engine.baselines.running import is_baseline, read_baseline, resume_baseline, run_baseline
+from mage_es.engine.baselines.table import BASELINES
+from mage_es.engine.config import Config
+from mage_es.engine.inspection import show
+from mage_es.engine.reports import Note
+from mage_es.engine.runs import Run, find_run
+from mage_es.events.errors import Interrupted, UsageError
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, SplitCommitted
+
+SMALL = Config(benchmark="wordmath", seed=7, pool=24, held_out=12, anchors=12)
+
+
+def silent(note: Note) -> None:
+    pass
+
+
+def run(folder: Path, name: str, config: Config = SMALL, *, stop: Callable[[], bool] = lambda: False) -> Run:
+    run_baseline(
+        name, config, runs_dir=folder, data_dir=None, workers=3, observer=silent, stop=stop, run_id=f"{name}-run"
+    )
+    return find_run(folder, f"{name}-run")
+
+
+@pytest.mark.parametrize("name", ["zero_shot_cot", "few_shot_cot", "self_consistency", "reflexion", "reflexion_oracle"])
+def test_a_baseline_answers_every_held_out_question_without_guidance(tmp_path: Path, name: str) -> None:
+    report = read_baseline(run(tmp_path, name))
+    assert (report.total, report.unanswered, report.guidance_calls) == (12, 0, 0)
+    assert report.shots == (8 if name == "few_shot_cot" else 0)
+    baseline = BASELINES[name]
+    most = 12 * (baseline.samples + 2 * baseline.rounds)
+    assert report.execution_calls == most or (name == "reflexion_oracle" and report.execution_calls <= most)
+
+
+def test_it_has_the_questions_that_an_evolution_is_examined_on(small_run: Run, tmp_path: Path) -> None:
+    config = Config(benchmark="wordmath", seed=7, pool=24, held_out=20, anchors=12)
+    committed = [
+        [record.event for record in LogReader(each.log_path).records({SplitCommitted})]
+        for each in (small_run, run(tmp_path, "zero_shot_cot", config))
+    ]
+    assert committed[0] == committed[1]
+
+
+def test_a_baseline_that_was_stopped_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:
+    asked = 0
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > 25
+
+    with pytest.raises(Interrupted):
+        run(tmp_path, "self_consistency", stop=stop)
+    stopped = find_run(tmp_path, "self_consistency-run")
+    before = len(list(LogReader(stopped.log_path).records({ModelCalled})))
+    assert is_baseline(stopped) and 0 < before < 120
+    report = resume_baseline(stopped, data_dir=None, workers=3, observer=silent, stop=lambda: False)
+    assert report.execution_calls == 120
+    whole = read_baseline(run(tmp_path / "whole", "self_consistency"))
+    assert report.answers == whole.answers
+
+
+def test_it_can_be_shown_with_every_prompt_and_verified(tmp_path: Path) -> None:
+    done = run(tmp_path, "reflexion")
+    name = next(LogReader(done.log_path).records({QuestionPlanned})).event.question_id  # type: ignore[union-attr]
+    shown = show(done, name, iteration=None, data_dir=None)
+    assert len(shown.moves) == 5 and all(move.verified for move in shown.moves)  # type: ignore[union-attr]
+    assert all(check.ok for check in verify(done).checks)
+
+
+def test_workshop_is_played_with_an_empty_graph(tmp_path: Path) -> None:
+    config = Config(benchmark="workshop", seed=7, held_out=4, anchors=0, episode_steps=12)
+    report = read_baseline(run(tmp_path, "zero_shot_cot", config))
+    assert report.total == 4 and report.episodes[0].episodes == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "benchmark", "complaint"),
+    [
+        ("zero", "wordmath", "no baseline 'zero'. Known: few_shot_cot"),
+        ("react", "wordmath", "nothing was said about where: give --search record"),
+        ("reflexion", "workshop", "does not play episodes"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_a_folder_is_made(
+    tmp_path: Path, name: str, benchmark: str, complaint: str
+) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        run(tmp_path, name, Config(benchmark=benchmark, held_out=4))
+    assert not any(tmp_path.iterdir())

@@ -27,6 +27,8 @@ def test_a_page_of_results_shows_number_title_and_price_of_ten_products() -> Non
         "B000000001 [SEP] Cotton Shirt [SEP] $10.0 to $30.0 [SEP] B000000002 [SEP] Silk Shirt [SEP] $12.5 [SEP] "
     )
     assert len(first.clickables()) == 12
+    second = pages.results_page("Find", [SHIRT, *OTHERS], number=2)
+    assert list(second.clickables())[:3] == ["back to search", "< prev", "next >"]
     third = pages.results_page("Find", [SHIRT, *OTHERS], number=3)
     assert list(third.clickables())[:4] == ["back to search", "< prev", "next >", "b000000117"]
     assert len(third.clickables()) == 11

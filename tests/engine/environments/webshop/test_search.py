@@ -56,6 +56,9 @@ def test_a_long_document_counts_with_its_quantised_length() -> None:
 def test_ties_are_in_the_order_of_product_numbers_whatever_the_order_of_the_catalogue() -> None:
     engine = SearchEngine([product(asin, "lamp") for asin in ("B3", "B1", "B2")])
     assert engine.search("lamp") == ["B1", "B2", "B3"]
+    mixed = {f"B{number:03d}": "lamp lamp sofa" if number % 3 else "lamp sofa" for number in range(48)}
+    found = SearchEngine([product(asin, title) for asin, title in mixed.items()]).search("lamp")
+    assert found == sorted(mixed, key=lambda asin: (mixed[asin] == "lamp sofa", asin))
 
 
 @pytest.mark.parametrize("query", ["", "the of and", "nowhere", "?!"])

@@ -25,6 +25,7 @@ from mage_es.engine.models.line import PATIENCE, Line, Patience
 from mage_es.engine.models.seam import Model
 from mage_es.engine.opening import World
 from mage_es.engine.reports import Note, Observer
+from mage_es.engine.rules.trimming import trimming_of
 from mage_es.engine.runs import Run
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.events.appended import Appended
@@ -216,8 +217,7 @@ class Session:
         match move:
             case Ask():
                 key = CallKey(move.tier, move.purpose or planned.purpose, move.about, move.attempt, move.request.sha256)
-                trimmed = (t for t in progress.trimmings(phase, planned.question_id) if t.about == move.about)
-                call = progress.call(key) or next((t for t in trimmed if t.request_sha256 == key.request_sha256), None)
+                call = progress.call(key) or trimming_of(move, progress.trimmings(phase, planned.question_id))
                 if call is None and move.tier == "execution" and progress.is_replied(phase, move.about):
                     raise _renders_differently(move.about)
                 return call

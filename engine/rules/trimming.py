@@ -7,11 +7,12 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import msgspec
 
-from mage_es.events.vocabulary import QuestionPlanned
+from mage_es.engine.courses import Ask
+from mage_es.events.vocabulary import BundleTrimmed, QuestionPlanned
 
 
 def droppable(planned: QuestionPlanned) -> tuple[str, ...]:
@@ -30,3 +31,9 @@ def without(planned: QuestionPlanned, dropped: Collection[str]) -> QuestionPlann
         memories=tuple(hit for hit in planned.memories if hit.memory_id not in dropped),
         principles=tuple(name for name in planned.principles if name not in dropped),
     )
+
+
+def trimming_of(move: Ask, recorded: Sequence[BundleTrimmed]) -> BundleTrimmed | None:
+    """Return what is recorded to have been left out because exactly this prompt did not fit, None if nothing is."""
+    sought = (move.about, move.request.sha256, move.droppable[:1])
+    return next((each for each in recorded if (each.about, each.request_sha256, (each.memory_id,)) == sought), None)

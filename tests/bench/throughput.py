@@ -227,6 +227,7 @@ def main() -> None:
     server = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs, options.latency))
     server.start()
     url = f"http://127.0.0.1:{ours.recv()}/v1"
+    bare(url, [Request(prompt="?")], 1)  # loads the client, which takes a second once in the life of a process
     with tempfile.TemporaryDirectory() as folder:
         through, requests = engine(url, options.questions, options.in_flight, Path(folder))
         alone = bare(url, requests, options.in_flight)

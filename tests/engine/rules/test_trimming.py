@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from mage_es.engine.courses import Ask, Finish, advance, begin
+from mage_es.engine.models.seam import Request
 from mage_es.engine.rules.prompt import TEMPLATE_OF_ROUTE
 from mage_es.engine.rules.routes import Route, follow
-from mage_es.engine.rules.trimming import droppable, without
+from mage_es.engine.rules.trimming import droppable, trimming_of, without
 from mage_es.events.vocabulary import BundleTrimmed, QuestionPlanned, Retrieved
 from tests.engine.rules.states import Built, setting_of
 from tests.engine.rules.test_routes import QUESTION, planned, told
@@ -75,3 +76,13 @@ def test_what_one_call_of_a_course_had_to_do_without_the_later_ones_do_without_t
     later = advance(course, told(again, "one"))
     assert isinstance(later, Ask) and later.about == "q/2"
     assert "memory/s1" not in {span.source for span in later.spans} and later.droppable == ()
+
+
+def test_what_was_left_out_is_found_by_the_prompt_that_did_not_fit_and_by_what_it_could_do_without() -> None:
+    first = Ask("q", Request(prompt="long"), droppable=("a", "b"))
+    second = Ask("q", Request(prompt="shorter"), droppable=("b",))
+    recorded = [trimmed(first), trimmed(second)]
+    assert [trimming_of(move, recorded) for move in (first, second)] == recorded
+    assert trimming_of(Ask("q", Request(prompt="shortest")), recorded) is None
+    assert trimming_of(Ask("q/1", Request(prompt="long"), droppable=("a", "b")), recorded) is None
+    assert trimming_of(Ask("q", Request(prompt="long"), droppable=("b",)), recorded) is None

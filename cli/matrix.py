@@ -32,8 +32,6 @@ EXAMPLES = (
 )
 PROGRAM = (sys.executable, "-c", "from mage_es.cli import main; main()")
 """This command line as a process of its own."""
-OF_BASELINES = ("held_out", "anchors", "judge", "search", "max_tokens", "task_types", "episode_steps")
-"""The settings that decide what a baseline is asked and how it may answer; the others are those of learning."""
 
 
 @takes("workers", "runs_dir", "data_dir", "prices")
@@ -108,6 +106,7 @@ def _job(cell: Cell, exams: tuple[str, ...], settings: Settings) -> Job:
     """Return a cell as commands; whatever decides what a run does is said in them, so it is the same everywhere."""
     from mage_es.engine.config import canonical
     from mage_es.engine.matrix.working import Job
+    from mage_es.engine.reporting.study import OF_BASELINES
 
     config = _config(cell)
     models = {"execution": cell.learner, "guidance": cell.teacher, "seed": cell.seed}

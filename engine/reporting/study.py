@@ -8,11 +8,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from mage_es.engine.config import Config, difference
 from mage_es.engine.pricing import Prices
 from mage_es.engine.reporting.cells import Cell, Column, Gap, columns
 from mage_es.engine.reporting.recorded import Answer, Recorded, Sat
 from mage_es.engine.reporting.statistics import Scores, cell_of
-from mage_es.engine.reporting.systems import BASELINES, FULL, NO_GUARD, Place, everything_else, short, system_of
+from mage_es.engine.reporting.systems import (
+    BASELINES,
+    CASCADE,
+    FULL,
+    NO_GUARD,
+    PARTS,
+    Place,
+    everything_else,
+    short,
+    system_of,
+)
 from mage_es.engine.runs import Run
 from mage_es.events.errors import LogError, PrerequisiteError, UsageError
 
@@ -20,6 +31,9 @@ Measure = Literal["accuracy", "score", "strict"]
 """Right answers, the mean score, or the answers that are right by the strict rule; each in percent."""
 
 Seeds = Mapping[int, Recorded]
+
+OF_BASELINES = ("held_out", "anchors", "execution", "judge", "search", "max_tokens", "task_types", "episode_steps")
+"""The settings that decide what a baseline is asked and how it may answer; the others are those of learning."""
 
 
 class Head(NamedTuple):
@@ -122,10 +136,12 @@ class Study:
         if runs:
             marker = ("--at", "start") if at == "start" else ()
             return Gap(command=self._command("exam", next(iter(runs.values())).run.id, *marker))
-        seed = min((run.begun.seed for run in self.runs if run.begun.benchmark == place.benchmark), default=42)
+        config = self._like(place)
         if place.system in BASELINES:
-            return Gap(command=self._command("baseline", place.system, place.benchmark, "--seed", str(seed)))
-        return Gap(command=self._command("evolve", place.benchmark, "--seed", str(seed)))
+            options = _options(config, *OF_BASELINES)
+            return Gap(command=self._command("baseline", place.system, place.benchmark, *options))
+        options = _options(config, *Config.__struct_fields__)
+        return Gap(command=self._command("evolve", place.benchmark, *options))
 
     def head(self, places: Sequence[Place], *fields: str) -> Head:
         """Return the leading columns of a table of these places: the benchmark, and of `fields` those that vary."""
@@ -145,6 +161,13 @@ class Study:
         models = {model for run in self.runs for model in (run.begun.execution_model, run.begun.guidance_model)}
         taken = [short(model) for model in models]
         return {model: short(model) if taken.count(short(model)) == 1 else model for model in models}
+
+    def _like(self, place: Place) -> Config:
+        """Return the configuration of the first run that stands nearest to a place, the defaults' where none does."""
+        learning = [run for run in self.runs if not run.baseline and run.begun.benchmark == place.benchmark]
+        near = [run for run in learning if self.place(run)[:4] == place[:4]]
+        near = near or [run for run in learning if self.place(run).learner == place.learner] or learning
+        return min(near, key=lambda run: run.begun.seed).config if near else Config(benchmark=place.benchmark)
 
     def _command(self, *words: str) -> str:
         return shlex.join(["mage-es", *words, "--runs-dir", str(self.folder)])
@@ -191,6 +214,19 @@ def find_runs(folder: Path) -> list[Run]:
         if path.parent.name != "exams" and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     ]
     return sorted(runs, key=lambda run: ((run.log_path / "FORMAT").stat().st_mtime_ns, run.id))
+
+
+def _options(config: Config, *names: str) -> list[str]:
+    """Return the options that say a configuration: its seed, and of `names` what is not the default.
+
+    No switch of a part is among them: what is missing is the whole system, or the caller adds the switch.
+    """
+    words = ["--seed", str(config.seed)]
+    for name, _, value in difference(Config(benchmark=config.benchmark), config):
+        if name in names and name not in (*PARTS, *CASCADE, "seed"):
+            flag = name.replace("_", "-")
+            words += [f"--{'' if value else 'no-'}{flag}"] if isinstance(value, bool) else [f"--{flag}", str(value)]
+    return words
 
 
 def _differing(runs: Sequence[Recorded]) -> dict[str, list[str]]:

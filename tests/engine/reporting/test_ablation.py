@@ -30,7 +30,7 @@ def test_without_such_a_run_the_switch_that_makes_one_is_named(bench: Any, cells
     bench.run("full", seed=5, after="1111")
     table = ablation(bench.study())
     assert cells(table) == [["wordmath", "no success memories", "100.0", "-", "-"]]
-    wanted = f"`mage-es evolve wordmath --seed 5 --runs-dir {bench.folder} --no-success-memories`"
+    wanted = f"`mage-es evolve wordmath --seed 5 --iterations 1 --runs-dir {bench.folder} --no-success-memories`"
     assert any(wanted in note for note in notes_of(table))
 
 

@@ -41,6 +41,8 @@ def test_what_is_missing_names_the_command_that_fills_it(bench: Any) -> None:
     study = bench.study()
     only = HERE._replace(system="react")
     assert study.gap(only) == Gap(command=f"mage-es baseline react wordmath --seed 1 --runs-dir {bench.folder}")
+    less = HERE._replace(system="no tools")  # with the settings of the runs that it is to be compared with
+    assert study.gap(less) == Gap(command=f"mage-es evolve wordmath --seed 1 --iterations 1 --runs-dir {bench.folder}")
     assert study.gap(HERE, at="start") == Gap(command=f"mage-es exam sat --at start --runs-dir {bench.folder}")
     assert study.gap(HERE._replace(benchmark="gsm8k")).command.startswith("mage-es evolve gsm8k --seed 42")
 

@@ -91,7 +91,8 @@ def test_a_step_after_the_purchase_does_nothing() -> None:
 
 
 def test_fifteen_steps_are_the_limit() -> None:
-    played = episode()
+    played = Shopping(STORE, goal())
+    played.reset()
     assert [played.step(None).done for _ in range(15)] == [False] * 14 + [True]
 
 

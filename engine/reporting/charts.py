@@ -32,10 +32,10 @@ class Series(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """A value with what it is of, and the ends of its interval, if it has one."""
+    """A value (None: not measured) with what it is of, and the ends of its interval, if it has one."""
 
     name: str
-    value: float
+    value: float | None
     low: float | None = None
     high: float | None = None
 
@@ -108,6 +108,9 @@ def _bars(drawing: Drawing, name: str, bars: Sequence[Bar], *, start: float, end
     drawing.text(start, _TOP + 12, name, kind="s")
     for row, bar in enumerate(bars):
         y = _TOP + 28 + (_BAR + 10) * row
+        if bar.value is None:
+            drawing.text(across(0) + 5, y + 12, "-", kind="s")
+            continue
         zero, tip = across(0), across(bar.value)
         drawing.box(min(zero, tip), y, abs(tip - zero), _BAR, colour=colour)
         if bar.low is not None and bar.high is not None:

@@ -102,7 +102,7 @@ def _arms(study: Study, place: Place) -> str:
     runs = list(study.at(place).values())
     panels = {"search bandit": _shares(runs, "search"), "routing bandit": _shares(runs, "routing")}
     drawn = {name: layers for name, layers in panels.items() if layers}
-    return stacked_chart(drawn, title=f"{_title(study, place)}", x="iteration") if drawn else ""
+    return stacked_chart(drawn, title=_title(study, place), x="iteration") if drawn else ""
 
 
 def _shares(runs: Sequence[Recorded], bandit: str) -> dict[str, list[Mark]]:
@@ -150,7 +150,7 @@ def _by_success_memories(study: Study, place: Place) -> Cell | Gap:
 
 def _bar(name: str, cell: Cell | Gap) -> Bar:
     if isinstance(cell, Gap):
-        return Bar(f"{name}", 0.0)
+        return Bar(name, None)
     return Bar(name, cell.mean, *((cell.interval.low, cell.interval.high) if cell.interval else ()))
 
 

@@ -72,6 +72,12 @@ def test_stacked_shares_fill_the_panel() -> None:
     ]
 
 
+def test_a_bar_that_was_not_measured_is_a_dash_and_no_zero() -> None:
+    svg = bar_chart({"p": [Bar("one", 10.0), Bar("two", None)]}, title="t")
+    assert svg.count("<rect") == 1
+    assert "-" in texts(svg) and "0.0" not in texts(svg)
+
+
 def test_bars_have_their_values_and_intervals_and_start_at_zero() -> None:
     svg = bar_chart({"p": [Bar("one", 10.0, 5.0, 15.0), Bar("two", -5.0)]}, title="t")
     first, second = (float(width) for width in re.findall(r'<rect [^>]* width="([\d.]+)"', svg))

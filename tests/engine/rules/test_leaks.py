@@ -70,6 +70,11 @@ def test_the_form_that_a_types_questions_share_is_no_leak_and_a_question_in_it_i
     for text in (f"{FORM} {OWN}", f"So: {FORM} {OWN} Then we say no.", f"{FORM.upper()}   {OWN}."):
         assert guarded.likeness([text]).is_leak
 
+    text = f"{OWN} {FORM} {OWN[::-1]}"  # the form in the middle takes no part in what is compared either
+    packed_text = packed_shingles(text, common=frozenset(shingle_run(FORM)))
+    around = msgspec.structs.replace(committed("held_out", text), shingles=(packed_text,))
+    assert Guarded([form, around]).likeness([f"So: {text}, and so on"]).is_leak
+
     assert Guarded([committed("held_out", f"{FORM} {OWN}")]).likeness([other]).similarity > 0.5
 
 

@@ -76,6 +76,7 @@ def test_joint_metrics_are_of_the_products_and_need_both_parts() -> None:
     assert (found["prec"], found["recall"], found["sp_prec"], found["sp_recall"]) == pytest.approx((1, 1 / 3, 1, 1 / 2))
     assert (found["joint_prec"], found["joint_recall"]) == pytest.approx((1, 1 / 6))
     assert found["joint_f1"] == pytest.approx(2 * (1 / 6) / (7 / 6)) and found["joint_em"] == 0
+    assert metrics("Protocol officer", sp=FACTS)["joint_prec"] == 1 / 2
     assert metrics("Chief of Protocol", sp=FACTS)["joint_em"] == 1
     assert metrics(None, supporting_facts=FACTS)["joint_em"] == 0
     assert metrics("Chief of Protocol")["joint_em"] == 0

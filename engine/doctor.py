@@ -146,7 +146,12 @@ def models(config: Config, prices: Prices, *, calls: bool) -> Iterator[Finding]:
         try:
             opened = open_model(text, tier)
         except MageError as error:
-            yield Finding(name=label, state="failed", detail=str(error), remedy=_way_out(str(error), tier))
+            yield Finding(
+                name=label,
+                state="failed",
+                detail=str(error),
+                remedy=_way_out(str(error)) or f"Choose another with --{tier}.",
+            )
             continue
         yield Finding(name=label, state="ok", detail=opened.name)
         spec = parse_spec(text, known=OPTIONS)
@@ -157,12 +162,12 @@ def models(config: Config, prices: Prices, *, calls: bool) -> Iterator[Finding]:
         yield price(text, tier, prices)
 
 
-def _way_out(problem: str, tier: str) -> str:
-    """Return what mends a model that cannot be opened: what the problem itself says, or another model."""
+def _way_out(problem: str) -> str:
+    """Return the command that a problem itself names as what mends it, "" where it names none."""
     for begun in ("python -m pip install ", "export "):
         if begun in problem:
             return begun + problem.partition(begun)[2].splitlines()[0]
-    return f"Choose another with --{tier}."
+    return ""
 
 
 def in_process(spec: ModelSpec, tier: str) -> Iterator[Finding]:
@@ -201,21 +206,26 @@ def price(text: str, tier: str, prices: Prices) -> Finding:
     return Finding(name=f"{tier} price", state="ok", detail=told)
 
 
-def embedder(text: str, *, calls: bool) -> Finding:
+def embedder(given: str, *, calls: bool) -> Finding:
     """Check that the embedder can be opened and turns a text into a vector."""
     from mage_es.engine.embedders.registry import open_embedder
     from mage_es.engine.models.line import PATIENCE
 
-    if text.startswith("openai/"):
+    text, remedy = given, "Choose another with --embedder."
+    if given.startswith("openai/"):
         if not calls:
-            return Finding(name="embedder", state="ok", detail=f"{text}, which was not asked")
-        text += ("&" if "?" in text else "?") + urlencode({"timeout": f"{PATIENCE_S:g}"})
+            return Finding(name="embedder", state="ok", detail=f"{given}, which was not asked")
+        text += ("&" if "?" in given else "?") + urlencode({"timeout": f"{PATIENCE_S:g}"})
+        remedy = (
+            "Correct name, key or address; the server must offer /v1/embeddings, as vLLM does with --runner pooling."
+        )
     try:
         opened = open_embedder(text, patience=PATIENCE._replace(attempts=1))
         shape = opened.encode(["a question"]).shape
     except MageError as error:
-        return Finding(name="embedder", state="failed", detail=str(error), remedy=_way_out(str(error), "embedder"))
-    detail = f"{opened.name}, {shape[1]} dimensions, {opened.sha256[:16]}"
+        problem = str(error).replace(text, given).partition(". Check the key")[0]
+        return Finding(name="embedder", state="failed", detail=problem, remedy=_way_out(problem) or remedy)
+    detail = f"{given}, {shape[1]} dimensions, {opened.sha256[:16]}"
     return Finding(name="embedder", state="ok", detail=detail)
 
 

@@ -38,6 +38,7 @@ _LETTERS_OF_A_PRINCIPLE = 200
 _LETTERS_BESIDE = 3_000
 """What a prompt holds beside what was retrieved: question, template, skill, format."""
 _LETTERS_OF_A_BRIEF = 24_000
+_TOKENS_OF_A_VERDICT = 512
 _ENOUGH_TOKENS = 256
 """Tokens of a trial reply, so that a little thinking does not use them up."""
 
@@ -131,14 +132,17 @@ def _context(spec: ModelSpec, tier: Tier, config: Config, served: Served) -> Fin
         return Finding(name=name, state="failed", detail=f"context={context}, but {listed} are served", remedy=remedy)
     if context >= reply + prompt:
         return Finding(name=name, state="ok", detail=shown)
-    remedy = "Serve the model with a longer context (--max-model-len), or make --max-tokens, --bundle smaller."
+    shorter = ", or make --max-tokens or --bundle smaller" if tier == "execution" else ""
+    remedy = f"Serve the model with a longer context (vLLM: --max-model-len){shorter}."
     is_hopeless = context <= reply + _LETTERS_BESIDE // _LETTERS_OF_A_TOKEN
     return Finding(name=name, state="failed" if is_hopeless else "optional", detail=shown, remedy=remedy)
 
 
 def _tokens_needed(tier: Tier, config: Config) -> tuple[int, int]:
     """Return the most tokens of a reply, and what a full prompt may come to."""
-    if tier != "execution":
+    if tier == "judge":
+        return _TOKENS_OF_A_VERDICT, _LETTERS_BESIDE // _LETTERS_OF_A_TOKEN
+    if tier == "guidance":
         return GUIDANCE_TOKENS, _LETTERS_OF_A_BRIEF // _LETTERS_OF_A_TOKEN
     memories = config.bundle * (config.reasoning_cap + _LETTERS_OF_A_MEMORY)
     letters = memories + config.principles_per_skill * _LETTERS_OF_A_PRINCIPLE + _LETTERS_BESIDE

@@ -77,6 +77,11 @@ def test_the_context_is_held_against_what_prompts_and_replies_take(context: int,
     assert bool(found["context"].remedy) == (state != "ok")
 
 
+@pytest.mark.parametrize(("tier", "state"), [("judge", "ok"), ("execution", "optional"), ("guidance", "failed")])
+def test_a_judge_needs_little_context_and_guidance_much(tier: str, state: str) -> None:
+    assert asked(serving(id="exec", max_model_len=5_000), tier)["context"].state == state
+
+
 def test_a_context_that_the_spec_says_and_the_server_has_not_is_found() -> None:
     found = asked(serving(id="exec", max_model_len=16_000), options="&context=32000")
     assert found["context"].state == "failed" and "context=16000" in found["context"].remedy
@@ -196,7 +201,10 @@ def test_a_missing_key_is_told_with_the_variable(monkeypatch: pytest.MonkeyPatch
 def test_an_embedders_server_that_is_away_is_not_waited_for() -> None:
     with hostile(healthy) as url:
         pass
-    assert diagnosed(embedder=f"openai/e?base_url={url}/v1")["embedder"].state == "failed"
+    spec = f"openai/e?base_url={url}/v1"
+    found = diagnosed(embedder=spec)["embedder"]
+    assert found.state == "failed" and "/v1/embeddings" in found.remedy
+    assert spec in found.detail and "timeout=" not in found.detail and "doctor" not in found.detail
 
 
 def test_of_a_model_for_this_process_weights_and_device_are_looked_at_and_nothing_is_loaded(tmp_path: Path) -> None:

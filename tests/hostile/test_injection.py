@@ -94,7 +94,7 @@ def fence(prompt: str) -> tuple[str, str]:
     lines = prompt.splitlines()
     marks = [place for place, line in enumerate(lines) if line.lstrip(" >").startswith(("```", "~~~"))]
     assert [lines[place] for place in marks] == ["```json", "```"]
-    assert marks == [len(lines) - 3, len(lines) - 1]
+    assert marks == [len(lines) - 3, len(lines) - 1] and prompt.count("```") == 2
     return "\n".join(lines[: marks[0]]), lines[marks[0] + 1]
 
 

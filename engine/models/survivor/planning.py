@@ -152,7 +152,8 @@ class Planner:
 
     def _approach(self, rule: Rule) -> Way:
         """Return a step toward the nearest thing that a rule is about; where none is in sight, a step on."""
-        in_sight = [seen for name, seen in self._read.view.things.items() if name in rule.facing]
+        wanted = set(rule.facing) - self._lore.deadly  # a step toward what is beside one may lead onto it
+        in_sight = [seen for name, seen in self._read.view.things.items() if name in wanted]
         if not in_sight:
             return Way(_FAR, self._walker.wander(), f"looking for {rule.name}")
         nearest = min(in_sight, key=lambda seen: seen.distance)

@@ -70,14 +70,12 @@ class Walker:
         return len(last) == 6 and len(set(last)) == 2 and last[:2] == last[2:4] == last[4:] and last[0][:4] == "Move"
 
     def _closed_directions(self) -> frozenset[str]:
-        """Return the directions in which the next tile is in the way or deadly."""
+        """Return the directions in which the next tile is no ground to walk on."""
         view = self._read.view
         shut = {
-            seen.directions[0]
-            for name, seen in view.things.items()
-            if seen.distance == 1 and (name in self._lore.deadly or not self.is_open(name))
+            seen.directions[0] for name, seen in view.things.items() if seen.distance == 1 and not self.is_open(name)
         }
-        if view.faced and (view.faced in self._lore.deadly or not self.is_open(view.faced)):
+        if view.faced and not self.is_open(view.faced):
             shut.add(self._last_direction() or "south")
         return frozenset(shut)
 

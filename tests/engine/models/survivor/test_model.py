@@ -69,6 +69,14 @@ TELLINGS = {
 }
 
 
+def test_it_steps_onto_nothing_deadly_whatever_that_would_be_good_for() -> None:
+    told = "gather ash: by Do facing ember, gives 1 ash\nstay alive: walk on moss or mud, never on ember"
+    beside = "ember 1 step to your east"
+    assert act(view(beside, "moss 1 step to your west", faced="moss"), told=told) in ACTIONS[1:5]
+    assert act(view(beside, "moss 1 step to your west", faced="moss"), told=told) != "Move East"
+    assert act(view(beside, "moss 1 step to your west", faced="ember"), told=told) == "Do"
+
+
 @pytest.mark.parametrize("title", TELLINGS)
 def test_one_telling_of_any_kind_is_enough_to_go_for_it(title: str) -> None:
     seen = view("bank 3 steps to your south", "moss 1 step to your west", faced="moss")

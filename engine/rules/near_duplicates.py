@@ -3,9 +3,9 @@
 Rules
     - What is compared with a question is every passage of the text: a text that quotes a question is longer than it,
       and the similarity of the whole would not show it.
-    - Up to `EXACT_MOST` questions an inverted index compares with every one that shares a shingle: nothing is missed.
-      It grows with the square where many share one (40,000 generated word problems: 22 s), so above that MinHash
-      signatures by the library `rensa` name the candidates (4 s), and the exact similarity decides on each.
+    - Up to `EXACT_MOST` questions an inverted index compares with every one that can be near: nothing is missed. It
+      grows with the square where many share their rarest shingles (40,000 generated word problems: 5 s), so above that
+      MinHash signatures by the library `rensa` name the candidates (4 s), and the exact similarity decides on each.
     - Where what a type's questions have in common is most of each, it is their form and not their content, and is not
       compared: else all of them would be near-duplicates, and every text that quotes the form a leak.
     - Of pairs of whole texts at exactly 0.8 the bands miss one in 20 million, of more similar ones fewer; what quotes

@@ -53,8 +53,8 @@ def judging(study: Study) -> Table:
         name="judging",
         title="Rule and judge",
         place="section 4.1, baselines and scoring; appendix, cross-check",
-        measure="percent of the answers of a run, mean ± sd over runs; agreement: strict rule and verdict both right "
-        "or both wrong, with Cohen's kappa",
+        measure="percent of the answers of a run, mean ± sd over the runs of all systems; agreement: "
+        "strict rule and verdict both right or both wrong, with Cohen's kappa",
         columns=(
             *columns("Benchmark", "Answers of", "n"),
             *decided,

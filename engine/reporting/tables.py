@@ -23,7 +23,6 @@ NEEDS = {
     "sequential": "mage-es evolve workshop",
     "ablation-sequential": "mage-es evolve workshop --no-success-memories",
     "hotpotqa": "mage-es evolve hotpotqa",
-    "metrics": "mage-es exam",
     "bundles": "mage-es exam",
 }
 """What begins to fill a table that not every study has rows for."""

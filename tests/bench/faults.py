@@ -236,7 +236,7 @@ def digests(run: Run) -> dict[str, str]:
 def main() -> None:
     """Run both and print what they came to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pool", type=int, default=1250, help="questions of each of four iterations")
+    parser.add_argument("--pool", type=int, default=1550, help="questions of each of four iterations")
     parser.add_argument("--workers", type=int, default=64)
     options = parser.parse_args()
     config = Config(benchmark="wordmath", seed=7, iterations=4, pool=options.pool, held_out=20, anchors=50)

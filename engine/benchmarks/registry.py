@@ -53,7 +53,7 @@ def _loaded(place: str) -> Any:
     return getattr(import_module(f"mage_es.engine.{module}"), name)
 
 
-def _read(definition: str | Callable[[], Definition]) -> Row:
+def _read(definition: str | Callable[[], Definition], models: OwnModels | None = None) -> Row:
     """Return the row of a benchmark that is read from files, by its definition or the place of that."""
 
     def defined() -> Definition:
@@ -70,7 +70,7 @@ def _read(definition: str | Callable[[], Definition]) -> Row:
 
         return Dataset(defined(), None, file=path)
 
-    return Row(opened, records=records)
+    return Row(opened, models or OwnModels(), records=records)
 
 
 def _generated(place: str) -> Callable[[int, Path | None], Benchmark]:
@@ -93,8 +93,11 @@ def _placed(place: str) -> Callable[[int, Path | None], Benchmark]:
     return opened
 
 
+_READING = OwnModels(execution="builtin/reader")
 _SHOPPING = OwnModels(execution="builtin/shopper")
 _VISITS = {"iterations": 20, "pool": 50, "held_out": 100, "anchors": 30, "explore_episodes": 4, "episode_steps": 15}
+
+
 def _records(place: str) -> Callable[[Path], Benchmark]:
     """Return how a file of records is opened; `place` names the function."""
 
@@ -112,21 +115,21 @@ _TABLE: Mapping[str, Row] = {
         {"iterations": 10, "pool": 5, "held_out": 5, "anchors": 5, "explore_episodes": 2, "episode_steps": 500},
         records=_records("environments.crafter.benchmark:worlds_of"),
     ),
-    "finqa": _read("benchmarks.finqa.benchmark:FINQA"),
+    "finqa": _read("benchmarks.finqa.benchmark:FINQA", _READING),
     "gsm8k": _read("benchmarks.gsm8k:GSM8K"),
-    "hotpotqa": _read("benchmarks.hotpotqa.benchmark:HOTPOTQA"),
-    "hotpotqa-fullwiki": _read("benchmarks.hotpotqa.benchmark:FULLWIKI"),
-    "hotpotqa-levels": _read("benchmarks.hotpotqa.benchmark:LEVELS"),
-    "medqa": _read("benchmarks.medqa:MEDQA"),
-    "stbench": _read("benchmarks.stbench.benchmark:STBENCH"),
-    "stbench-extended": _read("benchmarks.stbench.benchmark:EXTENDED"),
-    "stbench-merged": _read("benchmarks.stbench.benchmark:MERGED"),
-    "realmath": _read("benchmarks.realmath.benchmark:REALMATH"),
+    "hotpotqa": _read("benchmarks.hotpotqa.benchmark:HOTPOTQA", _READING),
+    "hotpotqa-fullwiki": _read("benchmarks.hotpotqa.benchmark:FULLWIKI", _READING),
+    "hotpotqa-levels": _read("benchmarks.hotpotqa.benchmark:LEVELS", _READING),
+    "medqa": _read("benchmarks.medqa:MEDQA", _READING),
+    "stbench": _read("benchmarks.stbench.benchmark:STBENCH", _READING),
+    "stbench-extended": _read("benchmarks.stbench.benchmark:EXTENDED", _READING),
+    "stbench-merged": _read("benchmarks.stbench.benchmark:MERGED", _READING),
+    "realmath": _read("benchmarks.realmath.benchmark:REALMATH", _READING),
     "truthworld": Row(
         _generated("benchmarks.truthworld.benchmark:TruthWorld"),
         OwnModels("builtin/truthworld", "builtin/truthguide", "builtin/truthjudge"),
     ),
-    "webqa": _read("benchmarks.webqa.benchmark:WEBQA"),
+    "webqa": _read("benchmarks.webqa.benchmark:WEBQA", _READING),
     "webshop-100": Row(_placed("environments.webshop.benchmark:webshop_100"), _SHOPPING, _VISITS),
     "webshop-1000": Row(_placed("environments.webshop.benchmark:webshop_1000"), _SHOPPING, _VISITS),
     "wordmath": Row(_generated("benchmarks.wordmath.benchmark:WordMath")),

@@ -17,6 +17,12 @@ def _analogist() -> Model:
     return Analogist()
 
 
+def _reader() -> Model:
+    from mage_es.engine.models.reader.model import Reader
+
+    return Reader()
+
+
 def _reference() -> Model:
     from mage_es.engine.models.reference.model import Reference
 
@@ -61,6 +67,7 @@ def _truth_judge() -> Model:
 
 _MODELS: dict[str, tuple[Tier, Callable[[], Model]]] = {
     "builtin/analogist": ("execution", _analogist),
+    "builtin/reader": ("execution", _reader),
     "builtin/reference": ("guidance", _reference),
     "builtin/apprentice": ("execution", _apprentice),
     "builtin/survivor": ("execution", _survivor),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mage_es.engine.agents.briefs import AuthoredFailure, FailureBrief, FailureCase, FailureReply
 from mage_es.engine.models.arithmetic.strategies import print_strategy
+from mage_es.engine.models.reference.answers import answer_strategies, is_episode, told_by_answer
 from mage_es.engine.models.reference.generalising import common_words, generalise
 from mage_es.engine.models.reference.plans import plan_strategies
 from mage_es.engine.models.reference.purchases import is_shopping, purchase_correction, purchase_strategies
@@ -13,15 +14,18 @@ from mage_es.engine.models.reference.solutions import Worked, to_plain, work_out
 def author_failures(brief: FailureBrief) -> FailureReply:
     """Return at most `limit` failure memories: a type strategy first where one is wanted, then specific ones."""
     strategies = _shared(brief) if brief.wants_strategy else []
-    memories = [*strategies, *(_specific(case) for case in brief.cases if case.solution.strip())]
+    memories = [
+        *strategies,
+        *(_specific(case) for case in brief.cases if case.solution.strip() or not is_episode(case)),
+    ]
     return FailureReply(memories=tuple(memories[: max(0, brief.limit)]))
 
 
 def _shared(brief: FailureBrief) -> list[AuthoredFailure]:
-    """Return the strategy of the failures' own kind: of purchases, of calculations, of plans."""
+    """Return the strategy of the failures' own kind: of purchases, calculations, plans, or answers alone."""
     if is_shopping(brief.cases):
         return purchase_strategies(brief)
-    return _strategies(brief) or plan_strategies(brief)
+    return _strategies(brief) or plan_strategies(brief) or answer_strategies(brief)
 
 
 def _specific(case: FailureCase) -> AuthoredFailure:
@@ -29,7 +33,7 @@ def _specific(case: FailureCase) -> AuthoredFailure:
         question_id=case.question_id,
         kind="specific",
         recognise="",
-        reasoning=purchase_correction(case) or to_plain(case.solution),
+        reasoning=purchase_correction(case) or to_plain(case.solution) or told_by_answer(case),
         answer=case.answer,
     )
 

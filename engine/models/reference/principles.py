@@ -16,6 +16,7 @@ from mage_es.engine.agents.briefs import Case, PrinciplesBrief, PrinciplesReply
 from mage_es.engine.models.arithmetic.principles import Principle, parse_principle, print_principle
 from mage_es.engine.models.arithmetic.strategies import split_steps
 from mage_es.engine.models.reference import operations
+from mage_es.engine.models.reference.answers import answer_principles
 from mage_es.engine.models.reference.generalising import is_telling
 from mage_es.engine.models.reference.plans import plan_principles
 from mage_es.engine.models.reference.purchases import is_shopping, purchase_advice
@@ -43,6 +44,7 @@ def author_principles(brief: PrinciplesBrief) -> PrinciplesReply:
                 break
     texts = [text for _, text in sorted(found)] or _plain(brief, failed)
     texts = texts or plan_principles([*brief.cases, *brief.solved], brief.existing)
+    texts = texts or answer_principles([*brief.cases, *brief.solved], brief.existing)
     return PrinciplesReply(principles=tuple(texts[: max(0, brief.limit)]))
 
 

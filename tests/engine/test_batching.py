@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -15,20 +16,26 @@ from typing import Any
 import msgspec
 import pytest
 
+from mage_es.engine.benchmarks.truthworld.standings import SAYINGS
 from mage_es.engine.budget import UNLIMITED, Limits
 from mage_es.engine.config import Config
 from mage_es.engine.evolution import evolve, resume
+from mage_es.engine.exam import examine
 from mage_es.engine.models.line import PATIENCE, ProviderDown
 from mage_es.engine.models.registry import open_model
-from mage_es.engine.models.seam import Request
-from mage_es.engine.reports import Note
+from mage_es.engine.models.seam import Completion, Request
+from mage_es.engine.pricing import read_prices
+from mage_es.engine.reports import ExamReport, Note
 from mage_es.engine.runs import Run, find_run
+from mage_es.engine.session import Models
 from mage_es.engine.summary import summarise
+from mage_es.engine.theorems.inference import check_inference
 from mage_es.events.errors import BudgetReached, Interrupted, MageError
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import BatchSubmitted, CallFailed, Event, IterationClosed, ModelCalled
 from tests.engine.conftest import SMALL, never, silent
 from tests.engine.models.provider import Answer, Provider, provider, text_of
+from tests.engine.test_budget import PRICED
 
 QUICK = PATIENCE._replace(first_wait_s=0.01)
 JUDGED = Config(benchmark="truthworld", seed=7, iterations=1, pool=36, held_out=40, anchors=24)
@@ -284,6 +291,16 @@ def test_the_judge_is_asked_once_a_phase_about_everything_undecided(judging: Pro
     phases = {(record.iteration, record.phase) for record in judged}
     assert len(judging.batch_sizes) == len(phases) and sum(judging.batch_sizes) == len(judged)
     assert all(record.event.batched for record in judged)
+    before = len(judging.batch_sizes)
+    answers = [exam(run, batches=batches).answers for run, batches in ((alone, False), (together, True))]
+    assert answers[0] == answers[1] and len(judging.batch_sizes) == before + 1
+    assert all(check.ok for check in check_inference(together, LogReader(together.log_path)))
+
+
+def exam(run: Run, *, batches: bool) -> ExamReport:
+    return examine(
+        run, at="latest", questions=None, control="none", data_dir=None, workers=4, observer=silent, batches=batches
+    )
 
 
 @pytest.mark.parametrize("calls", [40, 60])
@@ -299,6 +316,33 @@ def test_wherever_a_budget_ends_among_judged_answers_nobody_waits_for_ever(
     assert summarise(run).state == "finished"
     paid = [call for batch in events(run, BatchSubmitted) for call in batch.calls]
     assert len({(call.custom_id) for call in paid}) == len(paid)
+
+
+class Vague:
+    """A learner that costs something, and whose answers only a judge can tell right from wrong."""
+
+    name = "openai/paid"
+
+    async def complete(self, request: Request) -> Completion:
+        await asyncio.sleep(0.02)  # so that the first answers come to the judge before the last are asked for
+        return Completion(text=f"#### {SAYINGS['surplus'][0]}", input_tokens=100, output_tokens=20)
+
+
+def test_where_answers_can_be_paid_no_more_those_who_wait_for_a_judge_are_sent_away(
+    judging: Provider, tmp_path: Path
+) -> None:
+    (tmp_path / "prices.toml").write_text(PRICED)
+    judge = open_model(f"anthropic/judge?base_url={judging.anthropic_url}", "judge")
+    models = Models(Vague(), open_model("builtin/truthguide", "guidance"), judge)
+    until = time.monotonic() + 60
+    with pytest.raises(BudgetReached):
+        evolve(
+            JUDGED, runs_dir=tmp_path, data_dir=None, workers=4, observer=silent, run_id="r", patience=QUICK,
+            models=models, batches=True, limits=Limits(max_usd=0.5), prices=read_prices(tmp_path / "prices.toml"),
+            stop=lambda: time.monotonic() > until,
+        )  # fmt: skip
+    assert time.monotonic() < until, "somebody waited until the stop"
+    assert judging.batch_sizes == [] and events(find_run(tmp_path, "r"), ModelCalled)
 
 
 def test_the_calls_of_a_batch_are_sent_as_they_would_be_alone(server: Provider, tmp_path: Path) -> None:

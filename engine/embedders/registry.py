@@ -12,6 +12,7 @@ from mage_es.engine.embedders import sentence_transformer, served
 from mage_es.engine.embedders.protocol import Embedder
 from mage_es.engine.models.line import PATIENCE, Patience
 from mage_es.engine.models.spec import parse_spec
+from mage_es.engine.plugins import load, plugins
 from mage_es.events.errors import UsageError, nearest
 
 OPTIONS: Mapping[str, Sequence[str]] = {
@@ -39,7 +40,11 @@ def open_embedder(spec: str, *, patience: Patience = PATIENCE) -> Embedder:
         return HashEmbedder()
     if "/" not in spec:
         raise UsageError(f"There is no embedder {spec!r}.{nearest(spec, names())}")
-    parsed = parse_spec(spec, known=OPTIONS)
+    offered = plugins("mage_es.embedders")
+    parsed = parse_spec(spec, known={**dict.fromkeys(offered), **OPTIONS})
     if parsed.provider == "openai":
         return served.ServedEmbedder(parsed, patience)
-    return sentence_transformer.SentenceTransformer(parsed)
+    if parsed.provider == "sentence-transformers":
+        return sentence_transformer.SentenceTransformer(parsed)
+    plugged: Embedder = load("mage_es.embedders", parsed.provider)(parsed)
+    return plugged

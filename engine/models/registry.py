@@ -3,6 +3,7 @@
 Rules
     - Opening a model calls nothing, but a key or a client package that is missing shows here, before a run is begun.
     - An embedded model serves the tier that it was made for; any other serves every tier.
+    - Another package's provider takes whatever options it likes, but no key.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from mage_es.engine.models import anthropic_api, openai_compatible, vllm_engine
 from mage_es.engine.models.builtin import Tier, names, open_builtin
 from mage_es.engine.models.seam import Model
 from mage_es.engine.models.spec import ModelSpec, parse_spec
+from mage_es.engine.plugins import load, plugins
 from mage_es.events.errors import PrerequisiteError
 
 __all__ = ["OPTIONS", "Tier", "names", "open_model"]
@@ -52,12 +54,16 @@ def open_model(spec: str, tier: Tier) -> Model:
         UsageError: no such provider, option or model, or one that cannot serve this tier.
         PrerequisiteError: The provider's client package or key is missing.
     """
-    parsed = parse_spec(spec, known=OPTIONS)
+    offered = plugins("mage_es.models")
+    parsed = parse_spec(spec, known={**dict.fromkeys(offered), **OPTIONS})
     if parsed.provider == "builtin":
         return open_builtin(spec, tier)
     package = _PACKAGES.get(parsed.provider)
     if package and not _is_installed(package):
         raise PrerequisiteError(f"{spec} needs the package {package}: python -m pip install 'mage-es[{package}]'")
+    if parsed.provider not in _PROVIDERS:
+        plugged: Model = load("mage_es.models", parsed.provider)(parsed)
+        return plugged
     return _PROVIDERS[parsed.provider](parsed)
 
 

@@ -40,8 +40,8 @@ class ModelSpec(NamedTuple):
         return value == "on"
 
 
-def parse_spec(text: str, *, known: Mapping[str, Sequence[str]]) -> ModelSpec:
-    """Return a spec in parts; `known` are the providers and the options that each of them takes.
+def parse_spec(text: str, *, known: Mapping[str, Sequence[str] | None]) -> ModelSpec:
+    """Return a spec in parts; `known` are the providers and the options that each takes (None: its own affair).
 
     Raises:
         UsageError: Not of this form, an unknown provider or option, or an option that would put a key on record.
@@ -53,15 +53,17 @@ def parse_spec(text: str, *, known: Mapping[str, Sequence[str]]) -> ModelSpec:
     if provider not in known:
         raise UsageError(f"There is no provider {provider!r} (in {named!r}).{nearest(provider, list(known))}")
     options = _options(named, query)
+    taken = known[provider]
     for option in options:
-        if option not in known[provider]:
+        if option not in (taken or ()):
             if any(word in option.lower() for word in _SECRETS):
                 raise UsageError(
                     f"{provider}/{model}: a spec is recorded with every call and must not hold a key "
                     f"(option {option!r}). "
                     "Put the key into the environment; key_env=NAME names the variable."
                 )
-            raise UsageError(f"{provider}/ has no option {option!r}.{nearest(option, list(known[provider]))}")
+            if taken is not None:
+                raise UsageError(f"{provider}/ has no option {option!r}.{nearest(option, list(taken))}")
     address = urlsplit(options.get("base_url", ""))
     if address.username or address.password or address.query:
         raise UsageError(

@@ -108,7 +108,7 @@ def render_guidance(name: str, values: dict[str, str], brief_json: str) -> str:
 
 
 def instruction_length(prompt: str) -> int:
-    """Return how many characters of a guidance prompt are its instruction: all before the brief, whose JSON is one line."""
+    """Return how many characters of a guidance prompt are its instruction: all before the brief, one line of JSON."""
     return prompt.rindex(_BRIEF)
 
 

@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 
 from mage_es.engine.benchmarks import registry
+from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.benchmarks.registry import names, open_benchmark, own_defaults
+from mage_es.engine.embedders.registry import open_embedder
+from mage_es.engine.models.registry import open_model
 from mage_es.engine.plugins import load, plugins
-from mage_es.events.errors import PrerequisiteError
+from mage_es.engine.search.registry import Searches
+from mage_es.events.errors import PrerequisiteError, UsageError
 
 PLUGIN = """
 from mage_es.engine.benchmarks.gsm8k import GSM8K
@@ -33,15 +37,15 @@ Install = Callable[..., None]
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
-    """A function that puts a package with entry points (name=value) of the benchmarks' group on the path."""
+    """A function that puts a package with entry points (name=value) of one group on the path."""
 
-    def put(source: str, **entries: str) -> None:
+    def put(source: str, *, group: str = "benchmarks", **entries: str) -> None:
         (tmp_path / "my_plugin.py").write_text(source)
         info = tmp_path / "my_plugin-1.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-plugin\nVersion: 1.0\n")
         lines = "".join(f"{name} = {value}\n" for name, value in entries.items())
-        (info / "entry_points.txt").write_text(f"[mage_es.benchmarks]\n{lines}")
+        (info / "entry_points.txt").write_text(f"[mage_es.{group}]\n{lines}")
         monkeypatch.syspath_prepend(str(tmp_path))
         forget()
 
@@ -77,3 +81,57 @@ def test_a_plugin_that_cannot_be_imported_is_named_with_its_package(install: Ins
     install("raise RuntimeError('no luck')", broken="my_plugin:X")
     with pytest.raises(PrerequisiteError, match=r"broken \(my_plugin:X, of my-plugin\).*no luck.*uninstall my-plugin"):
         load("mage_es.benchmarks", "broken")
+
+
+PARTS = """
+import numpy as np
+
+from mage_es.engine.models.seam import Completion
+from mage_es.engine.search.protocol import Page
+
+
+class Echo:
+    def __init__(self, spec):
+        self.name, self.options = spec.text, spec.options
+
+    async def complete(self, request):
+        return Completion(text=request.prompt, input_tokens=1, output_tokens=1)
+
+
+class Letters:
+    dimension, sha256 = 26, "0" * 64
+
+    def __init__(self, spec):
+        self.name = spec.text
+
+    def encode(self, texts):
+        return np.eye(26, dtype=np.float32)[[len(text) % 26 for text in texts]]
+
+
+class Atlas:
+    def __init__(self, spec):
+        self.name = spec.text
+
+    def page(self, title):
+        return Page(title, "A place.")
+"""
+
+
+def test_models_embedders_and_searches_are_named_like_our_own(install: Install) -> None:
+    install(PARTS, group="models", echo="my_plugin:Echo")
+    model = open_model("echo/any?volume=11", "execution")
+    assert (model.name, model.options) == ("echo/any?volume=11", {"volume": "11"})  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="must not hold a key"):
+        open_model("echo/any?api_key=x", "execution")
+
+
+def test_another_packages_embedder_is_opened_by_its_name(install: Install) -> None:
+    install(PARTS, group="embedders", letters="my_plugin:Letters")
+    assert open_embedder("letters/latin").encode(["abc"]).shape == (1, 26)
+
+
+def test_another_packages_search_is_opened_by_its_name(install: Install) -> None:
+    install(PARTS, group="search", atlas="my_plugin:Atlas")
+    question = Question(id="q", benchmark="b", split="test", task_type="t", question="?", gold="x")
+    page = Searches("atlas/world").of(question).page("Peru")
+    assert page is not None and page.text == "A place."

@@ -42,7 +42,6 @@ _MARKS = frozenset(["*", "\\prime", "\\star", "'", "\\dagger"])
 """Superscripts that belong to a name."""
 _TIMES = frozenset(["*", "\\cdot", "\\times"])
 _DEEPEST = 40
-_MOST_BARS = 3
 _ONE = number(1)
 _ENDS = frozenset(["+", "-", "/", ",", ";", ")", "]", "}", "\\}", "\\rfloor", "\\rceil", "=", "<", ">", "\\choose"])
 
@@ -140,8 +139,6 @@ class _Reader:
 
     def _absolute(self) -> Expression:
         self._bars += 1
-        if self._bars > _MOST_BARS:
-            raise Unreadable("bars within bars")
         value = self._sum()
         self._bars -= 1
         if self._take() != "|":

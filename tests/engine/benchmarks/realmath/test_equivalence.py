@@ -95,6 +95,7 @@ def test_answers_differ(gold: str, answer: str) -> None:
         ("$1$", "\\frac{1}{0}"),
         ("$1$", "9^{9^{9^9}}"),
         ("$x^2 = 5$", "5"),
+        ("$1$", "1" + " \\pm 1" * 5),
     ],
 )
 def test_what_only_a_judge_can_tell_is_undecided(gold: str, answer: str) -> None:

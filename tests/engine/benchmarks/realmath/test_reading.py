@@ -129,6 +129,7 @@ def test_other_expressions_have_values_to_nine_digits(text: str, value: str) -> 
         ("f(x) + \\mu(a, b) + \\operatorname{rank}(c)", {"x", "a", "b", "c"}),
         ("g(2) h", {"h"}),
         ("n(m)", {"n", "m"}),
+        ("k(2) h", {"h"}),
     ],
 )
 def test_names_carry_their_subscripts_and_functions_are_no_symbols(text: str, names: set[str]) -> None:

@@ -17,7 +17,7 @@ from mage_es.cli.interrupts import Interrupts
 from mage_es.cli.options import Json, examples, takes
 from mage_es.cli.output import Output, Table
 from mage_es.cli.settings import Settings, resolve
-from mage_es.engine.config import BENCHMARK, Config
+from mage_es.engine.config import Config
 from mage_es.engine.matrix.sample import SAMPLE
 from mage_es.events.errors import Interrupted, MageError, UsageError
 
@@ -32,6 +32,8 @@ EXAMPLES = (
 )
 PROGRAM = (sys.executable, "-c", "from mage_es.cli import main; main()")
 """This command line as a process of its own."""
+_UNSAID = ("default", "benchmark")
+"""Where a setting comes from that nobody set: its own default, or the benchmark's."""
 
 
 @takes("workers", "runs_dir", "data_dir", "prices")
@@ -61,6 +63,8 @@ def matrix(
     from mage_es.engine.matrix.plan import cells, read_matrix
 
     out = Output(as_json=as_json)
+    if store and runner != "ray":
+        raise UsageError("--store is where Ray's cells are kept: say --runner ray, or leave it out.")
     found = read_matrix(file)
     wanted = [(cell, _job(cell, found.exams, settings)) for cell in cells(found)]
     if not wanted:
@@ -108,24 +112,24 @@ def _job(cell: Cell, exams: tuple[str, ...], settings: Settings) -> Job:
     from mage_es.engine.matrix.working import Job
     from mage_es.engine.reporting.study import OF_BASELINES
 
-    config = _config(cell)
-    models = {"execution": cell.learner, "guidance": cell.teacher, "seed": cell.seed}
+    own = _settings(cell)
+    config = own.config()
     places = ("--data-dir", str(settings.data_dir.absolute()), "--workers", str(settings.workers))
+    # What nobody set is the same wherever the command runs, and left out so that people can read it.
+    chosen = {name: entry.value for name, entry in own.entries.items() if entry.origin.split()[0] not in _UNSAID}
+    learning = {name: chosen[name] for name in Config.__struct_fields__ if name in chosen and name != "benchmark"}
     if cell.baseline:
-        named = {name: value for name, value in models.items() if value != BENCHMARK and name != "guidance"}
-        own = {**{name: value for name, value in cell.settings.items() if name in OF_BASELINES}, **named}
-        words = ("baseline", cell.baseline, cell.benchmark, "--run-id", cell.name, *_options(own))
+        asking = {name: value for name, value in learning.items() if name in (*OF_BASELINES, "seed")}
+        words = ("baseline", cell.baseline, cell.benchmark, "--run-id", cell.name, *_options(asking))
         return Job(cell.name, words, exams, "", places)
-    everything = {name: value for name, value in msgspec.structs.asdict(config).items() if name != "benchmark"}
-    begin = ("evolve", cell.benchmark, "--run-id", cell.name, *_options(everything))
+    begin = ("evolve", cell.benchmark, "--run-id", cell.name, *_options(learning))
     return Job(cell.name, begin, exams, canonical(config), places)
 
 
-def _config(cell: Cell) -> Config:
-    """Return a cell's configuration: the file's settings win over the environment's and mage-es.toml's."""
+def _settings(cell: Cell) -> Settings:
+    """Return a cell's settings: the file's win over the environment's and mage-es.toml's."""
     given = {"benchmark": cell.benchmark, "execution": cell.learner, "guidance": cell.teacher, "seed": cell.seed}
-    unknown = cell.settings.keys() - {*Config.__struct_fields__, "preset"}
-    if unknown:
+    if unknown := cell.settings.keys() - {*Config.__struct_fields__, "preset"}:
         from mage_es.events.errors import nearest
 
         name = min(unknown)
@@ -133,7 +137,7 @@ def _config(cell: Cell) -> Config:
             f"{cell.name}: `{name}` is no setting of a run.{nearest(name, list(Config.__struct_fields__))}"
         )
     try:
-        return resolve({**cell.settings, **given}, environment=os.environ, folder=Path.cwd()).config()
+        return resolve({**cell.settings, **given}, environment=os.environ, folder=Path.cwd())
     except UsageError as error:
         raise UsageError(f"{cell.name}: {error}") from error
 

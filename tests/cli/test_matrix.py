@@ -72,7 +72,11 @@ def test_what_stopped_is_resumed_what_fails_is_named_and_the_rest_is_done(mage: 
     assert outcome.code == 1
     assert "wordmath-full-s3: resume" in outcome.err and "[1/2] wordmath-full-s3: done" in outcome.err
     assert "gsm8k-full-s3: FAILED" in outcome.err
-    assert "go on with: mage-es evolve gsm8k --run-id gsm8k-full-s3" in outcome.err
+    sizes = "--seed 3 --iterations 1 --pool 6 --held-out 6 --anchors 0"
+    rest = "--guard off --explore-episodes 0 --runs-dir runs"
+    command = next(line for line in outcome.err.splitlines() if "go on with: mage-es evolve gsm8k" in line)
+    assert f"--run-id gsm8k-full-s3 {sizes} --execution " in command and rest in command
+    assert "--mastery-increase" not in command
 
 
 def test_a_dry_run_tells_cells_and_calls_and_runs_none(mage: Command) -> None:
@@ -98,6 +102,7 @@ def test_a_setting_that_is_none_is_refused_before_anything_runs(mage: Command) -
     [
         (["none.toml"], "cannot be read"),
         (["m.toml", "--runner", "ray"], "--store"),
+        (["m.toml", "--store", "s3://b/x"], "--runner ray"),
         (["m.toml", "--jobs", "0"], "--jobs"),
     ],
 )

@@ -54,13 +54,16 @@ def test_accuracy_has_a_line_for_each_system_and_the_exams_as_points(bench: Any)
     )
 
 
-def test_a_line_goes_through_its_marks_and_a_band_is_one_deviation_wide() -> None:
-    svg = line_chart("t", [Series("s", [Mark(0, 0), Mark(10, 100, 20)], banded=True)], x="x", y="y", high=100)
+def test_a_line_goes_through_its_marks_and_a_band_is_one_deviation_to_each_side() -> None:
+    svg = line_chart("t", [Series("s", [Mark(0, 0), Mark(10, 70, 20)], banded=True)], x="x", y="y", high=100)
     lines = re.findall(r'<polyline points="([^"]*)" fill="none"', svg)
-    assert lines[0] == "64,352 550,48"  # the corners of the plot: x from 64 to 550, y from 352 up to 48
-    assert re.findall(r'<polygon points="([^"]*)"', svg) == [
-        "64,352 550,48 550,108.8 64,352"
-    ]  # cut at 100; 80 is 108.8
+    assert lines[0] == "64,352 550,139.2"  # the plot reaches from 64 to 550, and from 352 (0) up to 48 (100)
+    assert re.findall(r'<polygon points="([^"]*)"', svg) == ["64,352 550,78.4 550,200 64,352"]  # 90 and 50
+
+
+def test_a_band_does_not_leave_the_plot() -> None:
+    svg = line_chart("t", [Series("s", [Mark(0, 90, 20), Mark(1, 5, 20)], banded=True)], x="x", y="y", high=100)
+    assert re.findall(r'<polygon points="([^"]*)"', svg) == ["64,48 550,276 550,352 64,139.2"]
 
 
 def test_stacked_shares_fill_the_panel() -> None:

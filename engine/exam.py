@@ -23,7 +23,7 @@ import msgspec
 from mage_es import __version__
 from mage_es.engine.budget import UNLIMITED, Budget, Limits
 from mage_es.engine.commands import Asked, PlanAnswers
-from mage_es.engine.config import canonical
+from mage_es.engine.config import Config, canonical
 from mage_es.engine.judging import NOBODY
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Model
@@ -89,34 +89,16 @@ def examine(
     seq = reader.resolve(at)
     world = reopen_world(reader, data_dir=data_dir)
     names = _chosen(world, questions)
-    config = world.setting.config
-    model = execution or open_model(config.execution, "execution")
-    judge = judge or (open_model(config.judge, "judge") if config.judge else None)
-    models = Models(model, None, judge)
+    models = _models(world.setting.config, execution, judge)
     prices = prices or Prices()
     if limits.max_usd:
         require_rates(prices, {tier: each.name for tier, each in models.by_tier().items()})
     state = fold(reader, until=seq, state=latest_snapshot(run.snapshots_path, reader, until=seq))
     require_ontology(state, at)
-    started = ExamStarted(
-        run_id=run.id,
-        marker=at,
-        head_seq=seq,
-        head_chain=reader.head.chain if seq == reader.head.seq else "",
-        control=control,
-        config=canonical(config),
-        digests=state.digests(),
-    )
-    # From here on the state takes in the exam's own records and calls, which both count from the beginning.
-    state.seq = 0
-    state.ledger.load(Ledger().dump())
-    exam, log = _unfinished(run, started, names, models) or _new_exam(run, at, control)
-    with log:
-        recorded = list(LogReader(exam.log_path).records())
-        for record in recorded:
-            state.apply(record.event)
-            state.seq = record.seq
-        session = Session(
+    started = _started(run, reader, world, state, at=at, seq=seq, control=control)
+
+    def session_of(exam: Run, log: Log) -> Session:
+        return Session(
             run=exam,
             world=world,
             log=log,
@@ -129,17 +111,8 @@ def examine(
             budget=Budget(limits, prices, state.ledger),
             batches=batches,
         )
-        session.plan_seq.update(
-            {(r.phase, r.event.question_id): r.seq for r in recorded if isinstance(r.event, QuestionPlanned)}
-        )
-        session.commit([_beginning(session, started, recorded)])
-        try:
-            asyncio.run(_sit(session, names, control))
-        except BudgetReached:
-            raise
-        except Interrupted:
-            raise Interrupted("The exam was stopped. Set it again, and it goes on with what is recorded.") from None
-        session.commit([Draft(event=_closed(session), iteration=-1, phase="exam")])
+
+    exam = _held(run, started, names, models, state, session_of)
     return read_exam(run, exam, world, seconds=time.perf_counter() - began)
 
 
@@ -194,14 +167,64 @@ def read_exam(run: Run, exam: Run, world: World, *, seconds: float = 0.0) -> Exa
     )
 
 
+def _models(config: Config, execution: Model | None, judge: Model | None) -> Models:
+    """Return the models of an exam: those that are handed in, else the run's own, and never one for guidance."""
+    judge = judge or (open_model(config.judge, "judge") if config.judge else None)
+    return Models(execution or open_model(config.execution, "execution"), None, judge)
+
+
+def _started(
+    run: Run, reader: LogReader, world: World, state: State, *, at: str, seq: int, control: str
+) -> ExamStarted:
+    return ExamStarted(
+        run_id=run.id,
+        marker=at,
+        head_seq=seq,
+        head_chain=reader.head.chain if seq == reader.head.seq else "",
+        control=control,
+        config=canonical(world.setting.config),
+        digests=state.digests(),
+    )
+
+
+def _held(
+    run: Run,
+    started: ExamStarted,
+    names: Sequence[str],
+    models: Models,
+    state: State,
+    session_of: Callable[[Run, Log], Session],
+) -> Run:
+    """Hold an exam to its end, a new one or one that was cut off, and return it."""
+    # From here on the state takes in the exam's own records and calls, which both count from the beginning.
+    state.seq = 0
+    state.ledger.load(Ledger().dump())
+    exam, log = _unfinished(run, started, names, models) or _new_exam(run, started.marker, started.control)
+    with log:
+        recorded = list(LogReader(exam.log_path).records())
+        for record in recorded:
+            state.apply(record.event)
+            state.seq = record.seq
+        session = session_of(exam, log)
+        session.commit([_beginning(session, started, recorded)])
+        asyncio.run(_sit(session, names, started.control))
+        session.commit([Draft(event=_closed(session), iteration=-1, phase="exam")])
+    return exam
+
+
 async def _sit(session: Session, names: Sequence[str], control: str) -> None:
     if not session.state.progress.plans("exam"):
         purposes: dict[str, Purpose] = dict.fromkeys(names, "exam")
         asked = session.asked(purposes)
         swapped = donors(asked, session.world.setting.config.seed) if control == "shuffled" else {}
         session.do(PlanAnswers(iteration=-1, phase="exam", asked=asked, frozen=True, donors=swapped))
-    async with aclosing(session):
-        await session.answer(-1, "exam")
+    try:
+        async with aclosing(session):
+            await session.answer(-1, "exam")
+    except BudgetReached:
+        raise
+    except Interrupted:
+        raise Interrupted("The exam was stopped. Set it again, and it goes on with what is recorded.") from None
 
 
 def _closed(session: Session) -> ExamClosed:
@@ -238,6 +261,9 @@ def _beginning(session: Session, started: ExamStarted, recorded: Sequence[Record
     """Return the event that an exam begins with, or goes on with where some of it is recorded."""
     if not recorded:
         return Draft(event=started, iteration=-1, phase="exam")
+    session.plan_seq.update(
+        {(r.phase, r.event.question_id): r.seq for r in recorded if isinstance(r.event, QuestionPlanned)}
+    )
     progress = session.state.progress
     settled = sum(progress.is_settled("exam", planned.question_id) for planned in progress.plans("exam"))
     session.say(f"Going on with the exam {session.run.id}: {settled} of its questions are settled already.")

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from pathlib import Path
 
 from mage_es.engine.agents.learner import course_of, plan_answers
-from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.benchmarks.protocol import Question, extract_of
 from mage_es.engine.budget import UNLIMITED, Budget, Limits
 from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.courses import Course, Fact, Finish, advance, begin
@@ -103,7 +103,7 @@ def ask(
         bundle=bundle_of(state, without(planned, {move.memory_id for move in moves if isinstance(move, TrimReport)})),
         prompt=[move.prompt for move in moves if isinstance(move, CallReport)][-1],
         reply=reply,
-        answer=world.benchmark.score(asked, reply).answer,
+        answer=extract_of(world.benchmark)(reply),
         moves=tuple(moves),
     )
 

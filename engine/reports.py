@@ -147,7 +147,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     `prices` says of each model that was called what its price is from, "" where nobody said what it costs.
     `cache_hits` is by tier the share of input tokens that the provider had cached; a tier of which none was told is
-    left out. `quarantined` counts what stands in quarantine now; the sizes in `rows` count what was learned, that included.
+    left out. `quarantined` counts what stands in quarantine now; the sizes in `rows` count what was learned, that too.
     """
 
     run_id: str

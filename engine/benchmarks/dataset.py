@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from mage_es.engine.benchmarks.extraction import plain_answer
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
 from mage_es.engine.benchmarks.protocol import Question, Split, TaskTypeSource, Verdict
 from mage_es.engine.benchmarks.records import Records
@@ -50,6 +51,8 @@ class Definition(NamedTuple):
     measure: Callable[[Question, Prediction, bool], Measured]
     """(question, prediction, strict) -> metrics."""
     total: Callable[[Sequence[tuple[Question, Measured]]], Mapping[str, float]] = means
+    extract: Callable[[str], str] = plain_answer
+    """Reads the final answer off a reply to any question, one of the user's own included."""
     judge_template: str = "judge_v1"
     """What a judge is asked where the rule leaves an answer undecided."""
     folder: str = ""
@@ -89,6 +92,10 @@ class Dataset:
     def questions(self, split: Split) -> Sequence[Question]:
         """Return all questions of an upstream split, in upstream order."""
         return self._questions[split]
+
+    def extract(self, reply: str) -> str:
+        """Return the final answer in a reply."""
+        return self.definition.extract(reply)
 
     def score(self, question: Question, reply: str) -> Verdict:
         """Judge a reply by rule."""

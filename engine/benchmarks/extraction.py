@@ -34,6 +34,11 @@ def final_answer(reply: str, native: Callable[[str], str | None]) -> str:
     return trimmed(found)
 
 
+def plain_answer(reply: str) -> str:
+    """Return the final answer in a reply where the benchmark has no marker of its own. Never raises."""
+    return final_answer(reply, lambda text: None)
+
+
 def without_reasoning(reply: str) -> str:
     """Return the reply after its leading `<think>` block; "" when the block is never closed."""
     text = reply.lstrip()

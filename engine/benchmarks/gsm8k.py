@@ -14,7 +14,14 @@ import msgspec
 
 from mage_es.engine.benchmarks.dataset import Definition, Part
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
-from mage_es.engine.benchmarks.numbers import ANSWER_FORMAT, INVALID, official_answer, read_number, score_number
+from mage_es.engine.benchmarks.numbers import (
+    ANSWER_FORMAT,
+    INVALID,
+    number_in,
+    official_answer,
+    read_number,
+    score_number,
+)
 from mage_es.engine.benchmarks.protocol import Question, Split, Verdict
 from mage_es.engine.benchmarks.records import Records, read_records
 
@@ -87,5 +94,6 @@ GSM8K = Definition(
     read=read,
     verdict=verdict,
     measure=measure,
+    extract=number_in,
 )
 """Grade-school mathematics in English: 7,473 training and 1,319 test questions upstream."""

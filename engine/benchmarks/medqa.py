@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -106,22 +107,20 @@ def chosen(reply: str, options: Mapping[str, str]) -> str:
     same = [letter for letter, text in options.items() if len(text) > 1 and _folded(text) == _folded(span)]
     if len(same) == 1:
         return same[0]
-    letter = _PATTERNS[letters][0].match(span)
+    letter = _patterns(letters)[0].match(span)
     if letter:
         return _letter(letter)
-    said = {_letter(match) for match in _PATTERNS[letters][1].finditer(span)}
+    said = {_letter(match) for match in _patterns(letters)[1].finditer(span)}
     if said:
         return said.pop() if len(said) == 1 else ""
     return _contained(span, options)
 
 
+@cache
 def _patterns(letters: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     wrapped, bare = _WRAPPED.format(letters), _BARE.format(letters)
     letter = f"(?:{wrapped}|{_NO_ARTICLE}{bare})"
     return re.compile(letter), re.compile(rf"\b(?:(?i:answer\s+is)\s*:?\s*{letter}|(?i:option)\s+(?:{wrapped}|{bare}))")
-
-
-_PATTERNS = {LETTERS[:count]: _patterns(LETTERS[:count]) for count in range(2, len(LETTERS) + 1)}
 
 
 def _letter(match: re.Match[str]) -> str:

@@ -34,12 +34,17 @@ def official_answer(text: str) -> str:
     return found[1].replace(",", "") if found else INVALID
 
 
+def number_in(reply: str) -> str:
+    """Return the answer of a reply that ends with a number: behind the marker, else its final answer. Never raises."""
+    return final_answer(reply, _marked)
+
+
 def score_number(gold: str, reply: str) -> Verdict:
     """Judge a reply against a gold number (official form, no commas). Never raises."""
     strict_answer = official_answer(reply)
     if strict_answer == gold:
         return Verdict(answer=strict_answer, score=1.0, strict=True)
-    answer = final_answer(reply, _marked)
+    answer = number_in(reply)
     return Verdict(answer=answer, score=1.0 if _is_same(answer, gold) else 0.0, strict=False)
 
 

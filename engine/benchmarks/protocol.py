@@ -8,10 +8,12 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
 import msgspec
+
+from mage_es.engine.benchmarks.extraction import plain_answer
 
 Split = Literal["evolution", "test"]
 TaskTypeSource = Literal["metadata", "input", "gold"]
@@ -57,6 +59,12 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     def correct(self) -> bool:
         """Return whether the score passes, which it does from one half where the benchmark does not say otherwise."""
         return self.score >= self.passing
+
+
+def extract_of(benchmark: Benchmark) -> Callable[[str], str]:
+    """Return what reads the final answer off a reply: the benchmark's own `extract`, where it has one."""
+    own: Callable[[str], str] = getattr(benchmark, "extract", plain_answer)
+    return own
 
 
 class Benchmark(Protocol):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mage_es.engine.asking import ask
 from mage_es.engine.budget import Limits
+from mage_es.engine.config import Config
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.pricing import read_prices
 from mage_es.engine.runs import Run
@@ -88,3 +90,13 @@ def test_a_question_that_its_budget_does_not_allow_is_not_put_to_the_model(small
         small_run, QUESTION, at="start", data_dir=None, execution=paid, prices=prices, limits=Limits(max_usd=9.0)
     )
     assert report.answer == "44" and paid.calls >= 1
+
+
+def test_a_question_about_own_tasks_is_answered_though_nobody_knows_what_is_right(
+    start: Callable[..., Run], tmp_path: Path
+) -> None:
+    rows = [f"What is {k} + {k + 3}?,{2 * k + 3}" for k in range(5, 45)]
+    (tmp_path / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
+    config = Config(benchmark=f"tasks/{tmp_path}/mine.csv?scorer=number", iterations=1, pool=8, anchors=4)
+    run = start(tmp_path / "runs", config)
+    assert ask(run, "What is 4 + 9?", at="latest", data_dir=None).answer == "13"

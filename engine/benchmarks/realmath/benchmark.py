@@ -71,6 +71,7 @@ REALMATH = Definition(
     read=read,
     verdict=verdict,
     measure=measure,
+    extract=answer_of,
     judge_template="judge_strict_v1",
 )
 """Research mathematics: 633 questions from mathematics papers, 111 from computer science, 542 from a Q&A site."""

@@ -48,6 +48,10 @@ class Tasks:
         """Return all questions of a split, in the order of the rows."""
         return self._questions[split]
 
+    def extract(self, reply: str) -> str:
+        """Return the final answer in a reply."""
+        return self._scorer.extract(reply)
+
     def score(self, question: Question, reply: str) -> Verdict:
         """Judge a reply by the scorer."""
         return self._scorer.verdict(question, reply)

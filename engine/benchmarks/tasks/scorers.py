@@ -16,10 +16,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from mage_es.engine.benchmarks.extraction import final_answer
+from mage_es.engine.benchmarks.extraction import plain_answer
 from mage_es.engine.benchmarks.hotpotqa.answers import exact_match, normalise_answer, overlap
 from mage_es.engine.benchmarks.medqa import chosen
-from mage_es.engine.benchmarks.numbers import ANSWER_FORMAT, read_number, score_number
+from mage_es.engine.benchmarks.numbers import ANSWER_FORMAT, number_in, read_number, score_number
 from mage_es.engine.benchmarks.protocol import Question, Verdict
 
 _FINISH = 'Finish with a line "Answer: <the answer, as short as it can be>".'
@@ -31,6 +31,7 @@ class Scorer(NamedTuple):
     answer_format: str
     verdict: Callable[[Question, str], Verdict]
     is_numeric: bool = False
+    extract: Callable[[str], str] = plain_answer
 
 
 def right_answers(question: Question) -> Sequence[str]:
@@ -40,20 +41,20 @@ def right_answers(question: Question) -> Sequence[str]:
 
 
 def _exact(question: Question, reply: str) -> Verdict:
-    answer = final_answer(reply, _unmarked)
+    answer = plain_answer(reply)
     is_right = any(exact_match(answer, right) for right in right_answers(question))
     return Verdict(answer=answer, score=float(is_right), strict=is_right)
 
 
 def _contains(question: Question, reply: str) -> Verdict:
-    answer = final_answer(reply, _unmarked)
+    answer = plain_answer(reply)
     words = f" {normalise_answer(answer)} "
     is_right = any(f" {normal} " in words for right in right_answers(question) if (normal := normalise_answer(right)))
     return Verdict(answer=answer, score=float(is_right), strict=_exact(question, reply).strict)
 
 
 def _f1(question: Question, reply: str) -> Verdict:
-    answer = final_answer(reply, _unmarked)
+    answer = plain_answer(reply)
     score = max(max(overlap(answer, right).f1, float(exact_match(answer, right))) for right in right_answers(question))
     return Verdict(answer=answer, score=score, strict=score == 1.0)
 
@@ -76,16 +77,11 @@ def _judge(question: Question, reply: str) -> Verdict:
     return Verdict(answer=verdict.answer, score=verdict.score, strict=verdict.strict, undecided=is_open)
 
 
-def _unmarked(text: str) -> str | None:
-    """Own tasks have no marker of their own."""
-    return None
-
-
 SCORERS: Mapping[str, Scorer] = {
     "exact": Scorer(_FINISH, _exact),
     "contains": Scorer(_FINISH, _contains),
     "f1": Scorer(_FINISH, _f1),
-    "number": Scorer(ANSWER_FORMAT, _number, is_numeric=True),
+    "number": Scorer(ANSWER_FORMAT, _number, is_numeric=True, extract=number_in),
     "choice": Scorer('Finish with a line "Answer: [X]", X the letter of one option.', _choice),
     "judge": Scorer(_FINISH, _judge),
 }

@@ -39,6 +39,10 @@ class TruthWorld:
             self._made[split] = tuple(by_text.values())
         return self._made[split]
 
+    def extract(self, reply: str) -> str:
+        """Return the final answer in a reply."""
+        return answer_in(reply)
+
     def score(self, question: Question, reply: str) -> Verdict:
         """Judge a reply by its number, or by the standing that it names; other words are left to a judge."""
         if question.gold in STANDINGS:

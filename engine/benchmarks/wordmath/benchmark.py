@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import count
 
-from mage_es.engine.benchmarks.numbers import ANSWER_FORMAT, score_number
+from mage_es.engine.benchmarks.numbers import ANSWER_FORMAT, number_in, score_number
 from mage_es.engine.benchmarks.protocol import Question, Split, TaskTypeSource, Verdict
 from mage_es.engine.benchmarks.wordmath.generator import VERSION, generate
 from mage_es.events.digests import sha256_text
@@ -36,6 +36,10 @@ class WordMath:
                 by_text.setdefault(question.question, question)
             self._made[split] = tuple(by_text.values())
         return self._made[split]
+
+    def extract(self, reply: str) -> str:
+        """Return the final answer in a reply."""
+        return number_in(reply)
 
     def score(self, question: Question, reply: str) -> Verdict:
         """Judge a reply by the number that it ends with."""

@@ -64,3 +64,8 @@ def test_a_task_that_a_scorer_cannot_check_is_refused(scorer: str, answer: str, 
 def test_no_reply_makes_a_scorer_raise(reply: str, scorer: str) -> None:
     question = asked("7", options={"7": "seven", "8": "eight"})
     assert 0 <= SCORERS[scorer].verdict(question, reply).score <= 1
+
+
+def test_more_options_than_five_are_chosen_among_as_well() -> None:
+    question = asked("G", options=list("tuvwxyz"))
+    assert SCORERS["choice"].verdict(question, "Answer: (G)").score == 1

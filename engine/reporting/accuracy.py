@@ -18,7 +18,7 @@ EXAM = "accuracy in percent of the exam on held-out questions after the last ite
 
 def main_results(study: Study) -> Table:
     """Return the system against every baseline on the same learner, one row for each benchmark of single questions."""
-    full = [place for place in study.full() if not study.is_sequential(place.benchmark)]
+    full = [place for place in study.compared() if not study.is_sequential(place.benchmark)]
     only_extension = {place for place in full if place.benchmark in EXTENSION[1:]}
     return _against_baselines(
         study,
@@ -31,7 +31,7 @@ def main_results(study: Study) -> Table:
 
 def extension(study: Study) -> Table:
     """Return the same for the benchmarks of the domain extension, with what the paper quotes beside it."""
-    full = [place for place in study.full() if place.benchmark in EXTENSION]
+    full = [place for place in study.compared() if place.benchmark in EXTENSION]
     table = _against_baselines(
         study,
         full,
@@ -60,7 +60,7 @@ def _against_baselines(
     # Where every row has one teacher, as with the benchmarks' own, that is a fact of the row and no column.
     by_row = [{p.teacher for p in full if p.row == row} for row in {p.row for p in full}]
     is_compared = any(len(teachers) > 1 for teachers in by_row)
-    teachers = sorted({p.teacher for p in full}) if is_compared else [FULL]
+    teachers = sorted({p.teacher for p in full} - {""}) if is_compared else [FULL]
     head = study.head(full, "learner", *(() if is_compared else ("teacher",)), "setting")
     body: list[tuple[Entry, ...]] = []
     for row in sorted({p.row for p in full}):

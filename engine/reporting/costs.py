@@ -137,7 +137,7 @@ def _by_purpose(ledgers: Iterable[Ledger]) -> Mapping[tuple[str, str, str], int]
 
 def latency(study: Study) -> Table:
     """Return seconds of model calls for a question of the exam, with the accuracy of the same answers."""
-    full = [place for place in study.full()]
+    full = study.compared()
     head = study.head(full, "learner", "teacher", "setting")
     others = sorted({p.system for p in study.places if not p.teacher} - set(BASELINES))
     names = [*BASELINES, *others]

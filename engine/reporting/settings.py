@@ -14,7 +14,7 @@ def settings(study: Study) -> Table:
     """Return every setting on which the paper has a word; values that differ between runs stand side by side."""
     recorded = [msgspec.json.decode(canonical(run.config)) for run in study.counted if not run.baseline]
     body = []
-    for name, wanted in PAPER.items():
+    for name, wanted in PAPER.items() if recorded else ():
         values = sorted({_shown(config[name]) for config in recorded})
         body.append((name, _shown(wanted), ", ".join(values), "" if values == [_shown(wanted)] else "differs"))
     return Table(

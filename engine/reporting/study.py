@@ -100,6 +100,13 @@ class Study:
         """Return the places of the full system, no baseline among them."""
         return [place for place in self.places if place.system == FULL]
 
+    def compared(self) -> list[Place]:
+        """Return the places of the full system, and one without a teacher for what has baselines only so far."""
+        full = self.full()
+        known = {(place.benchmark, place.learner) for place in full}
+        others = {(p.benchmark, p.learner) for p in self.places if not p.teacher} - known
+        return [*full, *(Place(benchmark, learner, "", "", FULL) for benchmark, learner in sorted(others))]
+
     def baseline(self, place: Place, name: str) -> Place:
         """Return where a baseline stands that a place of this benchmark and learner is compared with."""
         return Place(place.benchmark, place.learner, "", "", name)

@@ -32,11 +32,19 @@ def test_the_strongest_baseline_is_what_the_system_is_compared_with_on_common_se
         bench.run(f"f{seed}", seed=seed, before="0000", after=after)
     bench.baseline("elsewhere", "reflexion", "1111", seed=1, execution="another/model")  # of another learner
     table = main_results(bench.study())
-    (row,) = cells(table)
-    read = dict(zip((column.name for column in table.columns), row, strict=True))
+    names = [column.name for column in table.columns]
+    read, elsewhere = (dict(zip(names, row, strict=True)) for row in cells(table))
+    assert (read["Learner"], elsewhere["Learner"], elsewhere["Reflexion"]) == ("analogist", "model", "100.0")
     assert (read["0-shot CoT"], read["ReAct"]) == ("12.5 ± 17.7 n=2", "37.5 ± 17.7 n=2")
     assert read["Reflexion"] == "-"
     assert read["over strongest baseline"] == "+50.0 ± 0.0 n=2 [+50.0, +50.0]"
+
+
+def test_baselines_alone_are_shown_with_the_way_to_what_they_are_compared_with(bench: Any, cells: Any) -> None:
+    bench.baseline("z", "zero_shot_cot", "1100", seed=3)
+    table = main_results(bench.study())
+    assert cells(table) == [["wordmath", "50.0", "-", "-", "-", "-", "-", "-", "-", "-"]]
+    assert any(f"`mage-es evolve wordmath --seed 42 --runs-dir {bench.folder}`" in note for note in notes_of(table))
 
 
 def test_where_every_row_has_one_teacher_that_is_a_column_of_the_row(bench: Any, cells: Any) -> None:

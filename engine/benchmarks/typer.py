@@ -24,6 +24,8 @@ from mage_es.engine.embedders.exact import GRID, cosines, on_grid
 from mage_es.engine.embedders.protocol import Embedder
 
 NEIGHBOURS = 75
+"""Most questions that vote; of few known ones only about their square root do, or the commonest type would win."""
+_FEWEST = 3
 SHAPE_WEIGHT = 4
 """Fourths of a cosine that a doubled number of numbers, words or sentences costs, times the square of it."""
 _COUNTED = (re.compile(r"\d[\d.,]*"), re.compile(r"\S+"), re.compile(r"[.?!](?=\s|$)"))
@@ -78,7 +80,7 @@ class Typer:
         for row, place in enumerate(skipped):
             if place >= 0:
                 keys[row, place] = lowest
-        count = min(NEIGHBOURS, known)
+        count = min(NEIGHBOURS, max(_FEWEST, math.isqrt(known)), known)
         nearest = np.argpartition(keys, known - count, axis=1)[:, known - count :]
         order = np.argsort(-np.take_along_axis(keys, nearest, axis=1), axis=1)
         nearest = np.take_along_axis(nearest, order, axis=1)

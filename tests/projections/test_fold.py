@@ -164,7 +164,8 @@ def test_the_sizes_of_a_state_are_counted_by_subgraph_and_kind() -> None:
     assert counts["edges/composes_into"] == 2
     assert counts["nodes/task"] == 4
     assert counts["memories"] == 2 * (4 + 3)
-    authored = len(state.tools.tools()) + len(state.recipes.recipes()) + len(state.patterns.patterns())
+    patterns = [row for row in state.patterns.patterns() if not row.pruned]
+    authored = len(state.tools.tools()) + len(state.recipes.recipes()) + len(patterns)
     assert counts["nodes/experience"] == counts["memories"] + authored
     assert counts["edges/about"] == counts["edges/derived_from"] == counts["nodes/experience"]
 

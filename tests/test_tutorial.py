@@ -1,0 +1,46 @@
+"""The tutorial works as it stands: every command is run, in order, in one empty folder, without a network."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+TUTORIAL = (Path(__file__).resolve().parent.parent / "cli" / "TUTORIAL.md").read_text(encoding="utf-8")
+COMMAND = "import sys; from mage_es.cli import main; main(sys.argv[1:])"
+
+
+def files() -> dict[str, str]:
+    """Return the files that a reader is told to save."""
+    return dict(re.findall(r"<!-- file: (\S+) -->\n```python\n(.*?)```", TUTORIAL, re.DOTALL))
+
+
+def steps() -> list[tuple[str, list[str]]]:
+    """Return each command with the lines that its output is shown to hold."""
+    found: list[tuple[str, list[str]]] = []
+    for block in re.findall(r"```console\n(.*?)```", TUTORIAL, re.DOTALL):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append((line[2:], []))
+            else:
+                found[-1][1].append(line)
+    return found
+
+
+def test_every_command_of_the_tutorial_does_what_it_is_shown_to_do(tmp_path: Path) -> None:
+    for name, text in files().items():
+        (tmp_path / name).write_text(text)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAGE_ES_")}
+    assert len(steps()) > 12
+    for command, shown in steps():
+        program, *words = shlex.split(command)
+        start = [sys.executable, "-c", COMMAND] if program == "mage-es" else [sys.executable]
+        done = subprocess.run(
+            [*start, *words], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        missing = [line for line in shown if line not in done.stdout]
+        assert not missing, f"{command}\n{missing}\n{done.stdout}"

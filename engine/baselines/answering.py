@@ -23,6 +23,7 @@ from mage_es.engine.benchmarks.protocol import Benchmark, Question
 from mage_es.engine.courses import Ask, Course, Finish, Part, call_of, reply_to
 from mage_es.engine.models.seam import Request
 from mage_es.engine.rules.prompt import Asked, Quote, Section, render_answer
+from mage_es.engine.rules.routes import reasoned_about
 from mage_es.engine.setting import Setting
 
 SAMPLES = 10
@@ -38,7 +39,10 @@ _COT, _CRITIQUE, _REVISION = "answer_cot", "reflect_v1", "revise_v1"
 
 
 class Shot(NamedTuple):
-    """A worked example: the id of an evolution question, its text, and how it is solved."""
+    """A worked example: the id of an evolution question, its text, and how it is solved.
+
+    `answer` is "" where the reasoning ends in the answer, in the form that the benchmark asks for.
+    """
 
     question_id: str
     question: str
@@ -57,7 +61,7 @@ class Attempt(NamedTuple):
     def ask(self, template: str, sections: Sequence[Section] = (), *, place: int = 0, temperature: float = 0.0) -> Part:
         """Ask with a template; `place` counts the calls before the last (0: the last)."""
         question, config = self.question, self.setting.config
-        asked = Asked(question.question, question.context, self.setting.answer_format)
+        asked = Asked(reasoned_about(question), question.context, self.setting.answer_format)
         prompt = render_answer(template, sections, asked)
         request = Request(prompt=prompt.text, temperature=temperature, max_tokens=config.max_tokens)
         return reply_to(Ask(call_of(question.id, place), request, prompt.spans))
@@ -71,8 +75,11 @@ def zero_shot_cot(attempt: Attempt) -> Course:
 def few_shot_cot(attempt: Attempt) -> Course:
     """Ask once, after worked examples."""
     quotes = [
-        Quote(f"shot/{name}", f"Question: {question}\nReasoning: {reasoning}\nAnswer: {answer}")
-        for name, question, reasoning, answer in attempt.shots
+        Quote(
+            f"shot/{shot.question_id}",
+            f"Question: {shot.question}\nReasoning: {shot.reasoning}" + (shot.answer and f"\nAnswer: {shot.answer}"),
+        )
+        for shot in attempt.shots
     ]
     return Finish((yield from attempt.ask(_COT, [Section("Solved earlier", quotes)])))
 

@@ -1,8 +1,10 @@
 """The worked examples of few-shot prompts: evolution questions of the user's data, with rationales of our own.
 
 Rules
-    - `shots.toml` holds ids of records and rationales in our words; question and answer are read from the user's data.
-      A benchmark (or a subset of one) that lacks some of them has fewer examples.
+    - `shots.toml` names questions and holds rationales in our words, which end in the answer; the question itself is
+      read from the user's data. A benchmark (or a subset of one) that lacks some of them has fewer examples.
+    - A question is named by its id, or by the hash of its normal form where upstream's records have no ids. A variant
+      of a benchmark (`hotpotqa-fullwiki`) has the examples of the benchmark itself.
     - A benchmark that is not listed takes the first evolution questions that bring a solution, in seeded order.
     - Examples come from what may be learned from; an anchor or a held-out question is never one.
 """
@@ -10,43 +12,56 @@ Rules
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 
 from mage_es.engine.baselines.answering import SHOTS, Shot
 from mage_es.engine.baselines.react import trajectory
 from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.rules.normalise import normalise, question_hash
+from mage_es.engine.rules.routes import reasoned_about
 from mage_es.engine.search.record import RecordSearch
 
 REACT_SHOTS = 6
 """Trajectories that ReAct is shown; the original's."""
+_HASH = re.compile(r"[0-9a-f]{16}")
 
 
 @cache
 def rationales(benchmark: str) -> Mapping[str, str]:
     """Return the packaged rationales of a benchmark by question id, in order; none for a benchmark without."""
     text = files("mage_es.engine.baselines").joinpath("shots.toml").read_text(encoding="utf-8")
-    found: Mapping[str, str] = tomllib.loads(text).get(benchmark, {})
+    found: Mapping[str, str] = tomllib.loads(text).get(benchmark.partition("-")[0], {})
     return found
 
 
 def worked(benchmark: str, questions: Mapping[str, Question], evolution: Sequence[str]) -> tuple[Shot, ...]:
     """Return the worked examples of a benchmark; `evolution` are the ids that may be learned from, in seeded order."""
-    allowed = set(evolution)
-    written = {name: text for name, text in rationales(benchmark).items() if name in allowed}
-    if not written:
-        solved = (name for name in evolution if questions[name].solution.strip())
-        written = {name: questions[name].solution for name in solved}
-    chosen = list(written.items())[:SHOTS]
-    return tuple(Shot(name, _asked(questions[name]), text.strip(), questions[name].gold) for name, text in chosen)
+    written = matched(rationales(benchmark), questions, evolution)[:SHOTS]
+    if written:
+        return tuple(Shot(name, _asked(questions[name]), text.strip(), "") for name, text in written)
+    solved = (questions[name] for name in evolution if questions[name].solution.strip())
+    return tuple(Shot(q.id, _asked(q), q.solution.strip(), q.gold) for q in islice(solved, SHOTS))
+
+
+def matched(
+    texts: Mapping[str, str], questions: Mapping[str, Question], evolution: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Return the ids of the questions that rationales are for, with them, as far as they may be learned from."""
+    named = {name: name for name in evolution}
+    if any(map(_HASH.fullmatch, texts)):
+        named |= {question_hash(normalise(questions[name].question)): name for name in evolution}
+    return [(named[name], text) for name, text in texts.items() if name in named]
 
 
 def looked_up(questions: Mapping[str, Question], evolution: Sequence[str]) -> tuple[Shot, ...]:
     """Return examples for ReAct, made of the supporting facts that evolution questions bring with them."""
     found = (shot for name in evolution for shot in _trajectories(questions[name]))
-    return tuple(shot for _, shot in zip(range(REACT_SHOTS), found, strict=False))
+    return tuple(islice(found, REACT_SHOTS))
 
 
 def _trajectories(question: Question) -> Iterator[Shot]:
@@ -59,4 +74,4 @@ def _trajectories(question: Question) -> Iterator[Shot]:
 
 
 def _asked(question: Question) -> str:
-    return f"{question.context}\n{question.question}".strip()
+    return f"{question.context}\n{reasoned_about(question)}".strip()

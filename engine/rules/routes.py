@@ -68,7 +68,7 @@ class Route:
     def _call(self, template: str, sections: Sequence[Section], place: int) -> Ask:
         config, question = self.setting.config, self.question
         asked = Asked(
-            _shown(question, template),
+            question.question if template == TEMPLATE_OF_ROUTE["direct"] else reasoned_about(question),
             question.context,
             self.setting.answer_format,
             is_instructed=bool(self.state.slots.prompt_template(self.planned.skill)),
@@ -79,10 +79,9 @@ class Route:
         return Ask(about, request, prompt.spans, droppable=droppable(self.planned))
 
 
-def _shown(question: Question, template: str) -> str:
-    """Return a question that breaks off where its answer belongs as it is, or to be reasoned about without that end."""
-    stub = "" if template == TEMPLATE_OF_ROUTE["direct"] else question.meta.get("stub", "")
-    return question.question.removesuffix(stub)
+def reasoned_about(question: Question) -> str:
+    """Return a question to be reasoned about: without its end, where it breaks off where its answer belongs."""
+    return question.question.removesuffix(question.meta.get("stub", ""))
 
 
 def follow(route: Route) -> Course:

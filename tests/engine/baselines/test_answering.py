@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from mage_es.engine.baselines.answering import Shot, few_shot_cot, reflexion, self_consistency, zero_shot_cot
@@ -27,6 +28,22 @@ def test_examples_stand_before_the_question_each_with_where_it_is_from() -> None
     assert "> Question: 1 + 1?\n> Reasoning: It is 1 + 1 = 2.\n> Answer: 2" in prompt
     assert prompt.index("> Question: 2?") < prompt.index(tried.question.question)
     assert [span.source for span in move.spans] == ["shot/a", "shot/b"]
+
+
+def test_an_example_that_ends_in_its_answer_is_not_given_it_a_second_time() -> None:
+    tried = attempt()._replace(shots=(Shot("a", "1 + 1?", "It is 1 + 1 = 2.\n#### 2", ""),))
+    (move,), _ = drive(few_shot_cot(tried), [""])
+    assert isinstance(move, Ask)
+    assert "> Reasoning: It is 1 + 1 = 2.\n> #### 2\n" in move.request.prompt
+    assert "> Answer:" not in move.request.prompt
+
+
+def test_a_question_that_breaks_off_is_asked_without_its_end_as_the_learner_asks_it() -> None:
+    tried = attempt()
+    broken = msgspec.structs.replace(tried.question, question="Where is it? Option (", meta={"stub": " Option ("})
+    (move,), _ = drive(zero_shot_cot(tried._replace(question=broken)), [""])
+    assert isinstance(move, Ask)
+    assert "Where is it?" in move.request.prompt and "Option (" not in move.request.prompt
 
 
 @pytest.mark.parametrize(

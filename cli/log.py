@@ -82,7 +82,6 @@ def _wait() -> None:
 
 
 def _print(records: Iterable[Record], *, as_json: bool) -> None:
-    import msgspec
 
     from mage_es.events.plain import plain
 

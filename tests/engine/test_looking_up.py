@@ -1,0 +1,86 @@
+"""A Learner that may look things up: what it found stands in its prompts, on record, and is never looked up twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mage_es.engine.audit import verify
+from mage_es.engine.config import Config
+from mage_es.engine.inspection import show
+from mage_es.engine.moves import CallReport, SearchReport
+from mage_es.engine.recheck import recheck
+from mage_es.engine.runs import Run
+from mage_es.events.errors import PrerequisiteError
+from mage_es.events.reader import LogReader
+from mage_es.events.vocabulary import QuestionPlanned, SearchAnswered
+
+RIVERS = {
+    "Danube": "Vienna",
+    "Seine": "Paris",
+    "Tiber": "Rome",
+    "Spree": "Berlin",
+    "Vltava": "Prague",
+    "Thames": "London",
+}
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    """Tasks about rivers, and a folder that knows about them."""
+    (tmp_path / "pages").mkdir()
+    for river, city in RIVERS.items():
+        (tmp_path / "pages" / f"{river}.md").write_text(f"# {river}\n\nThe {river} flows through {city}.")
+    rows = [f"Which city does the {river} flow through?,{city}" for river, city in RIVERS.items()]
+    (tmp_path / "mine.csv").write_text("\n".join(["question,answer", *rows]) + "\n")
+    return Config(
+        benchmark=f"tasks/{tmp_path}/mine.csv?scorer=exact",
+        iterations=1,
+        pool=3,
+        anchors=0,
+        execution="builtin/reader",
+        search=f"local/{tmp_path}/pages",
+        search_passages=2,
+    )
+
+
+def test_what_was_found_stands_before_each_question_and_on_record(
+    config: Config, tmp_path: Path, start: Callable[..., Run]
+) -> None:
+    run = start(tmp_path / "runs", config)
+    records = list(LogReader(run.log_path).records({SearchAnswered, QuestionPlanned}))
+    found = [record.event for record in records if isinstance(record.event, SearchAnswered)]
+    planned = [record.event for record in records if isinstance(record.event, QuestionPlanned)]
+    assert len(found) == len(planned) == 3
+    assert all(len(answered.titles) <= 2 and answered.wanted == "passages" for answered in found)
+    report = show(run, planned[0].question_id, iteration=None, data_dir=None)
+    looked, *calls = report.moves
+    assert isinstance(looked, SearchReport) and looked.is_there
+    last = calls[-1]
+    assert isinstance(last, CallReport) and last.verified
+    assert f"> {looked.titles[0]}: The {looked.titles[0]} flows through" in last.prompt
+    assert [source.source for source in last.sources][-1].startswith("search/")
+
+
+def test_a_run_that_searched_is_replayed_and_verified_without_its_corpus(
+    config: Config, tmp_path: Path, start: Callable[..., Run]
+) -> None:
+    run = start(tmp_path / "runs", config)
+    for page in (tmp_path / "pages").iterdir():
+        page.unlink()
+    assert all(check.ok for check in verify(run).checks)
+    assert all(check.equal for check in recheck(LogReader(run.log_path), run.snapshots_path))
+    plan = next(LogReader(run.log_path).records({QuestionPlanned})).event
+    assert isinstance(plan, QuestionPlanned)
+    assert show(run, plan.question_id, iteration=None, data_dir=None).moves
+
+
+def test_a_corpus_that_is_not_there_stops_the_run_with_what_to_do(
+    config: Config, tmp_path: Path, start: Callable[..., Run]
+) -> None:
+    for page in (tmp_path / "pages").iterdir():
+        page.unlink()
+    with pytest.raises(PrerequisiteError, match="holds no documents"):
+        start(tmp_path / "runs", config)

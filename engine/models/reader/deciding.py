@@ -33,7 +33,8 @@ def decide(question: str, examples: Sequence[Example], lore: Sequence[str]) -> s
         return _chosen(wanted, examples, lore)
     if wanted.guess:
         return wanted.guess
-    ranked = sorted(examples, key=lambda example: -_likeness(wanted.sentence, example.question))
+    answered = [example for example in examples if example.answer]
+    ranked = sorted(answered, key=lambda example: -_likeness(wanted.sentence, example.question))
     if ranked and _likeness(wanted.sentence, ranked[0].question) >= _ALIKE:
         return ranked[0].answer
     found = calculate(wanted.sentence, wanted.passage) or find_answer(wanted.sentence, wanted.passage)
@@ -52,7 +53,10 @@ def _chosen(wanted: Wanted, examples: Sequence[Example], lore: Sequence[str]) ->
                 votes[name] += name.casefold() == answer.casefold()
     if votes and votes.most_common(1)[0][1] > 0:
         return votes.most_common(1)[0][0]
-    asked = words(wanted.sentence if not wanted.passage else wanted.passage)
+    told = f"{wanted.passage}\n{wanted.sentence}"
+    for text in filter(None, wanted.options.values()):  # else the longest option has most words in common, its own
+        told = told.replace(text, " ")
+    asked = words(told)
     return max(wanted.options, key=lambda name: len(asked & words(wanted.options[name])))
 
 

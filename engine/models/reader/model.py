@@ -38,11 +38,12 @@ def reply(prompt: str) -> str:
     answer = decide(read.question, read.examples, lore)
     if read.step is not None:
         return f"For this part, {answer} is what the text holds."
-    if bracketed := _BRACKETED.search(prompt):
+    instruction = prompt.rstrip().rpartition("\n\n")[2]
+    if bracketed := _BRACKETED.search(instruction):
         before, after = bracketed.groups()
-    elif _HEADED.search(prompt):
+    elif _HEADED.search(instruction):
         before, after = "\\section*{Final Answer}\n", ""
     else:
-        before, after = (read.before if "<" in prompt else "Answer: "), read.after
+        before, after = (read.before if "<" in instruction else "Answer: "), read.after
     final = f"{before}{answer}{after}"
     return final if read.is_direct else f"The nearest that the prompt holds is {answer}.\n{final}"

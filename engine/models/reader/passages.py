@@ -13,7 +13,7 @@ _NAME = re.compile(
 )
 _NUMBER = re.compile(r"\b\d[\d,.]*\b")
 _EITHER = re.compile(
-    r"[:,]? ?([\w'.-]+(?: [\w'.-]+){0,4}) or (?:the )?([\w'.-]+(?: [\w'.-]+){0,4}) ?\?$", re.IGNORECASE
+    r"(?<![\w'.-])([\w'.-]++(?: [\w'.-]++){0,4}) or (?:the )?([\w'.-]++(?: [\w'.-]++){0,4}) ?\?$", re.IGNORECASE
 )
 _LABEL = re.compile(r"^\[\d+\] (.+?): ")
 _COMMON = frozenset(

@@ -1,3 +1,5 @@
+import msgspec
+
 from mage_es.engine.agents.briefs import FailureBrief, FailureCase
 from mage_es.engine.models.arithmetic.analogies import follow
 from mage_es.engine.models.arithmetic.problems import read_problem
@@ -39,8 +41,11 @@ def test_no_strategy_is_written_where_none_is_wanted_or_only_one_failure_is_ther
     assert {m.kind for m in author_failures(brief(CASES[0], wants_strategy=True)).memories} == {"specific"}
 
 
-def test_a_failure_without_a_solution_gives_no_memory() -> None:
+def test_a_failure_without_a_solution_gives_its_right_answer_and_an_episode_nothing() -> None:
     bare = FailureCase(
-        question_id="q", question="?", context="", wrong_answer="", wrong_reasoning="", answer="1", solution=" "
+        question_id="q", question="?", context="", wrong_answer="2", wrong_reasoning="", answer="1", solution=" "
     )
-    assert author_failures(brief(bare, wants_strategy=True)).memories == ()
+    (memory,) = author_failures(brief(bare, wants_strategy=True)).memories
+    assert (memory.kind, memory.reasoning) == ("specific", "Not 2: the right answer is 1.")
+    episode = msgspec.structs.replace(bare, wrong_reasoning="go north: you see sand")
+    assert author_failures(brief(episode, wants_strategy=True)).memories == ()

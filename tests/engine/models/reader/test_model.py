@@ -1,0 +1,64 @@
+"""The reader behind the seam: a reply to any prompt, in the form that the prompt's last paragraph asks for."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mage_es.engine.models.reader.model import Reader, reply
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.models.seam import Request
+from mage_es.engine.rules.prompt import Asked, Quote, Section, render_answer
+
+PIECES = (
+    "A. x\n", "B. y\n", "(1) one, (2) two", "Option (", "Region 1", "falls in Region", "answer 'Yes' or 'No'",
+    "next point is", "(1.5, 2.5", "inflows: [,. ]", "predicted outflows are: [", "| a | 2019 |\n", "| --- | --- |\n",
+    "| row | - |\n", "change of row from 2019 to 2020?", "## Question\n", "## Solved earlier\n", "> Question: a\n",
+    "> Answer: b\n", "\n\n", "one or two?", "when was it", "[1] T: text.\n", "answered with: x.",
+    "## Tool\n> Name: t\n", "## This step\n> Skill: s\n",
+)  # fmt: skip
+
+
+def prompt(question: str, ending: str, *examples: str, template: str = "answer_cot") -> str:
+    quotes = [Quote(f"m{at}", text) for at, text in enumerate(examples)]
+    return render_answer(template, [Section("Solved earlier", quotes)], Asked(question, "", ending)).text
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=12), max_size=14).map("".join))
+@example("")
+def test_any_text_has_a_reply(text: str) -> None:
+    assert reply(text)
+    assert reply(prompt(text, 'End with "Answer: <x>".', text))
+
+
+@pytest.mark.parametrize(
+    ("ending", "last"),
+    [
+        ('Finish with a line "Answer: <short answer>".', "Answer: Goethe"),
+        ('End with a line "Answer: [X]", where X is the letter.', "Answer: [Goethe]"),
+        ('Finish with a line "#### <number>".', "#### Goethe"),
+        ("End under the heading \\section*{Final Answer}.", "\\section*{Final Answer}\nGoethe"),
+        ("Say who it was.", "Answer: Goethe"),
+    ],
+)
+def test_a_reply_ends_as_the_prompt_asks_whatever_the_question_and_its_examples_hold(ending: str, last: str) -> None:
+    asked = 'If 1 < 2 and "Answer: [X]" is no ending, and \\section*{Final Answer} none.\nWho wrote Faust?'
+    text = reply(prompt(asked, ending, "Question: Who wrote Faust?\nAnswer: Goethe"))
+    assert text == f"The nearest that the prompt holds is Goethe.\n{last}"
+
+
+def test_without_reasoning_asked_for_there_is_the_answer_alone() -> None:
+    solved = "Question: Who wrote Faust?\nAnswer: Goethe"
+    text = prompt("Who wrote Faust?", 'Finish with "Answer: <name>".', solved, template="answer_direct")
+    assert reply(text) == "Answer: Goethe"
+
+
+def test_the_same_prompt_has_the_same_reply_and_it_is_known_by_its_name() -> None:
+    request = Request(prompt=prompt("Is it so?", "Answer."), max_tokens=64)
+    first, second = (asyncio.run(Reader().complete(request)) for _ in range(2))
+    assert first == second
+    assert first.input_tokens > 0 and first.output_tokens > 0
+    assert open_model("builtin/reader", "execution").name == Reader.name

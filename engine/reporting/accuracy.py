@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mage_es.engine.reporting.cells import Cell, Entry, Gap, Table, columns, with_best
 from mage_es.engine.reporting.statistics import cell_of, difference
 from mage_es.engine.reporting.study import Study, percent
-from mage_es.engine.reporting.systems import BASELINES, FULL, Place
+from mage_es.engine.reporting.systems import BASELINES, FULL, NAMES, Place
 
 EXTENSION = ("gsm8k", "finqa", "medqa")
 """The benchmarks of the domain extension; table of the domain extension."""
@@ -86,7 +86,7 @@ def _against_baselines(
         measure=f"{EXAM}; differences are of the best teacher's system, paired",
         columns=(
             *head.columns,
-            *columns(*(BASELINES.get(each, each) for each in names), group="baselines"),
+            *columns(*(NAMES.get(each, each) for each in names), group="baselines"),
             *(columns("Published") if quoted else ()),
             *columns("before"),
             *columns(*(f"full, {t}" if is_compared else t for t in teachers), group="the full system"),

@@ -11,7 +11,7 @@ from mage_es.engine.reporting.cells import Cell, Entry, Gap, Table, columns
 from mage_es.engine.reporting.recorded import Sat
 from mage_es.engine.reporting.statistics import cell_of
 from mage_es.engine.reporting.study import Study
-from mage_es.engine.reporting.systems import BASELINES, FULL
+from mage_es.engine.reporting.systems import BASELINES, FULL, NAMES
 from mage_es.events.vocabulary import Tier
 from mage_es.projections.ledger import Ledger
 
@@ -158,7 +158,7 @@ def latency(study: Study) -> Table:
         f"while others were in flight; retrieval is not in it; beside it the {EXAM}",
         columns=(
             *head.columns,
-            *(each for name in names for each in columns("s", "accuracy", group=BASELINES.get(name, name))),
+            *(each for name in names for each in columns("s", "accuracy", group=NAMES.get(name, name))),
             *columns("s", "accuracy", group=FULL),
         ),
         rows=tuple(body),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeGuard
 
+from mage_es.engine.agreement import kappa
 from mage_es.engine.benchmarks.measuring import Measured, Measures, Prediction
 from mage_es.engine.benchmarks.protocol import Benchmark, Question
 from mage_es.engine.benchmarks.registry import open_benchmark
@@ -13,7 +14,7 @@ from mage_es.engine.reporting.cells import Entry, Gap, Table, columns
 from mage_es.engine.reporting.recorded import Answer, Recorded, Sat
 from mage_es.engine.reporting.statistics import cell_of
 from mage_es.engine.reporting.study import Study
-from mage_es.engine.reporting.systems import BASELINES, Place
+from mage_es.engine.reporting.systems import NAMES, Place
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import EpisodeStepped, ModelCalled
@@ -70,11 +71,15 @@ def agreement(answers: Sequence[Answer]) -> Agreement:
     total = len(answers)
     right, strict = (sum(values) / total for values in zip(*((a.correct, a.strict) for a in answers), strict=True))
     agreeing = sum(a.correct == a.strict for a in answers) / total
-    by_chance = right * strict + (1 - right) * (1 - strict)
     rule, nobody = (sum(a.judge == who for a in answers) / total for who in (RULE, NOBODY))
-    kappa = (agreeing - by_chance) / (1 - by_chance) if by_chance < 1 else 1.0
     return Agreement(
-        100 * rule, 100 * (1 - rule - nobody), 100 * nobody, 100 * right, 100 * strict, 100 * agreeing, kappa
+        100 * rule,
+        100 * (1 - rule - nobody),
+        100 * nobody,
+        100 * right,
+        100 * strict,
+        100 * agreeing,
+        kappa([(answer.correct, answer.strict) for answer in answers]),
     )
 
 
@@ -116,7 +121,7 @@ def hotpotqa(study: Study) -> Table:
         problems += [problem] if problem and problem not in problems else []
         reached = study.reached(place)
         cells = (cell_of(100 * one[name] for one in measured if name in one) or Gap() for name in CROSS_CHECK)
-        method = BASELINES.get(place.system, place.system)
+        method = NAMES.get(place.system, place.system)
         body.append((getattr(reached, "mean", -1.0), (*head.cells(place), method, reached, *cells)))
     return Table(
         name="hotpotqa",

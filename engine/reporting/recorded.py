@@ -127,7 +127,7 @@ class Recorded:
         """The exams in the order in which they were sat; that of a baseline stands in its own log."""
         if self.baseline:
             return [self._own_exam()]
-        return [read_exam(path.parent.name, LogReader(path)) for path in sorted(self.run.exams_path.glob("*/log"))]
+        return [read_exam(exam.path.name, LogReader(exam.log_path)) for exam in self.run.exams()]
 
     @property
     def final(self) -> Sat | None:

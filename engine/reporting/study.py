@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from mage_es.engine.baselines.table import BASELINES as METHODS
 from mage_es.engine.config import Config, difference
 from mage_es.engine.pricing import Prices
 from mage_es.engine.reporting.cells import Cell, Column, Gap, columns
@@ -17,8 +18,10 @@ from mage_es.engine.reporting.systems import (
     BASELINES,
     CASCADE,
     FULL,
+    NAMES,
     NO_GUARD,
     PARTS,
+    SEARCHED,
     Place,
     everything_else,
     short,
@@ -144,11 +147,20 @@ class Study:
             marker = ("--at", "start") if at == "start" else ()
             return Gap(command=self._command("exam", next(iter(runs.values())).run.id, *marker))
         config = self._like(place)
-        if place.system in BASELINES:
+        if place.system in NAMES:
+            if not self._applies(place):
+                return Gap()
             options = _options(config, *OF_BASELINES)
             return Gap(command=self._command("baseline", place.system, place.benchmark, *options))
         options = _options(config, *Config.__struct_fields__)
         return Gap(command=self._command("evolve", place.benchmark, *options))
+
+    def _applies(self, place: Place) -> bool:
+        """Return whether a baseline makes sense on the benchmark of a place."""
+        baseline = METHODS[place.system]
+        if any(run.is_sequential for run in self.runs if run.begun.benchmark == place.benchmark):
+            return baseline.plays_as == ""
+        return not baseline.needs_search or place.benchmark in SEARCHED
 
     def head(self, places: Sequence[Place], *fields: str) -> Head:
         """Return the leading columns of a table of these places: the benchmark, and of `fields` those that vary."""

@@ -48,6 +48,12 @@ BASELINES: Mapping[str, str] = {
     "reflexion": "Reflexion",
 }
 """The baselines of the paper by their names on the command line, in the order of its tables."""
+ORACLE = "reflexion_oracle"
+"""Reflexion as the original has it, which stops by the gold answer; shown where it was run."""
+NAMES: Mapping[str, str] = {**BASELINES, ORACLE: "Reflexion, gold stop"}
+"""What every baseline is called in a table."""
+SEARCHED = frozenset({"hotpotqa", "webqa"})
+"""Benchmarks on which looking things up is meaningful, as the paper has it; appendix, baselines."""
 
 
 class Place(NamedTuple):

@@ -22,7 +22,7 @@ def test_the_main_table_has_the_start_the_system_by_teacher_and_paired_differenc
     assert read["over before"] == "+62.5 ± 17.7 n=2 [-96.3, +221.3]"
     assert {read[name] for name in ("0-shot CoT", "8-shot CoT", "SC (10)", "ReAct", "Reflexion")} == {"-"}
     assert [entry.best for entry in table.rows[0] if getattr(entry, "best", False)] == [True]
-    assert any("mage-es baseline react wordmath --seed 1" in note for note in notes_of(table))
+    assert any("mage-es baseline reflexion wordmath --seed 1" in note for note in notes_of(table))
 
 
 def test_the_strongest_baseline_is_what_the_system_is_compared_with_on_common_seeds(bench: Any, cells: Any) -> None:

@@ -39,11 +39,13 @@ def test_what_is_missing_names_the_command_that_fills_it(bench: Any) -> None:
     bench.run("sat", seed=1, after="11")
     bench.run("unsat", seed=2)
     study = bench.study()
-    only = HERE._replace(system="react")
-    assert study.gap(only) == Gap(command=f"mage-es baseline react wordmath --seed 1 --runs-dir {bench.folder}")
+    only = HERE._replace(system="reflexion")
+    assert study.gap(only) == Gap(command=f"mage-es baseline reflexion wordmath --seed 1 --runs-dir {bench.folder}")
     less = HERE._replace(system="no tools")  # with the settings of the runs that it is to be compared with
     assert study.gap(less) == Gap(command=f"mage-es evolve wordmath --seed 1 --iterations 1 --runs-dir {bench.folder}")
     assert study.gap(HERE, at="start") == Gap(command=f"mage-es exam sat --at start --runs-dir {bench.folder}")
+    assert study.gap(HERE._replace(system="react")) == Gap()  # there is nothing to look word problems up in
+    assert "mage-es baseline react hotpotqa" in study.gap(HERE._replace(system="react", benchmark="hotpotqa")).command
     assert study.gap(HERE._replace(benchmark="gsm8k")).command.startswith("mage-es evolve gsm8k --seed 42")
 
 

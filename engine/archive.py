@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from mage_es.engine.runs import Run, require_name
-from mage_es.events.backup import FORMAT, back_up
+from mage_es.events.backup import back_up
 from mage_es.events.errors import UsageError
 from mage_es.events.filesystem import LocalFileSystem
 from mage_es.events.objects import FolderObjects, Objects
@@ -63,9 +63,9 @@ def backup(run: Run, destination: str) -> BackupReport:
     objects = open_objects(destination)
     stored = back_up(run.log_path, objects, at=_LOG, fs=LocalFileSystem())
     exams = [
-        back_up(path, objects, at=f"exams/{path.parent.name}/{_LOG}", fs=LocalFileSystem())
-        for path in sorted(run.exams_path.glob("*/log"))
-        if (path / FORMAT).exists() and LogReader(path).head.seq
+        back_up(exam.log_path, objects, at=f"exams/{exam.path.name}/{_LOG}", fs=LocalFileSystem())
+        for exam in run.exams()
+        if LogReader(exam.log_path).head.seq
     ]
     return BackupReport(
         run_id=run.id,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mage_es.engine.agents.learner import course_of, plan_answers
 from mage_es.engine.benchmarks.protocol import Question, extract_of
-from mage_es.engine.budget import UNLIMITED, Budget, Limits
+from mage_es.engine.budget import UNLIMITED, Budget, Limits, priced
 from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.courses import Course, Fact, Finish, advance, begin
 from mage_es.engine.effects import Effects
@@ -20,8 +20,8 @@ from mage_es.engine.models.line import Line
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Model
 from mage_es.engine.moves import CallReport, MoveReport, TrimReport
-from mage_es.engine.opening import reopen_world
-from mage_es.engine.pricing import Prices, require_rates
+from mage_es.engine.opening import World, reopen_world
+from mage_es.engine.pricing import Prices
 from mage_es.engine.reports import AskReport
 from mage_es.engine.rules.trimming import without
 from mage_es.engine.runs import Run
@@ -55,10 +55,7 @@ def ask(
         PrerequisiteError: The model gives no answer.
         BudgetReached: The next call could take the question over its `limits`.
     """
-    if not question.strip():
-        raise UsageError("The question is empty: give it as the last argument, or on standard input.")
-    if any("\ud800" <= letter <= "\udfff" for letter in question):
-        raise UsageError("The question is not UTF-8 text: give it in UTF-8.")
+    text = _checked(question)
     reader = LogReader(run.log_path)
     seq = reader.resolve(at)
     world = reopen_world(reader, data_dir=data_dir)
@@ -69,22 +66,11 @@ def ask(
             f"The tasks of {world.benchmark.name} are episodes: they are played in its environment, not answered. "
             "Set an exam with `mage-es exam`, or look at an episode with `mage-es show`."
         )
-    asked = Question(id="ask", benchmark="", split="test", task_type="", question=question.strip(), gold="")
-    task_type = world.typing.predict([asked.question], ids=[asked.id])[0]
-    command = PlanAnswers(
-        iteration=state.progress.closed,
-        phase="exam",
-        asked=world.asked(state, [asked], [task_type], ["ask"]),
-        frozen=True,
-        donors={},
-    )
-    planned = plan_answers(world.setting, state, command)[0].event
-    assert isinstance(planned, QuestionPlanned)
+    asked = Question(id="ask", benchmark="", split="test", task_type="", question=text, gold="")
+    planned = _planned(world, state, asked)
     model = execution or open_model(world.setting.config.execution, "execution")
-    prices = prices or Prices()
-    if limits.max_usd:
-        require_rates(prices, {"execution": model.name})
-    line = Line(model, connections=1, say=say, toll=Budget(limits, prices, Ledger()))
+    budget = Budget(limits, priced(prices, {"execution": model.name}, limits), Ledger())
+    line = Line(model, connections=1, say=say, toll=budget)
     effects = Effects(
         world.setting,
         state,
@@ -98,7 +84,7 @@ def ask(
     return AskReport(
         run_id=run.id,
         marker=at,
-        task_type=task_type,
+        task_type=planned.task_type,
         skill=planned.skill,
         bundle=bundle_of(state, without(planned, {move.memory_id for move in moves if isinstance(move, TrimReport)})),
         prompt=[move.prompt for move in moves if isinstance(move, CallReport)][-1],
@@ -106,6 +92,30 @@ def ask(
         answer=extract_of(world.benchmark)(reply),
         moves=tuple(moves),
     )
+
+
+def _checked(question: str) -> str:
+    """Return a question without the space around it. Raises `UsageError` where it is empty or not text."""
+    if not question.strip():
+        raise UsageError("The question is empty: give it as the last argument, or on standard input.")
+    if any("\ud800" <= letter <= "\udfff" for letter in question):
+        raise UsageError("The question is not UTF-8 text: give it in UTF-8.")
+    return question.strip()
+
+
+def _planned(world: World, state: State, asked: Question) -> QuestionPlanned:
+    """Return the plan of a question whose task type is told from its text."""
+    task_type = world.typing.predict([asked.question], ids=[asked.id])[0]
+    command = PlanAnswers(
+        iteration=state.progress.closed,
+        phase="exam",
+        asked=world.asked(state, [asked], [task_type], ["ask"]),
+        frozen=True,
+        donors={},
+    )
+    planned = plan_answers(world.setting, state, command)[0].event
+    assert isinstance(planned, QuestionPlanned)
+    return planned
 
 
 async def _answered(

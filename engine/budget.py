@@ -9,12 +9,12 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from mage_es.engine.models.seam import Completion, Request
-from mage_es.engine.pricing import Prices, Rate
+from mage_es.engine.pricing import Prices, Rate, require_rates
 from mage_es.events.errors import BudgetReached
 from mage_es.projections.ledger import Ledger
 
@@ -28,6 +28,18 @@ class Limits(NamedTuple):
 
 
 UNLIMITED = Limits()
+
+
+def priced(prices: Prices | None, models: Mapping[str, str], limits: Limits) -> Prices:
+    """Return the prices that a budget goes by, the packaged ones where none are given.
+
+    Raises:
+        UsageError: Dollars are limited, and one of the models (tier -> spec) has no price.
+    """
+    prices = prices or Prices()
+    if limits.max_usd:
+        require_rates(prices, models)
+    return prices
 
 
 class Budget:

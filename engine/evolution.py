@@ -9,17 +9,16 @@ from pathlib import Path
 
 from mage_es import __version__
 from mage_es.engine.benchmarks.registry import title
-from mage_es.engine.budget import UNLIMITED, Budget, Limits
+from mage_es.engine.budget import UNLIMITED, Budget, Limits, priced
 from mage_es.engine.config import Config, checked, difference, parse
 from mage_es.engine.loop import run_iterations
 from mage_es.engine.models.line import PATIENCE, Patience
-from mage_es.engine.models.registry import open_model
 from mage_es.engine.opening import first_event, open_world, reopen_world
-from mage_es.engine.pricing import Prices, require_rates
+from mage_es.engine.pricing import Prices
 from mage_es.engine.reports import Observer, RunSummary
 from mage_es.engine.rules.rotation import ACTIONS, with_companions
 from mage_es.engine.runs import Run, clock, create_run
-from mage_es.engine.session import Models, Session
+from mage_es.engine.session import Models, Session, open_models
 from mage_es.engine.summary import summarise
 from mage_es.events.envelope import Draft
 from mage_es.events.errors import UsageError
@@ -63,8 +62,8 @@ def evolve(
         Interrupted: `stop` turned true, or `limits` are reached; the run can be resumed.
     """
     config = checked(config)
-    models = models or _open_models(config)
-    prices = _priced(prices, models, limits)
+    models = models or open_models(config, has_guidance=True)
+    prices = priced(prices, models.names(), limits)
     world = open_world(config, data_dir=data_dir)
     run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, run_id=run_id)
     with Log.create(run.log_path, run=run.id, clock=clock, fs=fs) as log:
@@ -114,8 +113,8 @@ def resume(
         begun = first_event(reader)
         _require_same(parse(begun.config), config)
         world = reopen_world(reader, data_dir=data_dir)
-        models = models or _open_models(world.setting.config)
-        prices = _priced(prices, models, limits)
+        models = models or open_models(world.setting.config, has_guidance=True)
+        prices = priced(prices, models.names(), limits)
         state = fold(reader, state=latest_snapshot(run.snapshots_path, reader))
         session = Session(
             run=run,
@@ -142,23 +141,9 @@ async def _work(session: Session) -> None:
         await run_iterations(session)
 
 
-def _priced(prices: Prices | None, models: Models, limits: Limits) -> Prices:
-    prices = prices or Prices()
-    if limits.max_usd:
-        require_rates(prices, {tier: model.name for tier, model in models.by_tier().items()})
-    return prices
-
-
-def _open_models(config: Config) -> Models:
-    judge = open_model(config.judge, "judge") if config.judge else None
-    return Models(open_model(config.execution, "execution"), open_model(config.guidance, "guidance"), judge)
-
-
 def _note_resumption(session: Session, reader: LogReader) -> None:
     """Record that the run goes on, and find where the open iteration's plans stand in the log."""
-    for record in reader.records({QuestionPlanned}):
-        if isinstance(record.event, QuestionPlanned) and record.event.iteration > session.state.progress.closed:
-            session.plan_seq[record.phase, record.event.question_id] = record.seq
+    session.find_plans(reader.records({QuestionPlanned}))
     attempt = 1 + sum(1 for _ in reader.records({RunResumed}))
     resumed, at = RunResumed(package_version=__version__, attempt=attempt), max(-1, session.state.progress.closed)
     session.commit([Draft(event=resumed, iteration=at, phase="log", ordinal=attempt)])

@@ -21,14 +21,14 @@ from pathlib import Path
 import msgspec
 
 from mage_es import __version__
-from mage_es.engine.budget import UNLIMITED, Budget, Limits
+from mage_es.engine.budget import UNLIMITED, Budget, Limits, priced
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.config import Config, canonical
 from mage_es.engine.judging import NOBODY
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Model
 from mage_es.engine.opening import World, reopen_world
-from mage_es.engine.pricing import Prices, require_rates
+from mage_es.engine.pricing import Prices
 from mage_es.engine.reports import ExamReport, GroupScore, Observer
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.runs import Run, clock
@@ -90,9 +90,7 @@ def examine(
     world = reopen_world(reader, data_dir=data_dir)
     names = _chosen(world, questions)
     models = _models(world.setting.config, execution, judge)
-    prices = prices or Prices()
-    if limits.max_usd:
-        require_rates(prices, {tier: each.name for tier, each in models.by_tier().items()})
+    prices = priced(prices, models.names(), limits)
     state = fold(reader, until=seq, state=latest_snapshot(run.snapshots_path, reader, until=seq))
     require_ontology(state, at)
     started = _started(run, reader, world, state, at=at, seq=seq, control=control)
@@ -261,9 +259,7 @@ def _beginning(session: Session, started: ExamStarted, recorded: Sequence[Record
     """Return the event that an exam begins with, or goes on with where some of it is recorded."""
     if not recorded:
         return Draft(event=started, iteration=-1, phase="exam")
-    session.plan_seq.update(
-        {(r.phase, r.event.question_id): r.seq for r in recorded if isinstance(r.event, QuestionPlanned)}
-    )
+    session.find_plans(recorded)
     progress = session.state.progress
     settled = sum(progress.is_settled("exam", planned.question_id) for planned in progress.plans("exam"))
     session.say(f"Going on with the exam {session.run.id}: {settled} of its questions are settled already.")
@@ -277,11 +273,15 @@ def _unfinished(run: Run, started: ExamStarted, names: Sequence[str], models: Mo
 
     One that another process is sitting just now is left to it.
     """
-    for path in sorted(run.exams_path.glob("*/log"), reverse=True):
-        exam = Run(f"{run.id}/{path.parent.name}", path.parent)
-        if _is_same(LogReader(path), started, names, models):
-            with suppress(RunLocked):
-                return exam, Log.open(path, clock=clock)
+    for exam in reversed(run.exams()):
+        if not _is_same(LogReader(exam.log_path), started, names, models):
+            continue
+        with suppress(RunLocked):
+            log = Log.open(exam.log_path, clock=clock)
+            # Asked again now that nobody else writes: whoever sat it just now may have come to its end meanwhile.
+            if _is_same(LogReader(exam.log_path), started, names, models):
+                return exam, log
+            log.close()
     return None
 
 
@@ -302,8 +302,12 @@ def _is_same(exam: LogReader, started: ExamStarted, names: Sequence[str], models
 def _new_exam(run: Run, at: str, control: str) -> tuple[Run, Log]:
     run.exams_path.mkdir(exist_ok=True)
     suffix = at.replace("/", "-").replace(":", "-") + ("" if control == "none" else f"-{control}")
-    ordinal = 1 + sum(1 for _ in run.exams_path.iterdir())
-    path = run.exams_path / f"{ordinal:04d}-{suffix}"
-    path.mkdir()
-    exam = Run(f"{run.id}/{path.name}", path)
-    return exam, Log.create(exam.log_path, run=exam.id, clock=clock)
+    ordinal = 1 + max((int(path.name[:4]) for path in run.exams_path.glob("[0-9][0-9][0-9][0-9]-*")), default=0)
+    while True:
+        exam = run.exam(f"{ordinal:04d}-{suffix}")
+        try:
+            exam.path.mkdir()
+        except FileExistsError:  # another process set one just now
+            ordinal += 1
+        else:
+            return exam, Log.create(exam.log_path, run=exam.id, clock=clock)

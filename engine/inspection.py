@@ -98,13 +98,13 @@ def _askings(run: Run, reader: LogReader, question_id: str) -> list[Asking]:
         for record in reader.records({QuestionPlanned})
         if isinstance(record.event, QuestionPlanned) and record.event.question_id == question_id
     ]
-    for path in sorted(run.exams_path.glob("*/log")):
-        exam, state_seq = LogReader(path), 0
+    for sat in run.exams():
+        exam, state_seq = LogReader(sat.log_path), 0
         for record in exam.records({ExamStarted, QuestionPlanned}):
             if isinstance(record.event, ExamStarted):
                 state_seq = record.event.head_seq
             elif isinstance(record.event, QuestionPlanned) and record.event.question_id == question_id:
-                found.append(Asking(f"exam {path.parent.name}", exam, record, record.event, state_seq))
+                found.append(Asking(f"exam {sat.path.name}", exam, record, record.event, state_seq))
     return found
 
 

@@ -44,6 +44,18 @@ class Run(NamedTuple):
         """Return the folder that holds one folder for each exam."""
         return self.path / "exams"
 
+    def exams(self) -> list[Run]:
+        """Return the exams in the order in which they were set, each as a run whose log is the exam's.
+
+        The folder of one that was killed before it had a log is passed over.
+        """
+        logs = sorted(self.exams_path.glob("*/log/FORMAT"))
+        return [self.exam(path.parents[1].name) for path in logs]
+
+    def exam(self, name: str) -> Run:
+        """Return the exam of that name, as a run whose log is the exam's."""
+        return Run(f"{self.id}/{name}", self.exams_path / name)
+
     def replay_path(self, marker: str) -> Path:
         """Return where a replay to a marker is rebuilt by default."""
         return self.path / "replays" / marker.replace("/", "-").replace(":", "-")

@@ -8,13 +8,14 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from mage_es.engine.answering import Moved, Pending, answer_all, in_prefix_order
 from mage_es.engine.batching import BatchGate
 from mage_es.engine.budget import Budget
 from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordUnanswered, RecordVerdict
+from mage_es.engine.config import Config
 from mage_es.engine.courses import Act, Ask, Fact, Look, Move, Use, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.effects import Effects
@@ -22,6 +23,7 @@ from mage_es.engine.guiding import Errand, guided
 from mage_es.engine.judging import judged, template_of
 from mage_es.engine.models.batches import Batching
 from mage_es.engine.models.line import PATIENCE, Line, Patience
+from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Model
 from mage_es.engine.opening import World
 from mage_es.engine.reports import Note, Observer
@@ -30,7 +32,7 @@ from mage_es.engine.runs import Run
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.events.appended import Appended
 from mage_es.events.digests import sha256_text
-from mage_es.events.envelope import Draft
+from mage_es.events.envelope import Draft, Record
 from mage_es.events.errors import Interrupted, LogError
 from mage_es.events.log import Log
 from mage_es.events.vocabulary import EpisodeStepped, Phase, Purpose, QuestionPlanned, Tier
@@ -52,6 +54,20 @@ class Models(NamedTuple):
         """Return the models that there are."""
         tiers: dict[Tier, Model | None] = {"execution": self.execution, "guidance": self.guidance, "judge": self.judge}
         return {tier: model for tier, model in tiers.items() if model is not None}
+
+    def names(self) -> dict[str, str]:
+        """Return the spec of each model by its tier."""
+        return {tier: model.name for tier, model in self.by_tier().items()}
+
+
+def open_models(config: Config, *, has_guidance: bool) -> Models:
+    """Return the models that a configuration names. Raises `UsageError` and `PrerequisiteError` as the registry does.
+
+    `has_guidance` says whether the guidance model is one of them.
+    """
+    guidance = open_model(config.guidance, "guidance") if has_guidance else None
+    judge = open_model(config.judge, "judge") if config.judge else None
+    return Models(open_model(config.execution, "execution"), guidance, judge)
 
 
 class Session:
@@ -137,6 +153,12 @@ class Session:
             if isinstance(event, QuestionPlanned):
                 self.plan_seq[draft.phase, event.question_id] = seq
         return appended
+
+    def find_plans(self, records: Iterable[Record]) -> None:
+        """Note where plans stand among records of an earlier session: they are the causes of what is recorded next."""
+        for record in records:
+            if isinstance(record.event, QuestionPlanned):
+                self.plan_seq[record.phase, record.event.question_id] = record.seq
 
     def check_stop(self) -> None:
         """Raise `Interrupted` where the user asked to stop; everything recorded stays."""

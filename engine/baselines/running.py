@@ -17,17 +17,17 @@ import msgspec
 
 from mage_es.engine.baselines.table import BASELINES, planned, started
 from mage_es.engine.benchmarks.registry import title
-from mage_es.engine.budget import UNLIMITED, Budget, Limits
+from mage_es.engine.budget import UNLIMITED, Budget, Limits, priced
 from mage_es.engine.commands import OpenRun
 from mage_es.engine.config import Config, checked
+from mage_es.engine.decide import decide
 from mage_es.engine.environments.protocol import is_sequential, modes_of
 from mage_es.engine.models.line import PATIENCE, Patience
-from mage_es.engine.models.registry import open_model
 from mage_es.engine.opening import World, first_event, open_world, reopen_world
-from mage_es.engine.pricing import Prices, require_rates
+from mage_es.engine.pricing import Prices
 from mage_es.engine.reports import BaselineReport, Observer
 from mage_es.engine.runs import Run, clock, create_run
-from mage_es.engine.session import Models, Session
+from mage_es.engine.session import Models, Session, open_models
 from mage_es.engine.summary import episode_rows
 from mage_es.events.envelope import Draft
 from mage_es.events.errors import UsageError, nearest
@@ -71,8 +71,8 @@ def run_baseline(
     """
     require_baseline(name)
     config = checked(msgspec.structs.replace(config, guidance="", iterations=1))
-    models = models or _open_models(config)
-    prices = _priced(prices, models, limits)
+    models = models or open_models(config, has_guidance=False)
+    prices = priced(prices, models.names(), limits)
     world = open_world(config, data_dir=data_dir)
     require_fit(name, world)
     run = create_run(runs_dir, benchmark=f"{title(config.benchmark)}-{name}", seed=config.seed, run_id=run_id)
@@ -91,8 +91,9 @@ def run_baseline(
             patience=patience,
             budget=Budget(limits, prices, state.ledger),
         )
-        session.do(OpenRun(started=world.started(run.id), splits=world.splits.events))
-        _begin(session, name, world.setting.held_out[:questions])
+        opened = decide(world.setting, state, OpenRun(started=world.started(run.id), splits=world.splits.events))
+        # One commit: a run that was killed between the two would not be known for a baseline's.
+        session.commit([*opened, *_beginning(session, name, world.setting.held_out[:questions])])
         asyncio.run(_answer(session))
     return read_baseline(run)
 
@@ -114,7 +115,7 @@ def resume_baseline(
     with Log.open(run.log_path, clock=clock) as log:
         reader = LogReader(run.log_path)
         world = reopen_world(reader, data_dir=data_dir)
-        models = models or _open_models(world.setting.config)
+        models = models or open_models(world.setting.config, has_guidance=False)
         state = fold(reader)
         session = Session(
             run=run,
@@ -127,11 +128,9 @@ def resume_baseline(
             observer=observer,
             stop=stop,
             patience=patience,
-            budget=Budget(limits, _priced(prices, models, limits), state.ledger),
+            budget=Budget(limits, priced(prices, models.names(), limits), state.ledger),
         )
-        for record in reader.records({QuestionPlanned}):
-            if isinstance(record.event, QuestionPlanned):
-                session.plan_seq[record.phase, record.event.question_id] = record.seq
+        session.find_plans(reader.records({QuestionPlanned}))
         if not state.progress.finished:
             asyncio.run(_answer(session))
     return read_baseline(run)
@@ -186,8 +185,8 @@ def require_fit(name: str, world: World) -> None:
         )
 
 
-def _begin(session: Session, name: str, questions: Sequence[str]) -> None:
-    """Record which baseline it is, and the plan of each question."""
+def _beginning(session: Session, name: str, questions: Sequence[str]) -> list[Draft]:
+    """Return which baseline it is, and the plan of each question, to be recorded."""
     world = session.world
     chosen = [world.questions[each] for each in sorted(questions)]
     shots = BASELINES[name].shots(world.benchmark.name, world.questions, world.setting.evolution)
@@ -197,7 +196,7 @@ def _begin(session: Session, name: str, questions: Sequence[str]) -> None:
         planned(name, question, task_type, lambda plan: world.course(session.state, plan))
         for question, task_type in zip(chosen, types, strict=True)
     ]
-    session.commit([begun, *plans])
+    return [begun, *plans]
 
 
 async def _answer(session: Session) -> None:
@@ -213,15 +212,3 @@ async def _answer(session: Session) -> None:
     )
     finished = RunFinished(iterations=0)
     session.commit([Draft(event=event, iteration=-1, phase="exam") for event in (closed, finished)])
-
-
-def _open_models(config: Config) -> Models:
-    judge = open_model(config.judge, "judge") if config.judge else None
-    return Models(open_model(config.execution, "execution"), None, judge)
-
-
-def _priced(prices: Prices | None, models: Models, limits: Limits) -> Prices:
-    prices = prices or Prices()
-    if limits.max_usd:
-        require_rates(prices, {tier: model.name for tier, model in models.by_tier().items()})
-    return prices

@@ -112,16 +112,11 @@ def next_words(job: Job, runs_dir: Path) -> tuple[str, ...]:
 def _sat(run: Run, reader: LogReader) -> set[str]:
     """Return the markers of the whole exams without a control; `latest` only of the run's end."""
     found, end = set[str](), reader.last(IterationClosed)
-    for path in sorted(run.exams_path.glob("*/log")):
-        exam = LogReader(path)
-        for record in exam.records({ExamStarted}):
-            started = record.event
-            is_whole = isinstance(started, ExamStarted) and bool(exam.last(ExamClosed)) and started.control == "none"
-            if (
-                isinstance(started, ExamStarted)
-                and is_whole
-                and (started.marker != "latest" or started.head_seq >= end)
-            ):
+    for log in (LogReader(exam.log_path) for exam in run.exams()):
+        for started in (record.event for record in log.records({ExamStarted}) if log.last(ExamClosed)):
+            if not isinstance(started, ExamStarted) or started.control != "none":
+                continue
+            if started.marker != "latest" or started.head_seq >= end:
                 found.add(started.marker)
     return found
 

@@ -35,12 +35,12 @@ EXAMINING = frozenset({"exam", "ask"})
 def check_inference(run: Run, reader: LogReader) -> Iterator[Check]:
     """Yield whether the run's log is free of exams, then whether each exam was frozen."""
     yield _traces(reader)
-    for path in sorted(run.exams_path.glob("*/log")):
-        name = f"exam {path.parent.name}"
-        if problems := problems_of(verify_log(path)):
+    for exam in run.exams():
+        name = f"exam {exam.path.name}"
+        if problems := problems_of(verify_log(exam.log_path)):
             yield Check(name=name, ok=False, detail=problems, bound=BOUND)
         else:
-            yield _exam(name, LogReader(path), reader)
+            yield _exam(name, LogReader(exam.log_path), reader)
 
 
 def learning_types() -> frozenset[type[Event]]:

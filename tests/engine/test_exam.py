@@ -12,8 +12,10 @@ from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.budget import UNLIMITED, Limits
 from mage_es.engine.commands import Asked
 from mage_es.engine.exam import donors, examine
+from mage_es.engine.inspection import show
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Request
+from mage_es.engine.reporting.recorded import Recorded
 from mage_es.engine.reports import ExamReport, Note
 from mage_es.engine.runs import Run, clock
 from mage_es.engine.theorems.inference import check_inference
@@ -242,6 +244,23 @@ def test_an_exam_cut_off_before_its_plan_is_gone_on_with(examined: Run) -> None:
         sit(examined, Counting())
     assert sit(examined, Counting()).total == 20
     assert len(list(examined.exams_path.iterdir())) == 1
+
+
+def test_what_an_exam_leaves_that_was_killed_before_it_had_a_log_stands_in_no_way(examined: Run) -> None:
+    (examined.exams_path / "0001-latest" / "log" / "wal").mkdir(parents=True)
+    report = sit(examined, Counting())
+    assert (report.exam_id, report.total) == ("0002-latest", 20)
+    assert [exam.path.name for exam in examined.exams()] == ["0002-latest"]
+    assert all(check.ok for check in check_inference(examined, LogReader(examined.log_path)))
+    assert show(examined, report.answers[0][0], iteration=None, data_dir=None).prompt_verified
+    assert [sat.name for sat in Recorded(examined).exams] == ["0002-latest"]
+
+
+def test_an_exam_whose_folder_was_deleted_leaves_its_number_unused(examined: Run) -> None:
+    sit(examined, Counting())
+    sit(examined, Counting())
+    shutil.rmtree(examined.exams_path / "0001-latest")
+    assert sit(examined, Counting()).exam_id == "0003-latest"
 
 
 def test_dollars_cannot_be_limited_for_an_exam_where_its_model_has_no_price(examined: Run) -> None:

@@ -16,7 +16,7 @@ from mage_es.engine.reports import Note
 from mage_es.engine.runs import Run, find_run
 from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, SplitCommitted
+from mage_es.events.vocabulary import BaselineStarted, ModelCalled, QuestionPlanned, RunStarted, SplitCommitted
 
 SMALL = Config(benchmark="wordmath", seed=7, pool=24, held_out=12, anchors=12)
 
@@ -68,6 +68,12 @@ def test_a_baseline_that_was_stopped_goes_on_and_asks_nothing_twice(tmp_path: Pa
     assert report.execution_calls == 120
     whole = read_baseline(run(tmp_path / "whole", "self_consistency"))
     assert report.answers == whole.answers
+
+
+def test_a_baseline_is_known_for_one_from_its_first_commit_on(tmp_path: Path) -> None:
+    records = list(LogReader(run(tmp_path, "zero_shot_cot").log_path).records())
+    first = [type(record.event) for record in records if record.commit == records[0].commit]
+    assert {RunStarted, SplitCommitted, BaselineStarted, QuestionPlanned} == set(first)
 
 
 def test_it_can_be_shown_with_every_prompt_and_verified(tmp_path: Path) -> None:

@@ -78,12 +78,13 @@ def judged(course: Course, question: Question, *, benchmark: Benchmark, has_judg
     finish = yield from course
     verdict = finish.verdict or benchmark.score(question, finish.reply)
     if verdict.undecided:
-        opinion = (yield from _opinion(question, verdict, template_of(benchmark))) if has_judge else None
-        verdict = msgspec.structs.replace(verdict, by=NOBODY) if opinion is None else opinion
+        said = (yield from opinion(question, verdict, template_of(benchmark))) if has_judge else None
+        verdict = msgspec.structs.replace(verdict, by=NOBODY) if said is None else said
     return finish._replace(verdict=verdict)
 
 
-def _opinion(question: Question, undecided: Verdict, template: str) -> Generator[Move, Fact, Verdict | None]:
+def opinion(question: Question, undecided: Verdict, template: str) -> Generator[Move, Fact, Verdict | None]:
+    """Ask the judge about the answer of a verdict, and return its own; None where no reply could be used."""
     brief = JudgeBrief(question=question.question, expected=question.gold, answer=undecided.answer)
     form = _REPLIES[template]
     prompt = render_guidance(template, {}, msgspec.json.encode(brief).decode())

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mage_es.engine.benchmarks.registry import open_benchmark
+
 
 def test_each_question_is_one_line_on_stdout_and_the_totals_are_on_stderr(
     mage: Callable[..., Any], tmp_path: Path
@@ -25,3 +27,28 @@ def test_each_question_is_one_line_on_stdout_and_the_totals_are_on_stderr(
     assert "accuracy: 0.0000" in done.err
     document = json.loads(mage(*words, "--strict", "--json").out)
     assert (document["strict"], document["totals"]) == (True, {"accuracy": 0.0})
+
+
+def test_a_judge_that_is_named_is_asked_and_a_table_says_how_far_it_agrees(
+    mage: Callable[..., Any], tmp_path: Path
+) -> None:
+    benchmark = open_benchmark("truthworld", seed=7)
+    known = next(question for question in benchmark.questions("test") if question.gold == "surplus")
+    other = next(question for question in benchmark.questions("test") if question.gold.isdecimal())  # not its business
+    rows = [{"id": question.id, "prediction": f"Answer: {question.gold}"} for question in (known, other)]
+    (tmp_path / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = ["score", "truthworld", "--seed", "7", "--predictions", str(tmp_path / "mine.jsonl")]
+    done = mage(*words, "--judge", "builtin/truthjudge")
+    assert done.code == 0
+    judged = {line["id"]: line["metrics"]["judge"] for line in map(json.loads, done.out.splitlines())}
+    assert (judged[known.id], judged[other.id], len(judged)) == (1.0, 0.0, len(benchmark.questions("test")))
+    assert "builtin/truthjudge on 2 predictions (judge_v1):" in done.err
+    assert "rule right             1           1" in done.err and "agreement 50.0 %" in done.err
+    document = json.loads(mage(*words, "--judge", "builtin/truthjudge", "--json").out)["judge"]
+    assert (document["both"], document["rule_only"], document["kappa"]) == (1, 1, 0.0)
+    assert mage(*words, "--judge", "builtin/truthjudge", "--max-calls", "1").code == 3
+    assert mage(*words, "--judge", "builtin/analogist").code == 2
+
+
+def test_help_says_that_in_a_run_the_rule_decides_first(mage: Callable[..., Any]) -> None:
+    assert "the rule decides first" in " ".join(mage("score", "--help").out.split())

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mage_es.engine.models.faults import Fault, ModelFault, fault_of_status, shortened, without_key
+from mage_es.engine.models.faults import Fault, FaultKind, ModelFault, fault_of_status, shortened, without_key
 from mage_es.engine.models.openai_compatible import TIMEOUT, key_of
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import ModelSpec
@@ -77,19 +77,19 @@ class Anthropic:
         """Hand in a batch of requests by custom id; return the batch's id. Raises `ModelFault`."""
         entries: Any = [{"custom_id": name, "params": self._params(request)} for name, request in requests.items()]
         async with self._connected() as client:
-            return (await client.messages.batches.create(requests=entries)).id
+            return str(_told(await client.messages.batches.create(requests=entries), "id"))
 
     async def has_ended(self, batch_id: str) -> bool:
         """Return whether nothing more will come of a batch. Raises `ModelFault`."""
         async with self._connected() as client:
-            return (await client.messages.batches.retrieve(batch_id)).processing_status == "ended"
+            return bool(_told(await client.messages.batches.retrieve(batch_id), "processing_status") == "ended")
 
     async def replies(self, batch_id: str) -> dict[str, Completion | Fault]:
         """Return what became of each request of a batch that has ended, by custom id. Raises `ModelFault`."""
         found: dict[str, Completion | Fault] = {}
         async with self._connected() as client:
             async for entry in await client.messages.batches.results(batch_id):
-                found[entry.custom_id] = self._came_of(entry.result)
+                found[_told(entry, "custom_id")] = self._came_of(_told(entry, "result"))
         return found
 
     def _came_of(self, result: MessageBatchResult) -> Completion | Fault:
@@ -108,6 +108,7 @@ class Anthropic:
         """Give the client, for at most `timeout` seconds; whatever the SDK raises becomes a `ModelFault`."""
         client = self._client = self._client or self._connect()
         import anthropic
+        import httpx2
 
         try:
             async with asyncio.timeout(self._timeout):
@@ -123,6 +124,9 @@ class Anthropic:
             raise ModelFault(
                 Fault("connection", self._heard(f"{client.base_url}: {error.__cause__ or error}"))
             ) from None
+        except httpx2.TransportError as error:  # the SDK wraps what goes wrong before the first byte of a batch only
+            kind: FaultKind = "timeout" if isinstance(error, httpx2.TimeoutException) else "connection"
+            raise ModelFault(Fault(kind, self._heard(f"{client.base_url}: {error}"))) from None
         except (anthropic.APIError, ValueError) as error:
             raise ModelFault(Fault("malformed", self._heard(str(error)))) from None
 
@@ -226,6 +230,14 @@ def closed(schema: Any) -> Any:
         return schema
     inner = {name: closed(part) for name, part in schema.items()}
     return {**inner, "additionalProperties": False} if schema.get("type") == "object" else inner
+
+
+def _told(reply: Any, field: str) -> Any:
+    """Return a field of a reply about batches. Raises `ModelFault` where something else answers than the provider."""
+    told = getattr(reply, field, None)
+    if told is None:
+        raise ModelFault(Fault("malformed", f"the reply has no {field}"))
+    return told
 
 
 def _words(error: Any) -> str:

@@ -102,9 +102,13 @@ class Provider:
     async def _treat(self, asked: Asked, fault: str, writer: asyncio.StreamWriter) -> bool:
         """Answer one request well or badly; return whether the connection goes on."""
         is_messages = asked.path.endswith("/messages")
-        if "/messages/batches" in asked.path and self.has_batches and not fault:
+        if "/messages/batches" in asked.path and self.has_batches and fault in ("", "cut", "html"):
             status, content = self._batched(asked)
-            await _write(writer, status, content, {})
+            if fault == "cut":
+                writer.write(f"HTTP/1.1 200 OK\r\ncontent-length: {len(content)}\r\n\r\n".encode() + content[:-20])
+                await writer.drain()
+                return False
+            await _write(writer, status, b'"sign in first"\n' if fault == "html" else content, {})
             return True
         if "/messages/batches" in asked.path and not fault:
             fault = "404"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -105,6 +107,35 @@ def test_a_batch_comes_back_by_custom_id_whatever_the_order_with_the_fault_of_ea
     assert all(each.batched for each in replies.values())
     kinds = {name: each.kind for name, each in came.items() if isinstance(each, Fault)}
     assert kinds == {"c1": "timeout", "c2": "timeout", "c3": "busy", "c4": "rejected", "c5": "denied"}
+
+
+@pytest.mark.parametrize(
+    ("fault_name", "kind"), [("cut", "connection"), ("html", "malformed"), ("reset", "connection")]
+)
+@pytest.mark.parametrize("trouble", [0, 1, 2], ids=["submit", "has_ended", "replies"])
+def test_whatever_goes_wrong_about_a_batch_is_a_fault_and_passes(fault_name: str, kind: str, trouble: int) -> None:
+    async def whole() -> list[str]:
+        served, kinds = model(server.anthropic_url), list[str]()
+        steps: list[Callable[[], Awaitable[Any]]] = [
+            lambda: served.submit({"c0": Request(prompt="?")}),
+            lambda: served.has_ended("msgbatch_1"),
+            lambda: served.replies("msgbatch_1"),
+        ]
+        try:
+            for step in [steps[0], *steps[1 : trouble + 1], steps[trouble]]:
+                try:
+                    await step()
+                except ModelFault as error:
+                    kinds.append(error.fault.kind)
+            return kinds
+        finally:
+            await served.close()
+
+    with provider() as server:
+        server.polls = -1
+        at = {0: 0, 1: 1, 2: 3}[trouble]  # `replies` asks twice: where they are, then for them
+        server.plan = lambda number: fault_name if number == at else ""
+        assert asyncio.run(whole()) == [kind]
 
 
 def test_a_key_that_a_batch_repeats_is_blotted_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,7 +115,8 @@ class Progress:
         self._unanswered: dict[tuple[Phase, str], AnswerUnanswered] = {}
         self._calls: dict[CallKey, ModelCalled] = {}
         self._failures: dict[tuple[Tier, str, str, int], list[CallFailed]] = {}
-        self._batches: dict[str, BatchSubmitted] = {}
+        self._batches: list[BatchSubmitted] = []
+        self._batched: dict[tuple[CallKey, int], tuple[str, str]] = {}
         self._trimmings: dict[tuple[Phase, str], list[BundleTrimmed]] = {}
         self._replies: dict[tuple[Phase, str], ModelCalled] = {}
         self._tool_runs: dict[tuple[str, str, str, str], ToolRan] = {}
@@ -157,7 +158,10 @@ class Progress:
             case CallFailed():
                 self._failures.setdefault((event.tier, event.purpose, event.about, event.attempt), []).append(event)
             case BatchSubmitted():
-                self._batches[event.batch_id] = event
+                self._batches.append(event)
+                for call in event.calls:
+                    key = CallKey(event.tier, call.purpose, call.about, call.attempt, call.request_sha256)
+                    self._batched.setdefault((key, call.tries), (event.batch_id, call.custom_id))
             case BundleTrimmed():
                 self._trimmings.setdefault((PHASE_OF_PURPOSE[event.purpose], event.question_id), []).append(event)
             case AnswerUnanswered():
@@ -212,12 +216,7 @@ class Progress:
         A call that failed after its batch was submitted does not wait any more: what the batch says of it is known.
         """
         tries = self.failures(key.tier, key.purpose, key.about, key.attempt)
-        for batch in self._batches.values():
-            for call in batch.calls:
-                same = CallKey(batch.tier, call.purpose, call.about, call.attempt, call.request_sha256) == key
-                if same and call.tries == tries:
-                    return batch.batch_id, call.custom_id
-        return "", ""
+        return self._batched.get((key, tries), ("", ""))
 
     def reply(self, phase: Phase, question_id: str) -> ModelCalled:
         """Return the execution model's reply to a question, of several the last attempt. Raises `KeyError`."""
@@ -265,7 +264,7 @@ class Progress:
         plan = [self.iteration_plan] if self.iteration_plan else []
         steps = (step for episode in self._steps.values() for step in episode.values())
         particular = [*self._tool_runs.values(), *self._searches.values(), *steps, *self._episodes.values()]
-        particular += self._batches.values()
+        particular += self._batches
         failed = [*self._unanswered.values(), *(event for events in self._failures.values() for event in events)]
         trimmed = [event for events in self._trimmings.values() for event in events]
         work = [

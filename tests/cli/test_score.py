@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from mage_es.engine.benchmarks.registry import open_benchmark
+from mage_es.engine.environments.webshop.benchmark import PAPER, WebShop
+from mage_es.engine.environments.webshop.reference import solution
+from tests.engine.environments.webshop.small import DATA, needs_data
 
 
 def test_each_question_is_one_line_on_stdout_and_the_totals_are_on_stderr(
@@ -52,3 +55,32 @@ def test_a_judge_that_is_named_is_asked_and_a_table_says_how_far_it_agrees(
 
 def test_help_says_that_in_a_run_the_rule_decides_first(mage: Callable[..., Any]) -> None:
     assert "the rule decides first" in " ".join(mage("score", "--help").out.split())
+
+
+def test_a_list_of_actions_is_played_as_an_episode_and_one_of_numbers_as_a_rollout_of_the_simulator(
+    mage: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "worlds.jsonl").write_text('{"seed": 6}\n')
+    reached = []
+    for actions in ([0, 5], ["Do"], ["Noop", "Do"]):  # an episode begins with a Noop of its own
+        (tmp_path / "mine.jsonl").write_text(json.dumps({"id": "crafter-000000006", "prediction": actions}))
+        done = mage("score", "crafter", "--records", "worlds.jsonl", "--predictions", "mine.jsonl", "--json")
+        assert done.code == 0
+        reached.append(json.loads(done.out)["predictions"][0]["metrics"]["collect_sapling"])
+    assert reached == [1.0, 1.0, 0.0]
+
+
+@needs_data
+def test_a_list_of_actions_in_the_shop_is_a_visit_and_the_totals_are_upstreams(
+    mage: Callable[..., Any], tmp_path: Path
+) -> None:
+    shop = WebShop(42, DATA, preset=PAPER)
+    question = shop.questions("test")[0]
+    bought = solution(shop.store, shop.goals[int(question.meta["goal"])])
+    actions = [line.partition("]: ")[0] + "]" for line in bought.splitlines()]
+    (tmp_path / "mine.jsonl").write_text(json.dumps({"id": question.id, "prediction": actions}))
+    done = mage("score", "webshop-100", "--data-dir", str(DATA), "--predictions", "mine.jsonl", "--json")
+    assert done.code == 0
+    report = json.loads(done.out)
+    assert report["predictions"][0]["metrics"]["success"] == 1.0
+    assert (report["questions"], report["missing"], report["totals"]["task_score"]) == (100, 99, 1.0)

@@ -59,7 +59,7 @@ class Crafter:
                 f"The benchmark crafter needs the simulator of the package crafter, which cannot be loaded ({error})."
                 " Run: python -m pip install 'mage-es[benchmarks]'"
             ) from error
-        self._game = mage_es.engine.environments.crafter.game.Game
+        self._game = mage_es.engine.environments.crafter.game
         numbers = {split: range(_first(split, seed), _first(split, seed) + SIZES[split]) for split in SIZES}
         self._questions: dict[Split, Sequence[Question]] = {
             "evolution": [_question("evolution", world) for world in numbers["evolution"] if world not in worlds],
@@ -73,20 +73,25 @@ class Crafter:
 
     def environment(self, question: Question) -> Environment:
         """Return a new episode in a question's world."""
-        return self._game(int(question.meta["world"]))
+        return self._game.Game(int(question.meta["world"]))
 
     def score(self, question: Question, reply: str) -> Verdict:
         """Play a reply that lists actions, one on a line, and judge where that leads."""
         return play_actions(self.environment(question), reply)
 
     def measure(self, question: Question, prediction: Prediction, *, strict: bool) -> Measured:
-        """Play a prediction: a list of actions by name or by the simulator's number, or text with one on a line.
+        """Play a prediction: a list of actions by name, or text with one on a line, as an episode.
 
-        Gives the progress in percent, and each achievement as 0 or 1. There is one way to count, so `strict` changes
-        nothing.
+        A list of the simulator's numbers is a rollout of the simulator, as the published ones are: it begins at the
+        simulator's own reset, without the Noop of the protocol. Gives the progress in percent, and each achievement as
+        0 or 1. There is one way to count, so `strict` changes nothing.
         """
-        actions = "\n".join(map(_name, prediction.value)) if isinstance(prediction.value, list) else prediction.text
-        reached = set(self.score(question, actions).answer.split(", ")) if actions.strip() else set()
+        value = prediction.value
+        if numbers := _numbers(value):
+            reached = set(self._game.rolled_out(int(question.meta["world"]), numbers))
+        else:
+            actions = "\n".join(map(str, value)) if isinstance(value, list) else prediction.text
+            reached = set(self.score(question, actions).answer.split(", ")) if actions.strip() else set()
         each = {name.lower().replace(" ", "_"): float(name in reached) for name in ACHIEVEMENTS}
         answer = ", ".join(name for name in ACHIEVEMENTS if name in reached) or NOTHING_ACHIEVED
         return Measured(answer, {"progress": 100 * sum(each.values()) / len(each), **each})
@@ -122,10 +127,11 @@ def _first(split: Split, seed: int) -> int:
     return seed % _BLOCKS * _BLOCK + _FIRST[split]
 
 
-def _name(action: object) -> str:
-    if isinstance(action, int) and 0 <= action < len(ACTIONS):
-        return ACTIONS[action]
-    return str(action)
+def _numbers(value: object) -> list[int]:
+    """Return the actions of a rollout; none where a prediction is not wholly made of the simulator's numbers."""
+    actions = value if isinstance(value, list) else []
+    are_numbers = all(type(action) is int and 0 <= action < len(ACTIONS) for action in actions)
+    return actions if are_numbers else []
 
 
 def _question(split: Split, world: int) -> Question:

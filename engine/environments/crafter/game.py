@@ -9,6 +9,8 @@ Rules
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mage_es.engine.environments.crafter.changes import Change, change
 from mage_es.engine.environments.crafter.handbook import ACHIEVEMENTS
 from mage_es.engine.environments.crafter.replies import ACTIONS, action_in
@@ -18,6 +20,8 @@ from mage_es.engine.environments.protocol import Entity, Observation, Outcome
 
 MOST_STEPS = 2_000
 """Steps of an episode in the protocol."""
+_ROLLOUT = 64
+"""Pixels of a side in the simulator's own rollouts, each step of which is drawn once."""
 _NOOP = ACTIONS.index("Noop")
 _ENGINE_NAMES = {name.lower().replace(" ", "_"): name for name in ACHIEVEMENTS}
 
@@ -79,6 +83,21 @@ class Game:
             relations=happened.relations if happened else (),
             recalled=told,
         )
+
+
+def rolled_out(seed: int, actions: Sequence[int]) -> list[str]:
+    """Return the achievements of a rollout of the simulator: its actions by number, from its own reset on.
+
+    Unlike an episode it has no Noop before its first action, so the same actions may come to something else.
+    """
+    simulator, reached = Simulator(seed, size=_ROLLOUT), list[str]()
+    simulator.reset()
+    for action in actions[:MOST_STEPS]:
+        shown = simulator.step(action, renders=1)
+        reached = _reached(shown)
+        if shown.inventory["health"] <= 0:
+            break
+    return reached
 
 
 def _reached(shown: Shown) -> list[str]:

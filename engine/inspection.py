@@ -14,6 +14,7 @@ from mage_es.engine.opening import World, first_event, reopen_world
 from mage_es.engine.reports import BundleMember, QuestionReport
 from mage_es.engine.rules.trimming import without
 from mage_es.engine.runs import Run
+from mage_es.engine.ways import planned_course
 from mage_es.events.digests import sha256_text
 from mage_es.events.envelope import Record
 from mage_es.events.errors import UsageError, nearest
@@ -111,11 +112,11 @@ def _askings(run: Run, reader: LogReader, question_id: str) -> list[Asking]:
 def _report(run: Run, world: World, state: State, asking: Asking, others: list[str]) -> QuestionReport:
     planned, question, facts = asking.planned, world.questions[asking.planned.question_id], _facts(asking)
     has_judge = any(isinstance(fact, ModelCalled) and fact.tier == "judge" for fact in facts)
-    course = judged(world.course(state, planned), question, benchmark=world.benchmark, has_judge=has_judge)
+    course = judged(planned_course(world, state, planned), question, benchmark=world.benchmark, has_judge=has_judge)
     moves = walk(course, state, facts)
     calls = [move for move in moves if isinstance(move, CallReport)]
     trimmed = [move for move in moves if isinstance(move, TrimReport)]
-    first = begin(world.course(state, planned))
+    first = begin(planned_course(world, state, planned))
     is_as_planned = isinstance(first, Ask) and sha256_text(first.request.prompt) == planned.prompt_sha256
     last = [call for call in calls if call.tier == "execution"][-1]
     verdict = next((fact for fact in facts if isinstance(fact, AnswerJudged)), None)

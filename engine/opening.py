@@ -13,18 +13,14 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es import __version__
-from mage_es.engine.agents.learner import course_of
-from mage_es.engine.baselines.answering import Attempt
-from mage_es.engine.baselines.table import BASELINES
 from mage_es.engine.benchmarks.protocol import Benchmark, Question
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.commands import Asked
 from mage_es.engine.config import Config, canonical, fingerprint, parse
-from mage_es.engine.courses import Course
 from mage_es.engine.embedders.protocol import Embedder, Vectors
 from mage_es.engine.embedders.registry import open_embedder
 from mage_es.engine.environments.protocol import is_sequential
-from mage_es.engine.episodes import Donor, Stage, episode_of, opening_of
+from mage_es.engine.episodes import opening_of
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.retrieval import recipe_query
 from mage_es.engine.rules.splits import Splits, make_splits
@@ -34,7 +30,7 @@ from mage_es.engine.setting import Setting
 from mage_es.engine.task_typing import TaskTyping
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import Event, Purpose, QuestionPlanned, RunStarted, SplitCommitted
+from mage_es.events.vocabulary import Event, Purpose, RunStarted, SplitCommitted
 from mage_es.projections.fold import State
 
 
@@ -69,24 +65,6 @@ class World(NamedTuple):
             Asked(question, task_type, vector, purpose, searched.get(question.id), openings[question.id])
             for question, task_type, vector, purpose in zip(questions, task_types, vectors, purposes, strict=True)
         ]
-
-    def course(self, state: State, planned: QuestionPlanned) -> Course:
-        """Return the course of a planned question on the state of its plan: an episode where the benchmark has such."""
-        question = self.questions[planned.question_id]
-        baseline = BASELINES.get(planned.routing_arm)
-        if not is_sequential(self.benchmark):
-            if baseline is None:
-                return course_of(self.setting, state, planned, question)
-            shots = baseline.shots(self.benchmark.name, self.questions, self.setting.evolution)
-            return baseline.course(Attempt(self.setting, self.benchmark, question, shots))
-        stage = Stage(self.setting, state, self.benchmark, lambda text: self.embed([text])[0])
-        if baseline is not None:
-            return episode_of(stage, planned, question, None, mode=baseline.plays_as or "")
-        donor = None
-        if planned.donor:
-            other = self.questions[planned.donor]
-            donor = Donor(other, self.typing.types_of([other])[0])
-        return episode_of(stage, planned, question, donor)
 
     def _opening(self, question: Question) -> Opening | None:
         return opening_of(self.benchmark, question) if is_sequential(self.benchmark) else None

@@ -30,6 +30,7 @@ from mage_es.engine.reports import Note, Observer
 from mage_es.engine.rules.trimming import trimming_of
 from mage_es.engine.runs import Run
 from mage_es.engine.sandbox.sandbox import Sandbox
+from mage_es.engine.ways import planned_course
 from mage_es.events.appended import Appended
 from mage_es.events.digests import sha256_text
 from mage_es.events.envelope import Draft, Record
@@ -222,7 +223,7 @@ class Session:
     def _pending(self, phase: Phase, planned: QuestionPlanned) -> Pending:
         question = self.world.questions[planned.question_id]
         course = judged(
-            self.world.course(self.state, planned),
+            planned_course(self.world, self.state, planned),
             question,
             benchmark=self.world.benchmark,
             has_judge=self.models.judge is not None,

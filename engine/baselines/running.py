@@ -29,6 +29,7 @@ from mage_es.engine.reports import BaselineReport, Observer
 from mage_es.engine.runs import Run, clock, create_run
 from mage_es.engine.session import Models, Session, open_models
 from mage_es.engine.summary import episode_rows
+from mage_es.engine.ways import planned_course
 from mage_es.events.envelope import Draft
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import Log
@@ -193,7 +194,7 @@ def _beginning(session: Session, name: str, questions: Sequence[str]) -> list[Dr
     begun = Draft(event=started(name, shots), iteration=-1, phase="open")
     types = world.typing.types_of(chosen)
     plans = [
-        planned(name, question, task_type, lambda plan: world.course(session.state, plan))
+        planned(name, question, task_type, lambda plan: planned_course(world, session.state, plan))
         for question, task_type in zip(chosen, types, strict=True)
     ]
     return [begun, *plans]

@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mage_es.engine.benchmarks.protocol import Benchmark
+from mage_es.engine.benchmarks.tasks import OWN_TASKS
 from mage_es.engine.plugins import Group, load, plugins
 from mage_es.events.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from mage_es.engine.benchmarks.dataset import Definition
 
-OWN_TASKS = "tasks/"
-"""What the name of a benchmark of own tasks begins with."""
 _GROUPS: tuple[Group, ...] = ("mage_es.benchmarks", "mage_es.environments")
 
 

@@ -50,6 +50,7 @@ from mage_es.engine.rules.authoring import sources_of
 from mage_es.engine.rules.normalise import normalise
 from mage_es.engine.testing.invariants import sorted_dump
 from mage_es.engine.testing.stages import round_trip
+from mage_es.engine.ways import planned_course
 from mage_es.events.digests import sha256_text
 from mage_es.events.envelope import Draft
 from mage_es.events.log import Log
@@ -308,7 +309,7 @@ class Life:
 
     def _follow(self, phase: Phase, planned: QuestionPlanned, text: str, *, moves: int) -> None:
         """Follow a question's course from where the log leaves it, each move a commit; judge it at its end."""
-        course = self.world.course(self.state, planned)
+        course = planned_course(self.world, self.state, planned)
         move = begin(course)
         assert isinstance(move, Ask) and sha256_text(move.request.prompt) == planned.prompt_sha256, "another prompt"
         move = catch_up(course, move, lambda made: self._recorded(planned, made))

@@ -10,6 +10,7 @@ from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.courses import Ask, Finish, Use, advance, begin
 from mage_es.engine.decide import decide
 from mage_es.engine.theorems.inference import learning_types
+from mage_es.engine.ways import planned_course
 from mage_es.events.vocabulary import Purpose, QuestionPlanned
 from tests.properties.machine import Life
 from tests.properties.test_machine import RunMachine
@@ -46,7 +47,7 @@ def test_a_frozen_plan_and_its_answers_leave_every_digest_as_it_was(steps: int, 
 
 def followed(life: Life, planned: QuestionPlanned) -> int:
     """Follow the course of a plan to its end; return how many calls it made, all of them of the execution tier."""
-    course, calls = life.world.course(life.state, planned), 0
+    course, calls = planned_course(life.world, life.state, planned), 0
     move = begin(course)
     while not isinstance(move, Finish):
         assert isinstance(move, Use) or (isinstance(move, Ask) and move.tier == "execution")

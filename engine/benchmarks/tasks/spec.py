@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote
 
-from mage_es.engine.benchmarks.registry import OWN_TASKS
+from mage_es.engine.benchmarks.tasks import OWN_TASKS
 from mage_es.engine.benchmarks.tasks.columns import ROLES
 from mage_es.engine.benchmarks.tasks.scorers import SCORERS
 from mage_es.events.errors import UsageError, nearest

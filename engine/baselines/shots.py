@@ -24,7 +24,7 @@ from mage_es.engine.baselines.react import trajectory
 from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.rules.normalise import normalise, question_hash
 from mage_es.engine.rules.routes import reasoned_about
-from mage_es.engine.search.record import RecordSearch
+from mage_es.engine.search.record import in_record
 
 REACT_SHOTS = 6
 """Trajectories that ReAct is shown; the original's."""
@@ -67,7 +67,7 @@ def looked_up(questions: Mapping[str, Question], evolution: Sequence[str]) -> tu
 def _trajectories(question: Question) -> Iterator[Shot]:
     facts = json.loads(question.meta.get("supporting_facts", "[]"))
     titles = list(dict.fromkeys(str(title) for title, _ in facts))
-    search = RecordSearch(question.context)
+    search = in_record(question)
     pages = {title: page for title in titles if (page := search.page(title))}
     if titles and len(pages) == len(titles):
         yield Shot(question.id, question.question, trajectory(question, titles, pages), question.gold)

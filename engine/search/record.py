@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
+from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.search.protocol import LONGEST_PAGE, Page
 from mage_es.engine.search.ranking import ranked
 
-_PARAGRAPH = re.compile(r"^\[\d+\] (.+?): (.*)$", re.MULTILINE)
+_PARAGRAPH = re.compile(r"^\[\d+\] (.+)$", re.MULTILINE)
+_MARK = ": "
+
+
+def in_record(question: Question) -> RecordSearch:
+    """Return the search in what a question brings with it; its `titles`, where it has them, tell where each ends."""
+    return RecordSearch(question.context, json.loads(question.meta.get("titles", "[]")))
 
 
 class RecordSearch:
-    """A search in the context of one question, whose paragraphs stand there as `[k] Title: text`, one on a line."""
+    """A search in the context of one question, whose paragraphs stand there as `[k] Title: text`, one on a line.
+
+    A title may hold the mark itself (`Alien: Covenant`). Without `titles`, those of the paragraphs in their order, the
+    first mark ends it.
+    """
 
     name = "record"
 
-    def __init__(self, context: str) -> None:
-        self._pages = [Page(title, text[:LONGEST_PAGE]) for title, text in _PARAGRAPH.findall(context)]
+    def __init__(self, context: str, titles: Sequence[str] = ()) -> None:
+        self._pages = list(_pages(_PARAGRAPH.findall(context), titles))
 
     def page(self, title: str) -> Page | None:
         """Return the paragraph of that title."""
@@ -32,3 +45,12 @@ class RecordSearch:
     def passages(self, query: str, *, count: int) -> Sequence[Page]:
         """Return the paragraphs that share most with the query."""
         return ranked(self._pages, query)[:count]
+
+
+def _pages(paragraphs: Sequence[str], titles: Sequence[str]) -> Iterator[Page]:
+    for paragraph, title in zip_longest(paragraphs, titles[: len(paragraphs)], fillvalue=""):
+        if title and paragraph.startswith(title + _MARK):
+            yield Page(title, paragraph[len(title + _MARK) :][:LONGEST_PAGE])
+        elif _MARK in paragraph:
+            head, _, text = paragraph.partition(_MARK)
+            yield Page(head, text[:LONGEST_PAGE])

@@ -39,9 +39,9 @@ class Searches:
 
     def of(self, question: Question) -> Search:
         """Return the search for a question. Raises `PrerequisiteError` for a corpus that is missing."""
-        from mage_es.engine.search.record import RecordSearch
+        from mage_es.engine.search.record import in_record
 
-        return RecordSearch(question.context) if self._spec.provider == RECORD else self._opened()
+        return in_record(question) if self._spec.provider == RECORD else self._opened()
 
     def _opened(self) -> Search:
         with self._lock:  # courses look things up side by side

@@ -102,6 +102,7 @@ def _question(benchmark: str, split: Split, has_levels: bool, position: int, row
         meta={
             "type": row.type,
             "level": row.level,
+            "titles": json.dumps([title for title, _ in paragraphs], ensure_ascii=False),
             "supporting_facts": json.dumps(facts, ensure_ascii=False),
             "facts_beyond": json.dumps(beyond, ensure_ascii=False),
         },

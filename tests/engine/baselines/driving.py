@@ -8,7 +8,7 @@ from mage_es.engine.baselines.answering import Attempt
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Ask, Course, Finish, Look, Move, advance, begin
-from mage_es.engine.search.record import RecordSearch
+from mage_es.engine.search.record import in_record
 from mage_es.engine.setting import Setting
 from mage_es.events.vocabulary import ModelCalled, SearchAnswered
 
@@ -52,7 +52,7 @@ def called(move: Move, text: str) -> ModelCalled:
 
 def searched(move: Look) -> SearchAnswered:
     """Return the fact of a search in the question's own paragraphs."""
-    search = RecordSearch(move.question.context)
+    search = in_record(move.question)
     page = search.page(move.query)
     return SearchAnswered(
         iteration=-1,

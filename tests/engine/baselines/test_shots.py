@@ -11,7 +11,7 @@ import pytest
 
 from mage_es.engine.baselines.answering import SHOTS
 from mage_es.engine.baselines.running import run_baseline
-from mage_es.engine.baselines.shots import matched, rationales, worked
+from mage_es.engine.baselines.shots import looked_up, matched, rationales, worked
 from mage_es.engine.benchmarks.dataset import is_test
 from mage_es.engine.benchmarks.protocol import Benchmark, Question
 from mage_es.engine.benchmarks.registry import open_benchmark
@@ -102,6 +102,16 @@ def test_a_question_is_found_by_the_hash_of_its_text_where_its_file_numbers_it_d
     texts = {question_hash(normalise("What is 2 + 2?")): "It is 4.", "row-7": "Five.", "row-8": "Not here."}
     questions = {"row-9": question("row-9", "  WHAT is 2 + 2\n"), "row-7": question("row-7", "2 + 3?")}
     assert matched(texts, questions, ["row-7", "row-9"]) == [("row-9", "It is 4."), ("row-7", "Five.")]
+
+
+def test_a_trajectory_opens_pages_whose_titles_hold_a_colon() -> None:
+    asked = Question(
+        id="q", benchmark="hotpotqa", split="evolution", task_type="bridge", question="Which?", gold="2017",
+        context="[1] Alien: Covenant: It is of 2017.\n[2] Up: It is not.",
+        meta={"supporting_facts": '[["Alien: Covenant", 0]]', "titles": '["Alien: Covenant", "Up"]'},
+    )  # fmt: skip
+    (shot,) = looked_up({"q": asked}, ["q"])
+    assert "Action 1: Search[Alien: Covenant]\nObservation 1: It is of 2017.\n" in shot.reasoning
 
 
 def test_a_benchmark_without_written_ones_takes_the_first_that_bring_a_solution() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.search.protocol import Page
-from mage_es.engine.search.record import RecordSearch
+from mage_es.engine.search.record import RecordSearch, in_record
+from mage_es.engine.search.registry import Searches
 
 CONTEXT = "[1] Béla Bartók: He was a Hungarian composer. He died in 1945.\n[2] Paul Hindemith: A German composer."
 
@@ -13,6 +15,32 @@ def test_a_paragraph_is_found_by_its_title_however_it_is_written() -> None:
     assert page is not None
     assert page.sentences == ["He was a Hungarian composer.", "He died in 1945."]
     assert RecordSearch(CONTEXT).page("Bartók") is None
+
+
+COLON = "[1] Alien: Covenant: A film: of 2017.\n[2] Alien: A film of 1979."
+
+
+def test_a_title_that_holds_a_colon_is_whole_where_the_titles_are_known() -> None:
+    search = RecordSearch(COLON, ["Alien: Covenant", "Alien"])
+    covenant, alien = search.page("Alien: Covenant"), search.page("Alien")
+    assert covenant is not None and covenant.text == "A film: of 2017."
+    assert alien is not None and alien.text == "A film of 1979."
+    assert RecordSearch(COLON).page("Alien: Covenant") is None
+
+
+def test_a_question_with_titles_is_searched_by_them() -> None:
+    asked = Question(
+        id="q", benchmark="b", split="test", task_type="t", question="?", gold="", context=COLON,
+        meta={"titles": '["Alien: Covenant", "Alien"]'},
+    )  # fmt: skip
+    assert in_record(asked).page("Alien: Covenant") == Page("Alien: Covenant", "A film: of 2017.")
+    assert Searches("record").of(asked).page("Alien: Covenant") == Page("Alien: Covenant", "A film: of 2017.")
+
+
+def test_titles_that_do_not_fit_are_passed_over() -> None:
+    search = RecordSearch(COLON + "\n[3] no mark here", ["Aliens", "Alien", "", "more"])
+    assert search.similar("", count=5) == ["Alien"]
+    assert search.page("Alien") == Page("Alien", "Covenant: A film: of 2017.")
 
 
 def test_titles_like_it_come_first_and_the_others_after_them() -> None:

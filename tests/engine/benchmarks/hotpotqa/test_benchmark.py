@@ -12,6 +12,7 @@ import pytest
 from mage_es.engine.benchmarks.dataset import Dataset
 from mage_es.engine.benchmarks.hotpotqa.benchmark import FULLWIKI, HOTPOTQA, LEVELS, read
 from mage_es.engine.benchmarks.measuring import Prediction
+from mage_es.engine.search.record import in_record
 from mage_es.engine.testing.benchmarks import check_benchmark
 from mage_es.events.errors import PrerequisiteError
 
@@ -50,6 +51,13 @@ def test_a_record_becomes_a_question_with_one_line_for_each_paragraph(tmp_path: 
     assert question.context == "[1] Kiss and Tell: A 1945 film. It is short.\n[2] Up: An animated film. Of 2009."
     assert question.solution == "A 1945 film.\nOf 2009.\nAnswer: Kiss and Tell"
     assert json.loads(question.meta["supporting_facts"]) == OFFICIAL["supporting_facts"]
+
+
+def test_a_title_with_a_colon_can_be_looked_up(tmp_path: Path) -> None:
+    titled = OFFICIAL | {"context": [["Alien: Covenant", ["A film."]], ["Up", ["Another."]]]}
+    (question,) = read(put(tmp_path, titled), "test").items
+    page = in_record(question).page("Alien: Covenant")
+    assert page is not None and page.text == "A film."
 
 
 def test_the_hugging_face_form_gives_the_same_question_as_lines_and_as_parquet(tmp_path: Path) -> None:

@@ -85,10 +85,9 @@ class Questions:
         """Return the questions whose last verdict is wrong, in lexicographic order."""
         return sorted(self._open)
 
-    @property
-    def fresh_asked(self) -> int:
-        """Return how many fresh questions were planned so far, repeats of later epochs included."""
-        return sum(sum(asked.values()) for asked in self._fresh.values())
+    def times_fresh(self) -> Counter[str]:
+        """Return how often each question was planned as a fresh one so far."""
+        return sum(self._fresh.values(), Counter())
 
     def digest(self) -> str:
         """Return the digest of all histories and plans."""

@@ -6,8 +6,9 @@ call of the guidance tier, which orders the frontier and says what to look for; 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 
 from mage_es.engine.agents.briefs import NavigatorBrief, NavigatorReply, SkillStanding
 from mage_es.engine.commands import PlanIteration
@@ -23,22 +24,26 @@ BRIEF_LENGTH = 400
 
 
 def plan(setting: Setting, state: State, command: PlanIteration) -> list[Draft]:
-    """Return the plan: at most half of the pool goes to open failures, longest unasked first, the rest is fresh."""
+    """Return the plan: at most half of the pool goes to open failures, longest unasked first, the rest is fresh.
+
+    In a later epoch an open failure can be fresh again; then it is no revisit, and one more fresh question is asked.
+    """
     config, iteration = setting.config, command.iteration
     open_failures = sorted(state.questions.open_failures(), key=lambda name: (_last_asked(state, name), name))
     revisit_count = min(config.revisit_cap, config.pool // 2, len(open_failures))
-    fresh, repeats, epoch = next_fresh(setting, asked=state.questions.fresh_asked, count=config.pool - revisit_count)
-    chosen = set(fresh)
+    asked = state.questions.times_fresh()
+    chosen = set(next_fresh(setting, asked=asked, count=config.pool - revisit_count))
     revisits = [question for question in open_failures if question not in chosen][:revisit_count]
+    fresh = next_fresh(setting, asked=asked, count=config.pool - len(revisits), without=revisits)
     ordered, briefs = refined_frontier(learnable(setting, state), command.refined)
     planned = IterationPlanned(
         iteration=iteration,
         frontier=tuple(ordered),
         brief="\n".join(f"{skill}: {briefs[skill]}" for skill in ordered if skill in briefs),
-        epoch=epoch,
+        epoch=max((asked[question] for question in fresh), default=0),
         fresh=tuple(fresh),
         revisits=tuple(revisits),
-        repeats=tuple(repeats),
+        repeats=tuple(question for question in fresh if asked[question]),
     )
     return [Draft(event=planned, iteration=iteration, phase="plan")]
 
@@ -73,23 +78,20 @@ def briefs_of(planned: IterationPlanned) -> dict[str, str]:
     }
 
 
-def next_fresh(setting: Setting, *, asked: int, count: int) -> tuple[list[str], list[str], int]:
-    """Return the next `count` questions of the pool, those of them seen in an earlier epoch, and the epoch.
+def next_fresh(setting: Setting, *, asked: Mapping[str, int], count: int, without: Collection[str] = ()) -> list[str]:
+    """Return the next `count` questions of the pool, or as many as there are, each once.
 
-    `asked` is how many fresh questions the run has asked. The first epoch is the committed order; each later
-    one shuffles it anew.
+    `asked` says how often each question was fresh, which is the epoch that it is due in: what is behind comes first.
+    The first epoch is the committed order; each later one shuffles it anew.
     """
-    size = len(setting.evolution)
-    fresh: list[str] = []
-    repeats: list[str] = []
-    for position in range(asked, asked + min(count, size)):
-        epoch, place = divmod(position, size)
-        question = _order(setting.evolution, setting.config.seed, epoch)[place]
-        if question not in fresh:
-            fresh.append(question)
-            if epoch:
-                repeats.append(question)
-    return fresh, repeats, (asked + max(count, 1) - 1) // size
+    left = set(setting.evolution).difference(without)
+    due = (
+        question
+        for epoch in sorted({asked.get(question, 0) for question in left})
+        for question in _order(setting.evolution, setting.config.seed, epoch)
+        if question in left and asked.get(question, 0) == epoch
+    )
+    return list(islice(due, count))
 
 
 def _standing(state: State, skill: str) -> SkillStanding:

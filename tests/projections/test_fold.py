@@ -74,7 +74,7 @@ def answers(state: State) -> list[object]:
         [(state.memory.principles(skill), state.evidence.counts(skill)) for skill in SKILLS],
         [(state.memory.latest_strategy(name), state.graph.skill_for_task(name)) for name in TASK_TYPES],
         [state.memory.count(outcome) for outcome in INDEXES],
-        (state.questions.open_failures(), state.questions.fresh_asked, state.scores.accepted()),
+        (state.questions.open_failures(), state.questions.times_fresh(), state.scores.accepted()),
         [(state.tools.active(skill), state.recipes.actions(skill), state.graph.closure(skill)) for skill in SKILLS],
         [(state.recipes.retrieval(name), state.patterns.of(name)) for name in TASK_TYPES],
         (state.graph.skills_in_order(), state.counts(), state.ledger.accounts(), state.coverage.observed()),

@@ -45,10 +45,10 @@ def test_within_one_iteration_a_wrong_answer_outweighs_a_right_one_in_either_ord
         assert questions.history("q") == History(attempts=2, correct=False, iteration=3)
 
 
-def test_fresh_questions_are_counted_by_epoch_and_in_all() -> None:
+def test_how_often_a_question_was_fresh_is_counted_over_all_epochs() -> None:
     questions = Questions()
     for event in (planned(0, 0, "a", "b"), planned(1, 1, "a"), planned(2, 1, "a", "c")):
         questions.apply(event)
 
-    assert questions.fresh_asked == 5
-    assert questions.fresh_asked == 5
+    assert questions.times_fresh() == {"a": 3, "b": 1, "c": 1}
+    assert questions.times_fresh() == {"a": 3, "b": 1, "c": 1}

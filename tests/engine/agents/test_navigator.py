@@ -1,4 +1,4 @@
-"""Stage 2 orders the frontier and says what to look for; it can neither add a skill nor lose one."""
+"""Stage 1 asks the whole pool in epochs; stage 2 orders the frontier, and can neither add a skill nor lose one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from mage_es.engine.agents.navigator import briefs_of, navigator_brief, plan
 from mage_es.engine.commands import PlanIteration
 from mage_es.engine.config import Config
 from mage_es.engine.setting import Setting
-from mage_es.events.vocabulary import EdgeAdded, IterationPlanned, MasteryUpdated, SkillCreated, TaskTypeCreated
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    EdgeAdded,
+    IterationPlanned,
+    MasteryUpdated,
+    SkillCreated,
+    TaskTypeCreated,
+)
 from mage_es.projections.fold import State
 
 SETTING = Setting(Config(benchmark="b", pool=2), 0.3, ("q1", "q2"), (), (), ("t", "u"), "")
@@ -69,3 +76,57 @@ def test_a_reply_that_cannot_be_read_leaves_the_frontier_of_stage_1() -> None:
 
 def test_a_brief_is_no_longer_than_a_prompt_can_carry() -> None:
     assert len(briefs_of(planned(("a", "x" * 5000)))["a"]) == 400
+
+
+def plans(pool: int, evolution: str, *, count: int, wrong: str = "") -> list[IterationPlanned]:
+    """Return the plans of some iterations, in each of which the questions in `wrong` are answered wrong."""
+    setting = Setting(Config(benchmark="b", pool=pool), 0.3, tuple(evolution), (), (), ("t", "u"), "")
+    now, found = state(), []
+    for iteration in range(count):
+        event = plan(setting, now, PlanIteration(iteration, None))[0].event
+        assert isinstance(event, IterationPlanned)
+        found.append(event)
+        now.apply(event)
+        for name in (*event.fresh, *event.revisits):
+            now.apply(judged(iteration, name, correct=name not in wrong))
+    return found
+
+
+def judged(iteration: int, question_id: str, *, correct: bool) -> AnswerJudged:
+    return AnswerJudged(
+        iteration=iteration,
+        purpose="fresh",
+        question_id=question_id,
+        task_type="t",
+        skill="s",
+        answer="",
+        expected="",
+        score_micro=correct * 1_000_000,
+        correct=correct,
+        strict=correct,
+        judge="rule",
+    )
+
+
+def test_a_pool_that_ends_within_an_iteration_is_gone_through_again_without_a_question_twice_or_left_out() -> None:
+    found = plans(4, "abcdefghij", count=5)
+    assert [question for event in found[:2] for question in event.fresh] == [*"abcdefgh"]
+    assert [len(set(event.fresh)) for event in found] == [4, 4, 4, 4, 4]
+    assert found[2].fresh[:2] == ("i", "j")
+    assert found[2].repeats == found[2].fresh[2:]
+    assert [event.epoch for event in found] == [0, 0, 1, 1, 1]
+    assert sorted(question for event in found for question in event.fresh) == sorted("abcdefghij" * 2)
+    assert [question for event in found for question in event.repeats] != [*"abcdefghij"]
+
+
+def test_a_pool_smaller_than_an_iteration_is_asked_once_in_each_and_all_of_it_is_a_repeat_from_then_on() -> None:
+    first, second = plans(10, "abc", count=2)
+    assert (first.epoch, first.fresh, first.repeats, first.revisits) == (0, ("a", "b", "c"), (), ())
+    assert (second.epoch, sorted(second.fresh), second.repeats) == (1, ["a", "b", "c"], second.fresh)
+
+
+def test_an_open_failure_that_is_fresh_again_leaves_its_place_to_another_question() -> None:
+    found = plans(4, "abcdef", count=12, wrong="bcd")
+    assert [len(event.fresh) + len(event.revisits) for event in found] == [4] * 12
+    assert all(not {*event.fresh} & {*event.revisits} for event in found)
+    assert any("b" in event.fresh for event in found[1:]) and any("b" in event.revisits for event in found)

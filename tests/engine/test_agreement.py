@@ -103,6 +103,17 @@ def test_with_strict_the_strict_rule_is_compared(tmp_path: Path) -> None:
     assert (strict.both, strict.judge_only) == (1, 1)
 
 
+def test_a_benchmark_with_a_strict_judge_is_asked_by_its_own_template(tmp_path: Path) -> None:
+    records = write(tmp_path / "Math_arXiv.jsonl", [{"question": "What is $1+1$?", "answer": "$2$"}])
+    mine = write(tmp_path / "mine.jsonl", [{"id": "realmath-math-0", "prediction": "\\section*{Final Answer}\n$2$"}])
+    model = Scripted({"$2$": '{"is_correct": true}'})
+    report = score(
+        "realmath", records=records, predictions=mine, strict=False, seed=1, data_dir=None, judge=Judge(model)
+    )
+    assert report.judge is not None
+    assert (report.judge.template, report.judge.both, report.judge.unreadable) == ("judge_strict_v1", 1, 0)
+
+
 def test_no_more_workers_ask_at_once_than_allowed(tmp_path: Path) -> None:
     model = Scripted({str(k): RIGHT for k in range(1, 7)})
     judged(tmp_path, [f"#### {k}" for k in range(1, 7)], Judge(model, workers=2))

@@ -30,6 +30,8 @@ STEP_TEMPLATE_OF_ROUTE = {
 """Which template a routing arm's steps have. `chain` adds the plan; episodes use no tool."""
 EXPLORING = "explore"
 """The template of the Explorer's steps."""
+STEP_TEMPLATES = frozenset({EXPLORING, *STEP_TEMPLATE_OF_ROUTE.values()})
+"""What tells the plan of an episode from that of a question."""
 PATTERNS = 16
 """Most patterns in a prompt, the most confident first."""
 RELATIONS = 24

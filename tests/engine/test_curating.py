@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mage_es.engine.audit import verify
+from mage_es.engine.config import Config
 from mage_es.engine.curating import curate, memories, memory
 from mage_es.engine.evolution import evolve, resume
 from mage_es.engine.exam import examine
@@ -124,6 +125,29 @@ def test_a_run_that_is_being_written_is_left_alone(run: Run) -> None:
     first = memories(run, at="latest").items[0].memory_id
     with Log.open(run.log_path, clock=clock), pytest.raises(RunLocked):
         curate(run, first, action="quarantine", reason="", by="alice")
+
+
+def test_in_the_middle_of_episodes_nothing_is_taken_out_and_the_run_goes_on(tmp_path: Path) -> None:
+    looks: list[int] = []
+
+    def observe(note: Note) -> None:
+        if note.iteration == 1 and note.phase == "evaluate":
+            looks.append(note.done)
+
+    config = Config(benchmark="workshop", seed=7, iterations=2, pool=4, held_out=4, anchors=0)
+    with pytest.raises(Interrupted):
+        evolve(
+            config, runs_dir=tmp_path, data_dir=None, workers=2, observer=observe, stop=lambda: len(looks) > 9,
+            run_id="r",
+        )  # fmt: skip
+    run = find_run(tmp_path, "r")
+    first = memories(run, at="latest").items[0].memory_id
+    before = LogReader(run.log_path).head
+    with pytest.raises(UsageError, match=r"\d+ of its episodes are under way.*--max-iterations 2"):
+        curate(run, first, action="quarantine", reason="", by="alice")
+    assert LogReader(run.log_path).head == before
+    resume(run, config=None, data_dir=None, workers=2, observer=silent, stop=never)
+    assert curate(run, first, action="quarantine", reason="", by="alice").item.status == "quarantined"
 
 
 def test_a_memory_quarantined_between_two_iterations_is_in_no_prompt_after_it(tmp_path: Path) -> None:

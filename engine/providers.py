@@ -17,8 +17,9 @@ import msgspec
 from mage_es.engine.config import Config
 from mage_es.engine.finding import Finding
 from mage_es.engine.guiding import GUIDANCE_TOKENS
+from mage_es.engine.models.clients import key_of
 from mage_es.engine.models.faults import Fault, ModelFault, fault_of_status, shortened, without_key
-from mage_es.engine.models.openai_compatible import DEFAULT_URL, key_of
+from mage_es.engine.models.openai_compatible import DEFAULT_URL
 from mage_es.engine.models.registry import OPTIONS, Tier, open_model
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import ModelSpec, parse_spec

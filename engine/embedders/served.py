@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from mage_es.engine.embedders.kept import Kept, unit
 from mage_es.engine.embedders.probes import PROBES, sketch
 from mage_es.engine.embedders.protocol import Vectors
-from mage_es.engine.models.faults import HOPELESS, Fault, ModelFault, fault_of_status, shortened, without_key
+from mage_es.engine.models.clients import as_faults, key_of
+from mage_es.engine.models.faults import HOPELESS, Fault, ModelFault
 from mage_es.engine.models.line import PATIENCE, Patience
-from mage_es.engine.models.openai_compatible import DEFAULT_URL, key_of
+from mage_es.engine.models.openai_compatible import DEFAULT_URL
 from mage_es.engine.models.spec import ModelSpec
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import PrerequisiteError
@@ -51,6 +52,7 @@ class ServedEmbedder:
         self._url = spec.options.get("base_url", DEFAULT_URL)
         self._key = key_of(spec, "OPENAI_API_KEY", needed=self._url == DEFAULT_URL)
         self._wanted = {"dimensions": int(spec.number("dimensions", 0))} if "dimensions" in spec.options else {}
+        self._timeout = spec.number("timeout", TIMEOUT)
         self._client = self._connect()
         weakref.finalize(self, self._client.close)
         # One by one, so that no text's vector depends on its neighbours in a batch.
@@ -71,12 +73,11 @@ class ServedEmbedder:
             raise PrerequisiteError(
                 f"{self.name} needs the package openai: python -m pip install 'mage-es[openai]'"
             ) from error
-        timeout = self._spec.number("timeout", TIMEOUT)
         return OpenAI(
             api_key=self._key or "none",
             base_url=self._url,
             max_retries=0,
-            timeout=httpx2.Timeout(timeout, connect=min(10.0, timeout)),
+            timeout=httpx2.Timeout(self._timeout, connect=min(10.0, self._timeout)),
         )
 
     def _raw(self, texts: Sequence[str], batch: int = BATCH) -> NDArray[np.float64]:
@@ -110,19 +111,10 @@ class ServedEmbedder:
         """Return the server's vectors, shape [len(batch), dimension]. Raises `ModelFault`."""
         import openai
 
-        try:
+        with as_faults(openai, url=self._url, key=self._key, silence=self._timeout):
             reply = self._client.embeddings.create(
                 model=self._spec.model, input=list(batch), encoding_format="float", extra_body=self._wanted
             )
-        except openai.APITimeoutError as error:
-            raise ModelFault(Fault("timeout", self._heard(str(error)))) from None
-        except openai.APIStatusError as error:
-            told = error.response.headers.get("retry-after")
-            raise ModelFault(fault_of_status(error.status_code, self._heard(str(error)), retry_after=told)) from None
-        except openai.APIConnectionError as error:
-            raise ModelFault(Fault("connection", self._heard(f"{self._url}: {error.__cause__ or error}"))) from None
-        except (openai.APIError, ValueError) as error:
-            raise ModelFault(Fault("malformed", self._heard(str(error)))) from None
         return self._read(reply, len(batch))
 
     def _read(self, reply: Any, count: int) -> NDArray[np.float64]:
@@ -137,6 +129,3 @@ class ServedEmbedder:
         if vectors.shape != (count, dimension) or not dimension or not np.isfinite(vectors).all():
             raise ModelFault(Fault("malformed", f"embeddings of the shape {vectors.shape} and not {dimension} numbers"))
         return vectors
-
-    def _heard(self, words: str) -> str:
-        return shortened(without_key(words, self._key))

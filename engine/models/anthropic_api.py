@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mage_es.engine.models.faults import Fault, FaultKind, ModelFault, fault_of_status, shortened, without_key
-from mage_es.engine.models.openai_compatible import TIMEOUT, key_of
+from mage_es.engine.models.clients import TIMEOUT, as_faults, key_of
+from mage_es.engine.models.faults import Fault, ModelFault, fault_of_status, shortened, without_key
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
@@ -100,7 +100,8 @@ class Anthropic:
                 return error.fault
         if result.type == "errored":
             told = result.error.error
-            return fault_of_status(_STATUSES.get(told.type, 500), self._heard(f"{told.type}: {told.message}"))
+            words = shortened(without_key(f"{told.type}: {told.message}", self._key))
+            return fault_of_status(_STATUSES.get(told.type, 500), words)
         return Fault("timeout", f"the batch ended before its turn came ({result.type})")
 
     @asynccontextmanager
@@ -108,30 +109,13 @@ class Anthropic:
         """Give the client, for at most `timeout` seconds; whatever the SDK raises becomes a `ModelFault`."""
         client = self._client = self._client or self._connect()
         import anthropic
-        import httpx2
 
         try:
             async with asyncio.timeout(self._timeout):
-                yield client
+                with as_faults(anthropic, url=str(client.base_url), key=self._key, silence=self._timeout):
+                    yield client
         except TimeoutError:
             raise ModelFault(Fault("timeout", f"no whole reply within {self._timeout:g} s")) from None
-        except anthropic.APITimeoutError as error:
-            raise ModelFault(Fault("timeout", self._heard(str(error)))) from None
-        except anthropic.APIStatusError as error:
-            told = error.response.headers.get("retry-after")
-            raise ModelFault(fault_of_status(error.status_code, self._heard(_words(error)), retry_after=told)) from None
-        except anthropic.APIConnectionError as error:
-            raise ModelFault(
-                Fault("connection", self._heard(f"{client.base_url}: {error.__cause__ or error}"))
-            ) from None
-        except httpx2.TransportError as error:  # the SDK wraps what goes wrong before the first byte of a batch only
-            kind: FaultKind = "timeout" if isinstance(error, httpx2.TimeoutException) else "connection"
-            raise ModelFault(Fault(kind, self._heard(f"{client.base_url}: {error}"))) from None
-        except (anthropic.APIError, ValueError) as error:
-            raise ModelFault(Fault("malformed", self._heard(str(error)))) from None
-
-    def _heard(self, words: str) -> str:
-        return shortened(without_key(words, self._key))
 
     async def close(self) -> None:
         """Close the connections that are kept open."""
@@ -238,9 +222,3 @@ def _told(reply: Any, field: str) -> Any:
     if told is None:
         raise ModelFault(Fault("malformed", f"the reply has no {field}"))
     return told
-
-
-def _words(error: Any) -> str:
-    body = error.body
-    inner = body.get("error") if isinstance(body, dict) else None
-    return str(inner["message"]) if isinstance(inner, dict) and inner.get("message") else str(error.message)

@@ -13,14 +13,14 @@ Rules
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mage_es.engine.models.clients import TIMEOUT, as_faults, key_of
 from mage_es.engine.models.context import require_fit
-from mage_es.engine.models.faults import Fault, FaultKind, ModelFault, fault_of_status, shortened, without_key
+from mage_es.engine.models.faults import Fault, ModelFault, shortened, without_key
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
@@ -46,8 +46,6 @@ off, for chat templates that know `enable_thinking`; `max_tokens_field`: `max_to
 `context`: tokens of prompt and reply together; `stream`: on or off (default); `stall`: seconds between two pieces."""
 
 DEFAULT_URL = "https://api.openai.com/v1"
-TIMEOUT = 600.0
-"""Seconds for one whole reply."""
 STALL = 120.0
 """Seconds that a streamed reply may be silent, before its first piece too."""
 
@@ -73,27 +71,14 @@ class OpenAICompatible:
         """Return the server's reply. Raises `ModelFault`, and `PrerequisiteError` where the client is missing."""
         require_fit(request, self._context)
         client = self._client = self._client or self._connect()
-        import httpx2
         import openai
 
         try:
             async with asyncio.timeout(self._timeout):
-                reply = await self._reply(client, request)
+                with as_faults(openai, url=self._url, key=self._key, silence=self._longest_silence()):
+                    reply = await self._reply(client, request)
         except TimeoutError:
             raise ModelFault(Fault("timeout", f"no whole reply within {self._timeout:g} s")) from None
-        except openai.APITimeoutError as error:
-            raise ModelFault(Fault("timeout", self._heard(str(error)))) from None
-        except openai.APIStatusError as error:
-            told = error.response.headers.get("retry-after")
-            raise ModelFault(fault_of_status(error.status_code, self._heard(_words(error)), retry_after=told)) from None
-        except openai.APIConnectionError as error:
-            raise ModelFault(Fault("connection", self._heard(f"{self._url}: {error.__cause__ or error}"))) from None
-        except httpx2.TransportError as error:  # the client wraps what goes wrong before a stream's first piece only
-            kind: FaultKind = "timeout" if isinstance(error, httpx2.TimeoutException) else "connection"
-            words = f"nothing more within {self._stall:g} s" if kind == "timeout" else f"{self._url}: {error}"
-            raise ModelFault(Fault(kind, self._heard(words))) from None
-        except (openai.APIError, ValueError) as error:
-            raise ModelFault(Fault("malformed", self._heard(str(error)))) from None
         return read_completion(reply, key=self._key)
 
     async def _reply(self, client: AsyncOpenAI, request: Request) -> ChatCompletion:
@@ -109,9 +94,6 @@ class OpenAICompatible:
         if whole.choices and not whole.choices[0].finish_reason:
             raise ModelFault(Fault("connection", f"{self._url}: the stream ended before the reply was whole"))
         return whole
-
-    def _heard(self, words: str) -> str:
-        return shortened(without_key(words, self._key))
 
     async def close(self) -> None:
         """Close the connections that are kept open."""
@@ -188,15 +170,6 @@ def read_completion(reply: ChatCompletion, *, key: str = "") -> Completion:
     )
 
 
-def key_of(spec: ModelSpec, variable: str, *, needed: bool) -> str:
-    """Return the key in the environment, "" where none is needed. Raises `PrerequisiteError` where one is missing."""
-    variable = spec.options.get("key_env", variable)
-    key = os.environ.get(variable, "")
-    if not key and (needed or "key_env" in spec.options):
-        raise PrerequisiteError(f"{spec.text} needs a key: export {variable}=...")
-    return key
-
-
 def split_thinking(text: str) -> tuple[str, str]:
     """Return (thinking, answer) of a reply; thinking that was cut off leaves no answer."""
     found = _THINKING.match(text)
@@ -223,12 +196,3 @@ def _reply_form(spec: ModelSpec, schema: str) -> dict[str, Any] | None:
     if way == "json_schema":
         return {"type": "json_schema", "json_schema": {"name": "reply", "schema": msgspec.json.decode(schema)}}
     raise UsageError(f"{spec.text}: structured={way!r}.{nearest(way, ['json_schema', 'json_object', 'none'])}")
-
-
-def _words(error: Any) -> str:
-    body = error.body
-    if isinstance(body, dict):
-        inner = body.get("error", body)
-        if isinstance(inner, dict) and inner.get("message"):
-            return str(inner["message"])
-    return str(error.message)

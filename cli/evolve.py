@@ -24,7 +24,10 @@ EXAMPLES = examples(
 )
 
 _TASKS = "Evolve on tasks of your own: a file (JSON, CSV, Parquet), or hf:NAME of the Hugging Face hub."
-_COLUMNS = "Which column is what: question=NAME,answer=NAME,context=...,options=...,task_type=...,id=...,split=..."
+_COLUMNS = (
+    "Which column is what: question=NAME, answer=NAME, context, options (also A/B/C/D), task_type, solution, id, split;"
+    " joined by commas."
+)
 _SCORER = "How answers to own tasks are checked: exact, contains, f1, number, choice or judge. [default: exact]"
 _TEST_TASKS = "A second file (of a hub's data set: a split) that is only examined. [default: three tenths of the tasks]"
 

@@ -49,16 +49,20 @@ def read_records(path: Path, kind: type[Row], convert: Callable[[int, Row], Item
     raw = contents(path)
     items: list[Item] = []
     problems: list[str] = []
+    wrong: set[str] = set()
     try:
         for position, (place, decode) in enumerate(_rows(path, raw, kind)):
             try:
                 items.append(convert(position, decode()))
             except ValueError as error:  # of which msgspec's errors are a kind
                 problems.append(f"{path}, {place}: {error}")
+                wrong.add(str(error))
     except msgspec.DecodeError as error:
         problems.append(f"{path} is not well-formed: {error}")
     if not items and not problems:
         problems.append(f"{path}, line 1: the file is empty")
+    if len(wrong) == 1 and len(problems) > 1 and not items:  # such as a column that is called otherwise
+        problems = [f"{problems[0]} (and so in all of the {len(problems)} records)"]
     if problems:
         raise PrerequisiteError(f"{listed(problems)}\nNothing was loaded.")
     return Records(tuple(items), hashlib.sha256(raw).hexdigest())
@@ -121,8 +125,8 @@ def _table_rows(raw: bytes, kind: type[Row], ending: str) -> Iterator[tuple[str,
     try:
         text = raw.removeprefix(_BOM).decode()
     except UnicodeDecodeError as error:
-        raise msgspec.DecodeError(f"not UTF-8 text: {error}") from error
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter="\t" if ending == ".tsv" else ",")
+        raise msgspec.DecodeError(f"not UTF-8 text: {error}. Save it as UTF-8.") from error
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=_delimiter(text, ending))
     for row in reader:
         place = f"line {reader.line_num}"
         if None in row or None in row.values():
@@ -132,6 +136,12 @@ def _table_rows(raw: bytes, kind: type[Row], ending: str) -> Iterator[tuple[str,
             )
         else:
             yield place, partial(msgspec.convert, row, kind, strict=False)
+
+
+def _delimiter(text: str, ending: str) -> str:
+    """Return what divides the fields; many a spreadsheet writes semicolons, or tabs, into what it calls CSV."""
+    header = text.partition("\n")[0]
+    return "\t" if ending == ".tsv" else next((sign for sign in ",;\t" if sign in header), ",")
 
 
 def _raise(problem: str) -> NoReturn:

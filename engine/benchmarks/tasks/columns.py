@@ -11,6 +11,8 @@
     split       `test`, `validation`...: only examined                  split
 
 Rules
+    - A column is found by its name, else by its name whatever the case and the blanks around it.
+    - Options that stand in columns of their own are named together: `options=A/B/C/D`.
     - Without an id a question is named by its row, so rows must not be reordered between sessions; the hash of the data
       tells if they were.
 """
@@ -43,7 +45,8 @@ ONE_TYPE = "task"
 
 def question_of(row: Mapping[str, Any], columns: Mapping[str, str], *, position: int, split: Split) -> Question:
     """Return the question of a row. Raises `ValueError` that names the column."""
-    found = {role: _column(row, role, columns) for role in ROLES}
+    called = _Called(row)
+    found = {role: _column(called, role, columns) for role in ROLES}
     missing = [role for role in _NEEDED if not found[role]]
     if missing:
         there = ", ".join(map(str, row)) or "none"
@@ -53,7 +56,7 @@ def question_of(row: Mapping[str, Any], columns: Mapping[str, str], *, position:
     text, answers = _text(row, found["question"]), _answers(row, found["answer"])
     if not text:
         raise ValueError(f"{found['question']}: is empty")
-    options = _options(row[found["options"]]) if found["options"] else {}
+    options = _options(row, called, found["options"]) if found["options"] else {}
     if options:
         answers = [_letter(answer, options) for answer in answers]
         options = dict(zip(ascii_uppercase, options.values(), strict=False))
@@ -72,13 +75,37 @@ def question_of(row: Mapping[str, Any], columns: Mapping[str, str], *, position:
     )
 
 
-def _column(row: Mapping[str, Any], role: str, columns: Mapping[str, str]) -> str:
+class _Called:
+    """The columns of a row by what people call them."""
+
+    def __init__(self, row: Mapping[str, Any]) -> None:
+        self.row = row
+        self._folded = {_folded(column): column for column in reversed(list(row))}
+
+    def find(self, name: str) -> str:
+        """Return the column of that name, or else of that name in another case or with blanks around it, or ""."""
+        return name if name in self.row else self._folded.get(_folded(name), "")
+
+    def each(self, names: str) -> list[str]:
+        """Return the columns that `A/B/C` names, none if any of them is not there."""
+        found = [self.find(name) for name in names.split("/")]
+        return found if len(found) > 1 and all(found) else []
+
+
+def _folded(name: object) -> str:
+    return str(name).strip().casefold()
+
+
+def _column(called: _Called, role: str, columns: Mapping[str, str]) -> str:
     if role in columns:
-        if columns[role] not in row:
-            there = ", ".join(map(str, row))
-            raise ValueError(f"{columns[role]}: there is no such column (for the {role}); there are: {there}")
-        return columns[role]
-    return next((name for name in ROLES[role] if name in row), "")
+        name = columns[role]
+        if found := called.find(name):
+            return found
+        if role == "options" and called.each(name):
+            return name
+        there = ", ".join(map(str, called.row))
+        raise ValueError(f"{name}: there is no such column (for the {role}); there are: {there}")
+    return next((found for name in ROLES[role] if (found := called.find(name))), "")
 
 
 def _text(row: Mapping[str, Any], column: str) -> str:
@@ -98,10 +125,17 @@ def _answers(row: Mapping[str, Any], column: str) -> list[str]:
     return [answer for answer in answers if answer]
 
 
-def _options(value: Any) -> dict[str, str]:
-    """Return the options by what they are called in the table: their letters, or their positions from 0."""
+def _options(row: Mapping[str, Any], called: _Called, column: str) -> dict[str, str]:
+    """Return the options by what they are called in the table: letters, columns, or their positions from 0."""
+    value = row[column] if column in row else {name: _text(row, name) for name in called.each(column)}
     if isinstance(value, str):
-        value = json.loads(value)
+        try:
+            value = json.loads(value)
+        except ValueError:
+            raise ValueError(
+                f'{column}: expected a JSON list of texts, such as ["red", "blue"], got {value[:60]!r}; options in '
+                "columns of their own are named --columns options=A/B/C/D"
+            ) from None
     if isinstance(value, Sequence):
         value = dict(enumerate(value))
     if not isinstance(value, Mapping) or not 2 <= len(value) <= len(ascii_uppercase):

@@ -79,7 +79,11 @@ def specified(source: str, *, scorer: str = "exact", columns: str = "", test: st
 def _columns(text: str) -> dict[str, str]:
     found = {}
     for pair in filter(None, (part.strip() for part in text.split(","))):
-        role, _, column = pair.replace("=", ":", 1).partition(":")
+        role, told, column = pair.replace("=", ":", 1).partition(":")
+        if not told and role not in ROLES:
+            raise UsageError(
+                f"{pair!r} does not say what that column is: write ROLE={pair}, with one of {', '.join(ROLES)}."
+            )
         if role not in ROLES:
             raise UsageError(f"A column cannot be the {role!r} of a task.{nearest(role, list(ROLES))}")
         if not column:

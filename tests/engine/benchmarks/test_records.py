@@ -97,3 +97,19 @@ def test_a_cut_file_is_an_error(tmp_path: Path, name: str, content: bytes) -> No
 def test_a_file_without_records_is_an_error(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(PrerequisiteError, match="empty"):
         read_records(write(tmp_path / "x.json", content), Row, named)
+
+
+def test_what_is_wrong_with_every_record_is_said_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", b'{"size": 1}\n' * 9)
+    with pytest.raises(PrerequisiteError) as refused:
+        read_records(path, Row, named)
+    told = str(refused.value)
+    assert told.count("`name`") == 1
+    assert "line 1" in told
+    assert "all of the 9 records" in told
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+def test_a_csv_is_divided_by_what_its_header_is_divided_by(tmp_path: Path, sign: str) -> None:
+    path = write(tmp_path / "a.csv", f"name{sign}size\na{sign}3\n".encode())
+    assert read_records(path, Row, named).items == ("0 a 3",)

@@ -65,8 +65,22 @@ def test_a_split_column_says_what_is_only_examined(said: str, split: str) -> Non
         ({**ROW, "question": ["a"]}, {}, r"question: expected a text, got \[\"a\"\]"),
         ({**ROW, "options": ["4", "6"]}, {}, "'5' is none of the options A, B"),
         ({**ROW, "options": 3}, {}, "expected a list or an object"),
+        ({**ROW, "options": "4|5"}, {}, r"options: expected a JSON list of texts.*got '4\|5'.*options=A/B/C/D"),
+        ({**ROW, "A": "4"}, {"options": "A/B"}, "A/B: there is no such column"),
     ],
 )
 def test_what_is_no_task_is_named_by_its_column(row: dict[str, Any], columns: dict[str, str], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         read(row, **columns)
+
+
+def test_a_column_is_found_whatever_its_case_and_the_blanks_around_it_but_by_its_own_name_first() -> None:
+    assert read({"Question": "x", "Answer ": "y"}).gold == "y"
+    assert read({"Said": "x", " said": "z", "answer": "y"}, question="said").question == "x"
+    assert read({"Said": "x", "said": "z", "answer": "y"}, question="said").question == "z"
+
+
+@pytest.mark.parametrize("answer", ["B", "5", "Right"])
+def test_options_may_stand_in_columns_of_their_own(answer: str) -> None:
+    question = read({"question": "x", "Left": 4, "Right": 5, "answer": answer}, options="Left/Right")
+    assert (question.question, question.gold) == ("x\nA. 4\nB. 5", "B")

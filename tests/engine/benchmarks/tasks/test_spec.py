@@ -36,6 +36,7 @@ def test_a_title_is_short_enough_for_a_folder(name: str, short: str) -> None:
         ("tasks/a.csv?scorer=exactly", "no scorer 'exactly'. Did you mean exact"),
         ("tasks/a.csv?scoring=exact", "no option 'scoring'"),
         ("tasks/a.csv?columns=queston:q", "cannot be the 'queston' of a task. Did you mean question"),
+        ("tasks/a.csv?columns=My text", "'My text' does not say what that column is: write ROLE=My text"),
         ("tasks/a.csv?columns=question", "Say which column is the question"),
         ("tasks/a.csv?scorer", "not of the form tasks/FILE"),
         ("tasks/", "not of the form tasks/FILE"),

@@ -2,7 +2,7 @@
 
 Rules
     - Nothing heavy is imported before a command needs it; `mage-es --help` loads no data library.
-    - stdout is for data, stderr for people; a traceback is shown with `--debug` only.
+    - stdout is for data, stderr for people; a traceback is shown with `--debug` only, before the message.
     - Exit codes: 0 fine, 1 a check failed, 2 usage, 3 budget reached, 4 prerequisite, 5 log damaged, 130 interrupted.
 """
 
@@ -17,8 +17,6 @@ from mage_es.cli.output import clean
 from mage_es.events.errors import Interrupted, MageError, PrerequisiteError
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typer import Typer
 
 
@@ -44,19 +42,18 @@ def run(app: Typer, words: list[str]) -> NoReturn:
         app(words, prog_name="mage-es")
     except Exception as error:
         if debug:
-            sys.excepthook = _show_traceback
-            raise
+            _show_traceback(error)
         notes: list[str] = getattr(error, "__notes__", [])
         print(clean("\n".join((f"mage-es: {_message(error)}", *notes))), file=sys.stderr)
         sys.exit(_exit_code(error))
     sys.exit(0)
 
 
-def _show_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Show an error as Python would, without what a provider's words in it might do to a terminal."""
+def _show_traceback(error: Exception) -> None:
+    """Show where an error arose as Python would, without what a provider's words in it might do to a terminal."""
     import traceback
 
-    print(clean("".join(traceback.format_exception(kind, error, trace))), file=sys.stderr, end="")
+    print(clean("".join(traceback.format_exception(error))), file=sys.stderr)
 
 
 def _message(error: Exception) -> str:

@@ -42,7 +42,8 @@ def config_show(
         Table(f"With --preset {other} instead", ("setting", "here", other), changes),
     )
     name = str(settings.entries["benchmark"].value or "wordmath")
-    out.next(settings.again("evolve", name, names=tuple(settings.entries)))
+    options = tuple(each for each in settings.entries if each != "benchmark")  # that one is no option
+    out.next(settings.again("evolve", name, names=options))
 
 
 def _shown(value: object) -> str:

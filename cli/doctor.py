@@ -21,9 +21,7 @@ _WORDS = {"ok": "ok", "optional": "missing", "failed": "FAILED"}
 def doctor(
     *,
     settings: Settings,
-    calls: Annotated[
-        bool, typer.Option("--calls/--no-calls", help="Ask providers that are elsewhere. [default: calls]")
-    ] = True,
+    calls: Annotated[bool, typer.Option("--calls/--no-calls", help="Ask providers that are elsewhere.")] = True,
     as_json: Json = False,
 ) -> None:
     """Check what a run needs from this machine and from its models.

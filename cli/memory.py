@@ -68,8 +68,10 @@ def list_all(
         _table(f"Run {found.run_id} at {found.marker}", items),
         f"{len(items)} of {len(found.items)} things learned",
     )
-    first = items[0].memory_id[:SHOWN_DIGITS] if items else "MEMORY"
-    out.next(settings.again("memory", "show", first, "--run", found.run_id))
+    ahead: tuple[str, ...] = ("memory", "list", found.run_id) if found.items else ("runs", "show", found.run_id)
+    if items:
+        ahead = ("memory", "show", items[0].memory_id[:SHOWN_DIGITS], "--run", found.run_id)
+    out.next(settings.again(*ahead))
 
 
 def _must_be_known(option: str, given: str | None, known: list[str]) -> None:

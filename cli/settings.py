@@ -134,7 +134,10 @@ class Settings:
         values = {name: self.entries[name].value for name in Config.__struct_fields__}
         values["benchmark"] = values["benchmark"] or benchmark
         if values["benchmark"] is None:
-            raise UsageError("No benchmark was named. `mage-es data list` shows them; one is wordmath.")
+            raise UsageError(
+                "No benchmark was named. `mage-es data list` shows them; one is wordmath. "
+                "Questions of your own are given to `mage-es evolve` with --tasks FILE."
+            )
         return msgspec.convert(values, Config)
 
     def about(self, benchmark: str) -> Settings:

@@ -164,7 +164,7 @@ class Session:
     def check_stop(self) -> None:
         """Raise `Interrupted` where the user asked to stop; everything recorded stays."""
         if self.stop():
-            raise Interrupted(f"Stopped. Continue with `mage-es resume {self.run.id}`.")
+            raise Interrupted(f"Stopped. Continue with `mage-es resume {self.run.path}`.")
 
     # ------------------------------------------------------------ asking the execution tier
 

@@ -74,9 +74,16 @@ class SequenceConflict(LogError):
     """The log's head is not where the caller expected it."""
 
 
+_MOST_KNOWN = 24
+"""Most names that a message lists."""
+
+
 def nearest(name: str, known: list[str]) -> str:
-    """Return ` Did you mean a, b?` for the names in `known` that resemble `name`, else the whole list."""
+    """Return ` Did you mean a, b?` for the names in `known` that resemble `name`, else all, or the first."""
     from difflib import get_close_matches
 
     close = get_close_matches(name, known, n=3, cutoff=0.5)
-    return f" Did you mean {', '.join(close)}?" if close else f" Known: {', '.join(sorted(known))}."
+    if close:
+        return f" Did you mean {', '.join(close)}?"
+    more = f" and {len(known) - _MOST_KNOWN} more" if len(known) > _MOST_KNOWN else ""
+    return f" Known: {', '.join(sorted(known)[:_MOST_KNOWN])}{more}."

@@ -21,6 +21,7 @@ from mage_es.engine.benchmarks.extraction import plain_answer
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
 from mage_es.engine.benchmarks.protocol import Question, Split, TaskTypeSource, Verdict
 from mage_es.engine.benchmarks.records import Records
+from mage_es.engine.plugins import plugins
 from mage_es.events.errors import PrerequisiteError
 
 TEST_SHARE = 0.3
@@ -121,16 +122,15 @@ class Dataset:
                 records = self.definition.read(path, split)
             except PrerequisiteError as error:
                 assert data_dir is not None
-                raise PrerequisiteError(
-                    f"{error} Delete {data_dir / folder} and run: mage-es data fetch {name} --data-dir {data_dir}"
-                ) from error
+                broken = "" if is_elsewhere(name) else f" Delete {data_dir / folder}, then:"
+                raise PrerequisiteError(f"{error}{broken} {_remedy(name, data_dir)}") from error
             hashes.append(f"{part.names[0]} {records.sha256}")
             for question in records.items:
                 found.setdefault(question.id, question)
         if not found:
             raise PrerequisiteError(
                 f"{name} is not in {data_dir}: none of its {len(self.missing)} files is there, "
-                f"such as {folder}/{self.missing[0]}. Run: mage-es data fetch {name} --data-dir {data_dir}"
+                f"such as {folder}/{self.missing[0]}. {_remedy(name, data_dir)}"
             )
         return list(found.values())
 
@@ -151,6 +151,17 @@ def missing_files(benchmark: object) -> str:
     return f"not there: {', '.join(missing)}" if missing else ""
 
 
+def is_elsewhere(name: str) -> bool:
+    """Return whether another package offers a benchmark: this one knows no address of its data then."""
+    return name in plugins("mage_es.benchmarks") or name in plugins("mage_es.environments")
+
+
+def _remedy(name: str, data_dir: Path | None) -> str:
+    if is_elsewhere(name):
+        return f"The package that offers {name} says where its data is: name the folder that holds it with --data-dir."
+    return f"Run: mage-es data fetch {name} --data-dir {data_dir}"
+
+
 def is_test(question_id: str) -> bool:
     """Return whether a question of a benchmark with one split belongs to what is never learned from."""
     first = int.from_bytes(hashlib.sha256(question_id.encode()).digest()[:8], "big")
@@ -161,7 +172,7 @@ def find(part: Part, name: str, data_dir: Path | None, *, folder: str) -> Path |
     """Return where a part of a benchmark lies, None for an optional one that is missing. Raises `PrerequisiteError`."""
     if data_dir is None:
         raise PrerequisiteError(
-            f"{name} is read from files and no data directory was given. Run: mage-es data fetch {name} --data-dir data"
+            f"{name} is read from files and no data directory was given. {_remedy(name, Path('data'))}"
         )
     for file in part.names:
         for candidate in (data_dir / folder / file, data_dir / folder / f"{file}.gz"):
@@ -172,7 +183,7 @@ def find(part: Part, name: str, data_dir: Path | None, *, folder: str) -> Path |
     wanted = part.names[0]
     raise PrerequisiteError(
         f"{name} is not in {data_dir}: neither {folder}/{wanted} nor {folder}/{wanted}.gz is there. "
-        f"Run: mage-es data fetch {name} --data-dir {data_dir}"
+        f"{_remedy(name, data_dir)}"
     )
 
 

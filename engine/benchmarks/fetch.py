@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from mage_es.engine.benchmarks.dataset import is_elsewhere
 from mage_es.engine.benchmarks.download import download
 from mage_es.engine.benchmarks.finqa.benchmark import FINQA
 from mage_es.engine.benchmarks.gsm8k import GSM8K
@@ -130,13 +131,13 @@ def fetch(
         announce: Told of the licence and of what is going on, one line each.
 
     Raises:
-        UsageError: No benchmark has that name, or it is generated and needs no data.
+        UsageError: No benchmark has that name, it is generated and needs no data, or another package offers it.
         PrerequisiteError: No network, no such file, no room, a wrong checksum, or unreadable content.
     """
     if name not in names():
         raise UsageError(f"There is no benchmark {name!r}.{nearest(name, names())}")
     if name not in SOURCES:
-        raise UsageError(f"{name} is generated and needs no data: run mage-es evolve {name}")
+        raise UsageError(_unfetched(name))
     source = SOURCES[name]
     if base_url is not None:
         source = source._replace(base_url=base_url.rstrip("/"))
@@ -146,6 +147,15 @@ def fetch(
     counts = ", ".join(f"{len(benchmark.questions(split))} {split}" for split in ("evolution", "test"))
     announce(f"{name}: {counts} questions in {folder}")
     return files
+
+
+def _unfetched(name: str) -> str:
+    if is_elsewhere(name):
+        return (
+            f"The package that offers {name} says where its data is; there is no address of it here. With the folder "
+            f"that holds the data run: mage-es evolve {name} --data-dir FOLDER"
+        )
+    return f"{name} is generated and needs no data: run mage-es evolve {name}"
 
 
 def fetch_source(

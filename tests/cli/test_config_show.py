@@ -24,6 +24,11 @@ def test_every_origin_is_shown(mage: Command, tmp_path: Path, monkeypatch: pytes
     assert "Next: mage-es evolve gsm8k --seed 7" in outcome.err
 
 
+def test_the_command_it_ends_with_is_one_that_there_is(mage: Command) -> None:
+    outcome = mage("config", "show", "crafter", "--pool", "7")
+    assert outcome.err.rstrip().endswith("Next: mage-es evolve crafter --pool 7")
+
+
 def test_json_has_value_and_origin(mage: Command) -> None:
     assert json.loads(mage("config", "show", "wordmath", "--json").out)["benchmark"] == {
         "value": "wordmath",

@@ -69,11 +69,25 @@ def test_ctrl_c_while_the_program_still_loads_is_no_traceback(
     assert capsys.readouterr().err == "mage-es: Stopped before anything began.\n"
 
 
-def test_debug_shows_the_traceback() -> None:
-    with pytest.raises(errors.UsageError):
-        run(failing(errors.UsageError("it failed")), ["--debug"])
+def test_debug_shows_the_traceback_before_the_message_and_exits_as_without_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as exited:
+        run(failing(errors.UsageError("it \x1b[31mfailed")), ["--debug"])
+    written = capsys.readouterr().err
+    assert exited.value.code == errors.UsageError.exit_code
+    assert written.startswith("Traceback") and written.endswith("mage-es: it failed\n")
+    assert "\x1b" not in written
 
 
-def test_debug_after_two_dashes_is_an_ordinary_word() -> None:
+def test_debug_after_two_dashes_is_an_ordinary_word(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         run(failing(errors.UsageError("it failed")), ["--", "--debug"])
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("count", "told"), [(3, "Known: run-0, run-1, run-2."), (40, "and 16 more.")])
+def test_what_is_known_is_listed_unless_that_would_fill_the_screen(count: int, told: str) -> None:
+    listed = errors.nearest("xyz", [f"run-{number}" for number in range(count)])
+    assert listed.endswith(told)
+    assert listed.count("run-") <= 24

@@ -58,6 +58,7 @@ def test_a_kind_holds_the_kinds_within_it_and_one_of_which_there_is_nothing_is_e
     kinds = {item["kind"] for item in listed(mage, "--kind", "failure_memory")}
     assert kinds and all(kind.startswith("failure_memory/") for kind in kinds)
     assert listed(mage, "--kind", "abstracted_pattern") == []
+    assert mage("memory", "list", "--kind", "abstracted_pattern").err == "\nNext: mage-es memory list first\n"
 
 
 def test_what_stands_in_quarantine_is_counted_where_the_run_is_shown(mage: Command, runs_dir: Path) -> None:

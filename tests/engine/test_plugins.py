@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mage_es.engine.benchmarks import registry
+from mage_es.engine.benchmarks.fetch import fetch
 from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.benchmarks.registry import names, open_benchmark, own_defaults
 from mage_es.engine.embedders.registry import open_embedder
@@ -70,6 +72,19 @@ def test_a_definition_a_function_and_a_row_each_become_a_benchmark(install: Inst
     assert open_benchmark("defined", seed=1, data_dir=tmp_path).questions("test")[0].gold == "2"
     assert open_benchmark("opened", seed=1).name == "wordmath"
     assert own_defaults("rowed") == {"pool": 7}
+
+
+def test_nobody_is_sent_to_fetch_or_delete_the_data_of_another_package(install: Install, tmp_path: Path) -> None:
+    install(PLUGIN, defined="my_plugin:DEFINED")
+    with pytest.raises(PrerequisiteError, match="package that offers defined says where its data is") as missing:
+        open_benchmark("defined", seed=1, data_dir=tmp_path)
+    (tmp_path / "defined").mkdir()
+    (tmp_path / "defined" / "train.jsonl").write_text("{}\n")
+    with pytest.raises(PrerequisiteError, match="Nothing was loaded") as malformed:
+        open_benchmark("defined", seed=1, data_dir=tmp_path)
+    with pytest.raises(UsageError, match="mage-es evolve defined --data-dir FOLDER") as unfetched:
+        fetch("defined", tmp_path, announce=print)
+    assert not re.search("data fetch|Delete|generated", f"{missing.value}{malformed.value}{unfetched.value}")
 
 
 def test_what_is_built_in_cannot_be_replaced(install: Install) -> None:

@@ -8,14 +8,10 @@ Rules
 
 from __future__ import annotations
 
-import hashlib
-import re
-
 from mage_es.engine.models.apprentice.planning import Planner
 from mage_es.engine.models.apprentice.prompt_reading import read_prompt
+from mage_es.engine.models.players import completed, dice_of
 from mage_es.engine.models.seam import Completion, Request
-
-_TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 class Apprentice:
@@ -25,22 +21,16 @@ class Apprentice:
 
     async def complete(self, request: Request) -> Completion:
         """Return a line of reasoning and the action. Never raises on any prompt."""
-        text = reply(request.prompt, temperature=request.temperature)
-        return Completion(
-            text=text,
-            input_tokens=len(_TOKEN.findall(request.prompt)),
-            output_tokens=len(_TOKEN.findall(text)),
-        )
+        return completed(request, reply)
 
 
-def reply(prompt: str, *, temperature: float = 0.0) -> str:
+def reply(prompt: str, temperature: float = 0.0) -> str:
     """Return the reply to a prompt; to one without valid actions, that there is nothing to do."""
     read = read_prompt(prompt)
     if not read.actions:
         return "There is no action to choose from."
-    digest = hashlib.sha256(prompt.encode()).hexdigest()
-    planner = Planner(read, dice=digest)
-    is_trial = int(digest[:8], 16) < temperature * 16**8
+    dice, is_trial = dice_of(prompt, temperature)
+    planner = Planner(read, dice=dice)
     action, reason = (planner.attempt(), "trying things") if is_trial else planner.choose()
     final = f"Action: {action}"
     return final if read.is_direct else f"Next step, {reason}.\n{final}"

@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from mage_es.engine.models.players import sections_of
+
 VERBS = ("collect", "build", "make")
 """What can be done with things; `go to` leads to places."""
-_HEADING = re.compile(r"^## (.+?)\s*$")
 _SITUATION = re.compile(r"\b(?:carrying|where)\b[^.;]*", re.IGNORECASE)
 _AMOUNT = re.compile(r"(\d+) ([a-z]+)")
 _STANDS = re.compile(r"\bthe ([a-z]+) stands at the ([a-z]+)", re.IGNORECASE)
@@ -54,7 +55,7 @@ class ReadPrompt(NamedTuple):
 
 def read_prompt(prompt: str) -> ReadPrompt:
     """Return the parts of a prompt; whatever is missing is empty."""
-    sections = _sections(prompt)
+    sections = sections_of(prompt)
     actions = [line.removeprefix("- ") for line in sections.pop("Valid actions", "").splitlines() if line[:2] == "- "]
     task, so_far = sections.pop("Task", ""), sections.pop("Episode so far", "")
     moment = _moment(sections.pop("Observation", ""))
@@ -100,17 +101,3 @@ def _moment(observation: str) -> Moment:
         carried=amounts(carried[-1]) if carried else Counter(),
         built={station.lower(): place for station, place in _STANDS.findall(observation)},
     )
-
-
-def _sections(prompt: str) -> dict[str, str]:
-    """Return the text under each heading, quotation marks taken off."""
-    lines: dict[str, list[str]] = {"": []}
-    name = ""
-    for line in prompt.splitlines():
-        heading = _HEADING.match(line)
-        if heading:
-            name = heading.group(1)
-            lines.setdefault(name, [])
-        else:
-            lines[name].append(line.removeprefix(">").removeprefix(" ") if line.startswith(">") else line)
-    return {name: "\n".join(text) for name, text in lines.items()}

@@ -9,9 +9,9 @@ Rules
 
 from __future__ import annotations
 
-import hashlib
 import re
 
+from mage_es.engine.models.players import completed, dice_of
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.shopper.habits import Habits, habits_of
 from mage_es.engine.models.shopper.prompt_reading import (
@@ -27,7 +27,6 @@ from mage_es.engine.models.shopper.prompt_reading import (
 
 LATEST_LOOK = 9
 """After so many steps no further product is looked at."""
-_TOKEN = re.compile(r"\w+|[^\w\s]")
 _NOT_OF_A_QUERY = re.compile(r"[\[\]\s]+")
 
 
@@ -38,23 +37,17 @@ class Shopper:
 
     async def complete(self, request: Request) -> Completion:
         """Return a line of reasoning and the action. Never raises on any prompt."""
-        text = reply(request.prompt, temperature=request.temperature)
-        return Completion(
-            text=text,
-            input_tokens=len(_TOKEN.findall(request.prompt)),
-            output_tokens=len(_TOKEN.findall(text)),
-        )
+        return completed(request, reply)
 
 
-def reply(prompt: str, *, temperature: float = 0.0) -> str:
+def reply(prompt: str, temperature: float = 0.0) -> str:
     """Return the reply to a prompt; to one without valid actions, that there is nothing to do."""
     read = read_prompt(prompt)
     if not read.actions:
         return "There is no action to choose from."
-    digest = hashlib.sha256(prompt.encode()).hexdigest()
-    is_trial = int(digest[:8], 16) < temperature * 16**8
+    dice, is_trial = dice_of(prompt, temperature)
     choice = _Choice(read, habits_of(read.sections))
-    action, reason = choice.attempt(digest) if is_trial else choice.best()
+    action, reason = choice.attempt(dice) if is_trial else choice.best()
     final = f"Action: {action}"
     return final if read.is_direct else f"Next, {reason}.\n{final}"
 

@@ -11,6 +11,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mage_es.engine.models.players import sections_of
+
 SEARCH = "search[<your query>]"
 BUY, BACK, PREVIOUS, NEXT = "click[buy now]", "click[back to search]", "click[< prev]", "click[next >]"
 BUTTONS = frozenset(
@@ -19,7 +21,6 @@ BUTTONS = frozenset(
 )  # fmt: skip
 """Buttons that any page of the shop may have; what else can be clicked is a product or an option."""
 
-_HEADING = re.compile(r"^## (.+?)\s*$")
 _ACTION = re.compile(r"^(?:\d+\. )?(?:[A-Z][a-z]+: )?((?:search|click)\[.*?\])(?:: (.*))?$", re.IGNORECASE)
 _PRICE = re.compile(r", and price lower than [\d.]+ dollars$")
 _OPTIONS = re.compile(r" with (?=(?:(?! with )[^:,])+: )")
@@ -55,7 +56,7 @@ class ReadPrompt(NamedTuple):
 
 def read_prompt(prompt: str) -> ReadPrompt:
     """Return the parts of a prompt; whatever is missing is empty."""
-    sections = _sections(prompt)
+    sections = sections_of(prompt)
     actions = [line.removeprefix("- ") for line in sections.pop("Valid actions", "").splitlines() if line[:2] == "- "]
     task, so_far = sections.pop("Task", ""), sections.pop("Episode so far", "")
     sections.pop("Observation", "")
@@ -87,17 +88,3 @@ def read_instruction(text: str) -> Instruction:
         values=tuple(part.partition(": ")[2].lower() for part in options.split(", and ")) if options else (),
         price=price.group() if price else "",
     )
-
-
-def _sections(prompt: str) -> dict[str, str]:
-    """Return the text under each heading, quotation marks taken off."""
-    lines: dict[str, list[str]] = {"": []}
-    name = ""
-    for line in prompt.splitlines():
-        heading = _HEADING.match(line)
-        if heading:
-            name = heading.group(1)
-            lines.setdefault(name, [])
-        else:
-            lines[name].append(line.removeprefix(">").removeprefix(" ") if line.startswith(">") else line)
-    return {name: "\n".join(text) for name, text in lines.items()}

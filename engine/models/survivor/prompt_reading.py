@@ -12,7 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-_HEADING = re.compile(r"^## (.+?)\s*$")
+from mage_es.engine.models.players import sections_of
+
 _ENTRY = re.compile(r"^(\d+)\. Observation:$", re.MULTILINE)
 _ACTION = re.compile(r"^Action: (.+)$", re.MULTILINE)
 _THING = re.compile(r"^- (\w+) (\d+) steps? to your ([a-z-]+)$", re.MULTILINE)
@@ -70,7 +71,7 @@ class ReadPrompt(NamedTuple):
 
 def read_prompt(prompt: str) -> ReadPrompt:
     """Return the parts of a prompt; whatever is missing is empty."""
-    sections = _sections(prompt)
+    sections = sections_of(prompt)
     actions = [line.removeprefix("- ") for line in sections.pop("Valid actions", "").splitlines() if line[:2] == "- "]
     task, so_far = sections.pop("Task", ""), sections.pop("Episode so far", "")
     observation = sections.pop("Observation", "")
@@ -106,17 +107,3 @@ def _past(text: str) -> list[Past]:
         done = _ACTION.findall(told)
         past.append(Past(int(found.group(1)), _view(told), done[-1] if done else ""))
     return past
-
-
-def _sections(prompt: str) -> dict[str, str]:
-    """Return the text under each heading, quotation marks taken off."""
-    lines: dict[str, list[str]] = {"": []}
-    name = ""
-    for line in prompt.splitlines():
-        heading = _HEADING.match(line)
-        if heading:
-            name = heading.group(1)
-            lines.setdefault(name, [])
-        else:
-            lines[name].append(line.removeprefix(">").removeprefix(" ") if line.startswith(">") else line)
-    return {name: "\n".join(text) for name, text in lines.items()}

@@ -10,7 +10,8 @@ import mage_es.engine.models as models
 from mage_es.engine.environments.crafter.handbook import RULES
 from mage_es.engine.environments.crafter.wording import NAMES
 
-SOURCES = sorted((Path(models.__file__).parent / "survivor").glob("*.py"))
+FOLDER = Path(models.__file__).parent
+SOURCES = [*sorted((FOLDER / "survivor").glob("*.py")), FOLDER / "players.py"]
 
 
 def strings(path: Path) -> set[str]:
@@ -34,6 +35,8 @@ def test_it_imports_the_seam_and_itself_only() -> None:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             for name in names:
-                own = name.startswith(("mage_es.engine.models.survivor", "mage_es.engine.models.seam"))
+                own = name.startswith(
+                    tuple(f"mage_es.engine.models.{each}" for each in ("survivor", "players", "seam"))
+                )
                 assert own or not name.startswith("mage_es"), (path.name, name)
                 assert name.split(".")[0] not in {"os", "pathlib", "time", "random", "uuid", "socket", "secrets"}

@@ -38,6 +38,7 @@ def resume(run: RunArgument = None, *, settings: Settings, as_json: Json = False
         with session(out, settings) as at_work:
             report = resume_baseline(
                 found,
+                config=_asked_for(found, settings.flags()),
                 data_dir=settings.data_dir,
                 workers=settings.workers,
                 max_connections=settings.max_connections,

@@ -190,6 +190,22 @@ def difference(old: Config, new: Config) -> list[tuple[str, object, object]]:
     ]
 
 
+def require_same(begun: Config, asked: Config | None) -> None:
+    """Raise `UsageError`, which lists the differences, where a run is to be resumed with another configuration.
+
+    Args:
+        begun: What the run was started with.
+        asked: What is asked for now, None where nothing is.
+    """
+    changes = difference(begun, asked) if asked else []
+    if changes:
+        listed = "; ".join(f"{name} was {before!r}, now {after!r}" for name, before, after in changes)
+        raise UsageError(
+            f"The run was started with another configuration: {listed}. "
+            "Resume it without these options, or start a new run."
+        )
+
+
 def cautions(config: Config) -> list[str]:
     """Return what somebody should know before a run with this configuration begins, one sentence or two each."""
     found = []

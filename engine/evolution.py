@@ -10,7 +10,7 @@ from pathlib import Path
 from mage_es import __version__
 from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.budget import UNLIMITED, Budget, Limits, priced
-from mage_es.engine.config import Config, checked, difference, parse
+from mage_es.engine.config import Config, checked, parse, require_same
 from mage_es.engine.loop import run_iterations
 from mage_es.engine.models.line import PATIENCE, Patience
 from mage_es.engine.opening import first_event, open_world, reopen_world
@@ -21,7 +21,6 @@ from mage_es.engine.runs import Run, clock, create_run
 from mage_es.engine.session import Models, Session, open_models
 from mage_es.engine.summary import summarise
 from mage_es.events.envelope import Draft
-from mage_es.events.errors import UsageError
 from mage_es.events.filesystem import FileSystem
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
@@ -111,7 +110,7 @@ def resume(
     with Log.open(run.log_path, clock=clock, fs=fs) as log:
         reader = LogReader(run.log_path, fs)
         begun = first_event(reader)
-        _require_same(parse(begun.config), config)
+        require_same(parse(begun.config), config)
         world = reopen_world(reader, data_dir=data_dir)
         models = models or open_models(world.setting.config, has_guidance=True)
         prices = priced(prices, models.names(), limits)
@@ -169,13 +168,3 @@ def _in_flight(session: Session) -> int:
         not progress.is_settled(phase, planned.question_id) for phase in asking for planned in progress.plans(phase)
     )
     return min(waiting, session.workers) or 1
-
-
-def _require_same(old: Config, new: Config | None) -> None:
-    changes = difference(old, new) if new else []
-    if changes:
-        listed = "; ".join(f"{name} was {before!r}, now {after!r}" for name, before, after in changes)
-        raise UsageError(
-            f"The run was started with another configuration: {listed}. "
-            "Resume it without these options, or start a new run with `mage-es evolve`."
-        )

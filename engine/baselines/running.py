@@ -19,7 +19,7 @@ from mage_es.engine.baselines.table import BASELINES, planned, started
 from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.budget import UNLIMITED, Budget, Limits, priced
 from mage_es.engine.commands import OpenRun
-from mage_es.engine.config import Config, checked
+from mage_es.engine.config import Config, checked, parse, require_same
 from mage_es.engine.decide import decide
 from mage_es.engine.environments.protocol import is_sequential, modes_of
 from mage_es.engine.models.line import PATIENCE, Patience
@@ -106,15 +106,22 @@ def resume_baseline(
     workers: int,
     observer: Observer,
     stop: Callable[[], bool],
+    config: Config | None = None,
     models: Models | None = None,
     max_connections: int | None = None,
     patience: Patience = PATIENCE,
     limits: Limits = UNLIMITED,
     prices: Prices | None = None,
 ) -> BaselineReport:
-    """Go on with a baseline where it stopped; one that is finished is returned as it is."""
+    """Go on with a baseline where it stopped; one that is finished is returned as it is.
+
+    Raises:
+        UsageError: `config` is given and is not the run's; the difference is shown.
+        RunLocked: Another process is writing the run.
+    """
     with Log.open(run.log_path, clock=clock) as log:
         reader = LogReader(run.log_path)
+        require_same(parse(first_event(reader).config), config)
         world = reopen_world(reader, data_dir=data_dir)
         models = models or open_models(world.setting.config, has_guidance=False)
         state = fold(reader)

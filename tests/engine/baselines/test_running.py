@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mage_es.engine.audit import verify
 from mage_es.engine.baselines.running import is_baseline, read_baseline, resume_baseline, run_baseline
 from mage_es.engine.baselines.table import BASELINES
-from mage_es.engine.config import Config
+from mage_es.engine.config import Config, parse
 from mage_es.engine.inspection import show
+from mage_es.engine.opening import first_event
 from mage_es.engine.reports import Note
 from mage_es.engine.runs import Run, find_run
 from mage_es.events.errors import Interrupted, UsageError
@@ -74,6 +76,15 @@ def test_a_baseline_is_known_for_one_from_its_first_commit_on(tmp_path: Path) ->
     records = list(LogReader(run(tmp_path, "zero_shot_cot").log_path).records())
     first = [type(record.event) for record in records if record.commit == records[0].commit]
     assert {RunStarted, SplitCommitted, BaselineStarted, QuestionPlanned} == set(first)
+
+
+def test_a_baseline_is_not_resumed_with_another_configuration(tmp_path: Path) -> None:
+    done = run(tmp_path, "zero_shot_cot")
+    config = parse(first_event(LogReader(done.log_path)).config)
+    other = msgspec.structs.replace(config, seed=8)
+    with pytest.raises(UsageError, match="seed was 7, now 8"):
+        resume_baseline(done, config=other, data_dir=None, workers=1, observer=silent, stop=lambda: False)
+    assert resume_baseline(done, config=config, data_dir=None, workers=1, observer=silent, stop=lambda: False).total
 
 
 def test_it_can_be_shown_with_every_prompt_and_verified(tmp_path: Path) -> None:

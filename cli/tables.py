@@ -93,7 +93,7 @@ def agents(title: str, *summaries: RunSummary) -> Table:
         for what in done or ["nothing to do"]:
             name = ("", "") if what in done[1:] else (cells[0].agent, cells[0].tier)
             rows.append((*name, what, *(str(found.get(what) or "-") for found in counts)))
-    return Table(title, ("agent", "tier", "what", *(summary.benchmark for summary in summaries)), rows)
+    return Table(title, ("agent", "tier", "what", *(_benchmark(summary.benchmark) for summary in summaries)), rows)
 
 
 def actions(summary: RunSummary) -> Table:
@@ -190,7 +190,7 @@ def baseline_table(report: BaselineReport) -> Table:
     columns = ("baseline", "benchmark", "questions", "accuracy", "correct", "unanswered", "calls", "judge", "guidance")
     cells = (
         report.baseline,
-        report.benchmark,
+        _benchmark(report.benchmark),
         str(report.total),
         percent(report.correct, report.total),
         f"{report.correct}/{report.total}",
@@ -225,13 +225,28 @@ def runs(summaries: list[RunSummary]) -> Table:
     return Table("", columns, [_run(summary) for summary in summaries])
 
 
+def _benchmark(name: str) -> str:
+    """Return what a benchmark is called in a table, where the whole name of own tasks would fill the line."""
+    from mage_es.engine.benchmarks.registry import title
+
+    return title(name)
+
+
 def _run(summary: RunSummary) -> tuple[str, ...]:
     if summary.state == "damaged":
         return (summary.run_id, summary.benchmark or "-", "-", "-", "-", "-", f"damaged: {summary.problem}")
     asked = [row for row in summary.rows if row.fresh_total]
     last = percent(asked[-1].fresh_correct, asked[-1].fresh_total) if asked else "-"
     done = f"{summary.iterations_done} of {summary.iterations}"
-    return (summary.run_id, summary.benchmark, str(summary.seed), done, last, str(summary.events), summary.state)
+    return (
+        summary.run_id,
+        _benchmark(summary.benchmark),
+        str(summary.seed),
+        done,
+        last,
+        str(summary.events),
+        summary.state,
+    )
 
 
 def exam(report: ExamReport) -> Table:

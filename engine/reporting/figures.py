@@ -14,6 +14,7 @@ from mage_es.engine.reporting.recorded import Growth, Recorded
 from mage_es.engine.reporting.statistics import cell_of, difference
 from mage_es.engine.reporting.study import Measure, Study
 from mage_es.engine.reporting.systems import FULL, NO_SUCCESS, Place
+from mage_es.events.digests import sha256_text
 
 T = TypeVar("T")
 
@@ -31,6 +32,8 @@ _FEW: Mapping[str, Callable[[Growth], float]] = {
     "task types covered": lambda grown: grown.covered,
 }
 """What there is little of has a chart of its own, since memories are a hundred times as many."""
+LONGEST_NAME = 80
+"""Characters of a place in a figure's name; file systems take 255 bytes in all."""
 
 
 def figures(study: Study) -> dict[str, str]:
@@ -176,11 +179,15 @@ def _title(study: Study, place: Place) -> str:
     """Return the benchmark, and learner, teacher and setting where it has several."""
     full = [p for p in study.full() if p.benchmark == place.benchmark]
     varying = [name for name in ("learner", "teacher", "setting") if len({getattr(p, name) for p in full}) > 1]
-    return ", ".join((place.benchmark, *(value for name in varying if (value := getattr(place, name)))))
+    benchmark = study.titles.get(place.benchmark, place.benchmark)
+    return ", ".join((benchmark, *(value for name in varying if (value := getattr(place, name)))))
 
 
 def _slug(study: Study, place: Place) -> str:
-    return re.sub(r"[^A-Za-z0-9.]+", "-", _title(study, place)).strip("-")
+    """Return a name for a file: the title, with a hash in the place of what is more than a file's name can hold."""
+    title = _title(study, place)
+    slug = re.sub(r"[^A-Za-z0-9.]+", "-", title).strip("-")
+    return slug if len(slug) <= LONGEST_NAME else f"{slug[:LONGEST_NAME]}-{sha256_text(title)[:8]}"
 
 
 _ALONG: Mapping[str, Callable[[Study, Place], str]] = {

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from mage_es.engine.baselines.table import BASELINES as METHODS
+from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.config import Config, difference
 from mage_es.engine.pricing import Prices
 from mage_es.engine.reporting.cells import Cell, Column, Gap, columns
@@ -77,7 +79,10 @@ class Study:
         teacher = self._names[run.begun.guidance_model]
         here = everything_else(run.config)
         benchmark, shared = run.begun.benchmark, self._shared(run.begun.benchmark)
-        setting = ", ".join((*shared, *(f"{name} {here[name]}" for name in self._settings.get(benchmark, ()))))
+        told = (
+            f"{name} {here[name]}" if here[name] != "" else f"no {name}" for name in self._settings.get(benchmark, ())
+        )
+        setting = ", ".join((*shared, *told))
         return Place(benchmark, learner, teacher, setting, system_of(run, shared=shared))
 
     def _shared(self, benchmark: str) -> frozenset[str]:
@@ -113,6 +118,14 @@ class Study:
     def baseline(self, place: Place, name: str) -> Place:
         """Return where a baseline stands that a place of this benchmark and learner is compared with."""
         return Place(place.benchmark, place.learner, "", "", name)
+
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
+        """What the benchmarks are called that have a long name, which are own tasks; not where two would be alike."""
+        names = {run.begun.benchmark for run in self.runs}
+        called = {name: title(name) for name in names}
+        alike = Counter(called.values())
+        return {name: short for name, short in sorted(called.items()) if short != name and alike[short] == 1}
 
     def is_sequential(self, benchmark: str) -> bool:
         """Return whether the questions of a benchmark are episodes."""
@@ -151,6 +164,8 @@ class Study:
             if not self._applies(place):
                 return Gap()
             options = _options(config, *OF_BASELINES)
+            if METHODS[place.system].needs_search and not config.search and place.benchmark in SEARCHED:
+                options += ["--search", SEARCHED[place.benchmark]]
             return Gap(command=self._command("baseline", place.system, place.benchmark, *options))
         options = _options(config, *Config.__struct_fields__)
         return Gap(command=self._command("evolve", place.benchmark, *options))

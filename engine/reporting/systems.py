@@ -52,8 +52,8 @@ ORACLE = "reflexion_oracle"
 """Reflexion as the original has it, which stops by the gold answer; shown where it was run."""
 NAMES: Mapping[str, str] = {**BASELINES, ORACLE: "Reflexion, gold stop"}
 """What every baseline is called in a table."""
-SEARCHED = frozenset({"hotpotqa", "webqa"})
-"""Benchmarks on which looking things up is meaningful, as the paper has it; appendix, baselines."""
+SEARCHED: Mapping[str, str] = {"hotpotqa": "record", "webqa": "wikipedia"}
+"""Benchmarks on which looking things up is meaningful, as the paper has it, and where; appendix, baselines."""
 
 
 class Place(NamedTuple):

@@ -54,8 +54,18 @@ def tables(study: Study, names: Sequence[str] = ()) -> list[Table]:
     for name in names:
         if name not in TABLES:
             raise UsageError(f"There is no table {name!r}.{nearest(name, list(TABLES))}")
-    made = [TABLES[name](study) for name in names or TABLES]
+    made = [_entitled(TABLES[name](study), study.titles) for name in names or TABLES]
     return [_excused(table) for table in made] if names else [table for table in made if not table.is_empty]
+
+
+def _entitled(table: Table, titles: Mapping[str, str]) -> Table:
+    """Return a table with own tasks by their titles, and the names that commands know them by below."""
+    used = {name: each for name, each in titles.items() if any(name in row for row in table.rows)}
+    if not used:
+        return table
+    rows = (tuple(used.get(entry, entry) if isinstance(entry, str) else entry for entry in row) for row in table.rows)
+    notes = (f"{each}: `{name}`" for name, each in used.items())
+    return msgspec.structs.replace(table, rows=tuple(rows), notes=(*table.notes, *notes))
 
 
 def _excused(table: Table) -> Table:

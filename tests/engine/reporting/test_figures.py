@@ -86,3 +86,12 @@ def test_bars_have_their_values_and_intervals_and_start_at_zero() -> None:
     first, second = (float(width) for width in re.findall(r'<rect [^>]* width="([\d.]+)"', svg))
     assert first == pytest.approx(2 * second, abs=0.02)
     assert {"one", "two", "10.0", "-5.0", "p"} <= set(texts(svg))
+
+
+def test_the_name_of_a_figure_fits_into_a_file_system_and_still_tells_places_apart(bench: Any) -> None:
+    for name, folder in (("a", "x" * 300), ("b", "x" * 299 + "y"), ("c", "z")):
+        bench.run(name, search=f"local/{folder}", after="1", pool=len(name) + 5)
+    names = [name for name in figures(bench.study()) if name.startswith("growth-")]
+    assert len(set(names)) == 3
+    assert max(map(len, names)) < 120
+    assert "growth-wordmath-search-local-z" in names

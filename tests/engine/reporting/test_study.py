@@ -45,7 +45,9 @@ def test_what_is_missing_names_the_command_that_fills_it(bench: Any) -> None:
     assert study.gap(less) == Gap(command=f"mage-es evolve wordmath --seed 1 --iterations 1 --runs-dir {bench.folder}")
     assert study.gap(HERE, at="start") == Gap(command=f"mage-es exam sat --at start --runs-dir {bench.folder}")
     assert study.gap(HERE._replace(system="react")) == Gap()  # there is nothing to look word problems up in
-    assert "mage-es baseline react hotpotqa" in study.gap(HERE._replace(system="react", benchmark="hotpotqa")).command
+    for benchmark, search in (("hotpotqa", "record"), ("webqa", "wikipedia")):
+        gap = study.gap(HERE._replace(system="react", benchmark=benchmark))
+        assert gap.command.startswith(f"mage-es baseline react {benchmark} ") and f" --search {search} " in gap.command
     assert study.gap(HERE._replace(benchmark="gsm8k")).command.startswith("mage-es evolve gsm8k --seed 42")
 
 
@@ -61,6 +63,12 @@ def test_settings_in_which_runs_differ_part_them_and_the_rest_does_not(bench: An
     bench.run("short", iterations=1, after="11")
     bench.run("long", iterations=2, after="10")
     assert [place.setting for place in bench.study().full()] == ["iterations 1", "iterations 2"]
+
+
+def test_a_setting_that_is_empty_in_some_run_is_said_in_words(bench: Any) -> None:
+    bench.run("with", search="record", after="11")
+    bench.run("without", after="10")
+    assert [place.setting for place in bench.study().full()] == ["no search", "search record"]
 
 
 def test_where_no_run_has_a_guard_that_is_a_setting_and_else_a_part_switched_off(bench: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.reporting.cells import Cell
+from mage_es.engine.reporting.cells import Cell, Gap
 from mage_es.engine.reporting.rendering import ENDINGS, plain, render
 from mage_es.engine.reporting.settings import settings
 from mage_es.engine.reporting.study import open_study
@@ -91,3 +91,16 @@ def test_a_table_that_was_asked_for_by_name_says_what_would_begin_to_fill_it(ben
     bench.run("a", after="1")
     (table,) = tables(bench.study(), ["sequential"])
     assert table.is_empty and "`mage-es evolve workshop`" in table.notes[-1]
+
+
+def test_own_tasks_stand_by_their_title_unless_two_would_be_alike(bench: Any, cells: Any) -> None:
+    mine = "tasks/mine.csv?columns=answer:right&scorer=number"
+    bench.run("a", benchmark=mine, after="1")
+    (table,) = tables(bench.study(), ["main"])
+    assert cells(table)[0][0] == "mine"
+    assert f"mine: `{mine}`" in table.notes
+    assert any(isinstance(entry, Gap) and mine in entry.command for row in table.rows for entry in row)
+    other = "tasks/mine.csv?scorer=exact"
+    bench.run("b", benchmark=other, after="1")
+    (table,) = tables(bench.study(), ["main"])
+    assert {row[0] for row in cells(table)} == {mine, other}

@@ -74,7 +74,7 @@ def matrix(
         out.next(settings.again("matrix", str(file), names=("workers", "runs_dir", "data_dir")))
         return
     outcomes = _run(out, [job for _, job in wanted], settings, runner=runner, jobs=jobs, store=store)
-    out.report(outcomes, _table(outcomes))
+    out.report([outcome._asdict() for outcome in outcomes], _table(outcomes))
     _conclude(out, outcomes, settings)
 
 
@@ -128,6 +128,9 @@ def _job(cell: Cell, exams: tuple[str, ...], settings: Settings) -> Job:
 
 def _settings(cell: Cell) -> Settings:
     """Return a cell's settings: the file's win over the environment's and mage-es.toml's."""
+    from mage_es.engine.benchmarks.registry import check_name
+
+    check_name(cell.benchmark)
     given = {"benchmark": cell.benchmark, "execution": cell.learner, "guidance": cell.teacher, "seed": cell.seed}
     if unknown := cell.settings.keys() - {*Config.__struct_fields__, "preset"}:
         from mage_es.events.errors import nearest

@@ -28,7 +28,7 @@ from mage_es.engine.estimates import Estimate, Range, TierEstimate
 from mage_es.engine.evolution import evolve
 from mage_es.engine.guiding import MOST_REPAIRS
 from mage_es.engine.judging import NOBODY
-from mage_es.engine.models.registry import Tier, open_model
+from mage_es.engine.models.registry import Tier, check_models, open_model
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.pricing import Prices
 from mage_es.engine.reports import Note
@@ -94,6 +94,7 @@ def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Pri
         UsageError: Something in the configuration is unknown or out of bounds.
         PrerequisiteError: A data set is missing.
     """
+    check_models(execution=config.execution, guidance=config.guidance, judge=config.judge)
     own, rehearsed = own_models(config.benchmark), min(config.iterations, len(ACTIONS))
     execution, guidance = _StandIn(own.execution, "execution"), _StandIn(own.guidance, "guidance")
     with TemporaryDirectory() as folder:

@@ -165,7 +165,9 @@ def _open(
     )
     if not splits.evolution or not splits.held_out:
         raise PrerequisiteError(
-            f"{config.benchmark} has {len(evolution)} evolution and {len(test)} test questions: too few to divide."
+            f"{config.benchmark} has {len(evolution)} evolution and {len(test)} test questions, "
+            f"of which {len(splits.evolution)} and {len(splits.held_out)} are left where no two are alike: "
+            "too few to divide. Give more questions that differ."
         )
     questions = {question.id: question for question in (*evolution, *test)}
     known = [questions[name] for name in splits.evolution]

@@ -181,6 +181,11 @@ def open_benchmark(name: str, *, seed: int, data_dir: Path | None = None) -> Ben
     return _row(name).open(seed, data_dir)
 
 
+def check_name(name: str) -> None:
+    """Raise `UsageError` for what is the name of no benchmark; whether its data is there is another matter."""
+    _row(name)
+
+
 def open_records(name: str, path: Path) -> Benchmark:
     """Return a benchmark made of one upstream file, all of whose questions are its test split.
 

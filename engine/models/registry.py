@@ -18,7 +18,7 @@ from mage_es.engine.models.spec import ModelSpec, parse_spec
 from mage_es.engine.plugins import load, plugins
 from mage_es.events.errors import PrerequisiteError
 
-__all__ = ["OPTIONS", "Tier", "names", "open_model"]
+__all__ = ["OPTIONS", "Tier", "check_models", "names", "open_model"]
 
 
 def _recorded(spec: ModelSpec) -> Model:
@@ -54,8 +54,7 @@ def open_model(spec: str, tier: Tier) -> Model:
         UsageError: no such provider, option or model, or one that cannot serve this tier.
         PrerequisiteError: The provider's client package or key is missing.
     """
-    offered = plugins("mage_es.models")
-    parsed = parse_spec(spec, known={**dict.fromkeys(offered), **OPTIONS})
+    parsed = parse_spec(spec, known=_known())
     if parsed.provider == "builtin":
         return open_builtin(spec, tier)
     package = _PACKAGES.get(parsed.provider)
@@ -65,6 +64,18 @@ def open_model(spec: str, tier: Tier) -> Model:
         plugged: Model = load("mage_es.models", parsed.provider)(parsed)
         return plugged
     return _PROVIDERS[parsed.provider](parsed)
+
+
+def check_models(*, execution: str, guidance: str, judge: str = "") -> None:
+    """Raise `UsageError` for what is no model or serves another tier; packages and keys may be missing yet."""
+    models: Sequence[tuple[str, Tier]] = ((execution, "execution"), (guidance, "guidance"), (judge, "judge"))
+    for spec, tier in models:
+        if spec and parse_spec(spec, known=_known()).provider == "builtin":
+            open_builtin(spec, tier)
+
+
+def _known() -> Mapping[str, Sequence[str] | None]:
+    return {**dict.fromkeys(plugins("mage_es.models")), **OPTIONS}
 
 
 def _is_installed(package: str) -> bool:

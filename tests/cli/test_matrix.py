@@ -43,7 +43,7 @@ def test_every_cell_is_run_and_examined_and_found_done_the_next_time(mage: Comma
     assert names == {"wordmath-full-s1", "wordmath-less-s1"}
     assert "Next: mage-es report runs" in first.err and "[2/2] " in first.err
     again = json.loads(mage("matrix", file, "--json").out)
-    assert {outcome[1] for outcome in again} == {"skipped"}
+    assert {outcome["end"] for outcome in again} == {"skipped"}
     report = mage("report", "runs", "ablation", "--json")
     (table,) = json.loads(report.out)
     (row,) = table["rows"]
@@ -88,6 +88,13 @@ def test_a_dry_run_tells_cells_and_calls_and_runs_none(mage: Command) -> None:
     assert lines[2][2:] == lines[3][2:]  # another seed takes as many calls
     assert lines[4][:4] == ["all", "that", "is", "new"]
     assert not Path("runs").exists() or not list(Path("runs").iterdir())
+
+
+def test_a_benchmark_that_is_none_is_refused_before_anything_runs(mage: Command) -> None:
+    outcome = mage("matrix", write('benchmarks = ["wordmath", "wordmth"]\nseeds = [1]'))
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "no benchmark 'wordmth'. Did you mean wordmath" in outcome.err
+    assert not Path("runs").exists()
 
 
 def test_a_setting_that_is_none_is_refused_before_anything_runs(mage: Command) -> None:

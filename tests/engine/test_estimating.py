@@ -14,6 +14,7 @@ from mage_es.engine.evolution import evolve
 from mage_es.engine.models.analogist.model import reply
 from mage_es.engine.pricing import Prices
 from mage_es.engine.summary import summarise
+from mage_es.events.errors import UsageError
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import QuestionPlanned
 from tests.engine.conftest import begin, never, silent
@@ -89,3 +90,17 @@ def test_batches_make_the_estimate_cheaper_by_what_evolve_asks_but_for_the_worst
     assert batched.usd.high == alone.usd.high
     assert "in batches at 0.5 of the price" in batched.price
     assert (batched.calls, batched.input_tokens) == (alone.calls, alone.input_tokens)
+
+
+@pytest.mark.parametrize(
+    ("models", "complaint"),
+    [
+        ({"execution": "gpt"}, "not of the form provider/model"),
+        ({"guidance": "opnai/gpt"}, "no provider 'opnai'"),
+        ({"execution": "builtin/reference"}, "cannot serve the execution tier"),
+        ({"judge": "builtin/analogits"}, "Did you mean builtin/analogist"),
+    ],
+)
+def test_what_no_run_could_begin_with_is_not_told(models: dict[str, str], complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        told(msgspec.structs.replace(LONGER, **models))

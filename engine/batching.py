@@ -42,7 +42,7 @@ _MOST_S = 25 * 3600.0
 
 
 class Recorder(Protocol):
-    """What the gate needs of a session: the live state, and a way to make facts durable."""
+    """What whoever calls a model needs of a session: the live state, and a way to make facts durable."""
 
     state: State
 

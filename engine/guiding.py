@@ -12,21 +12,20 @@ Rules
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from mage_es.engine.agents.briefs import Brief
-from mage_es.engine.batching import BatchGate
+from mage_es.engine.batching import BatchGate, Recorder
 from mage_es.engine.calling import make, read_reply
-from mage_es.engine.commands import Call, Command
+from mage_es.engine.commands import Call
 from mage_es.engine.models.line import Line
 from mage_es.engine.models.seam import Request
 from mage_es.engine.rules.inert import inert_json
 from mage_es.engine.rules.prompt import instruction_length, render_guidance
 from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import ModelCalled, Phase, Tier
-from mage_es.projections.fold import State
 from mage_es.projections.progress import CallKey
 
 MOST_REPAIRS = 2
@@ -37,16 +36,6 @@ _SHOWN = 1500
 """Characters of a rejected reply that the next attempt is shown."""
 
 Reply = TypeVar("Reply")
-
-
-class Recorder(Protocol):
-    """What a typed call needs of a session: the live state, and a way to make facts durable."""
-
-    state: State
-
-    def do(self, command: Command) -> object:
-        """Decide a command, commit what follows, and apply it to the state."""
-        ...
 
 
 class Errand(NamedTuple):

@@ -189,7 +189,7 @@ def test_a_run_stopped_after_any_number_of_answers_resumes_to_the_same_digests(
         asked += 1
         return asked > after
 
-    with pytest.raises(Interrupted, match="resume r"):
+    with pytest.raises(Interrupted, match=r"mage-es resume .*/r`"):
         run_with(tmp_path, workers=4, execution=analogist(), stop=stop)
     run = Run("r", tmp_path / "r")
     resume(run, config=None, data_dir=None, workers=8, observer=lambda note: None, stop=lambda: False)

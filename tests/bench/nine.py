@@ -203,7 +203,14 @@ def print_nine(names: Sequence[str], folder: Folder) -> None:
     """Print the table of the rows whose runs are verified, and what each step took."""
     header = (
         *("benchmark", "records: evolution / test", "task types", "metric", "full-size run"),
-        *("exam before", "exam after", "baselines", "replay: digests equal", "verify: checks ok"),
+        *(
+            "exam before",
+            "exam after",
+            "replies without an action",
+            "baselines",
+            "replay: digests equal",
+            "verify: checks ok",
+        ),
     )
     print_table("Nine benchmarks", header, (line(name, folder) for name in names))
     header = (
@@ -233,6 +240,7 @@ def line(name: str, folder: Folder) -> tuple[str, ...]:
         size(run),
         result(run.initial),
         result(run.final),
+        silent(run.final),
         "; ".join(f"{one} {result(Recorded(find_run(folder.path, f'{name}-{one}')).final)}" for one in baselines)
         or "n/a",
         equal_digests(run, steps["replay"].report),
@@ -259,9 +267,14 @@ def result(exam: Sat | None) -> str:
     right = 100 * sum(answer.correct for answer in answers) / len(answers)
     if not exam.episodes:
         return f"{right:.1f} %"
-    mean = 100 * sum(answer.score for answer in answers) / len(answers)
-    silent = sum(episode.unparsed for episode in exam.episodes) / sum(episode.steps for episode in exam.episodes)
-    return f"{mean:.1f} % ({right:.1f} %)" + (f", {100 * silent:.1f} % of replies without an action" if silent else "")
+    return f"{100 * sum(answer.score for answer in answers) / len(answers):.1f} % ({right:.1f} %)"
+
+
+def silent(exam: Sat | None) -> str:
+    """Return how many of the replies in an exam's episodes named no action."""
+    if exam is None or not exam.episodes:
+        return "n/a"
+    return f"{sum(one.unparsed for one in exam.episodes):,} of {sum(one.steps for one in exam.episodes):,}"
 
 
 def equal_digests(run: Recorded, found: Sequence[Mapping[str, Any]]) -> str:

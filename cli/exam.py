@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,6 +16,9 @@ from mage_es.cli.settings import Settings
 from mage_es.cli.tables import episodes, examined
 from mage_es.cli.tables import exam as exam_table
 from mage_es.events.errors import BudgetReached, Interrupted
+
+if TYPE_CHECKING:
+    from mage_es.engine.runs import Run
 
 BUDGET = ("max_usd", "max_calls", "prices")
 """What may be spent on one exam."""
@@ -66,11 +69,7 @@ def exam(
             stop=stop,
         )
     out.report(report, exam_table(report), *episodes(report.episodes), examined(report))
-    out.next(
-        settings.again("exam", report.run_id, "--at", "start")
-        if at != "start"
-        else settings.again("runs", "show", report.run_id, names=("runs_dir",))
-    )
+    out.next(_ahead(settings, found))
 
 
 @contextmanager
@@ -96,6 +95,15 @@ def _sitting(out: Output, again: str) -> Iterator[tuple[Progress, Callable[[], b
         if progress.run_id:
             out.say(f"Every answer so far is kept. Go on with: {again}")
         raise
+
+
+def _ahead(settings: Settings, run: Run) -> str:
+    """Return the exam that the run still wants, to compare its first state with its last; else the report on both."""
+    if not any(run.exams_path.glob("*-start")):
+        return settings.again("exam", run.id, "--at", "start")
+    if not any(run.exams_path.glob("*-latest")):
+        return settings.again("exam", run.id)
+    return settings.again("report", str(run.path.parent), names=("data_dir",))
 
 
 def _again(settings: Settings, run_id: str, *, at: str, questions: int | None, control: str) -> str:

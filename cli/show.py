@@ -12,7 +12,7 @@ from mage_es.cli.settings import Settings
 from mage_es.cli.tables import asked, bundle
 from mage_es.engine.moves import CallReport, MoveReport, SearchReport, StepReport, ToolReport, TrimReport
 
-EXAMPLES = examples("mage-es show wordmath-e-17", "mage-es show wordmath-e-17 --run RUN --iteration 3")
+EXAMPLES = examples("mage-es show wordmath-evolution-17", "mage-es show wordmath-evolution-17 --run RUN --iteration 3")
 
 
 @takes("runs_dir", "data_dir")

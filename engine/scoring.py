@@ -176,5 +176,8 @@ def _by_id(predictions: Sequence[Prediction], questions: Sequence[Question], pat
         given[prediction.id] = prediction
     if problems:
         some = ", ".join(question.id for question in questions[:3])
-        raise UsageError(f"{listed(problems)}\nNothing was measured. The questions are called {some}, ...")
+        raise UsageError(
+            f"{listed(problems, 'such predictions')}\nNothing was measured. {len(questions)} questions count, called "
+            f"{some}, ...; those of another split or file count with --records FILE."
+        )
     return given

@@ -122,7 +122,7 @@ class Dataset:
                 records = self.definition.read(path, split)
             except PrerequisiteError as error:
                 assert data_dir is not None
-                broken = "" if is_elsewhere(name) else f" Delete {data_dir / folder}, then:"
+                broken = "" if is_elsewhere(name) else f" Delete {data_dir / folder}."
                 raise PrerequisiteError(f"{error}{broken} {_remedy(name, data_dir)}") from error
             hashes.append(f"{part.names[0]} {records.sha256}")
             for question in records.items:

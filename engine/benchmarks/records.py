@@ -77,10 +77,10 @@ def contents(path: Path) -> bytes:
         raise PrerequisiteError(f"{path} cannot be read: {error}.") from error
 
 
-def listed(problems: Sequence[str]) -> str:
+def listed(problems: Sequence[str], what: str = "malformed lines") -> str:
     """Return the first problems, one on a line, and how many more there are."""
     more = len(problems) - _SHOWN_PROBLEMS
-    return "\n".join(problems[:_SHOWN_PROBLEMS]) + (f"\n... and {more} more malformed lines." if more > 0 else "")
+    return "\n".join(problems[:_SHOWN_PROBLEMS]) + (f"\n... and {more} more {what}." if more > 0 else "")
 
 
 def _rows(path: Path, raw: bytes, kind: type[Row]) -> Iterator[tuple[str, Callable[[], Row]]]:

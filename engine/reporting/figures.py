@@ -124,7 +124,10 @@ def _cost(study: Study) -> str:
     benchmarks = sorted({run.begun.benchmark for run in runs})
     panels = {
         f"{tier} calls a run": [
-            Bar(name, _mean([run.ledger.total(tier).calls for run in runs if run.begun.benchmark == name]))
+            Bar(
+                study.titles.get(name, name),
+                _mean([run.ledger.total(tier).calls for run in runs if run.begun.benchmark == name]),
+            )
             for name in benchmarks
         ]
         for tier in TIER_NAMES

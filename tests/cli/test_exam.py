@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -45,3 +46,11 @@ def test_what_cannot_be_examined_is_a_usage_error(mage: Command, runs_dir: Path,
     outcome = mage("exam", *words)
     assert (outcome.code, outcome.out) == (2, "")
     assert part in outcome.err
+
+
+def test_what_comes_next_is_the_exam_that_is_missing_and_then_the_report(mage: Command, runs_dir: Path) -> None:
+    few = ("--questions", "2")
+    assert mage("exam", *few).err.endswith("Next: mage-es exam first --at start\n")
+    assert mage("exam", "--at", "start", *few).err.endswith("Next: mage-es report runs\n")
+    shutil.rmtree(next((runs_dir / "first" / "exams").glob("*-latest")))
+    assert mage("exam", "--at", "iter-0", *few).err.endswith("Next: mage-es exam first\n")

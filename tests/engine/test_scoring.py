@@ -48,7 +48,8 @@ def test_strict_is_upstream_to_the_letter(records: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "complaint"),
     [
-        ([{"id": "x", "prediction": ""}], r"no question 'x'\n(.|\n)*called gsm8k-test-0"),
+        ([{"id": "x", "prediction": ""}], r"no question 'x'\n(.|\n)*called gsm8k-test-0(.|\n)*--records FILE"),
+        ([{"id": f"x{n}", "prediction": ""} for n in range(9)], "and 4 more such predictions"),
         ([{"id": "gsm8k-test-0", "prediction": "1"}] * 2, "two predictions for 'gsm8k-test-0'"),
     ],
 )

@@ -95,8 +95,8 @@ def test_bytes_that_are_not_utf_8_are_a_malformed_line(tmp_path: Path) -> None:
 
 
 def test_many_malformed_lines_are_counted_after_the_first_five(tmp_path: Path) -> None:
-    with pytest.raises(PrerequisiteError, match=r"line 5: (.|\n)* 3 more malformed lines"):
-        Dataset(GSM8K, write(tmp_path, "x\n" * 8))
+    with pytest.raises(PrerequisiteError, match=r"line 6: (.|\n)* 3 more malformed lines"):
+        Dataset(GSM8K, write(tmp_path, lines(GOOD) + "x\n" * 8))
 
 
 def test_an_empty_file_is_an_error(tmp_path: Path) -> None:

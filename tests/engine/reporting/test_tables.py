@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mage_es.engine.reporting.cells import Cell, Gap
+from mage_es.engine.reporting.figures import figures
 from mage_es.engine.reporting.rendering import ENDINGS, plain, render
 from mage_es.engine.reporting.settings import settings
 from mage_es.engine.reporting.study import open_study
@@ -99,6 +100,7 @@ def test_own_tasks_stand_by_their_title_unless_two_would_be_alike(bench: Any, ce
     (table,) = tables(bench.study(), ["main"])
     assert cells(table)[0][0] == "mine"
     assert f"mine: `{mine}`" in table.notes
+    assert not [name for name, svg in figures(bench.study()).items() if "tasks/" in name + svg]
     assert any(isinstance(entry, Gap) and mine in entry.command for row in table.rows for entry in row)
     other = "tasks/mine.csv?scorer=exact"
     bench.run("b", benchmark=other, after="1")

@@ -63,7 +63,8 @@ class Attempt(NamedTuple):
         question, config = self.question, self.setting.config
         asked = Asked(reasoned_about(question), question.context, self.setting.answer_format)
         prompt = render_answer(template, sections, asked)
-        request = Request(prompt=prompt.text, temperature=temperature, max_tokens=config.max_tokens)
+        sample = place if temperature else 0
+        request = Request(prompt=prompt.text, temperature=temperature, max_tokens=config.max_tokens, sample=sample)
         return reply_to(Ask(call_of(question.id, place), request, prompt.spans))
 
 

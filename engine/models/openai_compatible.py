@@ -65,6 +65,7 @@ class OpenAICompatible:
         self._context, self._stall = int(spec.number("context", 0)), spec.number("stall", STALL)
         self._is_streamed = spec.is_on("stream")
         self._fixed = _fixed_fields(spec)
+        self._seed = int(spec.number("seed", 0)) if "seed" in spec.options else None
         self._client: AsyncOpenAI | None = None
 
     async def complete(self, request: Request) -> Completion:
@@ -131,6 +132,8 @@ class OpenAICompatible:
             limit: request.max_tokens,
             **self._fixed,
         }
+        if self._seed is not None:
+            fields["seed"] = self._seed + request.sample
         if request.reply_schema and (form := _reply_form(self._spec, request.reply_schema)):
             fields["response_format"] = form
         return fields
@@ -179,8 +182,6 @@ def split_thinking(text: str) -> tuple[str, str]:
 def _fixed_fields(spec: ModelSpec) -> dict[str, Any]:
     """Return the fields that every request of this spec has."""
     fields: dict[str, Any] = {}
-    if "seed" in spec.options:
-        fields["seed"] = int(spec.number("seed", 0))
     if "thinking" in spec.options:
         fields["extra_body"] = {"chat_template_kwargs": {"enable_thinking": spec.is_on("thinking")}}
     return fields

@@ -18,7 +18,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """One call. `reply_schema` is a JSON schema where a typed reply is wanted, else empty.
 
     `fixed` says how many characters at the beginning of the prompt other calls begin with too: worth keeping in a
-    provider's cache. It is about the price only, so it is no part of the hash.
+    provider's cache. It is about the price only, so it is no part of the hash. `sample` tells several replies to one
+    prompt apart, 0 where only one is wanted: a model that draws from a seed adds it to that, or they would be the same.
     """
 
     prompt: str
@@ -26,11 +27,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     max_tokens: int = 1024
     reply_schema: str = ""
     fixed: int = 0
+    sample: int = 0
 
     @property
     def sha256(self) -> str:
         """Return the hash of everything that the model is given; part of the call's idempotency key."""
-        return sha256_text("\x00".join((self.prompt, repr(self.temperature), str(self.max_tokens), self.reply_schema)))
+        given = (self.prompt, repr(self.temperature), str(self.max_tokens), self.reply_schema)
+        return sha256_text("\x00".join((*given, str(self.sample)) if self.sample else given))
 
 
 class Completion(msgspec.Struct, frozen=True, kw_only=True):

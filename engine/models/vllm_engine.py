@@ -87,7 +87,7 @@ class VllmEngine:
         return SamplingParams(
             temperature=request.temperature,
             max_tokens=min(request.max_tokens, room),
-            seed=int(self._spec.number("seed", 0)),
+            seed=int(self._spec.number("seed", 0)) + request.sample,
             structured_outputs=typed,
         )
 

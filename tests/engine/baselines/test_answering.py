@@ -63,6 +63,7 @@ def test_the_answer_of_most_samples_wins_the_first_of_equals_and_nothing_has_no_
     assert finish.reply == answer
     asks = [move for move in moves if isinstance(move, Ask)]
     assert len({move.about for move in asks}) == 10 and {move.request.temperature for move in asks} == {0.7}
+    assert len({move.request.prompt for move in asks}) == 1 and len({move.request.sha256 for move in asks}) == 10
 
 
 def test_an_answer_is_revised_twice_and_no_call_sees_the_gold_answer() -> None:

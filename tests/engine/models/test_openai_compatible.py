@@ -47,6 +47,17 @@ def test_a_reply_comes_with_its_tokens_and_the_providers_id() -> None:
     assert (asked.body["temperature"], asked.body["max_tokens"]) == (0.5, 9)
 
 
+def test_several_samples_of_a_prompt_are_calls_of_their_own_and_no_seed_makes_them_alike() -> None:
+    once = Request(prompt="?", temperature=0.7)
+    samples = [once, *(msgspec.structs.replace(once, sample=number) for number in (1, 2))]
+    assert len({request.sha256 for request in samples}) == 3
+    with provider() as server:
+        for request in samples:
+            ask(model(server.openai_url, "&seed=5"), request)
+        ask(model(server.openai_url), samples[1])
+        assert [asked.body.get("seed") for asked in server.asked] == [5, 6, 7, None]
+
+
 def test_a_typed_reply_is_asked_for_by_its_schema() -> None:
     with provider() as server:
         ask(model(server.openai_url), Request(prompt="?", reply_schema='{"type": "object"}'))

@@ -3,6 +3,7 @@
 import ast
 import re
 import tomllib
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,19 @@ def test_a_module_imports_only_from_its_own_layer_and_those_below(path: Path) ->
     layer = LAYERS.index(path.relative_to(ROOT).parts[0])
     above = [f"mage_es.{name}" for name in LAYERS[layer + 1 :]]
     assert not [name for name in imported(path) if any(name == a or name.startswith(a + ".") for a in above)]
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    names = {path: ".".join(("mage_es", *path.relative_to(ROOT).with_suffix("").parts)) for path in sources()}
+    names = {path: name.removesuffix(".__init__") for path, name in names.items()}
+    known = set(names.values())
+    graph = {name: imported(path) & known - {name} for path, name in names.items()}
+    # Of `from package.module import thing` both are named; a package that holds the module is no import of its own.
+    graph = {
+        name: {each for each in found if not any(other.startswith(f"{each}.") for other in found)}
+        for name, found in graph.items()
+    }
+    list(TopologicalSorter(graph).static_order())  # raises CycleError, which names the circle
 
 
 @pytest.mark.parametrize(

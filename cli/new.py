@@ -23,8 +23,12 @@ def benchmark(
 
     Once it is installed `mage-es evolve NAME` finds it. Questions in a file need no plugin: evolve --tasks.
     """
+    from mage_es.engine.benchmarks.registry import names
     from mage_es.engine.skeleton.writing import write_skeleton
+    from mage_es.events.errors import UsageError
 
+    if name in names():
+        raise UsageError(f"There is a benchmark {name} already, which yours would stand behind: choose another name.")
     out = Output(as_json=as_json)
     written = write_skeleton(name, to)
     out.report([str(path) for path in written], "\n".join(str(path) for path in written))

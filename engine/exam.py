@@ -117,7 +117,10 @@ def examine(
 def require_ontology(state: State, marker: str) -> None:
     """Raise `UsageError` for a moment so early that no skill could resolve a question yet."""
     if not state.graph.skills():
-        raise UsageError(f"At {marker} the run had no skills and no task types yet: name `start` or a later moment.")
+        raise UsageError(
+            f"At {marker} the run had no skills and no task types yet: name `start` or a later moment. "
+            "A baseline never has any; what it came to is told by `mage-es report`."
+        )
 
 
 def donors(asked: Sequence[Asked], seed: int) -> Mapping[str, Asked]:

@@ -1,0 +1,22 @@
+"""`mage-es new` from the outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Command = Callable[..., Any]
+
+
+def test_a_new_benchmark_is_written_where_it_is_said(mage: Command, tmp_path: Path) -> None:
+    outcome = mage("new", "benchmark", "mine", "--to", "there")
+    assert outcome.code == 0
+    assert (tmp_path / "there" / "mine" / "mage_es_mine" / "benchmark.py").is_file()
+    assert "Next: cd there/mine && " in outcome.err
+
+
+def test_a_name_that_is_taken_is_refused_before_anything_is_written(mage: Command, tmp_path: Path) -> None:
+    outcome = mage("new", "benchmark", "hotpotqa")
+    assert (outcome.code, list(tmp_path.iterdir())) == (2, [])
+    assert "There is a benchmark hotpotqa already" in outcome.err

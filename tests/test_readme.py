@@ -36,7 +36,7 @@ def test_the_tree_has_one_line_with_one_purpose_for_each_file() -> None:
 
 def test_both_first_commands_stand_in_the_readme_as_they_are_run() -> None:
     assert "\npython -m pip install . && mage-es demo\n" in README
-    assert "\npython -m pip install '.[test]' && python -m pytest\n" in README
+    assert "\npython -m pip install '.[test]' && python -m pytest -n auto\n" in README
 
 
 def test_every_command_that_the_readme_shows_exists() -> None:

@@ -42,8 +42,12 @@ def show_one(run: RunArgument = None, *, settings: Settings, as_json: Json = Fal
     summary = summarise(find_run(settings.runs_dir, run), prices=read_prices(settings.prices))
     tables = (agents("The six agents", summary), actions(summary), frontier(summary), ledger(summary))
     parts = [table for table in tables if table.rows]
-    out.report(summary, overview(summary), iterations(summary), *episodes(summary.episodes), *parts)
+    whole = () if summary.baseline else (iterations(summary),)
+    out.report(summary, overview(summary), *whole, *episodes(summary.episodes), *parts)
     if summary.state == "damaged":
         out.next(settings.again("verify", summary.run_id))
         raise typer.Exit(LogDamaged.exit_code)
-    out.next(settings.again("exam" if summary.state == "finished" else "resume", summary.run_id))
+    if summary.state == "finished" and summary.baseline:
+        out.next(settings.again("report", str(settings.runs_dir), names=()))
+    else:
+        out.next(settings.again("exam" if summary.state == "finished" else "resume", summary.run_id))

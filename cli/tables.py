@@ -29,8 +29,8 @@ def overview(summary: RunSummary) -> str:
     """Return a run's facts in a few lines."""
     lines = [
         f"Run {summary.run_id}: {summary.benchmark}, seed {summary.seed}, {summary.state}",
-        f"  {summary.iterations_done} of {summary.iterations} iterations, {summary.events} events in {summary.path}",
-        f"  execution {summary.execution}, guidance {summary.guidance}",
+        f"  {_done(summary)}, {summary.events} events in {summary.path}",
+        f"  execution {summary.execution}{f', guidance {summary.guidance}' if summary.guidance else ''}",
         f"  head {summary.head[:DIGEST_DIGITS]}",
     ]
     lines += [f"  {model}: {told or 'price unknown'}" for model, told in summary.prices.items()]
@@ -47,6 +47,14 @@ def overview(summary: RunSummary) -> str:
     if summary.noticing:
         lines.append(f"  {_noticing(summary.noticing)}")
     return "\n".join([*lines, f"  {summary.problem}"] if summary.problem else lines)
+
+
+def _done(summary: RunSummary) -> str:
+    """Return how far a run is, or what a baseline came to."""
+    if summary.baseline:
+        right, total = summary.answered
+        return f"baseline {summary.baseline}: {percent(right, total)} ({right}/{total})"
+    return f"{summary.iterations_done} of {summary.iterations} iterations"
 
 
 def _waiting(waiting: Waiting, iterations: int) -> str:
@@ -238,6 +246,8 @@ def _run(summary: RunSummary) -> tuple[str, ...]:
     asked = [row for row in summary.rows if row.fresh_total]
     last = percent(asked[-1].fresh_correct, asked[-1].fresh_total) if asked else "-"
     done = f"{summary.iterations_done} of {summary.iterations}"
+    if summary.baseline:
+        done, last = summary.baseline, percent(*summary.answered)
     return (
         summary.run_id,
         _benchmark(summary.benchmark),

@@ -95,12 +95,14 @@ def open_world(config: Config, *, data_dir: Path | None) -> World:
     """Return the world of a new run; a strategy floor that nobody set is measured on its evolution questions.
 
     Raises:
-        UsageError: An unknown benchmark or embedder.
-        PrerequisiteError: A data set is missing or malformed, or too small for the configuration.
+        UsageError: An unknown benchmark, embedder or search, or a search in paragraphs that no question has.
+        PrerequisiteError: A data set or a corpus is missing or malformed, or too small for the configuration.
     """
     embedder = open_embedder(config.embedder)
     chosen = config.strategy_floor or embedder.strategy_floor
     world = _open(config, embedder, data_dir=data_dir, strategy_floor=chosen)
+    if world.searches:
+        world.searches.open(world.questions.values())
     if chosen:
         return world
     from mage_es.engine.embedders.floor import strategy_floor

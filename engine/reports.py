@@ -148,6 +148,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     `prices` says of each model that was called what its price is from, "" where nobody said what it costs.
     `cache_hits` is by tier the share of input tokens that the provider had cached; a tier of which none was told is
     left out. `quarantined` counts what stands in quarantine now; the sizes in `rows` count what was learned, that too.
+    A `baseline` is named by its name, with (right, answered) questions; other runs have "" there.
     """
 
     run_id: str
@@ -175,6 +176,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     agents: tuple[AgentRow, ...] = ()
     quarantined: int = 0
     cache_hits: dict[str, float] = {}
+    baseline: str = ""
+    answered: tuple[int, int] = (0, 0)
 
 
 class DigestCheck(msgspec.Struct, frozen=True, kw_only=True):

@@ -30,6 +30,7 @@ from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
     MICRO,
     ActionTaken,
+    BaselineStarted,
     EpisodeClosed,
     GuardDecided,
     IterationPlanned,
@@ -99,7 +100,21 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         agents=attendance(reader),
         quarantined=_quarantined(reader),
         cache_hits=_cache_hits(state),
+        baseline=_baseline(reader),
+        answered=_answered(state),
     )
+
+
+def _baseline(reader: LogReader) -> str:
+    """Return the name of the baseline that a run is, "" for an evolution."""
+    begun = (record.event for record in reader.records({BaselineStarted}))
+    return next((event.baseline for event in begun if isinstance(event, BaselineStarted)), "")
+
+
+def _answered(state: State) -> tuple[int, int]:
+    """Return how many of a baseline's answers are right, and how many there are."""
+    verdicts = state.progress.verdicts("exam")
+    return sum(verdict.correct for verdict in verdicts), len(verdicts)
 
 
 def _ledger(state: State, prices: Prices) -> Iterator[LedgerRow]:

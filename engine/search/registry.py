@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -36,6 +37,18 @@ class Searches:
         """Raises `UsageError` for what is no search."""
         self.name, self._spec = spec, parse(spec)
         self._lock = Lock()
+
+    def open(self, questions: Iterable[Question]) -> None:
+        """Open the corpus now.
+
+        Raises:
+            PrerequisiteError: It is not there.
+            UsageError: Each question's own paragraphs were wanted, and none of `questions` brings any.
+        """
+        if self._spec.provider != RECORD:
+            self._opened()
+        elif not any(self.of(question).similar("", count=1) for question in questions):
+            raise UsageError("--search record looks in the paragraphs of each question, and no question here has any.")
 
     def of(self, question: Question) -> Search:
         """Return the search for a question. Raises `PrerequisiteError` for a corpus that is missing."""

@@ -17,7 +17,12 @@ def test_a_baseline_ends_with_its_accuracy_and_is_resumed_as_it_is(mage: Command
     assert "Next: mage-es report runs" in outcome.err
     resumed = mage("resume", "--json")
     assert resumed.code == 0
-    assert json.loads(resumed.out)["baseline"] == "zero_shot_cot"
+    report = json.loads(resumed.out)
+    assert report["baseline"] == "zero_shot_cot"
+    came_to = f"{report['correct']}/{report['total']}"
+    assert f"baseline zero_shot_cot: {100 * report['correct'] / 5:.1f} % ({came_to})" in mage("runs", "show").out
+    listed = mage("runs", "list").out.splitlines()[-1].split()
+    assert "zero_shot_cot" in listed and f"{100 * report['correct'] / 5:.1f}" in listed
 
 
 def test_without_a_benchmark_or_with_an_unknown_name_it_is_refused(mage: Command) -> None:

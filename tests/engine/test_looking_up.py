@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mage_es.engine.audit import verify
@@ -13,7 +14,7 @@ from mage_es.engine.inspection import show
 from mage_es.engine.moves import CallReport, SearchReport
 from mage_es.engine.recheck import recheck
 from mage_es.engine.runs import Run
-from mage_es.events.errors import PrerequisiteError
+from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import QuestionPlanned, SearchAnswered
 
@@ -77,10 +78,13 @@ def test_a_run_that_searched_is_replayed_and_verified_without_its_corpus(
     assert show(run, plan.question_id, iteration=None, data_dir=None).moves
 
 
-def test_a_corpus_that_is_not_there_stops_the_run_with_what_to_do(
+def test_a_corpus_that_is_not_there_is_said_before_a_run_begins(
     config: Config, tmp_path: Path, start: Callable[..., Run]
 ) -> None:
     for page in (tmp_path / "pages").iterdir():
         page.unlink()
     with pytest.raises(PrerequisiteError, match="holds no documents"):
         start(tmp_path / "runs", config)
+    with pytest.raises(UsageError, match="no question here has any"):
+        start(tmp_path / "runs", msgspec.structs.replace(config, search="record"))
+    assert not (tmp_path / "runs").exists()

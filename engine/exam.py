@@ -78,8 +78,8 @@ def examine(
     `execution` and `judge` take the place of the models that the run's configuration names.
 
     Raises:
-        UsageError: An unknown marker or control, more questions than are held out, or dollars are limited and a model
-            has no price.
+        UsageError: An unknown marker or control, more questions than are held out, all of one task type for the control
+            `shuffled`, or dollars are limited and a model has no price.
         Interrupted: `stop` turned true, or `limits` are reached; the same exam set again goes on.
     """
     if control not in CONTROLS:
@@ -89,6 +89,8 @@ def examine(
     seq = reader.resolve(at)
     world = reopen_world(reader, data_dir=data_dir)
     names = _chosen(world, questions)
+    if control == "shuffled":
+        _require_types(world, names)
     models = _models(world.setting.config, execution, judge)
     prices = priced(prices, models.names(), limits)
     state = fold(reader, until=seq, state=latest_snapshot(run.snapshots_path, reader, until=seq))
@@ -239,6 +241,16 @@ def _closed(session: Session) -> ExamClosed:
         familiar_total=len(familiar),
         unanswered=len(session.state.progress.unanswered("exam")),
     )
+
+
+def _require_types(world: World, names: Sequence[str]) -> None:
+    """Raise `UsageError` where no question could be given the memories of another task type."""
+    types = set(world.typing.types_of([world.questions[name] for name in names]))
+    if len(types) < 2:
+        raise UsageError(
+            f"All questions of this exam are of the task type {', '.join(types)}: there is no other whose memories "
+            "they could be given. Set the exam without --control shuffled."
+        )
 
 
 def _chosen(world: World, count: int | None) -> Sequence[str]:

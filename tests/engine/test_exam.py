@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.budget import UNLIMITED, Limits
 from mage_es.engine.commands import Asked
+from mage_es.engine.config import Config
 from mage_es.engine.exam import donors, examine
 from mage_es.engine.inspection import show
 from mage_es.engine.models.registry import open_model
@@ -269,3 +271,15 @@ def test_dollars_cannot_be_limited_for_an_exam_where_its_model_has_no_price(exam
     with pytest.raises(UsageError, match="Nobody said what the execution model"):
         sit(examined, model, limits=Limits(max_usd=1.0))
     assert not examined.exams_path.exists()
+
+
+def test_a_shuffled_exam_of_one_task_type_is_refused_for_there_is_nobody_to_swap_with(
+    start: Callable[..., Run], tmp_path: Path
+) -> None:
+    rows = [f"What is {k} + {k + 3}?,{2 * k + 3}" for k in range(5, 45)]
+    (tmp_path / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
+    config = Config(benchmark=f"tasks/{tmp_path}/mine.csv?scorer=number", iterations=1, pool=8, anchors=4)
+    run = start(tmp_path / "runs", config)
+    with pytest.raises(UsageError, match="All questions of this exam are of the task type task"):
+        exam(run, control="shuffled")
+    assert not run.exams_path.exists()

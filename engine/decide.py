@@ -230,6 +230,18 @@ def _of_call(call: Call, event: Event, *, ordinal: int = 0) -> Draft:
     )
 
 
+def _of_question(command: RecordToolRun | RecordSearch | RecordUnanswered, event: Event, *, ordinal: int = 0) -> Draft:
+    planned = command.planned
+    return Draft(
+        event=event,
+        iteration=planned.iteration,
+        phase=command.phase,
+        ordinal=ordinal,
+        causation=command.causation,
+        correlation=planned.question_id,
+    )
+
+
 def _record_tool_run(command: RecordToolRun) -> list[Draft]:
     planned = command.planned
     ran = ToolRan(
@@ -241,15 +253,7 @@ def _record_tool_run(command: RecordToolRun) -> list[Draft]:
         result=command.result,
         problem=command.problem,
     )
-    return [
-        Draft(
-            event=ran,
-            iteration=planned.iteration,
-            phase=command.phase,
-            causation=command.causation,
-            correlation=planned.question_id,
-        )
-    ]
+    return [_of_question(command, ran)]
 
 
 def _record_search(command: RecordSearch) -> list[Draft]:
@@ -265,16 +269,7 @@ def _record_search(command: RecordSearch) -> list[Draft]:
         titles=tuple(page.title for page in command.pages) or tuple(command.similar),
         texts=tuple(page.text for page in command.pages),
     )
-    return [
-        Draft(
-            event=answered,
-            iteration=planned.iteration,
-            phase=command.phase,
-            ordinal=look.place,
-            causation=command.causation,
-            correlation=planned.question_id,
-        )
-    ]
+    return [_of_question(command, answered, ordinal=look.place)]
 
 
 def _record_unanswered(command: RecordUnanswered) -> list[Draft]:
@@ -287,15 +282,7 @@ def _record_unanswered(command: RecordUnanswered) -> list[Draft]:
         skill=planned.skill,
         problem=command.problem,
     )
-    return [
-        Draft(
-            event=unanswered,
-            iteration=planned.iteration,
-            phase=command.phase,
-            causation=command.causation,
-            correlation=planned.question_id,
-        )
-    ]
+    return [_of_question(command, unanswered)]
 
 
 def _record_act(command: RecordAct) -> list[Draft]:

@@ -35,6 +35,8 @@ class Source(NamedTuple):
     files: Mapping[str, str]
     folder: str = ""
     """Where it goes, below the folder of all data sets; "" is the benchmark's name."""
+    by_hand: str = ""
+    """Where upstream itself has it, if only for a download by hand."""
 
 
 _HOTPOTQA = Source(
@@ -55,6 +57,7 @@ _WEBSHOP = Source(
     licence=webshop.LICENCE,
     files={webshop.ITEMS: "", webshop.INSTRUCTIONS: "", webshop.HUMAN: ""},
     folder=webshop.FOLDER,
+    by_hand="the files on Google Drive that setup.sh of github.com/princeton-nlp/WebShop fetches",
 )
 SOURCES: dict[str, Source] = {
     "finqa": Source(
@@ -77,6 +80,8 @@ SOURCES: dict[str, Source] = {
         base_url="https://huggingface.co/datasets/GBaker/MedQA-USMLE-4-options/resolve/main",
         licence=MEDQA.licence,
         files={"phrases_no_exclude_train.jsonl": "", "phrases_no_exclude_test.jsonl": ""},
+        by_hand="the zip on Google Drive that the README of github.com/jind11/MedQA links to; unpack its folder "
+        "data_clean/questions/US/4_options there",
     ),
     "realmath": Source(
         # Hugging Face's own Parquet copy, whose names follow a rule; those of the files that were uploaded do not.
@@ -163,6 +168,8 @@ def fetch_source(
 ) -> tuple[FetchedFile, ...]:
     """Download the files of a source into a folder and record them in its `SOURCE.json`."""
     announce(f"{name}: licence {source.licence}")
+    if source.by_hand:
+        announce(f"{name}: this is a copy; upstream has {source.by_hand}: {folder}")
     known = {file.name: file for file in _recorded(folder)}
     files: list[FetchedFile] = []
     for file, pin in source.files.items():

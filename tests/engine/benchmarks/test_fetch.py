@@ -110,3 +110,9 @@ def test_public_addresses_are_https_but_for_one_server_and_only_whole_files_are_
     plain = {found.base_url for found in SOURCES.values() if not found.base_url.startswith("https://")}
     assert plain == {"http://curtis.ml.cmu.edu/datasets/hotpot"}, "the only official address of HotpotQA"
     assert SOURCES["gsm8k"].files["test.jsonl"] == ""
+
+
+def test_a_copy_says_where_upstream_has_it_and_where_it_goes(server, tmp_path: Path) -> None:
+    said = Said()
+    fetch_source("x", source(server)._replace(by_hand="a zip on a drive"), tmp_path, announce=said)
+    assert said[1] == f"x: this is a copy; upstream has a zip on a drive: {tmp_path}"

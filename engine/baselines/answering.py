@@ -58,12 +58,17 @@ class Attempt(NamedTuple):
     question: Question
     shots: Sequence[Shot] = ()
 
-    def ask(self, template: str, sections: Sequence[Section] = (), *, place: int = 0, temperature: float = 0.0) -> Part:
-        """Ask with a template; `place` counts the calls before the last (0: the last)."""
+    def ask(
+        self, template: str, sections: Sequence[Section] = (), *, place: int = 0, sampled_at: float | None = None
+    ) -> Part:
+        """Ask with a template, at the Learner's temperature; `place` counts the calls before the last (0: the last).
+
+        `sampled_at` is the temperature of a call that is one of several samples, each of which is its own request.
+        """
         question, config = self.question, self.setting.config
         asked = Asked(reasoned_about(question), question.context, self.setting.answer_format)
         prompt = render_answer(template, sections, asked)
-        sample = place if temperature else 0
+        sample, temperature = (0, config.answer_temperature) if sampled_at is None else (place, sampled_at)
         request = Request(prompt=prompt.text, temperature=temperature, max_tokens=config.max_tokens, sample=sample)
         return reply_to(Ask(call_of(question.id, place), request, prompt.spans))
 
@@ -90,7 +95,7 @@ def self_consistency(attempt: Attempt) -> Course:
     replies: dict[str, str] = {}
     votes: Counter[str] = Counter()
     for place in (*range(1, SAMPLES), 0):
-        reply = yield from attempt.ask(_COT, place=place, temperature=SAMPLING_TEMPERATURE)
+        reply = yield from attempt.ask(_COT, place=place, sampled_at=SAMPLING_TEMPERATURE)
         answer = " ".join(attempt.benchmark.score(attempt.question, reply).answer.casefold().split())
         if answer:
             votes[answer] += 1

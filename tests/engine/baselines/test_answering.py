@@ -20,6 +20,13 @@ def test_zero_shot_is_the_learners_prompt_with_nothing_in_it() -> None:
     assert finish.reply == "#### 1"
 
 
+def test_a_baseline_answers_at_the_learners_own_temperature() -> None:
+    tried = attempt()
+    config = msgspec.structs.replace(tried.setting.config, answer_temperature=0.4)
+    (move,), _ = drive(zero_shot_cot(tried._replace(setting=tried.setting._replace(config=config))), ["#### 1"])
+    assert isinstance(move, Ask) and move.request.temperature == 0.4
+
+
 def test_examples_stand_before_the_question_each_with_where_it_is_from() -> None:
     tried = attempt()._replace(shots=(Shot("a", "1 + 1?", "It is 1 + 1 = 2.", "2"), Shot("b", "2?", "Two.", "2")))
     (move,), _ = drive(few_shot_cot(tried), [""])

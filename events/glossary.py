@@ -114,6 +114,7 @@ head_chain          chain value of the run's log that was examined
 head_seq            seq up to which the run's log was folded
 ids_sha256          SHA-256 of the question ids
 input_tokens        tokens of the request
+embedding.called.input_tokens  tokens of the texts as the server counts them; 0 where it does not tell
 iteration           iteration that the event belongs to; -1 is the opening
 iterations          number of iterations
 judge               what decided whether the answer is right
@@ -138,6 +139,7 @@ model               model that replied
 name                name of the tool
 Parameter.name      name of the parameter
 newly_observed      task types observed for the first time
+number              place among the calls of the embedder in this log, from 1
 observation         what the environment showed then
 observation_id      hash of the text
 offset              first character
@@ -164,6 +166,7 @@ prompt_template_before  the template before
 provider_id         the provider's id of the reply; may be empty
 pulls_after         rewards that the arm had, this one included
 purpose             why the question was asked
+embedding.called.purpose  fingerprint: the fixed texts that tell what an embedder does; vectors: any other text
 model.called.purpose  why the model was called
 quarantined         files in quarantine/ that hold what was cut out
 query               what was looked up
@@ -233,13 +236,15 @@ text                the model's reply
 pattern.abstracted.text  the pattern in words
 observation.recorded.text  the text that was shown
 texts               texts of the pages that were found
+embedding.called.texts  how many texts the vectors were asked for
 thinking_tokens     tokens of hidden thinking
-tier                execution, guidance or judge
+tier                execution, guidance, judge or embedder
 titles              titles of the pages that were found, or of similar ones
 to_iteration        iteration whose snapshot is restored
 tool_id             id of the tool; empty for none
 total               number of questions
 tries               failed attempts at the call so far, this one included
+embedding.called.tries  failed attempts at the call before the reply
 unanswered          questions whose call failed for good: neither right nor wrong
 unparsed            replies that named no valid action
 value               the digest, hexadecimal

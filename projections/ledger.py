@@ -6,6 +6,8 @@ Rules
       digest, because a provider's bad day changes nothing that was learned.
     - Calls that came in batches are accounts of their own, because they cost less. That, and what was written into a
       cache, is about prices only: the digest adds them to the others.
+    - Calls to a server of embeddings are a tier of their own, which no agent asks. They enter no digest: how often
+      vectors are asked for depends on how often a run was stopped, and a replay asks for none.
     - The guidance tier's line of an exam is zero; the ledger is where that is seen.
 """
 
@@ -19,7 +21,7 @@ import msgspec
 
 from mage_es.events.batches import Columns
 from mage_es.events.digests import digest
-from mage_es.events.vocabulary import CallFailed, Event, ModelCalled, Tier
+from mage_es.events.vocabulary import CallFailed, EmbeddingCalled, Event, ModelCalled, Tier
 from mage_es.projections.protocol import Reads
 
 
@@ -66,6 +68,7 @@ class Ledger:
     reads: ClassVar[Reads] = {
         ModelCalled: (*Account._fields, *_AMOUNTS),
         CallFailed: (*_WHO, "final", "latency_us"),
+        EmbeddingCalled: ("purpose", "iteration", "model", "input_tokens", "latency_us"),
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({ModelCalled})
     order: ClassVar[Literal["global", "by_type"]] = "by_type"
@@ -87,6 +90,9 @@ class Ledger:
             case CallFailed():
                 failed = Use(latency_us=event.latency_us, failures=1, retries=int(not event.final))
                 self._book((*_who(event), False), failed)
+            case EmbeddingCalled():
+                asked = Account("embedder", "", event.purpose, event.iteration, event.model)
+                self._book(asked, Use(calls=1, input_tokens=event.input_tokens, latency_us=event.latency_us))
             case _:
                 raise TypeError(f"the ledger does not read {type(event).__name__}; it reads {list(self.reads)}")
 
@@ -106,10 +112,11 @@ class Ledger:
         return Use(*self._totals.get((tier, iteration), ()))
 
     def digest(self) -> str:
-        """Return the digest of everybody's calls and tokens."""
+        """Return the digest of every model's calls and tokens."""
         by_whom: dict[Any, list[int]] = {}
         for account, use in self.accounts():
-            _add(by_whom, account[: len(_WHO)], use[:_COUNTED])
+            if account.tier != "embedder":
+                _add(by_whom, account[: len(_WHO)], use[:_COUNTED])
         return digest([(who, tuple(use)) for who, use in by_whom.items() if use[0]])
 
     def dump(self) -> Any:

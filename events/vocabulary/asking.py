@@ -131,6 +131,28 @@ class BatchSubmitted(Event, frozen=True, kw_only=True, tag="batch.submitted"):
     stream: ClassVar[str] = "batch/{0.batch_id}"
 
 
+class EmbeddingCalled(Event, frozen=True, kw_only=True, tag="embedding.called"):
+    """A reply of a server that turns texts into vectors; on record before the next one is asked for.
+
+    `purpose` is `fingerprint` for the fixed texts that tell what the embedder does, else `vectors`. What is asked for
+    before a run has a log is recorded with its first events. The vectors themselves are recorded with what they belong
+    to, if that lasts. No digest depends on these calls: a replay makes none, and a resumed process asks again for
+    whatever it needs that no event holds.
+    """
+
+    iteration: int
+    purpose: str
+    number: int
+    texts: int
+    tries: int
+    request_sha256: str
+    model: str
+    input_tokens: int = 0
+    latency_us: int = 0
+
+    stream: ClassVar[str] = "embedding/{0.number}"
+
+
 class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):
     """The Critic's verdict: the extracted answer, what was expected, and the score in millionths."""
 
@@ -154,7 +176,7 @@ class CallFailed(Event, frozen=True, kw_only=True, tag="call.failed"):
 
     `attempt` is that of the reply that did not come; `tries` counts the failures of that call, those of earlier
     processes included. `fault` is one of the kinds of engine/models/faults.py; `final` failures are followed by no
-    further attempt.
+    further attempt. A call of the embedder's tier is made by no agent and is about its own number.
     """
 
     iteration: int

@@ -12,7 +12,7 @@ MICRO = 1_000_000
 Phase = Literal["open", "plan", "explore", "evaluate", "update", "evolve", "snapshot", "close", "exam", "log"]
 Outcome = Literal["principle", "failure_memory", "success_memory", "retrieval_recipe", "abstracted_pattern"]
 Purpose = Literal["fresh", "revisit", "anchor", "exam", "ask", "explore"]
-Tier = Literal["execution", "guidance", "judge"]
+Tier = Literal["execution", "guidance", "judge", "embedder"]
 
 Vector = Annotated[bytes, msgspec.Meta(extra={"column": "vector"})]
 """A little-endian float32 vector; stored in the side file of a segment because it does not compress."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from mage_es.engine.testing.stages import round_trip
-from mage_es.events.vocabulary import CallFailed, ModelCalled, Tier
+from mage_es.events.vocabulary import CallFailed, EmbeddingCalled, ModelCalled, Tier
 from mage_es.projections.ledger import Ledger, Use
 
 
@@ -93,3 +93,37 @@ def test_batched_calls_are_an_account_of_their_own_and_neither_they_nor_cache_wr
     assert [(account.batched, use.calls) for account, use in batched.accounts()] == [(False, 2), (True, 1)]
     assert batched.total("guidance") == alone.total("guidance")._replace(cache_write_tokens=2)
     assert batched.digest() == alone.digest()
+
+
+def embedded(k: int = 0, *, purpose: str = "vectors") -> EmbeddingCalled:
+    return EmbeddingCalled(
+        iteration=k,
+        purpose=purpose,
+        number=1,
+        texts=64,
+        tries=1,
+        request_sha256="",
+        model="openai/e",
+        input_tokens=900,
+        latency_us=3,
+    )
+
+
+def test_calls_of_the_embedder_are_a_tier_of_their_own_and_change_no_digest() -> None:
+    plain, served = Ledger(), Ledger()
+    for ledger in (plain, served):
+        ledger.apply(called("execution"))
+    missed = msgspec.structs.replace(failed(), tier="embedder", agent="", purpose="vectors", model="openai/e")
+    for event in (embedded(-1, purpose="fingerprint"), embedded(), embedded(), missed):
+        served.apply(event)
+
+    assert served.total("embedder") == Use(calls=3, input_tokens=2700, latency_us=16, failures=1, retries=1)
+    assert served.total("execution") == plain.total("execution")
+    assert [(a.agent, a.purpose, use.calls) for a, use in served.accounts() if a.tier == "embedder"] == [
+        ("", "fingerprint", 1),
+        ("", "vectors", 2),
+    ]
+    assert served.digest() == plain.digest()
+    loaded = Ledger()
+    loaded.load(round_trip(served.dump()))
+    assert loaded.accounts() == served.accounts()

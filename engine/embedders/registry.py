@@ -43,7 +43,7 @@ def open_embedder(spec: str, *, patience: Patience = PATIENCE) -> Embedder:
     offered = plugins("mage_es.embedders")
     parsed = parse_spec(spec, known={**dict.fromkeys(offered), **OPTIONS})
     if parsed.provider == "openai":
-        return served.ServedEmbedder(parsed, patience)
+        return served.open_served(parsed, patience)
     if parsed.provider == "sentence-transformers":
         return sentence_transformer.SentenceTransformer(parsed)
     plugged: Embedder = load("mage_es.embedders", parsed.provider)(parsed)

@@ -6,25 +6,28 @@ Rules
     - A server may give the same text slightly different vectors from call to call. In one process each text keeps the
       vector that came first; the vectors of memories are recorded, so a replay asks for none. Two runs are equal to
       the byte only if the server is.
-    - These calls are in no ledger and under no budget: a question costs some fifty tokens of the cheapest kind, once.
+    - Every attempt is reported to the meter, the failed ones too, before anything else is done.
 """
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mage_es.engine.embedders.kept import Kept, unit
+from mage_es.engine.embedders.metering import Attempt, EmbeddingPurpose, Meter
 from mage_es.engine.embedders.probes import PROBES, sketch
 from mage_es.engine.embedders.protocol import Vectors
 from mage_es.engine.models.clients import as_faults, key_of
-from mage_es.engine.models.faults import HOPELESS, Fault, ModelFault
+from mage_es.engine.models.faults import HOPELESS, FailedAttempt, Fault, ModelFault
 from mage_es.engine.models.line import PATIENCE, Patience
 from mage_es.engine.models.openai_compatible import DEFAULT_URL
+from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import ModelSpec
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import PrerequisiteError
@@ -41,22 +44,32 @@ BATCH = 64
 """Texts in one call."""
 
 
-class ServedEmbedder:
-    """A model behind an OpenAI-compatible server."""
+class Embedded(NamedTuple):
+    """A reply: raw vectors, shape [texts, dimension], and the tokens of the texts, 0 where the server does not tell."""
 
-    def __init__(self, spec: ModelSpec, patience: Patience = PATIENCE) -> None:
-        """Ask for the vectors of the probes. Raises `PrerequisiteError` where client, key or server is missing."""
-        self.name = spec.text
+    vectors: NDArray[np.float64]
+    input_tokens: int
+
+
+class Server(Protocol):
+    """What turns texts into vectors, one call at a time."""
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        """Return the reply to one call. Raises `ModelFault`."""
+        ...
+
+
+class ServedEmbedder:
+    """An embedder whose vectors come from a server, in batches, each text once; `meter` is told of every attempt."""
+
+    def __init__(self, name: str, server: Server, patience: Patience = PATIENCE) -> None:
+        """Ask for the vectors of the probes. Raises `PrerequisiteError` where the server fails."""
+        self.name = name
         self.strategy_floor = 0.0
-        self._spec, self._patience = spec, patience
-        self._url = spec.options.get("base_url", DEFAULT_URL)
-        self._key = key_of(spec, "OPENAI_API_KEY", needed=self._url == DEFAULT_URL)
-        self._wanted = {"dimensions": int(spec.number("dimensions", 0))} if "dimensions" in spec.options else {}
-        self._timeout = spec.number("timeout", TIMEOUT)
-        self._client = self._connect()
-        weakref.finalize(self, self._client.close)
+        self.meter = Meter(name)
+        self._server, self._patience = server, patience
         # One by one, so that no text's vector depends on its neighbours in a batch.
-        probed = self._raw(PROBES, batch=1)
+        probed = np.concatenate([self._patiently([probe], "fingerprint") for probe in PROBES])
         self.dimension = probed.shape[1]
         self.sha256 = sha256_text(f"{self.dimension} {sketch(unit(probed))}")
         self._kept = Kept(self._raw, self.dimension)
@@ -65,25 +78,11 @@ class ServedEmbedder:
         """Return unit vectors of shape [len(texts), dimension], float32; a blank text gives zeros."""
         return self._kept.encode(texts)
 
-    def _connect(self) -> OpenAI:
-        try:
-            import httpx2
-            from openai import OpenAI
-        except ImportError as error:
-            raise PrerequisiteError(
-                f"{self.name} needs the package openai: python -m pip install 'mage-es[openai]'"
-            ) from error
-        return OpenAI(
-            api_key=self._key or "none",
-            base_url=self._url,
-            max_retries=0,
-            timeout=httpx2.Timeout(self._timeout, connect=min(10.0, self._timeout)),
-        )
+    def _raw(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
+        return np.concatenate([self._patiently(batch, "vectors") for batch in batches])
 
-    def _raw(self, texts: Sequence[str], batch: int = BATCH) -> NDArray[np.float64]:
-        return np.concatenate([self._patiently(texts[start : start + batch]) for start in range(0, len(texts), batch)])
-
-    def _patiently(self, batch: Sequence[str]) -> NDArray[np.float64]:
+    def _patiently(self, batch: Sequence[str], purpose: EmbeddingPurpose) -> NDArray[np.float64]:
         import tenacity
 
         def waited(state: tenacity.RetryCallState) -> float:
@@ -98,7 +97,10 @@ class ServedEmbedder:
             reraise=True,
         )
         try:
-            return attempts(self._once, batch)
+            for attempt in attempts:
+                with attempt:
+                    is_last = attempt.retry_state.attempt_number >= self._patience.attempts
+                    return self._once(batch, purpose, is_last=is_last)
         except ModelFault as error:
             remedy = (
                 "Check the key, the model's name and the address; `mage-es doctor` tells what the server says."
@@ -106,26 +108,91 @@ class ServedEmbedder:
                 else "What is recorded is kept: run the command again, or resume the run, when it is back."
             )
             raise PrerequisiteError(f"The embedder {self.name} fails: {error.fault.message}. {remedy}") from None
+        raise AssertionError("a loop of retries ends with a reply or an error")
 
-    def _once(self, batch: Sequence[str]) -> NDArray[np.float64]:
-        """Return the server's vectors, shape [len(batch), dimension]. Raises `ModelFault`."""
+    def _once(self, batch: Sequence[str], purpose: EmbeddingPurpose, *, is_last: bool) -> NDArray[np.float64]:
+        """Return the vectors of one attempt, shape [len(batch), dimension]. Raises `ModelFault`."""
+        request = Request(prompt="\0".join(batch), max_tokens=0)
+        made, began = Attempt(purpose, request.sha256, len(batch)), time.perf_counter_ns()
+        try:
+            with self.meter.holding(request) as pay:
+                reply = self._server.embed(batch)
+                self._require_shape(reply.vectors, len(batch))
+                made = made._replace(input_tokens=reply.input_tokens, latency_us=_microseconds_since(began))
+                pay(Completion(text="", input_tokens=reply.input_tokens, output_tokens=0))
+        except ModelFault as error:
+            is_lost = is_last or not error.fault.passes
+            failed = FailedAttempt(error.fault, _microseconds_since(began), is_lost)
+            self.meter.report(made._replace(failed=failed))
+            raise
+        self.meter.report(made)
+        return reply.vectors
+
+    def _require_shape(self, vectors: NDArray[np.float64], count: int) -> None:
+        dimension = getattr(self, "dimension", None) or (vectors.shape[1] if vectors.ndim == 2 else 0)
+        if vectors.shape != (count, dimension) or not dimension or not np.isfinite(vectors).all():
+            raise ModelFault(Fault("malformed", f"embeddings of the shape {vectors.shape} and not {dimension} numbers"))
+
+
+class EmbeddingsEndpoint:
+    """The client of a server that speaks /v1/embeddings."""
+
+    def __init__(self, spec: ModelSpec) -> None:
+        """Raise `PrerequisiteError` where client or key is missing; nobody is asked yet."""
+        self._spec = spec
+        self._url = spec.options.get("base_url", DEFAULT_URL)
+        self._key = key_of(spec, "OPENAI_API_KEY", needed=self._url == DEFAULT_URL)
+        self._wanted = {"dimensions": int(spec.number("dimensions", 0))} if "dimensions" in spec.options else {}
+        self._timeout = spec.number("timeout", TIMEOUT)
+        self._client = self._connect()
+        weakref.finalize(self, self._client.close)
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        """Return the server's vectors and what it says that they took. Raises `ModelFault`."""
         import openai
 
         with as_faults(openai, url=self._url, key=self._key, silence=self._timeout):
             reply = self._client.embeddings.create(
-                model=self._spec.model, input=list(batch), encoding_format="float", extra_body=self._wanted
+                model=self._spec.model, input=list(texts), encoding_format="float", extra_body=self._wanted
             )
-        return self._read(reply, len(batch))
+        return Embedded(_vectors(reply, len(texts)), _tokens(reply))
 
-    def _read(self, reply: Any, count: int) -> NDArray[np.float64]:
-        rows = getattr(reply, "data", None)
-        if not isinstance(rows, list) or sorted(getattr(row, "index", -1) for row in rows) != list(range(count)):
-            raise ModelFault(Fault("malformed", f"the reply has not one embedding for each of {count} texts"))
+    def _connect(self) -> OpenAI:
         try:
-            vectors = np.array([row.embedding for row in sorted(rows, key=lambda row: row.index)], dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ModelFault(Fault("malformed", "an embedding is no list of numbers")) from None
-        dimension = getattr(self, "dimension", None) or (vectors.shape[1] if vectors.ndim == 2 else 0)
-        if vectors.shape != (count, dimension) or not dimension or not np.isfinite(vectors).all():
-            raise ModelFault(Fault("malformed", f"embeddings of the shape {vectors.shape} and not {dimension} numbers"))
-        return vectors
+            import httpx2
+            from openai import OpenAI
+        except ImportError as error:
+            raise PrerequisiteError(
+                f"{self._spec.text} needs the package openai: python -m pip install 'mage-es[openai]'"
+            ) from error
+        return OpenAI(
+            api_key=self._key or "none",
+            base_url=self._url,
+            max_retries=0,
+            timeout=httpx2.Timeout(self._timeout, connect=min(10.0, self._timeout)),
+        )
+
+
+def open_served(spec: ModelSpec, patience: Patience = PATIENCE) -> ServedEmbedder:
+    """Return the embedder of a spec. Raises `PrerequisiteError` where client, key or server is missing."""
+    return ServedEmbedder(spec.text, EmbeddingsEndpoint(spec), patience)
+
+
+def _vectors(reply: Any, count: int) -> NDArray[np.float64]:
+    rows = getattr(reply, "data", None)
+    if not isinstance(rows, list) or sorted(getattr(row, "index", -1) for row in rows) != list(range(count)):
+        raise ModelFault(Fault("malformed", f"the reply has not one embedding for each of {count} texts"))
+    try:
+        return np.array([row.embedding for row in sorted(rows, key=lambda row: row.index)], dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelFault(Fault("malformed", "an embedding is no list of numbers")) from None
+
+
+def _tokens(reply: Any) -> int:
+    """Return the tokens of the texts as the server counts them, 0 where it tells none: no text has no token."""
+    told = getattr(getattr(reply, "usage", None), "prompt_tokens", 0)
+    return told if isinstance(told, int) and told > 0 else 0
+
+
+def _microseconds_since(began: int) -> int:
+    return (time.perf_counter_ns() - began) // 1000

@@ -8,7 +8,7 @@ import pytest
 from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.embedders.probes import PROBES
 from mage_es.engine.embedders.registry import OPTIONS, open_embedder
-from mage_es.engine.embedders.served import BATCH, ServedEmbedder
+from mage_es.engine.embedders.served import BATCH, ServedEmbedder, open_served
 from mage_es.engine.models.line import Patience
 from mage_es.engine.models.spec import parse_spec
 from mage_es.events.errors import PrerequisiteError
@@ -20,7 +20,7 @@ CANARY = "sk-canary-0123456789abcdef"
 
 def served(server: Provider, options: str = "") -> ServedEmbedder:
     spec = parse_spec(f"openai/embed?base_url={server.openai_url}{options}", known=OPTIONS)
-    return ServedEmbedder(spec, QUICK)
+    return open_served(spec, QUICK)
 
 
 def test_vectors_are_the_servers_at_length_one_whatever_their_order_in_the_reply() -> None:

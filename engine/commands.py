@@ -17,6 +17,7 @@ from mage_es.engine.agents.briefs import (
 )
 from mage_es.engine.benchmarks.protocol import Question, Verdict
 from mage_es.engine.courses import Look
+from mage_es.engine.embedders.metering import Attempt
 from mage_es.engine.models.faults import FailedAttempt
 from mage_es.engine.models.seam import Completion
 from mage_es.engine.rules.curriculum import Candidate
@@ -132,6 +133,15 @@ class RecordBatch(NamedTuple):
     batch_id: str
     model: str
     calls: Mapping[str, Call]
+
+
+class RecordEmbedding(NamedTuple):
+    """Record an attempt at a call of the embedder: its reply, or its failure."""
+
+    iteration: int
+    phase: Phase
+    model: str
+    attempt: Attempt
 
 
 class RecordUnanswered(NamedTuple):
@@ -295,6 +305,7 @@ Command = (
     | RecordCall
     | RecordFailure
     | RecordBatch
+    | RecordEmbedding
     | RecordTrimming
     | RecordToolRun
     | RecordSearch

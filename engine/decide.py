@@ -30,6 +30,7 @@ from mage_es.engine.commands import (
     RecordAct,
     RecordBatch,
     RecordCall,
+    RecordEmbedding,
     RecordFailure,
     RecordSearch,
     RecordToolRun,
@@ -51,6 +52,7 @@ from mage_es.events.vocabulary import (
     BatchSubmitted,
     BundleTrimmed,
     CallFailed,
+    EmbeddingCalled,
     EpisodeStepped,
     Event,
     IterationClosed,
@@ -86,6 +88,8 @@ def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
             return _record_failure(state, command)
         case RecordBatch():
             return _record_batch(state, command)
+        case RecordEmbedding():
+            return _record_embedding(state, command)
         case RecordTrimming():
             return _record_trimming(state, command)
         case RecordToolRun():
@@ -217,6 +221,36 @@ def _record_batch(state: State, command: RecordBatch) -> list[Draft]:
         iteration=first.iteration, tier=first.tier, model=command.model, batch_id=command.batch_id, calls=calls
     )
     return [Draft(event=submitted, iteration=first.iteration, phase=first.phase)]
+
+
+def _record_embedding(state: State, command: RecordEmbedding) -> list[Draft]:
+    """Number the calls of the embedder by those that the log has, so that each process goes on where one stopped."""
+    attempt, number = command.attempt, state.ledger.total("embedder").calls + 1
+    call = Call(
+        iteration=command.iteration,
+        phase=command.phase,
+        tier="embedder",
+        agent="",
+        purpose=attempt.purpose,
+        about=f"embedding/{number}",
+        attempt=0,
+        request_sha256=attempt.request_sha256,
+        model=command.model,
+    )
+    if attempt.failed:
+        return _record_failure(state, RecordFailure(call, attempt.failed))
+    called = EmbeddingCalled(
+        iteration=call.iteration,
+        purpose=call.purpose,
+        number=number,
+        texts=attempt.texts,
+        tries=state.progress.failures(call.tier, call.purpose, call.about, call.attempt),
+        request_sha256=call.request_sha256,
+        model=call.model,
+        input_tokens=attempt.input_tokens,
+        latency_us=attempt.latency_us,
+    )
+    return [_of_call(call, called)]
 
 
 def _of_call(call: Call, event: Event, *, ordinal: int = 0) -> Draft:

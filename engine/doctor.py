@@ -13,7 +13,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -21,6 +21,7 @@ from urllib.parse import urlencode
 
 from mage_es.engine.config import Config
 from mage_es.engine.disk import FLOOR_MIB
+from mage_es.engine.embedders.metering import Attempt
 from mage_es.engine.finding import Finding
 from mage_es.engine.models.spec import ModelSpec
 from mage_es.engine.pricing import Prices
@@ -57,7 +58,7 @@ def diagnose(
         *packages(),
         *benchmarks(config.seed, data_dir),
         *models(config, prices, calls=calls),
-        embedder(config.embedder, calls=calls),
+        *embedder(config.embedder, prices, calls=calls),
         disk(runs_dir),
         writable(runs_dir),
         wall_clock(clock(), runs_dir),
@@ -206,27 +207,44 @@ def price(text: str, tier: str, prices: Prices) -> Finding:
     return Finding(name=f"{tier} price", state="ok", detail=told)
 
 
-def embedder(given: str, *, calls: bool) -> Finding:
-    """Check that the embedder can be opened and turns a text into a vector."""
-    from mage_es.engine.embedders.registry import open_embedder
+def embedder(given: str, prices: Prices, *, calls: bool) -> Iterator[Finding]:
+    """Check that the embedder turns a text into a vector; of a server also whether it tells tokens, and its price."""
+    from mage_es.engine.embedders.metering import Metered
+    from mage_es.engine.embedders.registry import metered, open_embedder
     from mage_es.engine.models.line import PATIENCE
 
     text, remedy = given, "Choose another with --embedder."
-    if given.startswith("openai/"):
-        if not calls:
-            return Finding(name="embedder", state="ok", detail=f"{given}, which was not asked")
+    if paid := metered(given):
         text += ("&" if "?" in given else "?") + urlencode({"timeout": f"{PATIENCE_S:g}"})
         remedy = (
             "Correct name, key or address; the server must offer /v1/embeddings, as vLLM does with --runner pooling."
         )
-    try:
-        opened = open_embedder(text, patience=PATIENCE._replace(attempts=1))
-        shape = opened.encode(["a question"]).shape
-    except MageError as error:
-        problem = str(error).replace(text, given).partition(". Check the key")[0]
-        return Finding(name="embedder", state="failed", detail=problem, remedy=_way_out(problem) or remedy)
-    detail = f"{given}, {shape[1]} dimensions, {opened.sha256[:16]}"
-    return Finding(name="embedder", state="ok", detail=detail)
+    if paid and not calls:
+        yield Finding(name="embedder", state="ok", detail=f"{given}, which was not asked")
+    else:
+        try:
+            opened = open_embedder(text, patience=PATIENCE._replace(attempts=1))
+            shape = opened.encode(["a question"]).shape
+        except MageError as error:
+            problem = str(error).replace(text, given).partition(". Check the key")[0]
+            yield Finding(name="embedder", state="failed", detail=problem, remedy=_way_out(problem) or remedy)
+            return
+        yield Finding(name="embedder", state="ok", detail=f"{given}, {shape[1]} dimensions, {opened.sha256[:16]}")
+        if isinstance(opened, Metered):
+            yield tokens_told(opened.meter.read())
+    if paid:
+        yield price(given, "embedder", prices)
+
+
+def tokens_told(attempts: Sequence[Attempt]) -> Finding:
+    """Check that an embedder's server says how many tokens it read; only amounts of tokens and dollars need that."""
+    asked, told = sum(each.texts for each in attempts), sum(each.input_tokens for each in attempts)
+    if told:
+        return Finding(name="embedder tokens", state="ok", detail=f"{told} told for {asked} texts")
+    remedy = "Limit its calls (--max-calls), not its dollars; calls and texts are on record all the same."
+    return Finding(
+        name="embedder tokens", state="optional", detail=f"none told for {asked} texts: counted as 0", remedy=remedy
+    )
 
 
 def disk(runs_dir: Path) -> Finding:

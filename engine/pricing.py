@@ -146,7 +146,8 @@ class Prices:
     def rate(self, model: str) -> Rate | None:
         """Return what a model costs, by its spec; None where nobody said."""
         try:
-            spec = parse_spec(model, known=OPTIONS)
+            # Whatever its options are: an embedder's differ from those of a model that replies.
+            spec = parse_spec(model, known=dict.fromkeys(OPTIONS))
         except UsageError:  # a model that was handed over as an object, or of another release
             return None
         if free := _free(spec):

@@ -8,7 +8,7 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -58,6 +58,10 @@ class Meter:
     def report(self, attempt: Attempt) -> None:
         """Tell of an attempt."""
         self._report(attempt)
+
+    def read(self) -> Sequence[Attempt]:
+        """Return what was kept so far."""
+        return tuple(self._kept)
 
     def holding(self, request: Request) -> AbstractContextManager[Callable[[Completion], None]]:
         """Return a block to make an attempt in, which gives what books its reply; a toll may refuse to enter it."""

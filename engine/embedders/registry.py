@@ -27,6 +27,11 @@ def names() -> list[str]:
     return ["hash", "openai/<model>?base_url=<url>", "sentence-transformers/<name or folder>"]
 
 
+def metered(spec: str) -> dict[str, str]:
+    """Return the embedder by its tier where its calls may cost something, as far as its name tells; else nothing."""
+    return {"embedder": spec} if spec.startswith("openai/") else {}
+
+
 def open_embedder(spec: str, *, patience: Patience = PATIENCE) -> Embedder:
     """Return the embedder that a spec names, ready to be used; `patience` is had with a server.
 

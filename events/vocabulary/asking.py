@@ -176,7 +176,8 @@ class CallFailed(Event, frozen=True, kw_only=True, tag="call.failed"):
 
     `attempt` is that of the reply that did not come; `tries` counts the failures of that call, those of earlier
     processes included. `fault` is one of the kinds of engine/models/faults.py; `final` failures are followed by no
-    further attempt. A call of the embedder's tier is made by no agent and is about its own number.
+    further attempt. A call of the embedder's tier is made by no agent; `about` is its number, as in
+    `embedding/7`.
     """
 
     iteration: int

@@ -15,6 +15,7 @@ from mage_es.engine.models.registry import OPTIONS
 from mage_es.engine.models.spec import parse_spec
 from mage_es.engine.pricing import Prices
 from mage_es.engine.providers import check_provider
+from tests.engine.models.provider import provider
 from tests.hostile.server import Reply, Respond, Said, completion, embedding, failure, hostile, message
 
 CONFIG = Config(benchmark="wordmath")
@@ -160,7 +161,7 @@ def test_a_key_that_comes_back_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> 
 
 def diagnosed(*, calls: bool = True, **changes: str) -> dict[str, Finding]:
     config = Config(benchmark="wordmath", **changes)  # type: ignore[arg-type]
-    found = [*doctor.models(config, Prices(), calls=calls), doctor.embedder(config.embedder, calls=calls)]
+    found = [*doctor.models(config, Prices(), calls=calls), *doctor.embedder(config.embedder, Prices(), calls=calls)]
     return {finding.name: finding for finding in found}
 
 
@@ -205,6 +206,22 @@ def test_an_embedders_server_that_is_away_is_not_waited_for() -> None:
     found = diagnosed(embedder=spec)["embedder"]
     assert found.state == "failed" and "/v1/embeddings" in found.remedy
     assert spec in found.detail and "timeout=" not in found.detail and "doctor" not in found.detail
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_of_an_embedders_server_it_is_told_whether_tokens_can_be_counted_and_dollars_too(tells: bool) -> None:
+    with provider() as server:
+        server.tells_tokens = tells
+        found = diagnosed(embedder=f"openai/e?base_url={server.openai_url}")
+    assert found["embedder"].state == "ok" and "costs nothing" in found["embedder price"].detail
+    assert found["embedder tokens"].state == ("ok" if tells else "optional")
+    assert ("--max-calls" in found["embedder tokens"].remedy) is not tells
+
+
+def test_an_embedders_price_is_told_without_a_call() -> None:
+    assert diagnosed(calls=False, embedder="openai/e-nobody-knows")["embedder price"].state == "optional"
+    known = diagnosed(calls=False, embedder="openai/text-embedding-3-small?dimensions=256")
+    assert known["embedder price"].detail.startswith("0.02 / 0 $ a million: https://")
 
 
 def test_of_a_model_for_this_process_weights_and_device_are_looked_at_and_nothing_is_loaded(tmp_path: Path) -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
 from mage_es.engine.embedders.hash import HashEmbedder
+from mage_es.engine.embedders.metering import Attempt
 from mage_es.engine.embedders.probes import PROBES
 from mage_es.engine.embedders.registry import OPTIONS, open_embedder
 from mage_es.engine.embedders.served import BATCH, ServedEmbedder, open_served
 from mage_es.engine.models.line import Patience
+from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import parse_spec
-from mage_es.events.errors import PrerequisiteError
+from mage_es.events.errors import BudgetReached, PrerequisiteError
 from tests.engine.models.provider import Provider, provider
 
 QUICK = Patience(attempts=3, first_wait_s=0.001, longest_wait_s=0.002)
@@ -110,3 +115,76 @@ def test_without_a_key_openais_own_server_is_not_asked(monkeypatch: pytest.Monke
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(PrerequisiteError, match="export OPENAI_API_KEY="):
         open_embedder("openai/text-embedding-3-small")
+
+
+class Purse:
+    """A toll that counts what it is asked and told, and refuses after so many attempts."""
+
+    def __init__(self, most: int = 10**6) -> None:
+        self.asked, self.paid, self.told, self._most = 0, 0, list[Completion | None](), most
+
+    @contextmanager
+    def holding(self, model: str, request: Request) -> Iterator[Callable[[Completion], None]]:
+        if self.asked == self._most:
+            raise BudgetReached("no more")
+        self.asked += 1
+
+        def pay(completion: Completion) -> None:
+            self.paid += completion.input_tokens
+
+        yield pay
+
+    def count(self, model: str, completion: Completion | None) -> None:
+        self.told.append(completion)
+
+
+def test_every_attempt_is_metered_also_what_was_made_before_anybody_listened() -> None:
+    heard, purse = list[Attempt](), Purse()
+    with provider(faults=["429", *[""] * len(PROBES), "reset", "500"]) as server:
+        embedder = served(server)
+        embedder.meter.connect(heard.append, purse)
+        before = len(heard)
+        embedder.encode([f"text number {'x' * at}" for at in range(BATCH + 1)])
+    assert len(heard) == len(server.asked) == len(PROBES) + 1 + 4
+    replies = [attempt for attempt in heard if not attempt.failed]
+    assert [attempt.purpose for attempt in replies] == ["fingerprint"] * len(PROBES) + ["vectors"] * 2
+    assert (len(replies), sum(a.texts for a in replies)) == (server.embedded, server.embedded_texts)
+    assert sum(attempt.input_tokens for attempt in replies) == server.embedded_tokens > 0
+    assert [a.failed.fault.kind for a in heard if a.failed] == ["busy", "connection", "server"]
+    assert len(purse.told) == before == len(PROBES) + 1 and purse.told[0] is None
+    assert purse.asked == 4 and purse.paid == sum(attempt.input_tokens for attempt in replies[len(PROBES) :])
+
+
+def test_the_attempt_with_which_a_call_is_given_up_is_metered_as_its_last() -> None:
+    heard = list[Attempt]()
+    with provider() as server:
+        embedder = served(server)
+        embedder.meter.connect(heard.append, Purse())
+        heard.clear()
+        server.plan = lambda number: "500"
+        with pytest.raises(PrerequisiteError):
+            embedder.encode(["a"])
+        server.plan = lambda number: "401"
+        with pytest.raises(PrerequisiteError):
+            embedder.encode(["a"])
+    lost = [attempt.failed.is_lost for attempt in heard if attempt.failed]
+    assert lost == [False] * (QUICK.attempts - 1) + [True, True]
+
+
+def test_a_toll_that_refuses_ends_the_command_and_nobody_is_asked() -> None:
+    with provider() as server:
+        embedder = served(server)
+        embedder.meter.connect(lambda attempt: None, Purse(most=1))
+        embedder.encode(["a"])
+        with pytest.raises(BudgetReached):
+            embedder.encode(["b"])
+        embedder.encode(["a"])
+    assert len(server.asked) == len(PROBES) + 1
+
+
+def test_a_server_that_tells_no_tokens_is_metered_with_none() -> None:
+    heard = list[Attempt]()
+    with provider() as server:
+        server.tells_tokens = False
+        served(server).meter.connect(heard.append, Purse())
+    assert [(attempt.texts, attempt.input_tokens) for attempt in heard] == [(1, 0)] * len(PROBES)

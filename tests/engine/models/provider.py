@@ -1,7 +1,7 @@
 """A model provider on loopback: /chat/completions, /messages and batches, /embeddings, /models; misbehaves on demand.
 
-Results of a batch come in the reverse order. It counts what it served (`calls`, tokens), so that a ledger can be held
-against it. How it misbehaves is a list of names, one for each request as they come; when the list is used up every
+Results of a batch come in the reverse order. It counts what it served (calls, texts, tokens), so that a ledger can be
+held against it. How it misbehaves is a list of names, one for each request as they come; when the list is used up every
 request is answered.
 """
 
@@ -60,6 +60,8 @@ class Provider:
         self.served = 0
         self.input_tokens = 0
         self.output_tokens = 0
+        self.embedded = self.embedded_texts = self.embedded_tokens = 0
+        self.tells_tokens = True
         self.most_in_flight = 0
         self.connections = 0
         self.models: list[dict[str, Any]] = [{"id": "exec", "object": "model", "max_model_len": 8192}]
@@ -218,8 +220,13 @@ class Provider:
         if asked.path.endswith("/embeddings"):
             vectors = [] if fault == "shape" else self.embed(asked.body["input"])
             rows = [{"object": "embedding", "index": at, "embedding": vector} for at, vector in enumerate(vectors)]
-            usage = {"prompt_tokens": 1, "total_tokens": 1}
-            return {"object": "list", "data": rows[::-1], "model": asked.body["model"], "usage": usage}
+            given = sum(len(text.split()) for text in asked.body["input"])
+            if not fault:
+                self.embedded += 1
+                self.embedded_texts += len(rows)
+                self.embedded_tokens += given if self.tells_tokens else 0
+            usage = {"usage": {"prompt_tokens": given, "total_tokens": given}} if self.tells_tokens else {}
+            return {"object": "list", "data": rows[::-1], "model": asked.body["model"], **usage}
         prompt = text_of(asked.body)
         text = "" if fault == "empty" else self._answer(asked.body)
         given, made = len(prompt.split()), len(text.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -31,10 +32,12 @@ from mage_es.cli import (
     show,
     verify,
 )
+from mage_es.cli.help import PanelledCommand, PanelledGroup
 from mage_es.cli.options import examples
 
 app = typer.Typer(
     name="mage-es",
+    cls=PanelledGroup,
     help="A frozen model gets better from its own experience; every step can be replayed, audited and undone.",
     epilog=examples("mage-es demo", "mage-es evolve wordmath --iterations 10 --pool 60", "mage-es runs show"),
     no_args_is_help=True,
@@ -61,51 +64,73 @@ def options(
     """Options that stand before any command; `main` takes `--debug` out of the words wherever it stands."""
 
 
-app.command(epilog=demo.EXAMPLES)(demo.demo)
-app.command(epilog=evolve.EXAMPLES)(evolve.evolve)
-app.command(epilog=resume.EXAMPLES)(resume.resume)
-app.command(epilog=replay.EXAMPLES)(replay.replay)
-app.command(epilog=exam.EXAMPLES)(exam.exam)
-app.command(epilog=ask.EXAMPLES)(ask.ask)
-app.command(epilog=show.EXAMPLES)(show.show)
-app.command(epilog=verify.EXAMPLES)(verify.verify)
-app.command(epilog=score.EXAMPLES)(score.score)
-app.command(epilog=baseline.EXAMPLES)(baseline.baseline)
-app.command(epilog=repair.EXAMPLES)(repair.repair)
-app.command(epilog=export.EXAMPLES)(export.export)
-app.command(epilog=matrix.EXAMPLES)(matrix.matrix)
-app.command(epilog=report.EXAMPLES)(report.report)
-app.command(epilog=backup.BACKUP_EXAMPLES)(backup.backup)
-app.command(epilog=backup.RESTORE_EXAMPLES)(backup.restore)
+def _command(panel: str, function: Callable[..., None], epilog: str) -> None:
+    app.command(cls=PanelledCommand, epilog=epilog, rich_help_panel=panel)(function)
 
-_new = typer.Typer(help="Begin a plugin of your own.", no_args_is_help=True)
-_new.command("benchmark", epilog=new.BENCHMARK_EXAMPLES)(new.benchmark)
-app.add_typer(_new, name="new")
 
-_runs = typer.Typer(help="List the runs, or show one.", no_args_is_help=True)
-_runs.command("list", epilog=runs.LIST_EXAMPLES)(runs.list_all)
-_runs.command("show", epilog=runs.SHOW_EXAMPLES)(runs.show_one)
-app.add_typer(_runs, name="runs")
+def _group(panel: str, name: str, help: str, **commands: tuple[Callable[..., None], str]) -> None:
+    """Add a command that has commands of its own, each with its examples."""
+    group = typer.Typer(cls=PanelledGroup, help=help, no_args_is_help=True)
+    for word, (function, epilog) in commands.items():
+        group.command(word, cls=PanelledCommand, epilog=epilog)(function)
+    app.add_typer(group, name=name, rich_help_panel=panel)
 
-_log = typer.Typer(help="Read the recorded events themselves.", no_args_is_help=True)
-_log.command("show", epilog=log.SHOW_EXAMPLES)(log.show)
-_log.command("tail", epilog=log.TAIL_EXAMPLES)(log.tail)
-app.add_typer(_log, name="log")
 
-_memory = typer.Typer(help="Look at what a run has learned, take some out of use, bring it back.", no_args_is_help=True)
-_memory.command("list", epilog=memory.LIST_EXAMPLES)(memory.list_all)
-_memory.command("show", epilog=memory.SHOW_EXAMPLES)(memory.show_one)
-_memory.command("quarantine", epilog=memory.QUARANTINE_EXAMPLES)(memory.quarantine)
-_memory.command("release", epilog=memory.RELEASE_EXAMPLES)(memory.release)
-app.add_typer(_memory, name="memory")
+_command("Learn", demo.demo, demo.EXAMPLES)
+_command("Learn", evolve.evolve, evolve.EXAMPLES)
+_command("Learn", resume.resume, resume.EXAMPLES)
+_command("Learn", matrix.matrix, matrix.EXAMPLES)
 
-_data = typer.Typer(help="List the benchmarks' data, or fetch some.", no_args_is_help=True)
-_data.command("list", epilog=data.LIST_EXAMPLES)(data.list_all)
-_data.command("fetch", epilog=data.FETCH_EXAMPLES)(data.fetch_one)
-app.add_typer(_data, name="data")
+_command("Measure", exam.exam, exam.EXAMPLES)
+_command("Measure", baseline.baseline, baseline.EXAMPLES)
+_command("Measure", report.report, report.EXAMPLES)
+_command("Measure", score.score, score.EXAMPLES)
 
-_config = typer.Typer(help="Show the settings and where each comes from.", no_args_is_help=True)
-_config.command("show", epilog=config_show.EXAMPLES)(config_show.config_show)
-app.add_typer(_config, name="config")
+_group(
+    "Look",
+    "runs",
+    "List the runs, or show one.",
+    list=(runs.list_all, runs.LIST_EXAMPLES),
+    show=(runs.show_one, runs.SHOW_EXAMPLES),
+)
+_command("Look", ask.ask, ask.EXAMPLES)
+_command("Look", show.show, show.EXAMPLES)
+_group(
+    "Look",
+    "memory",
+    "Look at what a run has learned, take some out of use, bring it back.",
+    list=(memory.list_all, memory.LIST_EXAMPLES),
+    show=(memory.show_one, memory.SHOW_EXAMPLES),
+    quarantine=(memory.quarantine, memory.QUARANTINE_EXAMPLES),
+    release=(memory.release, memory.RELEASE_EXAMPLES),
+)
+_group(
+    "Look",
+    "log",
+    "Read the recorded events themselves.",
+    show=(log.show, log.SHOW_EXAMPLES),
+    tail=(log.tail, log.TAIL_EXAMPLES),
+)
 
-app.command(epilog=doctor.EXAMPLES)(doctor.doctor)
+_command("Check and keep", replay.replay, replay.EXAMPLES)
+_command("Check and keep", verify.verify, verify.EXAMPLES)
+_command("Check and keep", repair.repair, repair.EXAMPLES)
+_command("Check and keep", export.export, export.EXAMPLES)
+_command("Check and keep", backup.backup, backup.BACKUP_EXAMPLES)
+_command("Check and keep", backup.restore, backup.RESTORE_EXAMPLES)
+
+_command("Set up", doctor.doctor, doctor.EXAMPLES)
+_group(
+    "Set up",
+    "data",
+    "List the benchmarks' data, or fetch some.",
+    list=(data.list_all, data.LIST_EXAMPLES),
+    fetch=(data.fetch_one, data.FETCH_EXAMPLES),
+)
+_group(
+    "Set up",
+    "config",
+    "Show the settings and where each comes from.",
+    show=(config_show.config_show, config_show.EXAMPLES),
+)
+_group("Set up", "new", "Begin a plugin of your own.", benchmark=(new.benchmark, new.BENCHMARK_EXAMPLES))

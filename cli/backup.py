@@ -52,7 +52,7 @@ def backup(
 @takes("runs_dir")
 def restore(
     source: Annotated[str, typer.Argument(help="Where the backup is: a folder or s3://bucket/prefix.")],
-    name: Annotated[str, typer.Argument(metavar="RUN_DIR_NAME", help="Name of the new run directory.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new run directory.")],
     *,
     settings: Settings,
     as_json: Json = False,

@@ -78,7 +78,7 @@ def _row(name: str, settings: Settings) -> DataRow:
 
 @takes("data_dir")
 def fetch_one(
-    name: Annotated[str, typer.Argument(help="Name of the benchmark, such as gsm8k.")],
+    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Name of the benchmark, such as gsm8k.")],
     *,
     settings: Settings,
     mirror: Annotated[

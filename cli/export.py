@@ -23,7 +23,7 @@ def export(
     *,
     settings: Settings,
     format: Annotated[Literal["parquet", "csv", "jsonl"], typer.Option("--format", help="Kind of files to write.")],
-    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="New or empty folder for the files.")],
+    to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="New or empty folder for the files.")],
     until: Annotated[
         str, typer.Option("--until", metavar="MARKER", help="Last event: start, iter-9, seq:1234, latest.")
     ] = "latest",

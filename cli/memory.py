@@ -36,16 +36,20 @@ STATUSES = ("active", "superseded", "quarantined", "pruned", "failed")
 MemoryArgument = Annotated[
     str, typer.Argument(metavar="MEMORY", help="Id of a memory, recipe, pattern or tool, or its first digits.")
 ]
-Reason = Annotated[str, typer.Option("--reason", help="Why; recorded in the run's log.")]
-By = Annotated[str, typer.Option("--by", help="Who decided; recorded in the run's log.")]
+Reason = Annotated[str, typer.Option("--reason", metavar="WORDS", help="Why; recorded in the run's log.")]
+By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who decided; recorded in the run's log.")]
 
 
 @takes("runs_dir")
 def list_all(
     run: RunArgument = None,
     *,
-    kind: Annotated[str | None, typer.Option("--kind", help=f"Only this kind: {', '.join(KINDS)}.")] = None,
-    status: Annotated[str | None, typer.Option("--status", help=f"Only this status: {', '.join(STATUSES)}.")] = None,
+    kind: Annotated[
+        str | None, typer.Option("--kind", metavar="KIND", help=f"Only this kind: {', '.join(KINDS)}.")
+    ] = None,
+    status: Annotated[
+        str | None, typer.Option("--status", metavar="STATUS", help=f"Only this status: {', '.join(STATUSES)}.")
+    ] = None,
     at: Marker = "latest",
     settings: Settings,
     as_json: Json = False,

@@ -13,6 +13,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -43,23 +44,51 @@ CONFIG: tuple[str, ...] = tuple(name for name in Config.__struct_fields__ if nam
 SPENDING: tuple[str, ...] = ("max_usd", "max_calls", "max_iterations", "prices")
 """What may be spent on a run, and by which prices."""
 
+_PANELS: Mapping[str, tuple[str, ...]] = {
+    "Run": ("preset", "seed", "iterations", "pool", "held_out", "anchors"),
+    "Models": (
+        *("execution", "guidance", "judge", "embedder", "search", "search_passages", "max_tokens"),
+        *("answer_temperature", "exploration_temperature"),
+    ),
+    "Budget": SPENDING,
+    "Machine": tuple(name for name in Machine.__struct_fields__ if name not in SPENDING),
+    "Parts to leave out": (
+        *("success_memories", "failure_memories", "principles", "tools", "prompt_refinement", "skill_splitting"),
+        *("retrieval_recipes", "bandits", "guard", *(name for name in CONFIG if name.startswith("cascade_"))),
+    ),
+}
+"""Where the options stand in a help text, and in which order; all others come last."""
+_REST = "Rules to change"
+_ORDER: tuple[str, ...] = tuple(chain.from_iterable(_PANELS.values()))
 _KINDS: Mapping[object, str] = {int: "INTEGER", float: "NUMBER"}
+_METAVARS: Mapping[str, str] = {
+    **dict.fromkeys(("execution", "guidance", "judge"), "MODEL"),
+    **dict.fromkeys(("runs_dir", "data_dir"), "FOLDER"),
+    "prices": "FILE",
+    "embedder": "EMBEDDER",
+    "search": "SEARCH",
+    "recency_weight": "FRACTION",
+}
 
 
-def takes(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option for each named setting; it receives all settings, resolved, as `settings`."""
+def takes(*names: str, unlisted: tuple[str, ...] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for each named setting; it receives all settings, resolved, as `settings`.
+
+    Its help does not list the options for `unlisted` ones.
+    """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def run(**given: Any) -> None:
-            flags = {name: given.pop(name) for name in names}
+            flags = {name: given.pop(name) for name in (*names, *unlisted)}
             if "benchmark" in given:
                 flags["benchmark"] = given.pop("benchmark")
             command(settings=resolve(flags, environment=os.environ, folder=Path.cwd()), **given)
 
         own = inspect.signature(command, eval_str=True).parameters.values()
         parameters = [parameter for parameter in own if parameter.name != "settings"]
-        parameters += [_parameter(name) for name in names]
+        ordered = sorted((*names, *unlisted), key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER))
+        parameters += [_parameter(name, is_listed=name in names) for name in ordered]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return run
@@ -72,17 +101,17 @@ def examples(*lines: str) -> str:
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def _parameter(name: str) -> inspect.Parameter:
-    described = _descriptions()[name]
-    if kind(name) is bool:
-        flag = name.replace("_", "-")
-        option = typer.Option(f"--{flag}/--no-{flag}", help=described, show_default=False)
-        annotation: object = Annotated[bool | None, option]
-    else:
-        option = typer.Option(
-            f"--{name.replace('_', '-')}", metavar=_metavar(kind(name)), help=described, show_default=False
-        )
-        annotation = Annotated[str | None, option]
+def _parameter(name: str, *, is_listed: bool) -> inspect.Parameter:
+    flag, is_switch = f"--{name.replace('_', '-')}", kind(name) is bool
+    option = typer.Option(
+        f"{flag}/--no-{flag[2:]}" if is_switch else flag,
+        metavar=None if is_switch else _METAVARS.get(name) or _metavar(kind(name)),
+        help=_descriptions()[name] if is_listed else "",
+        show_default=False,
+        hidden=not is_listed,
+        rich_help_panel=next((panel for panel, held in _PANELS.items() if name in held), _REST),
+    )
+    annotation: object = Annotated[bool | None, option] if is_switch else Annotated[str | None, option]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
@@ -113,6 +142,6 @@ def _text(node: ast.AST) -> str:
 
 
 def _shown(default: object) -> str:
-    if default is None or default is msgspec.NODEFAULT:
+    if default in (None, "") or default is msgspec.NODEFAULT:
         return "none"
     return {"True": "on", "False": "off"}.get(str(default), str(default))

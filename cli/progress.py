@@ -13,10 +13,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from mage_es.cli.output import clean
-from mage_es.engine.reports import Note
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
+
+    from mage_es.engine.reports import Note
 
 EVERY = 15.0
 """Seconds between plain lines within one phase."""

@@ -30,7 +30,10 @@ def replay(
         str, typer.Option("--until", metavar="MARKER", help="Last state to build: start, iter-9, seq:1234, latest.")
     ] = "latest",
     into: Annotated[
-        Path | None, typer.Option("--into", help="New folder for what is rebuilt. [default: a fresh one in the run]")
+        Path | None,
+        typer.Option(
+            "--into", metavar="FOLDER", help="New folder for what is rebuilt. [default: a fresh one in the run]"
+        ),
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Build nothing: fold every iteration again and compare its digests.")

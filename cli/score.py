@@ -28,11 +28,18 @@ def score(
     *,
     settings: Settings,
     predictions: Annotated[
-        Path, typer.Option("--predictions", help='JSON lines of {"id": ..., "prediction": ...}.', show_default=False)
+        Path,
+        typer.Option(
+            "--predictions", metavar="FILE", help='JSON lines of {"id": ..., "prediction": ...}.', show_default=False
+        ),
     ],
     records: Annotated[
         Path | None,
-        typer.Option("--records", help="An upstream file, all of whose questions count. [default: the test split]"),
+        typer.Option(
+            "--records",
+            metavar="FILE",
+            help="An upstream file, all of whose questions count. [default: the test split]",
+        ),
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Upstream's scorer to the letter, its defects included.")
@@ -41,7 +48,7 @@ def score(
         str | None,
         typer.Option(
             "--judge",
-            metavar="SPEC",
+            metavar="MODEL",
             help="A model to ask about every prediction, too: a metric `judge`, and how far it agrees with the rule.",
             show_default=False,
         ),

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from mage_es.cli.output import Table, percent
-from mage_es.engine.estimates import Estimate, TierEstimate
-from mage_es.engine.reports import (
-    BaselineReport,
-    BundleMember,
-    Check,
-    EpisodeRow,
-    ExamReport,
-    GroupScore,
-    IterationCheck,
-    IterationRow,
-    LedgerRow,
-    Noticing,
-    QuestionReport,
-    ReplayReport,
-    RunSummary,
-    Waiting,
-)
+
+if TYPE_CHECKING:
+    from mage_es.engine.estimates import Estimate, TierEstimate
+    from mage_es.engine.reports import (
+        BaselineReport,
+        BundleMember,
+        Check,
+        EpisodeRow,
+        ExamReport,
+        GroupScore,
+        IterationCheck,
+        IterationRow,
+        LedgerRow,
+        Noticing,
+        QuestionReport,
+        ReplayReport,
+        RunSummary,
+        Waiting,
+    )
 
 DIGEST_DIGITS = 16
 """Digits of a digest that are shown; the whole is in `--json`."""
@@ -261,6 +265,8 @@ def _run(summary: RunSummary) -> tuple[str, ...]:
 
 def exam(report: ExamReport) -> Table:
     """Return an exam: all questions, by familiarity of the phrasing, by task type."""
+    from mage_es.engine.reports import GroupScore
+
     groups = [GroupScore(name="all", correct=report.correct, total=report.total)]
     groups += [group for group in (report.familiar, report.unfamiliar) if group is not None]
     title = f"Exam at {report.marker}" + (f", control {report.control}" if report.control != "none" else "")

@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from mage_es.events.errors import PrerequisiteError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Group = Literal["mage_es.benchmarks", "mage_es.environments", "mage_es.models", "mage_es.embedders", "mage_es.search"]
 
@@ -27,6 +29,8 @@ Group = Literal["mage_es.benchmarks", "mage_es.environments", "mage_es.models", 
 @functools.cache
 def plugins(group: Group) -> Mapping[str, EntryPoint]:
     """Return the entry points of a group by name; of two with one name, the first distribution's stands."""
+    from importlib.metadata import entry_points  # slow to load, and no command line that names no plugin needs it
+
     found: dict[str, EntryPoint] = {}
     for entry in entry_points(group=group):
         found.setdefault(entry.name, entry)

@@ -1,0 +1,82 @@
+"""How help is laid out: options and commands in panels, the common ones first, and one way to write a value's kind.
+
+Typer draws panels only with rich, which is too slow to load for a help text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+OPTIONS = ("Options", "Your own tasks", "Run", "Models", "Budget", "Machine", "Parts to leave out", "Rules to change")
+"""The panels of options in the order in which they stand; an option without one stands in the first."""
+COMMANDS = ("Learn", "Measure", "Look", "Check and keep", "Set up", "Commands")
+"""The panels of commands; one without a panel stands in the last."""
+
+_KINDS = {"str": "TEXT", "int": "INTEGER", "int range": "INTEGER", "float": "NUMBER", "path": "PATH"}
+
+_Records = Iterable[tuple[str, str]]
+
+
+class PanelledCommand(TyperCommand):
+    """A command whose help shows its options panel by panel."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return what follows the command's name in its usage line."""
+        arguments = [parameter for parameter in self.get_params(ctx) if parameter.param_type_name == "argument"]
+        return [self.options_metavar or "", *map(_argument, arguments)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then each panel that has an option."""
+        panels: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *OPTIONS)}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record and parameter.param_type_name == "argument":
+                panels["Arguments"].append((_argument(parameter), record[1]))
+            elif record:
+                panel = getattr(parameter, "rich_help_panel", None) or OPTIONS[0]
+                panels[panel].append((_with_kind(record[0]), record[1]))
+        _write(panels, formatter)
+
+
+class PanelledGroup(TyperGroup):
+    """Commands whose help shows them panel by panel, each with the whole of its first sentence."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return `--help` with the value that it has where nobody asks for help of the group itself.
+
+        Without one Typer loads pydantic to find out what None is as a switch: a tenth of a second for each command.
+        """
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.default = False
+        return option
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write each panel that has a command."""
+        panels: dict[str, list[tuple[str, str]]] = {name: [] for name in COMMANDS}
+        for name in self.list_commands(ctx):
+            command: Any = self.get_command(ctx, name)
+            panel = getattr(command, "rich_help_panel", None) or COMMANDS[-1]
+            panels[panel].append((name, " ".join((command.help or "").partition("\n\n")[0].split())))
+        _write(panels, formatter)
+
+
+def _write(panels: Mapping[str, _Records], formatter: Any) -> None:
+    for title, records in panels.items():
+        if records:
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+def _argument(parameter: Any) -> str:
+    name = parameter.metavar or parameter.name.upper()
+    return name if parameter.required or name.startswith("[") else f"[{name}]"
+
+
+def _with_kind(words: str) -> str:
+    """Return an option's words with the kind of its value as everywhere: INTEGER for `<int>`, a|b for `<a|b>`."""
+    return re.sub(r"<([^>]*)>", lambda found: _KINDS.get(found[1], found[1]), words)

@@ -18,7 +18,8 @@ EXAMPLES = examples(
     "mage-es baseline self_consistency medqa --execution 'openai/qwen3?base_url=http://localhost:8000/v1'",
 )
 OPTIONS = (
-    *("seed", "held_out", "anchors", "execution", "judge", "search", "max_tokens", "task_types", "episode_steps"),
+    *("seed", "held_out", "anchors", "execution", "judge", "search", "search_passages", "max_tokens"),
+    *("answer_temperature", "task_types", "episode_steps", "episode_history"),
     *("workers", "max_connections", "runs_dir", "data_dir", *SPENDING),
 )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mage_es.engine.reporting.cells import Cell, Entry, Gap, Table, columns, with_best
 from mage_es.engine.reporting.statistics import cell_of, difference
 from mage_es.engine.reporting.study import Study, percent
-from mage_es.engine.reporting.systems import BASELINES, FULL, NAMES, Place
+from mage_es.engine.reporting.systems import BASELINES, FULL, Place, way_of
 
 EXTENSION = ("gsm8k", "finqa", "medqa")
 """The benchmarks of the domain extension; table of the domain extension."""
@@ -55,15 +55,14 @@ def _against_baselines(
     quoted: bool = False,
 ) -> Table:
     """Return a row for each benchmark, learner and setting: baselines, start, system by teacher, differences."""
-    others = {p.system for p in study.places if not p.teacher} - set(BASELINES)
-    names = [*baselines, *sorted(others)] if not quoted else list(baselines)
+    names = [each for each in study.baselines(full, baselines) if not quoted or way_of(each) in baselines]
     # Where every row has one teacher, as with the benchmarks' own, that is a fact of the row and no column.
     by_row = [{p.teacher for p in full if p.row == row} for row in {p.row for p in full}]
     is_compared = any(len(teachers) > 1 for teachers in by_row)
     teachers = sorted({p.teacher for p in full} - {""}) if is_compared else [FULL]
     head = study.head(full, "learner", *(() if is_compared else ("teacher",)), "setting")
     body: list[tuple[Entry, ...]] = []
-    for row in sorted({p.row for p in full}):
+    for row in dict.fromkeys(p.row for p in full):
         mine = {p.teacher if is_compared else FULL: p for p in full if p.row == row}
         first = next(iter(mine.values()))
         rivals = [study.baseline(first, baseline) for baseline in names]
@@ -86,7 +85,7 @@ def _against_baselines(
         measure=f"{EXAM}; differences are of the best teacher's system, paired",
         columns=(
             *head.columns,
-            *columns(*(NAMES.get(each, each) for each in names), group="baselines"),
+            *columns(*(study.called(each, full) for each in names), group="baselines"),
             *(columns("Published") if quoted else ()),
             *columns("before"),
             *columns(*(f"full, {t}" if is_compared else t for t in teachers), group="the full system"),
@@ -94,7 +93,7 @@ def _against_baselines(
         ),
         rows=tuple(body),
         notes=(
-            *((head.note,) if head.note else ()),
+            *filter(None, (head.note, study.shots(full))),
             "`before` is an exam on the state before the first iteration: the ontology, and no experience.",
         ),
     )
@@ -102,8 +101,7 @@ def _against_baselines(
 
 def over_strongest(study: Study, place: Place) -> Cell | Gap:
     """Return what a place gains over the strongest baseline of its benchmark and learner."""
-    names = [p.system for p in study.places if not p.teacher and (p.benchmark, p.learner) == place[:2]]
-    return _over_strongest(study, place, [study.baseline(place, name) for name in names or BASELINES])
+    return _over_strongest(study, place, [study.baseline(place, name) for name in study.baselines([place])])
 
 
 def over_start(study: Study, place: Place) -> Cell | Gap:
@@ -129,7 +127,8 @@ def teachers_and_learners(study: Study) -> Table:
     teachers = sorted({place.teacher for place in full})
     head = study.head(full, "setting")
     body = []
-    for learner, benchmark, setting in sorted({(p.learner, p.benchmark, p.setting) for p in full}):
+    rows = dict.fromkeys((p.learner, p.benchmark, p.setting) for p in full)
+    for learner, benchmark, setting in sorted(rows, key=lambda row: row[:2]):
         places = [Place(benchmark, learner, teacher, setting, FULL) for teacher in teachers]
         row: tuple[Entry, ...] = (learner, *head.cells(places[0]), *(study.reached(place) for place in places))
         body.append(with_best(row, range(len(row) - len(teachers), len(row))))

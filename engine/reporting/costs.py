@@ -11,7 +11,7 @@ from mage_es.engine.reporting.cells import Cell, Entry, Gap, Table, columns
 from mage_es.engine.reporting.recorded import Sat
 from mage_es.engine.reporting.statistics import cell_of
 from mage_es.engine.reporting.study import Study
-from mage_es.engine.reporting.systems import BASELINES, FULL, NAMES
+from mage_es.engine.reporting.systems import FULL
 from mage_es.events.vocabulary import Tier
 from mage_es.projections.ledger import Ledger
 
@@ -139,8 +139,7 @@ def latency(study: Study) -> Table:
     """Return seconds of model calls for a question of the exam, with the accuracy of the same answers."""
     full = study.compared()
     head = study.head(full, "learner", "teacher", "setting")
-    others = sorted({p.system for p in study.places if not p.teacher} - set(BASELINES))
-    names = [*BASELINES, *others]
+    names = study.baselines(full)
     body = []
     for place in full:
         rivals = [study.baseline(place, name) for name in names]
@@ -158,11 +157,11 @@ def latency(study: Study) -> Table:
         f"while others were in flight; retrieval is not in it; beside it the {EXAM}",
         columns=(
             *head.columns,
-            *(each for name in names for each in columns("s", "accuracy", group=NAMES.get(name, name))),
+            *(each for name in names for each in columns("s", "accuracy", group=study.called(name, full))),
             *columns("s", "accuracy", group=FULL),
         ),
         rows=tuple(body),
-        notes=(head.note,) if head.note else (),
+        notes=tuple(filter(None, (head.note, study.shots(full)))),
     )
 
 

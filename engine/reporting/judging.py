@@ -11,15 +11,14 @@ from mage_es.engine.benchmarks.protocol import Benchmark, Question
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.judging import NOBODY
 from mage_es.engine.reporting.cells import Entry, Gap, Table, columns
-from mage_es.engine.reporting.recorded import Answer, Recorded, Sat
+from mage_es.engine.reporting.recorded import RULE, Answer, Recorded, Sat
 from mage_es.engine.reporting.statistics import cell_of
 from mage_es.engine.reporting.study import Study
-from mage_es.engine.reporting.systems import NAMES, Place
+from mage_es.engine.reporting.systems import Place
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import EpisodeStepped, ModelCalled
 
-RULE = "rule"
 HOTPOTQA = "hotpotqa"
 CROSS_CHECK = ("em", "f1", "lenient")
 """Its metrics beside the verdict; appendix, HotpotQA cross-check."""
@@ -121,7 +120,7 @@ def hotpotqa(study: Study) -> Table:
         problems += [problem] if problem and problem not in problems else []
         reached = study.reached(place)
         cells = (cell_of(100 * one[name] for one in measured if name in one) or Gap() for name in CROSS_CHECK)
-        method = NAMES.get(place.system, place.system)
+        method = study.called(place.system, [place])
         body.append((getattr(reached, "mean", -1.0), (*head.cells(place), method, reached, *cells)))
     return Table(
         name="hotpotqa",

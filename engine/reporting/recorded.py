@@ -32,12 +32,16 @@ from mage_es.events.vocabulary import (
     QuestionPlanned,
     RunFinished,
     RunStarted,
+    SplitCommitted,
     TargetsSelected,
 )
 from mage_es.projections.fold import fold_into
 from mage_es.projections.graph import Graph
 from mage_es.projections.ledger import Ledger
 from mage_es.projections.slots import Slots
+
+RULE = "rule"
+"""Who decided an answer that needed no judge."""
 
 
 class Answer(NamedTuple):
@@ -108,7 +112,9 @@ class Recorded:
         self.ledger = columns.ledger()
         self.pulls = columns.pulls()
         self.closed = columns.closed()
-        self.baseline, self.baseline_closed = _baseline(self.reader)
+        self.taken: Mapping[str, int] = {row["split"]: row["size"] for row in columns.of(SplitCommitted)}
+        self.baseline, self.shots = _baseline(columns)
+        self.baseline_closed = bool(self.baseline and columns.of(ExamClosed))
         self.finished = bool(columns.of(RunFinished)) or self.baseline_closed
         self._columns = columns
 
@@ -116,6 +122,14 @@ class Recorded:
     def is_sequential(self) -> bool:
         """Return whether its questions are episodes."""
         return bool(self.episodes)
+
+    @property
+    def is_judged(self) -> bool:
+        """Return whether the rule left an answer open, of the run or of an exam."""
+        exams = () if self.baseline else self.exams
+        return any(
+            answer.judge != RULE for each in (self.answers, *(e.answers.values() for e in exams)) for answer in each
+        )
 
     @property
     def iterations(self) -> Sequence[int]:
@@ -218,6 +232,8 @@ _READS: Reads = {
     IterationClosed: ("iteration",),
     TargetsSelected: ("iteration", "targets"),
     RunFinished: ("iterations",),
+    SplitCommitted: ("split", "size"),
+    BaselineStarted: ("baseline", "shots"),
     ExamStarted: ("marker", "control", "head_seq"),
     ExamClosed: ("correct", "total"),
 }
@@ -324,11 +340,7 @@ def _up_to(memories: Counter[tuple[int, str]], iteration: int) -> dict[str, int]
     return dict(sizes)
 
 
-def _baseline(reader: LogReader) -> tuple[str, bool]:
-    """Return a baseline's name, "" where the run is none, and whether its exam came to its end."""
-    names = [
-        event.baseline
-        for _, event in reader.events({BaselineStarted: ("baseline",)})
-        if isinstance(event, BaselineStarted)
-    ]
-    return (names[0], bool(reader.last(ExamClosed))) if names else ("", False)
+def _baseline(columns: _Columns) -> tuple[str, int]:
+    """Return a baseline's name, "" where the run is none, and how many worked examples stood in each of its prompts."""
+    begun = columns.of(BaselineStarted)
+    return (begun[0]["baseline"], len(begun[0]["shots"])) if begun else ("", 0)

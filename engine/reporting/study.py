@@ -1,33 +1,29 @@
-"""All runs of a folder as one study: where each stands in the tables, by seed, and what would fill what is missing."""
+"""All runs of a folder as one study: what their exams came to, and the commands that would fill what is missing."""
 
 from __future__ import annotations
 
 import shlex
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from mage_es.engine.baselines.table import BASELINES as METHODS
-from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.config import Config, difference
 from mage_es.engine.pricing import Prices
 from mage_es.engine.reporting.cells import Cell, Column, Gap, columns
+from mage_es.engine.reporting.conditions import EXAMINED, LOOKED_UP
+from mage_es.engine.reporting.places import Places
 from mage_es.engine.reporting.recorded import Answer, Recorded, Sat
 from mage_es.engine.reporting.statistics import Scores, cell_of
 from mage_es.engine.reporting.systems import (
-    BASELINES,
     CASCADE,
-    FULL,
     NAMES,
-    NO_GUARD,
     PARTS,
     SEARCHED,
     Place,
-    everything_else,
-    short,
-    system_of,
+    way_of,
 )
 from mage_es.engine.runs import Run
 from mage_es.events.errors import LogError, PrerequisiteError, UsageError
@@ -35,9 +31,7 @@ from mage_es.events.errors import LogError, PrerequisiteError, UsageError
 Measure = Literal["accuracy", "score", "strict"]
 """Right answers, the mean score, or the answers that are right by the strict rule; each in percent."""
 
-Seeds = Mapping[int, Recorded]
-
-OF_BASELINES = ("held_out", "anchors", "execution", "judge", "search", "max_tokens", "task_types", "episode_steps")
+OF_BASELINES = ("anchors", "execution", "task_types", *EXAMINED, *LOOKED_UP)
 """The settings that decide what a baseline is asked and how it may answer; the others are those of learning."""
 
 
@@ -49,87 +43,15 @@ class Head(NamedTuple):
     note: str
 
 
-class Study:
-    """Runs by place and seed. Of several runs of one place and seed the newest counts; `notes` say what does not."""
+class Study(Places):
+    """The runs of a folder with what their exams came to; `notes` say what does not count, or is not whole."""
 
     def __init__(self, folder: Path, runs: Iterable[Recorded], *, prices: Prices, data_dir: Path | None) -> None:
+        super().__init__(runs)
         self.folder, self.prices, self.data_dir = folder, prices, data_dir
-        self.runs = list(runs)
-        self.notes: list[str] = []
-        self._settings = _differing(self.runs)
-        self._guarded = {run.begun.benchmark for run in self.runs if run.config.guard != "off"}
-        self._by_place: dict[Place, dict[int, Recorded]] = {}
-        for run in self.runs:
-            seeds = self._by_place.setdefault(self.place(run), {})
-            if run.begun.seed in seeds:
-                older = seeds[run.begun.seed].run.id
-                self.notes.append(
-                    f"{older} is left out: {run.run.id} has the same configuration and seed, and is newer."
-                )
-            seeds[run.begun.seed] = run
         for run in self.counted:
             if not run.finished:
                 self.notes.append(f"{run.run.id} has not finished: {self._command('resume', run.run.id)}")
-
-    def place(self, run: Recorded) -> Place:
-        """Return where a run stands. A baseline knows no teacher, and no setting but the benchmark's."""
-        learner = self._names[run.begun.execution_model]
-        if run.baseline:
-            return Place(run.begun.benchmark, learner, "", "", system_of(run))
-        teacher = self._names[run.begun.guidance_model]
-        here = everything_else(run.config)
-        benchmark, shared = run.begun.benchmark, self._shared(run.begun.benchmark)
-        told = (
-            f"{name} {here[name]}" if here[name] != "" else f"no {name}" for name in self._settings.get(benchmark, ())
-        )
-        setting = ", ".join((*shared, *told))
-        return Place(benchmark, learner, teacher, setting, system_of(run, shared=shared))
-
-    def _shared(self, benchmark: str) -> frozenset[str]:
-        """Return `no guard` where no run of a benchmark has one: it learns as the full system does."""
-        return frozenset() if benchmark in self._guarded else frozenset({NO_GUARD})
-
-    @property
-    def counted(self) -> list[Recorded]:
-        """Return the runs that stand in the tables."""
-        return [run for place in self.places for run in self.at(place).values()]
-
-    @cached_property
-    def places(self) -> Sequence[Place]:
-        """Every place that a run has, sorted, full systems first within a row and baselines as the paper has them."""
-        order = {name: number for number, name in enumerate((FULL, *BASELINES))}
-        return sorted(self._by_place, key=lambda place: (place[:4], order.get(place.system, len(order)), place.system))
-
-    def at(self, place: Place) -> Seeds:
-        """Return the runs of a place by seed."""
-        return dict(sorted(self._by_place.get(place, {}).items()))
-
-    def full(self) -> list[Place]:
-        """Return the places of the full system, no baseline among them."""
-        return [place for place in self.places if place.system == FULL]
-
-    def compared(self) -> list[Place]:
-        """Return the places of the full system, and one without a teacher for what has baselines only so far."""
-        full = self.full()
-        known = {(place.benchmark, place.learner) for place in full}
-        others = {(p.benchmark, p.learner) for p in self.places if not p.teacher} - known
-        return [*full, *(Place(benchmark, learner, "", "", FULL) for benchmark, learner in sorted(others))]
-
-    def baseline(self, place: Place, name: str) -> Place:
-        """Return where a baseline stands that a place of this benchmark and learner is compared with."""
-        return Place(place.benchmark, place.learner, "", "", name)
-
-    @cached_property
-    def titles(self) -> Mapping[str, str]:
-        """What the benchmarks are called that have a long name, which are own tasks; not where two would be alike."""
-        names = {run.begun.benchmark for run in self.runs}
-        called = {name: title(name) for name in names}
-        alike = Counter(called.values())
-        return {name: short for name, short in sorted(called.items()) if short != name and alike[short] == 1}
-
-    def is_sequential(self, benchmark: str) -> bool:
-        """Return whether the questions of a benchmark are episodes."""
-        return any(run.is_sequential for run in self.runs if run.begun.benchmark == benchmark)
 
     def exams(self, place: Place, *, at: Literal["start", "end"] = "end") -> dict[int, Sat]:
         """Return the exam of each seed's run, for those that have one."""
@@ -160,22 +82,29 @@ class Study:
             marker = ("--at", "start") if at == "start" else ()
             return Gap(command=self._command("exam", next(iter(runs.values())).run.id, *marker))
         config = self._like(place)
-        if place.system in NAMES:
-            if not self._applies(place):
-                return Gap()
-            options = _options(config, *OF_BASELINES)
-            if METHODS[place.system].needs_search and not config.search and place.benchmark in SEARCHED:
-                options += ["--search", SEARCHED[place.benchmark]]
-            return Gap(command=self._command("baseline", place.system, place.benchmark, *options))
+        if way_of(place.system) in NAMES:
+            return self._missing_baseline(place, config)
         options = _options(config, *Config.__struct_fields__)
         return Gap(command=self._command("evolve", place.benchmark, *options))
 
-    def _applies(self, place: Place) -> bool:
-        """Return whether a baseline makes sense on the benchmark of a place."""
-        baseline = METHODS[place.system]
-        if any(run.is_sequential for run in self.runs if run.begun.benchmark == place.benchmark):
-            return baseline.plays_as == ""
-        return not baseline.needs_search or place.benchmark in SEARCHED
+    def _missing_baseline(self, place: Place, config: Config) -> Gap:
+        """Return the command that would run a baseline; none for one that makes no sense, or has variants instead."""
+        way, benchmark = way_of(place.system), place.benchmark
+        alike = [run for run in self.runs if run.baseline and self.place(run)[::4] == (benchmark, place.system)]
+        if not self._applies(way, benchmark) or (self.has_variants(benchmark, way) and not alike):
+            return Gap()
+        if alike:
+            looked_up = {name: getattr(alike[0].config, name) for name in LOOKED_UP}
+            config = msgspec.structs.replace(config, **looked_up)
+        elif METHODS[way].needs_search and not config.search and benchmark in SEARCHED:
+            config = msgspec.structs.replace(config, search=SEARCHED[benchmark])
+        return Gap(command=self._command("baseline", way, benchmark, *_options(config, *OF_BASELINES)))
+
+    def _applies(self, way: str, benchmark: str) -> bool:
+        """Return whether a baseline makes sense on a benchmark."""
+        if self.is_sequential(benchmark):
+            return METHODS[way].plays_as == ""
+        return not METHODS[way].needs_search or benchmark in SEARCHED
 
     def head(self, places: Sequence[Place], *fields: str) -> Head:
         """Return the leading columns of a table of these places: the benchmark, and of `fields` those that vary."""
@@ -189,19 +118,19 @@ class Study:
             f"{said[:1].upper()}{said[1:]} throughout." if said else "",
         )
 
-    @cached_property
-    def _names(self) -> Mapping[str, str]:
-        """The short names of models, the whole ones where two would be called the same."""
-        models = {model for run in self.runs for model in (run.begun.execution_model, run.begun.guidance_model)}
-        taken = [short(model) for model in models]
-        return {model: short(model) if taken.count(short(model)) == 1 else model for model in models}
-
     def _like(self, place: Place) -> Config:
-        """Return the configuration of the first run that stands nearest to a place, the defaults' where none does."""
-        learning = [run for run in self.runs if not run.baseline and run.begun.benchmark == place.benchmark]
+        """Return the configuration of the run that stands nearest to a place, with the exam that is the place's."""
+        here = [run for run in self.runs if run.begun.benchmark == place.benchmark]
+        learning = [run for run in here if not run.baseline]
         near = [run for run in learning if self.place(run)[:4] == place[:4]]
         near = near or [run for run in learning if self.place(run).learner == place.learner] or learning
-        return min(near, key=lambda run: run.begun.seed).config if near else Config(benchmark=place.benchmark)
+        config = min(near, key=lambda run: run.begun.seed).config if near else Config(benchmark=place.benchmark)
+        examined = self.conditions(place)
+        for run in here:
+            if (self.place(run).learner, self.conditions_of(run)) == (place.learner, examined):
+                asked = {name: getattr(run.config, name) for name in ("execution", *EXAMINED)}
+                return msgspec.structs.replace(config, **asked)
+        return config
 
     def _command(self, *words: str) -> str:
         return shlex.join(["mage-es", *words, "--runs-dir", str(self.folder)])
@@ -261,15 +190,3 @@ def _options(config: Config, *names: str) -> list[str]:
             flag = name.replace("_", "-")
             words += [f"--{'' if value else 'no-'}{flag}"] if isinstance(value, bool) else [f"--{flag}", str(value)]
     return words
-
-
-def _differing(runs: Sequence[Recorded]) -> dict[str, list[str]]:
-    """Return the settings, besides models, seed and switches, in which the runs of each benchmark differ."""
-    by_benchmark: dict[str, list[dict[str, object]]] = {}
-    for run in runs:
-        if not run.baseline:
-            by_benchmark.setdefault(run.begun.benchmark, []).append(everything_else(run.config))
-    return {
-        benchmark: [name for name in found[0] if any(other[name] != found[0][name] for other in found)]
-        for benchmark, found in by_benchmark.items()
-    }

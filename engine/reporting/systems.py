@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import msgspec
-
-from mage_es.engine.config import Config, canonical
+from mage_es.engine.config import Config
 from mage_es.engine.reporting.recorded import Recorded
 
 FULL = "full"
@@ -42,12 +40,14 @@ CASCADE: Mapping[str, str] = {
 
 BASELINES: Mapping[str, str] = {
     "zero_shot_cot": "0-shot CoT",
-    "few_shot_cot": "8-shot CoT",
+    "few_shot_cot": "few-shot CoT",
     "self_consistency": "SC (10)",
     "react": "ReAct",
     "reflexion": "Reflexion",
 }
 """The baselines of the paper by their names on the command line, in the order of its tables."""
+FEW_SHOT = "few_shot_cot"
+"""The one that is called by the number of its examples, where runs say how many these were."""
 ORACLE = "reflexion_oracle"
 """Reflexion as the original has it, which stops by the gold answer; shown where it was run."""
 NAMES: Mapping[str, str] = {**BASELINES, ORACLE: "Reflexion, gold stop"}
@@ -92,12 +92,9 @@ def cascade_of(config: Config) -> str:
     return "".join(letter for field, letter in CASCADE.items() if getattr(config, field))
 
 
-def everything_else(config: Config) -> dict[str, object]:
-    """Return the settings that are neither seed, nor models, nor a switch of a part: what must agree to compare."""
-    whole = {field: on for field, (_, on, off) in PARTS.items() if getattr(config, field) == off}
-    restored = msgspec.structs.replace(config, seed=0, **whole, **dict.fromkeys(CASCADE, True))
-    settings: dict[str, object] = msgspec.json.decode(canonical(restored))
-    return {name: value for name, value in settings.items() if name not in ("benchmark", "execution", "guidance")}
+def way_of(system: str) -> str:
+    """Return a baseline's name as commands know it, without what distinguishes it from others of that name."""
+    return system.partition(", ")[0]
 
 
 def short(model: str) -> str:

@@ -24,6 +24,7 @@ from mage_es.events.vocabulary import (
     ModelCalled,
     RunFinished,
     RunStarted,
+    SplitCommitted,
 )
 
 Verdicts = str
@@ -86,6 +87,11 @@ def played(
     )
 
 
+def split(name: str, size: int) -> SplitCommitted:
+    """Return a commitment to so many questions, whose hashes nobody looks at."""
+    return SplitCommitted(split=name, size=size, ids_sha256="", questions_sha256="", question_hashes=())
+
+
 class Facts(NamedTuple):
     """Makers of the events that runs are written with."""
 
@@ -112,18 +118,20 @@ class Bench:
         after: Verdicts = "",
         facts: Mapping[str, Sequence[Event]] | None = None,
         finished: bool = True,
+        taken: Mapping[str, int] | None = None,
         **config: Any,
     ) -> Run:
         """Write a run whose exams, at the start and at the end, came to `before` and `after`.
 
         `events` are those of the iterations, each in the iteration that it names; `facts` further ones of the exam
-        with that marker.
+        with that marker; `taken` the sizes of splits.
         """
         settings = Config(**{"benchmark": "wordmath", "iterations": iterations, **config})
         run = Run(name, self.folder / name)
         run.path.mkdir(parents=True)
         start, written = 0, sorted(events, key=lambda event: getattr(event, "iteration", -1))
-        drafts = [Draft(event=_started(name, settings), iteration=-1, phase="open")]
+        opened = [_started(name, settings), *(split(part, size) for part, size in (taken or {}).items())]
+        drafts = [Draft(event=event, iteration=-1, phase="open", ordinal=at) for at, event in enumerate(opened)]
         for k in range(-1, iterations):
             drafts += _drafts([event for event in written if getattr(event, "iteration", -1) == k], iteration=k)
             drafts.append(Draft(event=IterationClosed(iteration=k, digests=()), iteration=k, phase="close"))
@@ -139,12 +147,15 @@ class Bench:
                 self.exam(run, marker, letters, head=head, facts=more)
         return run
 
-    def baseline(self, name: str, way: str, letters: Verdicts, *, facts: Sequence[Event] = (), **config: Any) -> Run:
-        """Write a baseline, whose own log is its exam."""
+    def baseline(
+        self, name: str, way: str, letters: Verdicts, *, facts: Sequence[Event] = (), shots: int = 0, **config: Any
+    ) -> Run:
+        """Write a baseline, whose own log is its exam; so many examples stood in its prompts."""
         settings = Config(**{"benchmark": "wordmath", "guidance": "", **config})
         run = Run(name, self.folder / name)
         run.path.mkdir(parents=True)
-        begun = BaselineStarted(baseline=way, samples=1, rounds=0, shots=(), oracle_stop=False)
+        names = tuple(f"e{number}" for number in range(shots))
+        begun = BaselineStarted(baseline=way, samples=1, rounds=0, shots=names, oracle_stop=False)
         verdicts = [judged(f"q{place}", letter) for place, letter in enumerate(letters)]
         closed = ExamClosed(correct=0, total=len(letters), familiar_correct=0, familiar_total=0)
         with Log.create(run.log_path, run=name, clock=lambda: 0) as log:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mage_es.engine.reporting.accuracy import extension, main_results, seeds, teachers_and_learners
-from mage_es.engine.reporting.rendering import notes_of
+from mage_es.engine.reporting.costs import latency
+from mage_es.engine.reporting.rendering import heads_of, notes_of, plain
 
 
 def test_the_main_table_has_the_start_the_system_by_teacher_and_paired_differences(bench: Any, cells: Any) -> None:
@@ -20,7 +21,7 @@ def test_the_main_table_has_the_start_the_system_by_teacher_and_paired_differenc
     assert read["full, reference"] == "87.5 ± 17.7 n=2"
     assert (read["full, sage"], read["before"]) == ("25.0 ± 0.0 n=2", "25.0 ± 0.0 n=2")
     assert read["over before"] == "+62.5 ± 17.7 n=2 [-96.3, +221.3]"
-    assert {read[name] for name in ("0-shot CoT", "8-shot CoT", "SC (10)", "ReAct", "Reflexion")} == {"-"}
+    assert {read[name] for name in ("0-shot CoT", "few-shot CoT", "SC (10)", "ReAct", "Reflexion")} == {"-"}
     assert [entry.best for entry in table.rows[0] if getattr(entry, "best", False)] == [True]
     assert any("mage-es baseline reflexion wordmath --seed 1" in note for note in notes_of(table))
 
@@ -79,3 +80,46 @@ def test_seeds_have_mean_interval_and_extremes(bench: Any, cells: Any) -> None:
         bench.run(f"r{seed}", seed=seed, after=after)
     (row,) = cells(seeds(bench.study()))
     assert row == ["wordmath", "full", "1 2 3", "50.0 ± 25.0 n=3 [-12.1, 112.1]", "25.0", "75.0"]
+
+
+def test_baselines_that_look_things_up_elsewhere_are_systems_of_their_own(bench: Any) -> None:
+    bench.run("full", benchmark="hotpotqa", after="1111")
+    bench.baseline("paragraphs", "react", "1110", benchmark="hotpotqa", search="record")
+    bench.baseline("encyclopedia", "react", "1000", benchmark="hotpotqa", search="wikipedia")
+    bench.baseline("once", "zero_shot_cot", "0000", benchmark="hotpotqa")
+    study = bench.study()
+    assert not study.notes  # none of them stands in the place of another
+    table = main_results(study)
+    (row,) = (dict(zip(heads_of(table), map(plain, row), strict=True)) for row in table.rows)
+    assert (row["ReAct, search record"], row["ReAct, search wikipedia"], row["0-shot CoT"]) == ("75.0", "25.0", "0.0")
+    assert "ReAct" not in row
+    assert row["over strongest baseline"].startswith("+25.0 ")
+
+
+def test_a_system_is_compared_with_the_baselines_of_its_own_exam(bench: Any) -> None:
+    for questions, letters in ((4, "1111"), (2, "11")):
+        bench.run(f"full-{questions}", held_out=questions, after=letters)
+        bench.baseline(f"once-{questions}", "zero_shot_cot", "1000"[:questions], held_out=questions)
+    bench.baseline("longer", "zero_shot_cot", "0000", held_out=4, max_tokens=99)
+    table = main_results(bench.study())
+    rows = [dict(zip(heads_of(table), row, strict=True)) for row in table.rows]
+    assert [(row["Setting"], plain(row["0-shot CoT"]), plain(row["full"])) for row in rows] == [
+        ("held_out 2, max_tokens 1024", "50.0", "100.0"),
+        ("held_out 4, max_tokens 99", "0.0", "-"),
+        ("held_out 4, max_tokens 1024", "25.0", "100.0"),
+    ]
+    missing = rows[1]["full"].command
+    assert missing.startswith("mage-es evolve wordmath ") and "--held-out 4 --max-tokens 99 " in missing
+    assert " --held-out 2 " in rows[0]["Reflexion"].command and "--max-tokens" not in rows[0]["Reflexion"].command
+
+
+def test_a_few_shot_prompt_is_called_by_the_examples_that_it_showed(bench: Any) -> None:
+    bench.run("full", after="11")
+    bench.baseline("few", "few_shot_cot", "10", shots=5)
+    for table in (main_results(bench.study()), latency(bench.study())):
+        assert any("5-shot CoT" in head for head in heads_of(table))
+    bench.run("other", benchmark="truthworld", after="11")
+    bench.baseline("fewer", "few_shot_cot", "10", shots=3, benchmark="truthworld")
+    table = main_results(bench.study())
+    assert "few-shot CoT" in heads_of(table)
+    assert "few-shot CoT: examples shown: 3 on truthworld, 5 on wordmath." in notes_of(table)

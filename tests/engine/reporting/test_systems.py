@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.reporting.systems import PARTS, everything_else, short, system_of
+from mage_es.engine.reporting.systems import short, system_of
 
 
 @pytest.mark.parametrize(
@@ -26,14 +26,6 @@ from mage_es.engine.reporting.systems import PARTS, everything_else, short, syst
 def test_a_system_is_called_by_the_parts_that_are_switched_off(bench: Any, config: dict[str, Any], name: str) -> None:
     bench.run("run", **config)
     assert system_of(bench.study().runs[0]) == name
-
-
-@pytest.mark.parametrize("field", PARTS)
-def test_a_switch_is_nothing_else_that_has_to_agree(bench: Any, field: str) -> None:
-    bench.run("full")
-    bench.run("less", **{field: PARTS[field][2]})
-    one, other = bench.study().runs
-    assert everything_else(one.config) == everything_else(other.config)
 
 
 def test_a_model_is_called_by_its_own_name() -> None:

@@ -76,14 +76,26 @@ class SequenceConflict(LogError):
 
 _MOST_KNOWN = 24
 """Most names that a message lists."""
+_NEAR = 0.75
+"""Least share of letters in common, as difflib counts it, of a name and one that may be meant: one wrong in four."""
+_PART = 3
+"""Least letters that can be told to be like others, or to stand for a name which they are a part of."""
 
 
 def nearest(name: str, known: list[str]) -> str:
-    """Return ` Did you mean a, b?` for the names in `known` that resemble `name`, else all, or the first."""
-    from difflib import get_close_matches
+    """Return ` Did you mean a, b?` for the names in `known` that are hardly different from `name`, else all, or the first.
 
-    close = get_close_matches(name, known, n=3, cutoff=0.5)
-    if close:
-        return f" Did you mean {', '.join(close)}?"
+    Case makes no difference, and what all names begin with (MAGE_ES_) makes none alike.
+    """
+    from difflib import get_close_matches
+    from os.path import commonprefix
+
+    common = len(commonprefix([name, *known]))
+    common = common if len(name) - common >= _PART else 0  # else what is left of `iter-33` says too little
+    typed, others = name[common:].casefold(), {other[common:].casefold(): other for other in known}
+    near = get_close_matches(typed, others, n=3, cutoff=_NEAR)
+    near += [other for other in others if min(len(typed), len(other)) >= _PART and (typed in other or other in typed)]
+    if near:
+        return f" Did you mean {', '.join(others[each] for each in list(dict.fromkeys(near))[:3])}?"
     more = f" and {len(known) - _MOST_KNOWN} more" if len(known) > _MOST_KNOWN else ""
     return f" Known: {', '.join(sorted(known)[:_MOST_KNOWN])}{more}."

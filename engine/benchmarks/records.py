@@ -60,7 +60,7 @@ def read_records(path: Path, kind: type[Row], convert: Callable[[int, Row], Item
     except msgspec.DecodeError as error:
         problems.append(f"{path} is not well-formed: {error}")
     if not items and not problems:
-        problems.append(f"{path}, line 1: the file is empty")
+        problems.append(f"{path} {_nothing(path, raw)}")
     if len(wrong) == 1 and len(problems) > 1 and not items:  # such as a column that is called otherwise
         problems = [f"{problems[0]} (and so in all of the {len(problems)} records)"]
     if problems:
@@ -83,9 +83,26 @@ def listed(problems: Sequence[str], what: str = "malformed lines") -> str:
     return "\n".join(problems[:_SHOWN_PROBLEMS]) + (f"\n... and {more} more {what}." if more > 0 else "")
 
 
+def _nothing(path: Path, raw: bytes) -> str:
+    """Return what a file without any record has instead."""
+    ending = _ending(path)
+    if not raw.removeprefix(_BOM).strip():
+        return "is empty"
+    if ending == ".parquet":
+        return "has columns, but no row: add one for each record"
+    if ending in (".csv", ".tsv"):
+        header = raw.removeprefix(_BOM).decode().strip().splitlines()[0]
+        return f"has a first line, which names the columns ({header}), but no row below it: add one for each record"
+    return "holds an empty list: put the records into it"
+
+
+def _ending(path: Path) -> str:
+    return Path(path.name.removesuffix(".gz")).suffix
+
+
 def _rows(path: Path, raw: bytes, kind: type[Row]) -> Iterator[tuple[str, Callable[[], Row]]]:
     """Yield (place, a function that decodes the record there)."""
-    ending = Path(path.name.removesuffix(".gz")).suffix
+    ending = _ending(path)
     if ending in (".parquet", ".csv", ".tsv"):
         yield from _parquet_rows(raw, kind) if ending == ".parquet" else _table_rows(raw, kind, ending)
         return

@@ -91,3 +91,30 @@ def test_what_is_known_is_listed_unless_that_would_fill_the_screen(count: int, t
     listed = errors.nearest("xyz", [f"run-{number}" for number in range(count)])
     assert listed.endswith(told)
     assert listed.count("run-") <= 24
+
+
+@pytest.mark.parametrize(
+    ("typed", "known", "meant"),
+    [
+        ("GSM8K", ["gsm8k", "medqa"], ["gsm8k"]),
+        ("wordmth", ["wordmath", "workshop"], ["wordmath"]),
+        ("iteration", ["iterations", "max_iterations", "exploration"], ["iterations", "max_iterations"]),
+        ("MAGE_ES_WORKRES", ["MAGE_ES_WORKERS", "MAGE_ES_POOL"], ["MAGE_ES_WORKERS"]),
+    ],
+)
+def test_what_is_hardly_different_is_suggested(typed: str, known: list[str], meant: list[str]) -> None:
+    assert errors.nearest(typed, known) == f" Did you mean {', '.join(meant)}?"
+
+
+@pytest.mark.parametrize(
+    ("typed", "known"),
+    [
+        ("r1", ["r2"]),
+        ("qa", ["finqa", "medqa"]),
+        ("first", ["second", "fresh"]),
+        ("MAGE_ES_FOO", ["MAGE_ES_POOL", "MAGE_ES_TOOLS"]),
+        ("", ["anything"]),
+    ],
+)
+def test_what_only_looks_a_little_like_it_is_listed_but_not_suggested(typed: str, known: list[str]) -> None:
+    assert errors.nearest(typed, known) == f" Known: {', '.join(sorted(known))}."

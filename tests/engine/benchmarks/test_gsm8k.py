@@ -100,7 +100,7 @@ def test_many_malformed_lines_are_counted_after_the_first_five(tmp_path: Path) -
 
 
 def test_an_empty_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(PrerequisiteError, match="the file is empty"):
+    with pytest.raises(PrerequisiteError, match="is empty"):
         Dataset(GSM8K, write(tmp_path, ""))
 
 

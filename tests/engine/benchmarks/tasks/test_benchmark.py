@@ -67,11 +67,17 @@ def test_a_file_that_was_moved_is_found_in_the_data_folder(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("ending", "content", "complaint"),
     [
-        ("jsonl", '{"question": "x", "answer": "y"}\n{"question": "z"}\n', "line 2: answer: there is no such column"),
-        ("csv", "question,answer\nx,y\nz\n", "line 3: has another number of fields"),
-        ("csv", 'question,answer\n"x\ny",z\n,w\n', "line 4: question: is empty"),
-        ("jsonl", '{"id": 1, "question": "x", "answer": "y"}\n' * 2, "line 2: id: '1' is the id of row 1 already"),
-        ("csv", "", "line 1: the file is empty"),
+        ("jsonl", '{"question": "x", "answer": "y"}\n{"question": "z"}\n', ", line 2: answer: there is no such column"),
+        ("csv", "question,answer\nx,y\nz\n", ", line 3: has another number of fields"),
+        ("csv", 'question,answer\n"x\ny",z\n,w\n', ", line 4: question: is empty"),
+        ("jsonl", '{"id": 1, "question": "x", "answer": "y"}\n' * 2, ", line 2: id: '1' is the id of row 1 already"),
+        ("csv", "", " is empty"),
+        (
+            "csv",
+            "question,answer\n",
+            r" has a first line, which names the columns \(question,answer\), but no row below it",
+        ),
+        ("json", "[]", " holds an empty list"),
     ],
 )
 def test_a_row_that_is_no_task_is_named_by_file_and_line(
@@ -79,7 +85,7 @@ def test_a_row_that_is_no_task_is_named_by_file_and_line(
 ) -> None:
     path = tmp_path / f"mine.{ending}"
     path.write_text(content)
-    with pytest.raises(PrerequisiteError, match=rf"mine\.{ending}, {complaint}"):
+    with pytest.raises(PrerequisiteError, match=rf"mine\.{ending}{complaint}"):
         open_benchmark(f"tasks/{path}?scorer=exact", seed=1)
 
 

@@ -97,7 +97,7 @@ def score(
     given = _by_id(read_records(predictions, dict[str, Any], _prediction).items, questions, predictions)
     measures, agreed = measures_of(benchmark), None
     measured = [
-        (question, measures.measure(question, given.get(question.id, Prediction(question.id, "")), strict=strict))
+        (question, measures.measure(question, given.get(question.id, Prediction(question.id, None)), strict=strict))
         for question in questions
     ]
     totals = dict(measures.total(measured))

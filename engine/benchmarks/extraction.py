@@ -10,7 +10,9 @@ import re
 from collections.abc import Callable
 
 _THINK, _UNTHINK = "<think>", "</think>"
-_LABEL = re.compile(r"^[ \t]*[*_]*(?:final[ \t]+)?answer[*_]*[ \t]*:[*_]*", re.IGNORECASE | re.MULTILINE)
+_LABEL = re.compile(
+    r"^[ \t]*(?P<opened>[*_]*)(?:final[ \t]+)?answer(?P<closed>[*_]*[ \t]*:[*_]*)", re.IGNORECASE | re.MULTILINE
+)
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»"}
 _EMPHASIS = ("**", "__", "*", "_")
@@ -51,7 +53,12 @@ def _after_label(text: str) -> str | None:
     labels = list(_LABEL.finditer(text))
     if not labels:
         return None
-    return _BLANK_LINE.split(text[labels[-1].end() :].lstrip(" \t"), maxsplit=1)[0]
+    label = labels[-1]
+    said = _BLANK_LINE.split(text[label.end() :].lstrip(), maxsplit=1)[0]
+    if label["opened"] and label["closed"].strip() == ":":  # **Answer: Paris**: the emphasis ends behind the answer
+        before, _, behind = said.partition(label["opened"])
+        return before + behind
+    return said
 
 
 def last_boxed(text: str) -> str | None:

@@ -4,7 +4,7 @@ Rules
     - `strict` is upstream to the letter, its defects included; without it what upstream means, and more than one form
       of an answer is understood.
     - None in the place of a metric: upstream does not count this one (a distance that could not be read). A prediction
-      that is missing is measured as an empty one, as upstream does.
+      that is missing has the value None, whose text is empty.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -36,6 +37,8 @@ _WRAPPED = (
 _BARE = r"([{0}])(?![\w'’])"
 _NO_ARTICLE = r"(?!A(?!\s*(?:$|[.):])))"
 """A bare A counts where nothing follows it, or one of . ) :"""
+_BETWEEN = r"\s*(?:,|/|&|\bor\b|\band\b)+\s*"
+"""What stands between the letters of a reply that names several."""
 _FOLDERS = ("US/4_options/", "data_clean/questions/US/4_options/", "")
 
 
@@ -107,20 +110,30 @@ def chosen(reply: str, options: Mapping[str, str]) -> str:
     same = [letter for letter, text in options.items() if len(text) > 1 and _folded(text) == _folded(span)]
     if len(same) == 1:
         return same[0]
-    letter = _patterns(letters)[0].match(span)
-    if letter:
-        return _letter(letter)
-    said = {_letter(match) for match in _patterns(letters)[1].finditer(span)}
+    patterns = _patterns(letters)
+    if listed := patterns.listed.match(span):
+        named = {_letter(match) for match in patterns.letter.finditer(listed[0])}
+        return named.pop() if len(named) == 1 else ""
+    said = {_letter(match) for match in patterns.said.finditer(span)}
     if said:
         return said.pop() if len(said) == 1 else ""
     return _contained(span, options)
 
 
+class _Patterns(NamedTuple):
+    """A letter; letters with `or`, `and` or a comma between them; a letter behind "answer is" or "option"."""
+
+    letter: re.Pattern[str]
+    listed: re.Pattern[str]
+    said: re.Pattern[str]
+
+
 @cache
-def _patterns(letters: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _patterns(letters: str) -> _Patterns:
     wrapped, bare = _WRAPPED.format(letters), _BARE.format(letters)
     letter = f"(?:{wrapped}|{_NO_ARTICLE}{bare})"
-    return re.compile(letter), re.compile(rf"\b(?:(?i:answer\s+is)\s*:?\s*{letter}|(?i:option)\s+(?:{wrapped}|{bare}))")
+    said = rf"\b(?:(?i:answer\s+is)\s*:?\s*{letter}|(?i:option)\s+(?:{wrapped}|{bare}))"
+    return _Patterns(re.compile(letter), re.compile(rf"{letter}(?:{_BETWEEN}{letter})*"), re.compile(said))
 
 
 def _letter(match: re.Match[str]) -> str:

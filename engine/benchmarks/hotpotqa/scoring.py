@@ -38,7 +38,7 @@ def verdict(question: Question, reply: str) -> Verdict:
 def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:
     """Return upstream's metrics of one prediction, and `lenient` beside them where it is not strict."""
     answer = prediction.text if strict else final_answer(prediction.text, _unmarked)
-    is_predicted = prediction.value not in (None, "")
+    is_predicted = prediction.value is not None and (strict or prediction.text != "")
     em = float(is_predicted and exact_match(answer, question.gold))
     f1, precision, recall = overlap(answer, question.gold)
     metrics: dict[str, float | None] = {"em": em, "f1": f1, "prec": precision, "recall": recall}

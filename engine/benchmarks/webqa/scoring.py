@@ -42,7 +42,7 @@ def measure(question: Question, prediction: Prediction, strict: bool) -> Measure
     golds = golds_of(question)
     value = prediction.value
     if strict:
-        given = list(value) if isinstance(value, list | tuple) else _as_list(prediction.text)
+        given = list(value) if isinstance(value, list | tuple) else _as_list(value)
         return Measured(prediction.text, official(golds, given))
     if isinstance(value, list | tuple):
         answers = [one if isinstance(one, str) else str(one) for one in value]
@@ -120,15 +120,17 @@ def _holds(text: str, part: str) -> bool:
     return f" {part} " in f" {text} "
 
 
-def _as_list(text: str) -> list[object]:
-    """Return the JSON list that a text is, or the text as the only element; nothing for an empty text."""
+def _as_list(value: object) -> list[object]:
+    """Return the JSON list that a text is, or the value as the only element; nothing for an empty text or None."""
+    if not isinstance(value, str):
+        return [] if value is None else [value]
     try:
-        found = msgspec.json.decode(text)
+        found = msgspec.json.decode(value)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         found = None
     if isinstance(found, list):
         return found
-    return [text] if text else []
+    return [value] if value else []
 
 
 def _unmarked(text: str) -> str | None:

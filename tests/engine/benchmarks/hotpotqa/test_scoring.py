@@ -82,13 +82,18 @@ def test_joint_metrics_are_of_the_products_and_need_both_parts() -> None:
     assert metrics("Chief of Protocol")["joint_em"] == 0
 
 
+def test_to_the_letter_an_empty_answer_equals_a_gold_that_is_only_an_article_and_a_missing_one_does_not() -> None:
+    the_the = ask("The The")
+    assert (metrics("", question=the_the)["em"], metrics(None, question=the_the)["em"]) == (1, 0)
+    assert metrics("", question=the_the, strict=False)["em"] == 0
+
+
 def test_the_corpus_is_all_gold_ids_and_what_is_missing_counts_nothing() -> None:
     question = ask()
-    predictions = [Prediction("q", "Chief of Protocol", {"supporting_facts": FACTS}), Prediction("q", "")]
+    predictions = [Prediction("q", "Chief of Protocol", {"supporting_facts": FACTS}), Prediction("q", None)]
     for strict in (True, False):
         found = total([(question, measure(question, one, strict)) for one in predictions])
         assert {found[name] for name in ("em", "f1", "sp_em", "joint_em", "joint_f1")} == {0.5}
-    assert metrics(None, question=ask(gold="the"))["em"] == metrics("", question=ask(gold="the"))["em"] == 0
 
 
 def test_facts_that_nobody_predicted_are_left_out_except_to_the_letter() -> None:

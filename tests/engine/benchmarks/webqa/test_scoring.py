@@ -58,6 +58,9 @@ def test_strict_takes_a_text_that_is_no_list_as_one_answer() -> None:
     assert metrics(ask("Jamaica"), "Jamaica", strict=True)["f1"] == 1
     assert metrics(ask("Jamaica"), "jamaica", strict=True)["f1"] == 0
     assert metrics(ask("Jamaica"), "", strict=True) == {"f1": 0, "precision": 1, "recall": 0}
+    assert metrics(ask("1836"), "1836", strict=True)["f1"] == 1
+    assert metrics(ask("1836"), 1836, strict=True)["f1"] == 0
+    assert metrics(ask("1836"), None, strict=True) == {"f1": 0, "precision": 1, "recall": 0}
 
 
 def test_a_total_has_the_means_and_the_f1_of_the_means() -> None:

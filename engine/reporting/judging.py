@@ -17,7 +17,7 @@ from mage_es.engine.reporting.study import Study
 from mage_es.engine.reporting.systems import Place
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import EpisodeStepped, ModelCalled
+from mage_es.events.vocabulary import AnswerJudged, EpisodeStepped, ModelCalled
 
 HOTPOTQA = "hotpotqa"
 CROSS_CHECK = ("em", "f1", "lenient")
@@ -145,7 +145,7 @@ def _measured(study: Study, place: Place) -> tuple[list[Mapping[str, float]], st
         if not _measures(benchmark):
             return [], f"{place.benchmark} has no metrics but the verdict."
         questions = {q.id: q for split in ("evolution", "test") for q in benchmark.questions(split)}
-        pairs = _pairs(questions, replies_of(run, exam), benchmark.measure)
+        pairs = _pairs(questions, _scored(run, exam, benchmark, questions), benchmark.measure)
         found.append(benchmark.total(pairs))
     return found, ""
 
@@ -159,14 +159,44 @@ def _pairs(
 
 def replies_of(run: Recorded, exam: Sat) -> Mapping[str, object]:
     """Return the last reply to each question of an exam as it was recorded, of an episode its actions."""
-    reader = LogReader(run.run.exams_path / exam.name / "log") if exam.name else run.reader
-    replies: dict[str, object] = {}
-    for _, event in reader.events({ModelCalled: ("tier", "about", "text")}):
-        if isinstance(event, ModelCalled) and event.tier == "execution" and event.about in exam.answers:
-            replies[event.about] = event.text
+    reader = _log_of(run, exam)
     if exam.episodes:
-        replies = {name: list(actions) for name, actions in _actions(reader).items() if name in exam.answers}
-    return replies
+        return {name: list(actions) for name, actions in _actions(reader).items() if name in exam.answers}
+    return {name: texts[name] for name, texts in _replies(reader).items() if name in exam.answers and name in texts}
+
+
+def _scored(run: Recorded, exam: Sat, benchmark: Benchmark, questions: Mapping[str, Question]) -> Mapping[str, object]:
+    """Return of each question of an exam the reply that was scored: of a vote the one that won, not the last one.
+
+    Where the answer is that of no single reply (ReAct finishes with an action) it is the answer itself, "" for none.
+    """
+    if exam.episodes:
+        return replies_of(run, exam)
+    reader, found = _log_of(run, exam), dict[str, object]()
+    replies = _replies(reader)
+    for _, event in reader.events({AnswerJudged: ("purpose", "question_id", "answer")}):
+        if not isinstance(event, AnswerJudged) or event.question_id not in exam.answers.keys() & questions.keys():
+            continue
+        name, texts = event.question_id, replies.get(event.question_id, {})
+        found[name] = texts[name] if texts.keys() == {name} else f"Answer: {event.answer}" if event.answer else ""
+        for text in texts.values() if len(texts) > 1 else ():
+            if benchmark.score(questions[name], text).answer == event.answer:
+                found[name] = text
+    return found
+
+
+def _log_of(run: Recorded, exam: Sat) -> LogReader:
+    return LogReader(run.run.exams_path / exam.name / "log") if exam.name else run.reader
+
+
+def _replies(reader: LogReader) -> Mapping[str, Mapping[str, str]]:
+    """Return the execution model's texts by question and by what each call is about, in the order of the log."""
+    found: dict[str, dict[str, str]] = {}
+    for _, event in reader.events({ModelCalled: ("tier", "about", "text")}):
+        if isinstance(event, ModelCalled) and event.tier == "execution":
+            for name in (event.about, event.about.rpartition("/")[0]):
+                found.setdefault(name, {})[event.about] = event.text
+    return found
 
 
 def _actions(reader: LogReader) -> Mapping[str, Iterable[str]]:

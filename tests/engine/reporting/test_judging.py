@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from mage_es.engine.reporting.judging import agreement, hotpotqa, judging, metrics
 from mage_es.engine.reporting.recorded import Answer
@@ -70,6 +71,28 @@ def test_hotpotqa_has_exact_match_f1_and_lenient_of_the_recorded_replies(bench: 
     assert cells(hotpotqa(study)) == [["hotpotqa", "full", "100.0", "50.0", "83.3", "100.0"]]
     found = {row[-2]: row[-1] for row in cells(metrics(study))}
     assert (found["em"], found["f1"]) == ("0.500", "0.833")
+
+
+def test_of_a_vote_the_reply_that_won_is_measured_and_an_answer_in_no_reply_as_it_was_given(
+    bench: Any, cells: Any, hotpot: Path
+) -> None:
+    called, judged = bench.tools.called, bench.tools.judged
+    given = {"q0": "ann", "q1": "Bob Smith"}
+    verdicts = [replace(judged(name, "1"), answer=answer) for name, answer in given.items()]
+    votes = [called("q0/1", text="Answer: ann"), called("q0/2", text="Answer: ann"), called("q0", text="Answer: Eve")]
+    actions = [
+        called(f"q1/{place}", text=f"Action: {text}") for place, text in ((1, "search[Bob]"), (2, "finish[Bob]"))
+    ]
+    bench.baseline("b", "self_consistency", "", benchmark="hotpotqa", facts=[*votes, *actions, *verdicts])
+    assert cells(hotpotqa(bench.study(data_dir=hotpot))) == [
+        ["hotpotqa", "SC (10)", "100.0", "100.0", "100.0", "100.0"]
+    ]
+
+
+def test_a_question_that_came_to_no_answer_is_measured_as_an_empty_one(bench: Any, cells: Any, hotpot: Path) -> None:
+    nothing = [replace(bench.tools.judged("q0", "0"), answer=""), bench.tools.called("q0/1", text="Thought: hm")]
+    bench.baseline("b", "react", "", benchmark="hotpotqa", search="record", facts=nothing)
+    assert cells(hotpotqa(bench.study(data_dir=hotpot))) == [["hotpotqa", "ReAct", "0.0", "0.0", "0.0", "0.0"]]
 
 
 def test_without_its_data_set_the_metrics_are_dashes_and_the_reason_is_told(bench: Any, cells: Any) -> None:

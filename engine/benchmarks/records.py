@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import io
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -124,7 +125,7 @@ def _is_array(text: bytes) -> bool:
 
 
 def _lines(text: bytes) -> Iterator[tuple[str, bytes]]:
-    lines = text.removesuffix(b"\n")
+    lines = text.rstrip()  # many an editor leaves empty lines at the end
     for number, line in enumerate(lines.split(b"\n") if lines else (), start=1):
         yield f"line {number}", line
 
@@ -143,16 +144,22 @@ def _table_rows(raw: bytes, kind: type[Row], ending: str) -> Iterator[tuple[str,
         text = raw.removeprefix(_BOM).decode()
     except UnicodeDecodeError as error:
         raise msgspec.DecodeError(f"not UTF-8 text: {error}. Save it as UTF-8.") from error
+    csv.field_size_limit(
+        max(csv.field_size_limit(), len(text))
+    )  # a field may be a whole page; the usual limit is 128 Ki
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=_delimiter(text, ending))
-    for row in reader:
-        place = f"line {reader.line_num}"
-        if None in row or None in row.values():
-            yield (
-                place,
-                partial(_raise, f"has another number of fields than the header's {len(reader.fieldnames or ())}"),
-            )
-        else:
-            yield place, partial(msgspec.convert, row, kind, strict=False)
+    try:
+        names = Counter(reader.fieldnames or ())
+        if twice := next((name for name, times in names.items() if name and times > 1), ""):
+            raise msgspec.DecodeError(f"line 1: the column {twice!r} stands there {names[twice]} times")
+        for row in reader:
+            place = f"line {reader.line_num}"
+            if None in row or None in row.values():
+                yield place, partial(_raise, f"has another number of fields than the header's {names.total()}")
+            else:
+                yield place, partial(msgspec.convert, row, kind, strict=False)
+    except csv.Error as error:
+        raise msgspec.DecodeError(f"line {reader.line_num}: {error}") from error
 
 
 def _delimiter(text: str, ending: str) -> str:

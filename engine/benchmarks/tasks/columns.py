@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from string import ascii_uppercase
 from typing import Any
 
@@ -39,6 +40,8 @@ ROLES: Mapping[str, tuple[str, ...]] = {
 """Each role with the columns that have it where the user names none."""
 _NEEDED = ("question", "answer")
 _EXAMINED = frozenset({"test", "validation", "dev", "eval", "held_out", "heldout"})
+_COLUMNAR = {"label", "text"}
+"""Options as many data sets of the hub have them: a list of letters, and one of texts."""
 ONE_TYPE = "task"
 """The task type of tasks that have no column for it."""
 
@@ -110,19 +113,26 @@ def _column(called: _Called, role: str, columns: Mapping[str, str]) -> str:
 
 def _text(row: Mapping[str, Any], column: str) -> str:
     value = row.get(column) if column else None
-    if value is None:
-        return ""
-    if isinstance(value, bool | list | dict):
-        raise ValueError(f"{column}: expected a text, got {json.dumps(value, default=str)[:60]}")
-    return str(value).strip()
+    if isinstance(value, bool):
+        raise ValueError(f"{column}: expected a text, got {json.dumps(value)}")
+    return _written(value, column)
 
 
 def _answers(row: Mapping[str, Any], column: str) -> list[str]:
     value = row[column]
-    answers = [str(answer).strip() for answer in (value if isinstance(value, list) else [value])]
-    if value is None or not any(answers):
+    answers = [_written(answer, column) for answer in (value if isinstance(value, list) else [value])]
+    if not any(answers):
         raise ValueError(f"{column}: is empty; a task needs an answer that can be checked")
     return [answer for answer in answers if answer]
+
+
+def _written(value: object, column: str) -> str:
+    """Return a value as people write it: "" for one that is missing (tables have NaN for it), no exponents."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, list | dict):
+        raise ValueError(f"{column}: expected a text, got {json.dumps(value, default=str)[:60]}")
+    return format(Decimal(repr(value)), "f") if isinstance(value, float) else str(value).strip()
 
 
 def _options(row: Mapping[str, Any], called: _Called, column: str) -> dict[str, str]:
@@ -138,6 +148,8 @@ def _options(row: Mapping[str, Any], called: _Called, column: str) -> dict[str, 
             ) from None
     if isinstance(value, Sequence):
         value = dict(enumerate(value))
+    elif isinstance(value, Mapping) and set(value) == _COLUMNAR and isinstance(value["label"], list):
+        value = dict(zip(value["label"], value["text"], strict=False))
     if not isinstance(value, Mapping) or not 2 <= len(value) <= len(ascii_uppercase):
         raise ValueError(f"options: expected a list or an object of 2 to 26 texts, got {str(value)[:60]}")
     return {str(called): str(option).strip() for called, option in value.items()}

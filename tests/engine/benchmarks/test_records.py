@@ -39,6 +39,7 @@ FORMS = {
     "array over lines": json.dumps(ROWS, indent=1).encode(),
     "lines": b"".join(json.dumps(row).encode() + b"\n" for row in ROWS),
     "lines without the last newline": b"\n".join(json.dumps(row).encode() for row in ROWS),
+    "lines with empty ones behind them": b"\n".join(json.dumps(row).encode() for row in ROWS) + b"\n\n \r\n",
     "lines that end as on Windows": b"".join(json.dumps(row).encode() + b"\r\n" for row in ROWS),
     "lines after a byte order mark": b"\xef\xbb\xbf" + b"\n".join(json.dumps(row).encode() for row in ROWS),
 }
@@ -113,3 +114,22 @@ def test_what_is_wrong_with_every_record_is_said_once(tmp_path: Path) -> None:
 def test_a_csv_is_divided_by_what_its_header_is_divided_by(tmp_path: Path, sign: str) -> None:
     path = write(tmp_path / "a.csv", f"name{sign}size\na{sign}3\n".encode())
     assert read_records(path, Row, named).items == ("0 a 3",)
+
+
+def test_a_csv_may_hold_a_text_of_any_length_also_over_several_lines(tmp_path: Path) -> None:
+    text = "many words\n" * 40_000
+    path = write(tmp_path / "a.csv", f'name,size\n"{text}",3\n'.encode())
+    assert read_records(path, Row, named).items == (f"0 {text} 3",)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("name,size,name\na,1,b\n", "line 1: the column 'name' stands there 2 times"),
+        ("name,size\na,1,b\nc,2\n", "line 2: has another number of fields"),
+        ('name,size\n"a,1\n', "line 2: .*another number of fields"),
+    ],
+)
+def test_a_csv_that_cannot_be_read_in_one_way_is_refused(tmp_path: Path, content: str, complaint: str) -> None:
+    with pytest.raises(PrerequisiteError, match=complaint):
+        read_records(write(tmp_path / "a.csv", content.encode()), Row, named)

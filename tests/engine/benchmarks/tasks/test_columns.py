@@ -32,6 +32,18 @@ def test_any_of_several_answers_will_do() -> None:
     assert (question.gold, json.loads(question.meta["answers"])) == ("Jazmyn", ["Jazmyn", "Jaxon"])
 
 
+def test_a_missing_value_in_a_list_of_answers_is_no_answer() -> None:
+    assert json.loads(read({**ROW, "answer": [None, "a", float("nan")]}).meta["answers"]) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("value", "gold"),
+    [(5, "5"), (5.0, "5.0"), (0.00001, "0.00001"), (1e22, "1" + 22 * "0"), (-2.5, "-2.5"), (True, "True")],
+)
+def test_a_number_is_an_answer_as_people_write_it(value: object, gold: str) -> None:
+    assert read({**ROW, "answer": value}).gold == gold
+
+
 @pytest.mark.parametrize(
     ("options", "answer"),
     [
@@ -40,6 +52,8 @@ def test_any_of_several_answers_will_do() -> None:
         (["red", "green"], 1),
         ({"A": "red", "B": "green"}, "B"),
         ('["red", "green"]', "green"),
+        ({"label": ["A", "B"], "text": ["red", "green"]}, "B"),
+        ({"text": ["red", "green"], "label": ["1", "2"]}, "2"),
     ],
 )
 def test_options_stand_below_the_question_and_the_answer_is_a_letter(options: object, answer: object) -> None:
@@ -63,6 +77,11 @@ def test_a_split_column_says_what_is_only_examined(said: str, split: str) -> Non
         ({**ROW, "answer": None}, {}, "answer: is empty"),
         ({**ROW, "answer": []}, {}, "answer: is empty"),
         ({**ROW, "question": ["a"]}, {}, r"question: expected a text, got \[\"a\"\]"),
+        ({**ROW, "answer": [None, float("nan"), " "]}, {}, "answer: is empty"),
+        ({**ROW, "answer": float("nan")}, {}, "answer: is empty"),
+        ({**ROW, "answer": {"value": 5}}, {}, r"answer: expected a text.*got \{\"value\": 5\}"),
+        ({**ROW, "answer": ["a", ["b"]]}, {}, r"answer: expected a text.*got \[\"b\"\]"),
+        ({**ROW, "question": float("nan")}, {}, "question: is empty"),
         ({**ROW, "options": ["4", "6"]}, {}, "'5' is none of the options A, B"),
         ({**ROW, "options": 3}, {}, "expected a list or an object"),
         ({**ROW, "options": "4|5"}, {}, r"options: expected a JSON list of texts.*got '4\|5'.*options=A/B/C/D"),

@@ -129,7 +129,7 @@ def hotpotqa(study: Study) -> Table:
         measure="percent of the final exam's answers, mean ± sd over seeds; lenient: F1 of at least 0.5",
         columns=(*head.columns, *columns("Method", "Verdict", "EM", "F1", "Lenient")),
         rows=tuple(row for _, row in sorted(body, key=lambda pair: -pair[0])),
-        notes=tuple(problems),
+        notes=tuple(filter(None, (head.note, *problems))),
     )
 
 

@@ -119,14 +119,15 @@ class Bench:
         facts: Mapping[str, Sequence[Event]] | None = None,
         finished: bool = True,
         taken: Mapping[str, int] | None = None,
+        told: int = 0,
         **config: Any,
     ) -> Run:
         """Write a run whose exams, at the start and at the end, came to `before` and `after`.
 
         `events` are those of the iterations, each in the iteration that it names; `facts` further ones of the exam
-        with that marker; `taken` the sizes of splits.
+        with that marker; `taken` are the sizes of splits, `told` the iterations wanted where they are more.
         """
-        settings = Config(**{"benchmark": "wordmath", "iterations": iterations, **config})
+        settings = Config(**{"benchmark": "wordmath", "iterations": told or iterations, **config})
         run = Run(name, self.folder / name)
         run.path.mkdir(parents=True)
         start, written = 0, sorted(events, key=lambda event: getattr(event, "iteration", -1))

@@ -9,7 +9,6 @@ import pytest
 from mage_es.engine.reporting.cells import Cell, Gap
 from mage_es.engine.reporting.figures import figures
 from mage_es.engine.reporting.rendering import ENDINGS, plain, render
-from mage_es.engine.reporting.settings import settings
 from mage_es.engine.reporting.study import open_study
 from mage_es.engine.reporting.tables import TABLES, tables
 from mage_es.events.errors import UsageError
@@ -71,15 +70,6 @@ def test_the_bundle_is_one_of_the_exam_with_texts_of_its_memories(examined: Any)
     assert any(name.startswith(("success memory", "failure memory")) for name in parts)
     assert parts["score"] == "1, by rule"
     assert len(parts["question"]) > 20
-
-
-def test_settings_stand_beside_the_papers_and_differences_are_marked(bench: Any, cells: Any) -> None:
-    bench.run("a", pool=200, after="1")
-    bench.run("b", pool=60, seed=2, after="1")
-    found = {row[0]: row[1:] for row in cells(settings(bench.study()))}
-    assert found["pool"] == ["200", "200, 60", "differs"]
-    assert found["bundle"] == ["3", "3", ""]
-    assert found["tools"] == ["on", "on", ""]
 
 
 def test_an_unknown_table_is_a_usage_error_with_the_near_match(bench: Any) -> None:

@@ -26,7 +26,7 @@ Row = TypeVar("Row")
 Item = TypeVar("Item")
 
 _SHOWN_PROBLEMS = 5
-_BOM = b"\xef\xbb\xbf"
+_BOM, _NEWLINE = b"\xef\xbb\xbf", b"\n"
 
 
 class Records(NamedTuple, Generic[Item]):
@@ -67,6 +67,29 @@ def read_records(path: Path, kind: type[Row], convert: Callable[[int, Row], Item
     if problems:
         raise PrerequisiteError(f"{listed(problems)}\nNothing was loaded.")
     return Records(tuple(items), hashlib.sha256(raw).hexdigest())
+
+
+def read_mapping(path: Path, kind: type[Row]) -> tuple[dict[str, Row], str]:
+    """Read a file that is one JSON object of records by name; return them, and the SHA-256 of its bytes.
+
+    Raises:
+        PrerequisiteError: The file cannot be read, or has malformed records; the first five are named.
+    """
+    raw = contents(path)
+    decoder, found, problems, at = msgspec.json.Decoder(kind), dict[str, Row](), list[str](), 0
+    try:
+        pieces = msgspec.json.decode(raw.removeprefix(_BOM), type=dict[str, msgspec.Raw])
+    except msgspec.DecodeError as error:
+        raise PrerequisiteError(f"{path}: {error}\nNothing was loaded.") from error
+    for name, piece in pieces.items():
+        at = raw.index(bytes(piece), at)
+        try:
+            found[name] = decoder.decode(piece)
+        except msgspec.DecodeError as error:
+            problems.append(f"{path}, {name} (line {1 + raw.count(_NEWLINE, 0, at)}): {error}")
+    if problems:
+        raise PrerequisiteError(f"{listed(problems)}\nNothing was loaded.")
+    return found, hashlib.sha256(raw).hexdigest()
 
 
 def contents(path: Path) -> bytes:

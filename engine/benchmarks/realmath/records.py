@@ -17,8 +17,7 @@ import msgspec
 from mage_es.engine.benchmarks.protocol import Question, Split
 from mage_es.engine.benchmarks.realmath.kinds import kind_of
 from mage_es.engine.benchmarks.realmath.machine import MachineAnswer
-from mage_es.engine.benchmarks.records import Records, contents, read_records
-from mage_es.events.errors import PrerequisiteError
+from mage_es.engine.benchmarks.records import Records, read_mapping, read_records
 
 SUBSETS: Mapping[str, str] = {"Math_arXiv": "math", "CS_arXiv": "cs", "Math_StackExchange": "qa"}
 """Upstream's splits, which are subsets by origin, and what task types call them."""
@@ -78,9 +77,5 @@ def _machine_answers(path: Path, subset: str) -> tuple[Mapping[str, MachineAnswe
     upstream = next((name for name, short in SUBSETS.items() if short == subset), path.name.partition(".")[0])
     for side in (path.with_name(f"{upstream}.sympy_answers.json{end}") for end in ("", ".gz")):
         if side.is_file():
-            raw = contents(side)
-            try:
-                return msgspec.json.decode(raw, type=dict[str, MachineAnswer]), hashlib.sha256(raw).hexdigest()
-            except msgspec.DecodeError as error:
-                raise PrerequisiteError(f"{side}: {error}\nNothing was loaded.") from error
+            return read_mapping(side, MachineAnswer)
     return {}, ""

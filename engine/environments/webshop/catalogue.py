@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -25,6 +25,12 @@ NO_ATTRIBUTE = "DUMMY_ATTR"
 _NOT_OF_A_NUMBER = re.compile(r"[^\d.]")
 
 
+class Choice(msgspec.Struct, frozen=True):
+    """A value of an option."""
+
+    value: str | int | float
+
+
 class RawProduct(msgspec.Struct, frozen=True):
     """An entry of the items file; keys that the shop has no use for are not read."""
 
@@ -35,7 +41,7 @@ class RawProduct(msgspec.Struct, frozen=True):
     product_category: str
     category: str
     query: str
-    customization_options: dict[str, list[dict[str, Any]] | None] | str | None = ""
+    customization_options: dict[str, list[Choice | None] | None] | str | None = ""
     pricing: str | None = None
 
 
@@ -104,7 +110,7 @@ def options_of(raw: RawProduct) -> dict[str, tuple[str, ...]]:
     if not isinstance(given, dict):
         return {}
     return {
-        name.lower(): tuple(str(value["value"]).strip().replace("/", " | ").lower() for value in values)
+        name.lower(): tuple(str(each.value).strip().replace("/", " | ").lower() for each in values if each is not None)
         for name, values in given.items()
         if values is not None
     }

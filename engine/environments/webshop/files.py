@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-import msgspec
-
-from mage_es.engine.benchmarks.records import contents
+from mage_es.engine.benchmarks.records import read_mapping, read_records
 from mage_es.engine.environments.webshop.catalogue import HumanInstruction, Instruction, RawProduct
 from mage_es.events.errors import PrerequisiteError
 
@@ -25,7 +22,7 @@ T = TypeVar("T")
 class Files(NamedTuple):
     """What the files hold, and a line for each with its name and the SHA-256 of its (decompressed) bytes."""
 
-    items: list[RawProduct]
+    items: tuple[RawProduct, ...]
     instructions: Mapping[str, Instruction]
     human: Mapping[str, list[HumanInstruction]]
     hashes: tuple[str, ...]
@@ -41,31 +38,27 @@ def read_files(name: str, data_dir: Path | None, *, with_human: bool) -> Files:
         raise PrerequisiteError(
             f"{name} is read from files and no data directory was given. Run: mage-es data fetch {name} --data-dir data"
         )
-    files = _Reader(name, data_dir)
-    items = files.read(ITEMS, list[RawProduct])
-    instructions = files.read(INSTRUCTIONS, dict[str, Instruction])
-    human = files.read(HUMAN, dict[str, list[HumanInstruction]]) if with_human else {}
-    return Files(items, instructions, human, tuple(files.hashes))
+    hashes: list[str] = []
 
-
-class _Reader:
-    """Reads one file after the other, and keeps their hashes."""
-
-    def __init__(self, name: str, data_dir: Path) -> None:
-        self._folder = data_dir / FOLDER
-        self._fetch = f"Run: mage-es data fetch {name} --data-dir {data_dir}"
-        self.hashes: list[str] = []
-
-    def read(self, file: str, kind: type[T]) -> T:
+    def whole(file: str, read: Callable[[Path], tuple[T, str]]) -> T:
         """Return what a file holds, and take its hash down."""
-        path = next((p for p in (self._folder / file, self._folder / f"{file}.gz") if p.is_file()), None)
-        if path is None:
-            raise PrerequisiteError(f"Neither {self._folder / file} nor {file}.gz is there. {self._fetch}")
-        try:
-            raw = contents(path)
-            decoded = msgspec.json.decode(raw, type=kind)
-        except (PrerequisiteError, msgspec.MsgspecError) as error:
-            said = str(error).removeprefix(f"{path} ").rstrip(".")
-            raise PrerequisiteError(f"{path}: {said}. Nothing was loaded. Delete {path}. {self._fetch}") from error
-        self.hashes.append(f"{file} {hashlib.sha256(raw).hexdigest()}")
-        return decoded
+        found, sha256 = _whole(name, data_dir, file, read)
+        hashes.append(f"{file} {sha256}")
+        return found
+
+    items = whole(ITEMS, lambda path: read_records(path, RawProduct, lambda _, product: product))
+    instructions = whole(INSTRUCTIONS, lambda path: read_mapping(path, Instruction))
+    human = whole(HUMAN, lambda path: read_mapping(path, list[HumanInstruction])) if with_human else {}
+    return Files(items, instructions, human, tuple(hashes))
+
+
+def _whole(name: str, data_dir: Path, file: str, read: Callable[[Path], tuple[T, str]]) -> tuple[T, str]:
+    """Return what a file holds, and its hash. Raises `PrerequisiteError` with the command that fetches it."""
+    folder, fetch = data_dir / FOLDER, f"Run: mage-es data fetch {name} --data-dir {data_dir}"
+    path = next((each for each in (folder / file, folder / f"{file}.gz") if each.is_file()), None)
+    if path is None:
+        raise PrerequisiteError(f"Neither {folder / file} nor {file}.gz is there. {fetch}")
+    try:
+        return read(path)
+    except PrerequisiteError as error:
+        raise PrerequisiteError(f"{error} Delete {path}. {fetch}") from error

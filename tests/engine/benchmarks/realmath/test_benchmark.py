@@ -89,7 +89,7 @@ def test_machine_readable_golds_beside_the_records_are_used_and_enter_the_hash(t
     assert Dataset(REALMATH, tmp_path).data_sha256 != before
     assert (verdict(question, "Answer: $1$").correct, verdict(question, "Answer: $2$").undecided) == (True, False)
     path.write_bytes(gzip.compress(b'{"a-1": 7}'))
-    with pytest.raises(PrerequisiteError, match=r"sympy_answers\.json\.gz: Expected `object`"):
+    with pytest.raises(PrerequisiteError, match=r"sympy_answers\.json\.gz, a-1 \(line 1\): Expected `object`"):
         every(tmp_path)
 
 

@@ -45,6 +45,8 @@ def test_the_number_of_products_counts_raw_entries_and_the_index_loaded_ones() -
 def test_options_are_lower_case_with_bars_for_slashes_and_without_null_entries() -> None:
     assert options_of(ENTRIES[0]) == {"color": ("red", "dark blue"), "size": ("s | m", "l")}
     assert options_of(ENTRIES[1]) == {}
+    sizes = raw("B1", customization_options={"Size": [None, {"value": 7, "image": None}, {"value": "L"}]})
+    assert options_of(sizes) == {"size": ("7", "l")}
 
 
 def test_texts_become_what_is_shown() -> None:

@@ -37,17 +37,37 @@ def test_what_is_missing_is_named_with_the_command_that_fetches_it(tmp_path: Pat
     ("content", "said"),
     [
         ("[{", "truncated"),
-        ('[{"asin": "B1"}]', r"missing required field `name` - at `\$\[0\]`"),
-        ('[{"asin": 1}]', r"Expected `str`, got `int` - at `\$\[0\].asin`"),
-        ("{}", "Expected `array`"),
+        ('[{"asin": "B1"}]', r"record 1 \(line 1\): .*missing required field `name`"),
+        ('[\n{"asin": 1}]', r"record 1 \(line 2\): Expected `str`, got `int` - at `\$.asin`"),
+        (
+            msgspec.json.encode([{**ENTRY, "customization_options": {"Size": [{"image": None}]}}]).decode(),
+            r"record 1 \(line 1\): .*missing required field `value` - at `\$.customization_options",
+        ),
+        ("{}", "missing required field `asin`"),
     ],
 )
-def test_a_malformed_file_is_named_with_place_and_field_and_nothing_is_loaded(
+def test_a_malformed_product_is_named_with_place_and_field_and_nothing_is_loaded(
     tmp_path: Path, content: str, said: str
 ) -> None:
     write_files(tmp_path, [ENTRY], {})
     (tmp_path / "webshop" / "items_shuffle_1000.json").write_text(content)
-    with pytest.raises(PrerequisiteError, match=f"(?s)items_shuffle_1000.json: .*{said}.*Nothing was loaded"):
+    with pytest.raises(PrerequisiteError, match=f"(?s)items_shuffle_1000.json.*{said}.*Nothing was loaded") as caught:
+        read_files("webshop-100", tmp_path, with_human=False)
+    assert str(caught.value).endswith(f"Run: mage-es data fetch webshop-100 --data-dir {tmp_path}")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"B1": {', "truncated"),
+        ("[]", "Expected `object`"),
+        ('{"B1": {},\n "B2": {"attributes": [1]}}', r"B2 \(line 2\): Expected `str`, got `int` - at `\$.attributes"),
+    ],
+)
+def test_a_malformed_instruction_is_named_by_its_product(tmp_path: Path, content: str, said: str) -> None:
+    write_files(tmp_path, [ENTRY], {})
+    (tmp_path / "webshop" / "items_ins_v2_1000.json").write_text(content)
+    with pytest.raises(PrerequisiteError, match=f"(?s)items_ins_v2_1000.json.*{said}.*Nothing was loaded"):
         read_files("webshop-100", tmp_path, with_human=False)
 
 
@@ -55,7 +75,7 @@ def test_a_broken_archive_is_named(tmp_path: Path) -> None:
     write_files(tmp_path, [ENTRY], {})
     (tmp_path / "webshop" / "items_ins_v2_1000.json").unlink()
     (tmp_path / "webshop" / "items_ins_v2_1000.json.gz").write_bytes(b"\x1f\x8bnonsense")
-    with pytest.raises(PrerequisiteError, match=r"items_ins_v2_1000\.json\.gz: cannot be read"):
+    with pytest.raises(PrerequisiteError, match=r"items_ins_v2_1000\.json\.gz cannot be read"):
         read_files("webshop-100", tmp_path, with_human=False)
 
 

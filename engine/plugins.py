@@ -15,10 +15,10 @@ Rules
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from mage_es.events.errors import PrerequisiteError
+from mage_es.events.errors import MageError, PrerequisiteError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -39,12 +39,27 @@ def plugins(group: Group) -> Mapping[str, EntryPoint]:
 
 def load(group: Group, name: str) -> Any:
     """Return what an entry point names. Raises `PrerequisiteError` that says whose it is if it cannot be imported."""
-    entry = plugins(group)[name]
     try:
-        return entry.load()
+        return plugins(group)[name].load()
     except Exception as error:  # another package's code: whatever it raises, the user must learn which one it was
-        owner = entry.dist.name if entry.dist else "an installed package"
-        raise PrerequisiteError(
-            f"The plugin {name} ({entry.value}, of {owner}) cannot be imported: {type(error).__name__}: {error}. "
-            f"Mend or reinstall it, or take it away with: python -m pip uninstall {owner}"
-        ) from error
+        raise faulty(group, name, f"cannot be imported: {type(error).__name__}: {error}") from error
+
+
+def open_plugin(group: Group, name: str, function: Callable[..., Any], *arguments: object) -> Any:
+    """Return what a plugin's function makes. Raises `PrerequisiteError` that says whose it is if it fails."""
+    try:
+        return function(*arguments)
+    except MageError:  # which says what is wrong already
+        raise
+    except Exception as error:
+        raise faulty(group, name, f"cannot be opened: {type(error).__name__}: {error}") from error
+
+
+def faulty(group: Group, name: str, problem: str) -> PrerequisiteError:
+    """Return the error that says whose plugin it is, what is wrong with it, and how to be rid of it."""
+    entry = plugins(group)[name]
+    owner = entry.dist.name if entry.dist else "an installed package"
+    return PrerequisiteError(
+        f"The plugin {name} ({entry.value}, of {owner}) {problem}. "
+        f"Mend or reinstall it, or take it away with: python -m pip uninstall {owner}"
+    )

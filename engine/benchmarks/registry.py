@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mage_es.engine.benchmarks.protocol import Benchmark
 from mage_es.engine.benchmarks.tasks import OWN_TASKS
-from mage_es.engine.plugins import Group, load, plugins
+from mage_es.engine.plugins import Group, faulty, load, open_plugin, plugins
 from mage_es.events.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -215,16 +215,20 @@ def _found(name: str) -> Row | None:
         return _own_tasks(name)
     for group in _GROUPS:
         if name in plugins(group):
-            offered = load(group, name)
-            return offered if isinstance(offered, Row) else _offered(offered)
+            return _offered(group, name, load(group, name))
     return None
 
 
-def _offered(offered: Any) -> Row:
-    """Return the row of what another package offers: a definition, or a function that opens a benchmark."""
+def _offered(group: Group, name: str, offered: Any) -> Row:
+    """Return the row of what another package offers: a definition, a row, or a function that opens a benchmark."""
     from mage_es.engine.benchmarks.dataset import Definition
 
-    return _read(lambda: offered) if isinstance(offered, Definition) else Row(offered)
+    if isinstance(offered, Definition):
+        return _read(lambda: offered)
+    if not isinstance(offered, Row) and not callable(offered):
+        raise faulty(group, name, f"is no benchmark but an {type(offered).__name__}: {str(offered)[:40]}")
+    row = offered if isinstance(offered, Row) else Row(offered)
+    return row._replace(open=functools.partial(open_plugin, group, name, row.open))
 
 
 def _own_tasks(name: str) -> Row:

@@ -15,7 +15,7 @@ from mage_es.engine.models import anthropic_api, openai_compatible, vllm_engine
 from mage_es.engine.models.builtin import Tier, names, open_builtin
 from mage_es.engine.models.seam import Model
 from mage_es.engine.models.spec import ModelSpec, parse_spec
-from mage_es.engine.plugins import load, plugins
+from mage_es.engine.plugins import load, open_plugin, plugins
 from mage_es.events.errors import PrerequisiteError
 
 __all__ = ["OPTIONS", "Tier", "check_models", "names", "open_model"]
@@ -61,7 +61,7 @@ def open_model(spec: str, tier: Tier) -> Model:
     if package and not _is_installed(package):
         raise PrerequisiteError(f"{spec} needs the package {package}: python -m pip install 'mage-es[{package}]'")
     if parsed.provider not in _PROVIDERS:
-        plugged: Model = load("mage_es.models", parsed.provider)(parsed)
+        plugged: Model = open_plugin("mage_es.models", parsed.provider, load("mage_es.models", parsed.provider), parsed)
         return plugged
     return _PROVIDERS[parsed.provider](parsed)
 

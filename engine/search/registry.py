@@ -10,7 +10,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from mage_es.engine.benchmarks.protocol import Question
-from mage_es.engine.plugins import load, plugins
+from mage_es.engine.plugins import load, open_plugin, plugins
 from mage_es.engine.search.protocol import Search
 from mage_es.events.errors import UsageError, nearest
 
@@ -89,5 +89,5 @@ def _opened(spec: SearchSpec) -> Search:
         from mage_es.engine.search.wikipedia import ENGLISH, WikipediaSearch
 
         return WikipediaSearch(spec.text, spec.options.get("base_url", ENGLISH))
-    offered: Search = load("mage_es.search", spec.provider)(spec)
+    offered: Search = open_plugin("mage_es.search", spec.provider, load("mage_es.search", spec.provider), spec)
     return offered

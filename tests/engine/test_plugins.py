@@ -98,6 +98,55 @@ def test_a_plugin_that_cannot_be_imported_is_named_with_its_package(install: Ins
         load("mage_es.benchmarks", "broken")
 
 
+FAULTY = """
+from mage_es.engine.benchmarks.registry import Row
+
+FIVE = 5
+
+
+def raises(seed, data_dir):
+    raise ZeroDivisionError("no luck")
+
+
+ROW = Row(raises)
+
+
+class Atlas:
+    def __init__(self, spec):
+        raise OSError("no map")
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("FIVE", "is no benchmark but an int: 5"),
+        ("raises", "cannot be opened: ZeroDivisionError: no luck"),
+        ("ROW", "cannot be opened: ZeroDivisionError: no luck"),
+    ],
+)
+def test_a_plugin_that_is_no_benchmark_or_fails_when_opened_is_named_with_its_package(
+    install: Install, part: str, said: str
+) -> None:
+    install(FAULTY, faulty=f"my_plugin:{part}")
+    with pytest.raises(
+        PrerequisiteError, match=rf"faulty \(my_plugin:{part}, of my-plugin\) {said}.*uninstall my-plugin"
+    ):
+        open_benchmark("faulty", seed=1)
+
+
+def test_another_packages_model_that_fails_when_opened_is_named_with_its_package(install: Install) -> None:
+    install(FAULTY, group="models", echo="my_plugin:Atlas")
+    with pytest.raises(PrerequisiteError, match=r"echo \(my_plugin:Atlas, of my-plugin\) cannot be opened.*no map"):
+        open_model("echo/any", "execution")
+
+
+def test_another_packages_search_that_fails_when_opened_is_named_with_its_package(install: Install) -> None:
+    install(FAULTY, group="search", atlas="my_plugin:Atlas")
+    with pytest.raises(PrerequisiteError, match=r"atlas \(my_plugin:Atlas, of my-plugin\) cannot be opened.*no map"):
+        Searches("atlas/world").open([])
+
+
 PARTS = """
 import numpy as np
 

@@ -3,6 +3,7 @@
 Rules
     - Nothing heavy is imported before a command needs it; `mage-es --help` loads no data library.
     - stdout is for data, stderr for people; a traceback is shown with `--debug` only, before the message.
+    - With `--json` an error is a JSON document on stdout as well: its message and the exit code.
     - Exit codes: 0 fine, 1 a check failed, 2 usage, 3 budget reached, 4 prerequisite, 5 log damaged, 130 interrupted.
 """
 
@@ -13,23 +14,31 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
-from mage_es.cli.output import clean
-from mage_es.events.errors import Interrupted, MageError, PrerequisiteError
-
 if TYPE_CHECKING:
     from typer import Typer
+
+_INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and exit; `arguments` are those of the process unless given."""
+    _open_streams()
     try:
         from mage_es.cli.app import app
+
+        # Retrieval is many small products: threads gain little there, and on a busy machine they wait for each other.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        run(app, list(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:
         print("mage-es: Stopped before anything began.", file=sys.stderr)
-        sys.exit(Interrupted.exit_code)
-    # Retrieval is many small products: threads gain little there, and on a busy machine they wait for each other.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    run(app, list(sys.argv[1:] if arguments is None else arguments))
+        sys.exit(_INTERRUPTED)
+
+
+def _open_streams() -> None:
+    """Open a stream that the caller closed, so that words for people never go where the data goes, nor into a log."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
 
 
 def run(app: Typer, words: list[str]) -> NoReturn:
@@ -39,32 +48,70 @@ def run(app: Typer, words: list[str]) -> NoReturn:
     if debug:
         words.remove("--debug")
     try:
-        app(words, prog_name="mage-es")
+        code = app(words, prog_name="mage-es", standalone_mode=False)
     except Exception as error:
         if debug:
             _show_traceback(error)
-        notes: list[str] = getattr(error, "__notes__", [])
-        print(clean("\n".join((f"mage-es: {_message(error)}", *notes))), file=sys.stderr)
+        _tell(error, as_json="--json" in own)
         sys.exit(_exit_code(error))
-    sys.exit(0)
+    sys.exit(code or 0)
 
 
 def _show_traceback(error: Exception) -> None:
     """Show where an error arose as Python would, without what a provider's words in it might do to a terminal."""
     import traceback
 
+    from mage_es.cli.output import clean
+
     print(clean("".join(traceback.format_exception(error))), file=sys.stderr)
 
 
+def _tell(error: Exception, *, as_json: bool) -> None:
+    from mage_es.cli.output import clean, in_json
+
+    notes: list[str] = getattr(error, "__notes__", [])
+    message = "\n".join((_message(error), *notes))
+    if show := getattr(error, "show", None):  # words that are no command line: Typer says how the command is used
+        show()
+    else:
+        print(clean(f"mage-es: {message}"), file=sys.stderr)
+    if as_json:
+        sys.stderr.flush()
+        print(in_json({"error": message, "exit_code": _exit_code(error)}))
+
+
 def _message(error: Exception) -> str:
+    from mage_es.events.errors import MageError
+
     if isinstance(error, MageError):
         return str(error)
     if isinstance(error, OSError):
-        return f"{error}. Mend that, then run the same command again."
+        return _of_system(error)
+    if worded := getattr(error, "format_message", None):
+        return str(worded())
     return f"{type(error).__name__}: {error}. This was not foreseen; the same command with --debug shows where."
 
 
+def _of_system(error: OSError) -> str:
+    """Return what the system refused, and what to do about it."""
+    import errno
+
+    remedies = {
+        **dict.fromkeys(
+            (errno.EACCES, errno.EPERM, errno.EROFS), "Give yourself the right to it, or name another place"
+        ),
+        **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "Make room there, or name another place"),
+        **dict.fromkeys((errno.EEXIST, errno.ENOTDIR), "A folder is needed there: name another place"),
+    }
+    place = f"{error.filename}: " if error.filename is not None else ""
+    remedy = remedies.get(error.errno or 0, "Mend that")
+    return f"{place}{error.strerror or error}. {remedy}, then run the same command again."
+
+
 def _exit_code(error: Exception) -> int:
-    if isinstance(error, MageError):
-        return error.exit_code
-    return PrerequisiteError.exit_code if isinstance(error, OSError) else MageError.exit_code
+    from mage_es.events.errors import MageError, PrerequisiteError
+
+    if isinstance(error, OSError):
+        return PrerequisiteError.exit_code
+    code: int = getattr(error, "exit_code", MageError.exit_code)
+    return code

@@ -73,7 +73,8 @@ def tail(
         records = follow_log(found.log_path, since=since, wait=_wait) if follow else reader.records(since=since)
         _print(records, as_json=as_json)
     except KeyboardInterrupt:
-        raise Interrupted(f"stopped following; the run is not touched by that. Read on with `{again}`.") from None
+        out.say(f"Stopped following; the run is not touched by that. Read on with: {again}")
+        raise typer.Exit(Interrupted.exit_code) from None
     out.next(again)
 
 

@@ -87,5 +87,5 @@ def test_following_goes_on_with_a_writer_and_ends_with_ctrl_c(tmp_path: Path) ->
             assert process.stdout.read() == ""
             said = process.stderr.read()
             rescue.cancel()
-    assert "stopped following" in said
+    assert "Stopped following" in said
     assert "Traceback" not in said

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import errno
+import json
+import os
+import subprocess
 import sys
 from importlib.abc import MetaPathFinder
+from pathlib import Path
 
 import pytest
 import typer
 
 from mage_es.cli import main, run
 from mage_es.events import errors
+from tests.cli.conftest import Command
 
 
 def failing(error: BaseException) -> typer.Typer:
     app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 
     @app.command()
-    def fail(words: list[str] | None = None) -> None:
+    def fail(words: list[str] | None = None, *, json: bool = False) -> None:
         raise error
 
     return app
@@ -51,6 +57,64 @@ def test_what_an_error_was_given_to_say_besides_stands_below_it(capsys: pytest.C
     with pytest.raises(SystemExit):
         run(failing(error), [])
     assert capsys.readouterr().err == "mage-es: it failed\nResume it with this\n"
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [
+        (errno.EACCES, "/x/runs: Permission denied. Give yourself the right to it"),
+        (errno.EROFS, "/x/runs: Read-only file system. Give yourself the right to it"),
+        (errno.ENOSPC, "/x/runs: No space left on device. Make room there"),
+        (errno.ENOTDIR, "/x/runs: Not a directory. A folder is needed there"),
+        (errno.EIO, "/x/runs: Input/output error. Mend that"),
+    ],
+)
+def test_what_the_system_refuses_is_told_with_the_place_and_a_remedy(
+    capsys: pytest.CaptureFixture[str], number: int, told: str
+) -> None:
+    with pytest.raises(SystemExit):
+        run(failing(OSError(number, os.strerror(number), "/x/runs")), [])
+    assert capsys.readouterr().err.startswith(f"mage-es: {told}")
+
+
+@pytest.mark.parametrize(
+    ("error", "words", "code"),
+    [
+        (errors.LogDamaged("it \x1b[31mfailed"), ["--json"], 5),
+        (OSError(28, "No space left on device"), ["--json"], 4),
+        (errors.Interrupted("it failed"), ["--json"], 130),
+        (ValueError("it failed"), ["--json"], 1),
+        (ValueError("never raised"), ["--json", "--unknown"], 2),
+    ],
+)
+def test_with_json_an_error_is_a_document_on_stdout_too(
+    capsys: pytest.CaptureFixture[str], error: Exception, words: list[str], code: int
+) -> None:
+    with pytest.raises(SystemExit) as exited:
+        run(failing(error), words)
+    written = capsys.readouterr()
+    document = json.loads(written.out)
+    assert (exited.value.code, document["exit_code"]) == (code, code)
+    assert document["error"] and "\x1b" not in written.out and written.err
+
+
+def test_a_closed_stream_takes_nothing_to_the_other_one(finished: Path) -> None:
+    command = f"{sys.executable} -c 'from mage_es.cli import main; main()' runs list --runs-dir {finished}"
+    without_stdout = subprocess.run(f"{command} >&-", shell=True, capture_output=True, text=True, check=True)
+    assert without_stdout.stderr == f"\nNext: mage-es runs show first --runs-dir {finished}\n"
+    without_stderr = subprocess.run(f"{command} --json 2>&-", shell=True, capture_output=True, text=True, check=True)
+    assert json.loads(without_stderr.stdout)[0]["run_id"] == "first"
+
+
+def test_ctrl_c_at_work_is_said(mage: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mage_es.engine import runs
+
+    def interrupted(folder: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runs, "list_runs", interrupted)
+    outcome = mage("runs", "list")
+    assert (outcome.code, outcome.out, outcome.err) == (130, "", "mage-es: Stopped before it was done.\n")
 
 
 def test_ctrl_c_while_the_program_still_loads_is_no_traceback(

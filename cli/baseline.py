@@ -20,7 +20,7 @@ EXAMPLES = examples(
 OPTIONS = (
     *("seed", "held_out", "anchors", "execution", "judge", "search", "search_passages", "max_tokens"),
     *("answer_temperature", "task_types", "episode_steps", "episode_history"),
-    *("workers", "max_connections", "runs_dir", "data_dir", *SPENDING),
+    *("workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *SPENDING),
 )
 
 
@@ -44,23 +44,17 @@ def baseline(
     It is a run of its own, with the splits that `evolve` has for the same seed and sizes.
     """
     from mage_es.engine.baselines.running import run_baseline
-    from mage_es.engine.pricing import read_prices
 
     out = Output(as_json=as_json)
-    with session(out, settings) as at_work:
+    with session(out, settings) as runtime:
         report = run_baseline(
             name,
             settings.config(),
             runs_dir=settings.runs_dir,
             data_dir=settings.data_dir,
-            workers=settings.workers,
-            max_connections=settings.max_connections,
-            limits=settings.limits,
-            prices=read_prices(settings.prices),
+            runtime=runtime,
             questions=questions,
             run_id=run_id,
-            observer=at_work.observe,
-            stop=at_work.stop,
         )
     out.report(report, baseline_table(report), *episodes(report.episodes))
     out.next(settings.again("report", str(settings.runs_dir), names=()))

@@ -12,7 +12,7 @@ import typer
 from mage_es.cli.options import Json, examples, takes
 from mage_es.cli.output import Output, Table, percent
 from mage_es.cli.progress import Progress
-from mage_es.cli.session import Session, session
+from mage_es.cli.session import session
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import agents, digests, iterations, memory_sizes
 from mage_es.engine.config import Config
@@ -21,6 +21,7 @@ from mage_es.events.errors import MageError
 
 if TYPE_CHECKING:
     from mage_es.engine.runs import Run
+    from mage_es.engine.runtime import Runtime
 
 EXAMPLES = examples("mage-es demo", "mage-es demo --workers 2 --json")
 
@@ -79,11 +80,11 @@ def demonstrate(config: Config, settings: Settings, out: Output, *, episodes: Co
 
     began = time.monotonic()
     out.say(f"Episodes in a generated {episodes.benchmark}:")
-    with session(out, settings) as at_work:
-        played = _evolve(episodes, settings, at_work)
+    with session(out, settings) as runtime:
+        played = _evolve(episodes, settings, runtime)
     out.say(f"\nQuestions of {config.benchmark}, then an exam before and after:")
-    with session(out, settings) as at_work:
-        summary = _evolve(config, settings, at_work)
+    with session(out, settings) as runtime:
+        summary = _evolve(config, settings, runtime)
     run = find_run(settings.runs_dir, summary.run_id)
     before = _examine(run, settings, at="start")
     after = _examine(run, settings, at="latest")
@@ -92,33 +93,22 @@ def demonstrate(config: Config, settings: Settings, out: Output, *, episodes: Co
     return DemoReport(run=summary, episodes=played, before=before, after=after, replay=rebuilt, seconds=seconds)
 
 
-def _evolve(config: Config, settings: Settings, at_work: Session) -> RunSummary:
+def _evolve(config: Config, settings: Settings, runtime: Runtime) -> RunSummary:
     from mage_es.engine.evolution import evolve
+    from mage_es.engine.runtime import Runtime
 
-    return evolve(
-        config,
-        runs_dir=settings.runs_dir,
-        data_dir=None,
-        workers=settings.workers,
-        run_id=None,
-        observer=at_work.observe,
-        stop=at_work.stop,
-    )
+    # What somebody set for runs of their own, such as a budget, is not meant for this one: it costs nothing.
+    bare = Runtime(workers=runtime.workers, observer=runtime.observer, stop=runtime.stop)
+    return evolve(config, runs_dir=settings.runs_dir, data_dir=None, runtime=bare)
 
 
 def _examine(run: Run, settings: Settings, *, at: str) -> ExamReport:
     from mage_es.engine.exam import examine
+    from mage_es.engine.runtime import Runtime
 
     with Progress() as progress:
-        return examine(
-            run,
-            at=at,
-            questions=None,
-            control="none",
-            data_dir=None,
-            workers=settings.workers,
-            observer=progress.observe,
-        )
+        runtime = Runtime(workers=settings.workers, observer=progress.observe)
+        return examine(run, at=at, questions=None, control="none", data_dir=None, runtime=runtime)
 
 
 def exams(report: DemoReport) -> Table:

@@ -55,7 +55,6 @@ def evolve(
     Every step is recorded; the run can be stopped, resumed, replayed, audited.
     """
     from mage_es.engine.evolution import evolve as start
-    from mage_es.engine.pricing import read_prices
 
     out = Output(as_json=as_json)
     if tasks is not None:
@@ -67,20 +66,8 @@ def evolve(
     if dry_run:
         _estimate(out, config, settings)
         return
-    with session(out, settings) as at_work:
-        summary = start(
-            config,
-            runs_dir=settings.runs_dir,
-            data_dir=settings.data_dir,
-            workers=settings.workers,
-            max_connections=settings.max_connections,
-            limits=settings.limits,
-            prices=read_prices(settings.prices),
-            batches=settings.batches,
-            run_id=run_id,
-            observer=at_work.observe,
-            stop=at_work.stop,
-        )
+    with session(out, settings) as runtime:
+        summary = start(config, runs_dir=settings.runs_dir, data_dir=settings.data_dir, runtime=runtime, run_id=run_id)
     conclude(out, summary, settings)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -19,6 +19,7 @@ from mage_es.events.errors import BudgetReached, Interrupted
 
 if TYPE_CHECKING:
     from mage_es.engine.runs import Run
+    from mage_es.engine.runtime import Runtime
 
 BUDGET = ("max_usd", "max_calls", "prices")
 """What may be spent on one exam."""
@@ -47,33 +48,26 @@ def exam(
     set again.
     """
     from mage_es.engine.exam import examine
-    from mage_es.engine.pricing import read_prices
     from mage_es.engine.runs import find_run
 
     out = Output(as_json=as_json)
     found = find_run(settings.runs_dir, run)
     again = _again(settings, found.id, at=at, questions=questions, control=control)
-    with _sitting(out, again) as (progress, stop):
+    with _sitting(out, settings, again) as runtime:
         report = examine(
             found,
             at=at,
             questions=questions,
             control=control,
             data_dir=settings.data_dir,
-            workers=settings.workers,
-            max_connections=settings.max_connections,
-            limits=settings.limits,
-            prices=read_prices(settings.prices),
-            batches=settings.batches,
-            observer=progress.observe,
-            stop=stop,
+            runtime=runtime,
         )
     out.report(report, exam_table(report), *episodes(report.episodes), examined(report))
     out.next(_ahead(settings, found))
 
 
 @contextmanager
-def _sitting(out: Output, again: str) -> Iterator[tuple[Progress, Callable[[], bool]]]:
+def _sitting(out: Output, settings: Settings, again: str) -> Iterator[Runtime]:
     """Watch an exam; if it does not come to its end, say how to go on with it.
 
     Raises:
@@ -82,7 +76,7 @@ def _sitting(out: Output, again: str) -> Iterator[tuple[Progress, Callable[[], b
     progress = Progress()
     try:
         with Interrupts() as interrupts, progress:
-            yield progress, interrupts.asked
+            yield settings.runtime(progress.observe, interrupts.asked)
     except Interrupted as stopped:
         why = f" {stopped}" if isinstance(stopped, BudgetReached) else ""
         out.say(f"Stopped; every answer so far is kept.{why} Go on with: {again}")

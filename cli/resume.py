@@ -29,39 +29,18 @@ def resume(run: RunArgument = None, *, settings: Settings, as_json: Json = False
     """
     from mage_es.engine.baselines.running import is_baseline, resume_baseline
     from mage_es.engine.evolution import resume as go_on
-    from mage_es.engine.pricing import read_prices
     from mage_es.engine.runs import find_run
 
     out = Output(as_json=as_json)
     found = find_run(settings.runs_dir, run)
+    asked = _asked_for(found, settings.flags())
     if is_baseline(found):
-        with session(out, settings) as at_work:
-            report = resume_baseline(
-                found,
-                config=_asked_for(found, settings.flags()),
-                data_dir=settings.data_dir,
-                workers=settings.workers,
-                max_connections=settings.max_connections,
-                limits=settings.limits,
-                prices=read_prices(settings.prices),
-                observer=at_work.observe,
-                stop=at_work.stop,
-            )
+        with session(out, settings) as runtime:
+            report = resume_baseline(found, config=asked, data_dir=settings.data_dir, runtime=runtime)
         out.report(report, baseline_table(report), *episodes(report.episodes))
         return
-    with session(out, settings) as at_work:
-        summary = go_on(
-            found,
-            config=_asked_for(found, settings.flags()),
-            data_dir=settings.data_dir,
-            workers=settings.workers,
-            max_connections=settings.max_connections,
-            limits=settings.limits,
-            prices=read_prices(settings.prices),
-            batches=settings.batches,
-            observer=at_work.observe,
-            stop=at_work.stop,
-        )
+    with session(out, settings) as runtime:
+        summary = go_on(found, config=asked, data_dir=settings.data_dir, runtime=runtime)
     conclude(out, summary, settings)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -14,20 +14,16 @@ from mage_es.cli.output import Output
 from mage_es.cli.progress import Progress
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import episodes, iterations, overview
-from mage_es.engine.reports import Observer, RunSummary
+from mage_es.engine.reports import RunSummary
 from mage_es.events.errors import BudgetReached, Interrupted
 
-
-class Session(NamedTuple):
-    """What a verb of the engine is given to report with, and to ask whether to stop."""
-
-    observe: Observer
-    stop: Callable[[], bool]
+if TYPE_CHECKING:
+    from mage_es.engine.runtime import Runtime
 
 
 @contextmanager
-def session(out: Output, settings: Settings) -> Iterator[Session]:
-    """Watch a run at work; if it does not come to its end, say how to resume it.
+def session(out: Output, settings: Settings) -> Iterator[Runtime]:
+    """Watch a run at work as the settings say; if it does not come to its end, say how to resume it.
 
     Raises:
         typer.Exit: The first Ctrl-C stopped the run (130), or its budget did (3); what it came to so far was shown.
@@ -35,7 +31,7 @@ def session(out: Output, settings: Settings) -> Iterator[Session]:
     progress = Progress()
     try:
         with Interrupts() as interrupts, progress:
-            yield Session(progress.observe, interrupts.asked)
+            yield settings.runtime(progress.observe, interrupts.asked)
     except Interrupted as stopped:
         if not progress.run_id:
             raise

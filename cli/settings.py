@@ -15,7 +15,7 @@ import math
 import re
 import shlex
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args, get_origin
 
@@ -28,6 +28,8 @@ from mage_es.events.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from mage_es.engine.budget import Limits
+    from mage_es.engine.reports import Observer
+    from mage_es.engine.runtime import Runtime
 
 FILE = "mage-es.toml"
 PREFIX = "MAGE_ES_"
@@ -128,6 +130,21 @@ class Settings:
     def prices(self) -> Path | None:
         """Return the file of the user's own prices, None without one."""
         return Path(str(value)) if (value := self.entries["prices"].value) else None
+
+    def runtime(self, observer: Observer, stop: Callable[[], bool]) -> Runtime:
+        """Return how a verb of the engine is to work. Raises `UsageError` for a file of prices that is none."""
+        from mage_es.engine.pricing import read_prices
+        from mage_es.engine.runtime import Runtime
+
+        return Runtime(
+            workers=self.workers,
+            max_connections=self.max_connections,
+            observer=observer,
+            stop=stop,
+            limits=self.limits,
+            prices=read_prices(self.prices),
+            batches=self.batches,
+        )
 
     def config(self, *, benchmark: str | None = None) -> Config:
         """Return the configuration of a new run; `benchmark` where none was named. Raises `UsageError`."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mage_es.engine.agents.learner import course_of, plan_answers
 from mage_es.engine.benchmarks.protocol import Question, extract_of
-from mage_es.engine.budget import UNLIMITED, Budget, Limits, priced
+from mage_es.engine.budget import UNLIMITED, Budget, Limits, require_prices
 from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.courses import Course, Fact, Finish, advance, begin
 from mage_es.engine.effects import Effects
@@ -66,10 +66,12 @@ def ask(
             f"The tasks of {world.benchmark.name} are episodes: they are played in its environment, not answered. "
             "Set an exam with `mage-es exam`, or look at an episode with `mage-es show`."
         )
+    model = execution or open_model(world.setting.config.execution, "execution")
+    prices = prices or Prices()
+    require_prices(limits, prices, {"execution": model.name})
+    budget = Budget(limits, prices, Ledger())
     asked = Question(id="ask", benchmark="", split="test", task_type="", question=text, gold="")
     planned = _planned(world, state, asked)
-    model = execution or open_model(world.setting.config.execution, "execution")
-    budget = Budget(limits, priced(prices, {"execution": model.name}, limits), Ledger())
     line = Line(model, connections=1, say=say, toll=budget)
     effects = Effects(
         world.setting,

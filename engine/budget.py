@@ -30,16 +30,10 @@ class Limits(NamedTuple):
 UNLIMITED = Limits()
 
 
-def priced(prices: Prices | None, models: Mapping[str, str], limits: Limits) -> Prices:
-    """Return the prices that a budget goes by, the packaged ones where none are given.
-
-    Raises:
-        UsageError: Dollars are limited, and one of the models (tier -> spec) has no price.
-    """
-    prices = prices or Prices()
+def require_prices(limits: Limits, prices: Prices, models: Mapping[str, str]) -> None:
+    """Raise `UsageError` where dollars are limited, and one of the models (tier -> spec) has no price."""
     if limits.max_usd:
         require_rates(prices, models)
-    return prices
 
 
 class Budget:

@@ -31,9 +31,9 @@ from mage_es.engine.judging import NOBODY
 from mage_es.engine.models.registry import Tier, check_models, open_model
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.pricing import Prices
-from mage_es.engine.reports import Note
 from mage_es.engine.rules.rotation import ACTIONS, with_companions
 from mage_es.engine.runs import find_run
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models
 from mage_es.events.errors import BudgetReached
 from mage_es.events.reader import LogReader
@@ -119,19 +119,12 @@ def _rehearse(
             msgspec.structs.replace(config, **named, judge=""),
             runs_dir=folder,
             data_dir=data_dir,
-            workers=workers,
-            observer=_unheard,
-            stop=lambda: False,
+            runtime=Runtime(workers=workers, limits=Limits(max_iterations=iterations)),
             run_id="rehearsal",
             models=models,
-            limits=Limits(max_iterations=iterations),
         )
     except BudgetReached:
         return  # so ends a rehearsal of less than the whole run
-
-
-def _unheard(note: Note) -> None:
-    """A rehearsal is nobody's run."""
 
 
 def _read(reader: LogReader, weight: float) -> _Rehearsal:

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 
 from mage_es import __version__
 from mage_es.engine.benchmarks.registry import title
-from mage_es.engine.budget import UNLIMITED, Budget, Limits, priced
-from mage_es.engine.config import Config, checked, parse, require_same
+from mage_es.engine.config import Config, checked
 from mage_es.engine.loop import run_iterations
-from mage_es.engine.models.line import PATIENCE, Patience
-from mage_es.engine.opening import first_event, open_world, reopen_world
-from mage_es.engine.pricing import Prices
-from mage_es.engine.reports import Observer, RunSummary
+from mage_es.engine.opening import open_world
+from mage_es.engine.reports import RunSummary
 from mage_es.engine.rules.rotation import ACTIONS, with_companions
 from mage_es.engine.runs import Run, clock, create_run
-from mage_es.engine.session import Models, Session, open_models
+from mage_es.engine.runtime import Runtime
+from mage_es.engine.session import Models, Session, open_models, reopened
 from mage_es.engine.summary import summarise
 from mage_es.events.envelope import Draft
 from mage_es.events.filesystem import FileSystem
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import QuestionPlanned, RunResumed
-from mage_es.projections.fold import State, fold
+from mage_es.events.vocabulary import RunResumed
+from mage_es.projections.fold import State
 from mage_es.projections.progress import PHASE_OF_PURPOSE
-from mage_es.projections.snapshots import latest_snapshot
 
 
 def evolve(
@@ -35,52 +31,30 @@ def evolve(
     *,
     runs_dir: Path,
     data_dir: Path | None,
-    workers: int,
-    max_connections: int | None = None,
-    observer: Observer,
-    stop: Callable[[], bool],
+    runtime: Runtime,
     run_id: str | None = None,
     models: Models | None = None,
-    patience: Patience = PATIENCE,
-    limits: Limits = UNLIMITED,
-    prices: Prices | None = None,
-    batches: bool = False,
     fs: FileSystem | None = None,
 ) -> RunSummary:
     """Start a run and evolve it to the end of its configuration.
 
     Everything that can be refused (benchmark, data, models) is opened before the run's folder is made. `models`
-    takes the place of those that the configuration names: any two objects with the seam's one method. With
-    `batches` calls of guidance and judge that do not depend on one another go in batches, where a provider has such.
-    `fs` is the disk that the log is on, this machine's by default.
+    takes the place of those that the configuration names: any two objects with the seam's one method. `fs` is the
+    disk that the log is on, this machine's by default.
 
     Raises:
         UsageError: Something in the configuration is unknown or out of bounds, or dollars are limited and a model has
             no price.
         PrerequisiteError: A data set or a model is missing, or the disk is nearly full.
-        Interrupted: `stop` turned true, or `limits` are reached; the run can be resumed.
+        Interrupted: The runtime's `stop` turned true, or its `limits` are reached; the run can be resumed.
     """
     config = checked(config)
     models = models or open_models(config, has_guidance=True)
-    prices = priced(prices, models.names(), limits)
+    runtime.require_prices(models.names())
     world = open_world(config, data_dir=data_dir)
     run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, run_id=run_id)
     with Log.create(run.log_path, run=run.id, clock=clock, fs=fs) as log:
-        state = State()
-        session = Session(
-            run=run,
-            world=world,
-            log=log,
-            state=state,
-            models=models,
-            workers=workers,
-            max_connections=max_connections,
-            observer=observer,
-            stop=stop,
-            patience=patience,
-            budget=Budget(limits, prices, state.ledger),
-            batches=batches,
-        )
+        session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
         asyncio.run(_work(session))
     return summarise(run, fs=fs)
 
@@ -90,15 +64,8 @@ def resume(
     *,
     config: Config | None,
     data_dir: Path | None,
-    workers: int,
-    max_connections: int | None = None,
-    observer: Observer,
-    stop: Callable[[], bool],
+    runtime: Runtime,
     models: Models | None = None,
-    patience: Patience = PATIENCE,
-    limits: Limits = UNLIMITED,
-    prices: Prices | None = None,
-    batches: bool = False,
     fs: FileSystem | None = None,
 ) -> RunSummary:
     """Go on with a run. Recorded calls are not made again; a finished run is returned as it is.
@@ -107,30 +74,11 @@ def resume(
         UsageError: `config` is given and is not the run's; the difference is shown.
         RunLocked: Another process is writing the run.
     """
-    with Log.open(run.log_path, clock=clock, fs=fs) as log:
-        reader = LogReader(run.log_path, fs)
-        begun = first_event(reader)
-        require_same(parse(begun.config), config)
-        world = reopen_world(reader, data_dir=data_dir)
-        models = models or open_models(world.setting.config, has_guidance=True)
-        prices = priced(prices, models.names(), limits)
-        state = fold(reader, state=latest_snapshot(run.snapshots_path, reader))
-        session = Session(
-            run=run,
-            world=world,
-            log=log,
-            state=state,
-            models=models,
-            workers=workers,
-            max_connections=max_connections,
-            observer=observer,
-            stop=stop,
-            patience=patience,
-            budget=Budget(limits, prices, state.ledger),
-            batches=batches,
-        )
-        if not state.progress.finished:
-            _note_resumption(session, reader)
+    with reopened(
+        run, config=config, data_dir=data_dir, models=models, has_guidance=True, runtime=runtime, fs=fs
+    ) as session:
+        if not session.state.progress.finished:
+            _note_resumption(session, LogReader(run.log_path, fs))
             asyncio.run(_work(session))
     return summarise(run, fs=fs)
 
@@ -141,14 +89,13 @@ async def _work(session: Session) -> None:
 
 
 def _note_resumption(session: Session, reader: LogReader) -> None:
-    """Record that the run goes on, and find where the open iteration's plans stand in the log."""
-    session.find_plans(reader.records({QuestionPlanned}))
+    """Record that the run goes on, and say which calls may be made again."""
     attempt = 1 + sum(1 for _ in reader.records({RunResumed}))
     resumed, at = RunResumed(package_version=__version__, attempt=attempt), max(-1, session.state.progress.closed)
     session.commit([Draft(event=resumed, iteration=at, phase="log", ordinal=attempt)])
     session.say(
         f"Resuming {session.run.id}. Calls made again, because they were in flight when it stopped: "
-        f"at most {_in_flight(session)}, if it had as many workers as now ({session.workers})."
+        f"at most {_in_flight(session)}, if it had as many workers as now ({session.runtime.workers})."
     )
 
 
@@ -163,8 +110,8 @@ def _in_flight(session: Session) -> int:
     progress, asking = session.state.progress, set(PHASE_OF_PURPOSE.values())
     if progress.is_completed(progress.closed + 1, "update"):
         most = session.world.setting.config.targets * max(len(with_companions(action)) for action in ACTIONS)
-        return min(most, session.workers)
+        return min(most, session.runtime.workers)
     waiting = sum(
         not progress.is_settled(phase, planned.question_id) for phase in asking for planned in progress.plans(phase)
     )
-    return min(waiting, session.workers) or 1
+    return min(waiting, session.runtime.workers) or 1

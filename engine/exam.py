@@ -14,24 +14,23 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
 
 import msgspec
 
 from mage_es import __version__
-from mage_es.engine.budget import UNLIMITED, Budget, Limits, priced
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.config import Config, canonical
 from mage_es.engine.judging import NOBODY
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Model
 from mage_es.engine.opening import World, reopen_world
-from mage_es.engine.pricing import Prices
-from mage_es.engine.reports import ExamReport, GroupScore, Observer
+from mage_es.engine.reports import ExamReport, GroupScore
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.runs import Run, clock
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models, Session
 from mage_es.engine.summary import episode_rows
 from mage_es.events.envelope import Draft, Record
@@ -63,13 +62,7 @@ def examine(
     questions: int | None,
     control: str,
     data_dir: Path | None,
-    workers: int,
-    observer: Observer,
-    max_connections: int | None = None,
-    stop: Callable[[], bool] = lambda: False,
-    limits: Limits = UNLIMITED,
-    prices: Prices | None = None,
-    batches: bool = False,
+    runtime: Runtime,
     execution: Model | None = None,
     judge: Model | None = None,
 ) -> ExamReport:
@@ -80,7 +73,7 @@ def examine(
     Raises:
         UsageError: An unknown marker or control, more questions than are held out, all of one task type for the control
             `shuffled`, or dollars are limited and a model has no price.
-        Interrupted: `stop` turned true, or `limits` are reached; the same exam set again goes on.
+        Interrupted: The runtime's `stop` turned true, or its `limits` are reached; the same exam set again goes on.
     """
     if control not in CONTROLS:
         raise UsageError(f"There is no control {control!r}.{nearest(control, list(CONTROLS))}")
@@ -92,27 +85,23 @@ def examine(
     if control == "shuffled":
         _require_types(world, names)
     models = _models(world.setting.config, execution, judge)
-    prices = priced(prices, models.names(), limits)
+    runtime.require_prices(models.names())
     state = fold(reader, until=seq, state=latest_snapshot(run.snapshots_path, reader, until=seq))
     require_ontology(state, at)
     started = _started(run, reader, world, state, at=at, seq=seq, control=control)
-
-    def session_of(exam: Run, log: Log) -> Session:
-        return Session(
-            run=exam,
-            world=world,
-            log=log,
-            state=state,
-            models=models,
-            workers=workers,
-            max_connections=max_connections,
-            observer=observer,
-            stop=stop,
-            budget=Budget(limits, prices, state.ledger),
-            batches=batches,
-        )
-
-    exam = _held(run, started, names, models, state, session_of)
+    # From here on the state takes in the exam's own records and calls, which both count from the beginning.
+    state.seq = 0
+    state.ledger.load(Ledger().dump())
+    exam, log = _unfinished(run, started, names, models) or _new_exam(run, at, control)
+    with log:
+        recorded = list(LogReader(exam.log_path).records())
+        for record in recorded:
+            state.apply(record.event)
+            state.seq = record.seq
+        session = Session(run=exam, world=world, log=log, state=state, models=models, runtime=runtime)
+        session.commit([_beginning(session, started, recorded)])
+        asyncio.run(_sit(session, names, control))
+        session.commit([Draft(event=_closed(session), iteration=-1, phase="exam")])
     return read_exam(run, exam, world, seconds=time.perf_counter() - began)
 
 
@@ -188,31 +177,6 @@ def _started(
         config=canonical(world.setting.config),
         digests=state.digests(),
     )
-
-
-def _held(
-    run: Run,
-    started: ExamStarted,
-    names: Sequence[str],
-    models: Models,
-    state: State,
-    session_of: Callable[[Run, Log], Session],
-) -> Run:
-    """Hold an exam to its end, a new one or one that was cut off, and return it."""
-    # From here on the state takes in the exam's own records and calls, which both count from the beginning.
-    state.seq = 0
-    state.ledger.load(Ledger().dump())
-    exam, log = _unfinished(run, started, names, models) or _new_exam(run, started.marker, started.control)
-    with log:
-        recorded = list(LogReader(exam.log_path).records())
-        for record in recorded:
-            state.apply(record.event)
-            state.seq = record.seq
-        session = session_of(exam, log)
-        session.commit([_beginning(session, started, recorded)])
-        asyncio.run(_sit(session, names, started.control))
-        session.commit([Draft(event=_closed(session), iteration=-1, phase="exam")])
-    return exam
 
 
 async def _sit(session: Session, names: Sequence[str], control: str) -> None:

@@ -51,8 +51,7 @@ async def run_iterations(session: Session) -> None:
     await open_run(session)
     for k in range(max(0, session.state.progress.closed + 1), session.world.setting.config.iterations):
         require_free_space(session.run.path)
-        if session.budget:
-            session.budget.require_iteration(k)
+        session.budget.require_iteration(k)
         await iterate(session, k)
     if not session.state.progress.finished:
         session.do(FinishRun())

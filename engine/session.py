@@ -8,38 +8,44 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from mage_es.engine.answering import Moved, Pending, answer_all, in_prefix_order
 from mage_es.engine.batching import BatchGate
 from mage_es.engine.budget import Budget
 from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordUnanswered, RecordVerdict
-from mage_es.engine.config import Config
+from mage_es.engine.config import Config, parse, require_same
 from mage_es.engine.courses import Act, Ask, Fact, Look, Move, Use, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.effects import Effects
 from mage_es.engine.guiding import Errand, guided
 from mage_es.engine.judging import judged, template_of
 from mage_es.engine.models.batches import Batching
-from mage_es.engine.models.line import PATIENCE, Line, Patience
+from mage_es.engine.models.line import Line
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Model
-from mage_es.engine.opening import World
-from mage_es.engine.reports import Note, Observer
+from mage_es.engine.opening import World, first_event, reopen_world
+from mage_es.engine.reports import Note
 from mage_es.engine.rules.trimming import trimming_of
-from mage_es.engine.runs import Run
+from mage_es.engine.runs import Run, clock
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.ways import planned_course
 from mage_es.events.appended import Appended
 from mage_es.events.digests import sha256_text
 from mage_es.events.envelope import Draft, Record
 from mage_es.events.errors import Interrupted, LogError
+from mage_es.events.filesystem import FileSystem
 from mage_es.events.log import Log
+from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import EpisodeStepped, Phase, Purpose, QuestionPlanned, Tier
-from mage_es.projections.fold import State
+from mage_es.projections.fold import State, fold
 from mage_es.projections.lance import MemoryTables
 from mage_es.projections.progress import CallKey
+from mage_es.projections.snapshots import latest_snapshot
 
 Reply = TypeVar("Reply")
 
@@ -74,36 +80,25 @@ def open_models(config: Config, *, has_guidance: bool) -> Models:
 class Session:
     """A run's log, its live state, and what is needed to go on with it.
 
-    `workers` questions are worked on at once, with at most `max_connections` calls to one model (default: as many).
     `plan_seq` remembers where each plan of the open iteration stands in the log, so that calls and verdicts can
     name their cause.
     """
 
-    def __init__(
-        self,
-        *,
-        run: Run,
-        world: World,
-        log: Log,
-        state: State,
-        models: Models,
-        workers: int,
-        max_connections: int | None = None,
-        observer: Observer,
-        stop: Callable[[], bool],
-        patience: Patience = PATIENCE,
-        budget: Budget | None = None,
-        batches: bool = False,
-    ) -> None:
+    def __init__(self, *, run: Run, world: World, log: Log, state: State, models: Models, runtime: Runtime) -> None:
         self.run, self.world, self.log, self.state, self.models = run, world, log, state, models
-        self.workers, self.observer, self.stop, self.budget = workers, observer, stop, budget
+        self.runtime, self.budget = runtime, Budget(runtime.limits, runtime.prices, state.ledger)
         self.plan_seq: dict[tuple[Phase, str], int] = {}
         self._last_noted: tuple[int, Phase, int, int] = (-1, "open", 0, 0)
         self.tables = MemoryTables(run.memory_path)
         self.sandbox = Sandbox()
         self.lines: dict[Tier, Line] = {
             tier: Line(
-                model, connections=max_connections or workers, patience=patience, say=self.say, stop=stop, toll=budget
+                model,
+                connections=runtime.max_connections or runtime.workers,
+                patience=runtime.patience,
+                say=self.say,
+                stop=runtime.stop,
+                toll=self.budget,
             )
             for tier, model in models.by_tier().items()
         }
@@ -111,12 +106,12 @@ class Session:
             tier: BatchGate(
                 self.lines[tier],
                 model,
-                is_on=batches,
+                is_on=runtime.batches,
                 recorder=self,
-                patience=patience,
+                patience=runtime.patience,
                 say=self.say,
-                stop=stop,
-                toll=budget,
+                stop=runtime.stop,
+                toll=self.budget,
             )
             for tier, model in models.by_tier().items()
             if tier != "execution" and isinstance(model, Batching)
@@ -126,7 +121,7 @@ class Session:
             tier: self.gates.get(tier, line) for tier, line in self.lines.items() if tier != "guidance"
         }
         self.effects = Effects(world.setting, state, in_courses, self.sandbox, record=self.do, searches=world.searches)
-        if batches and not self.gates:
+        if runtime.batches and not self.gates:
             self.say(
                 "--guidance-batch changes nothing: neither guidance nor judge is a model whose provider has batches."
             )
@@ -163,7 +158,7 @@ class Session:
 
     def check_stop(self) -> None:
         """Raise `Interrupted` where the user asked to stop; everything recorded stays."""
-        if self.stop():
+        if self.runtime.stop():
             raise Interrupted(f"Stopped. Continue with `mage-es resume {self.run.path}`.")
 
     # ------------------------------------------------------------ asking the execution tier
@@ -191,7 +186,7 @@ class Session:
             ]
         )
         done, total = len(plans) - len(pending), len(plans)
-        gate, workers = self.gates.get("judge"), self.workers
+        gate, workers = self.gates.get("judge"), self.runtime.workers
         template = template_of(self.world.benchmark)
         if gate and gate.gathers:
             # Every course must be able to come to the judge; how many answer at once is the execution line's affair.
@@ -217,7 +212,7 @@ class Session:
                 raise
 
         self.note(iteration, phase, done, total)
-        await answer_all(pending, perform=perform, workers=workers, record=record, stop=self.stop)
+        await answer_all(pending, perform=perform, workers=workers, record=record, stop=self.runtime.stop)
         self.check_stop()
 
     def _pending(self, phase: Phase, planned: QuestionPlanned) -> Pending:
@@ -291,7 +286,7 @@ class Session:
         """Tell the observer how far the phase is."""
         self._last_noted = (iteration, phase, done, total)
         fresh = self.state.scores.score("fresh", iteration)
-        self.observer(
+        self.runtime.observer(
             Note(
                 run_id=self.run.id,
                 iteration=iteration,
@@ -306,6 +301,36 @@ class Session:
                 aloud=aloud,
             )
         )
+
+
+@contextmanager
+def reopened(
+    run: Run,
+    *,
+    config: Config | None,
+    data_dir: Path | None,
+    models: Models | None,
+    has_guidance: bool,
+    runtime: Runtime,
+    fs: FileSystem | None = None,
+) -> Iterator[Session]:
+    """Open the log of a run to go on with it; the block is given its session.
+
+    Raises:
+        UsageError: `config` is given and is not the run's, or dollars are limited and a model has no price.
+        PrerequisiteError: Data, embedder or a model is not what the run was started with, or missing.
+        RunLocked: Another process is writing the run.
+    """
+    with Log.open(run.log_path, clock=clock, fs=fs) as log:
+        reader = LogReader(run.log_path, fs)
+        require_same(parse(first_event(reader).config), config)
+        world = reopen_world(reader, data_dir=data_dir)
+        models = models or open_models(world.setting.config, has_guidance=has_guidance)
+        runtime.require_prices(models.names())
+        state = fold(reader, state=latest_snapshot(run.snapshots_path, reader))
+        session = Session(run=run, world=world, log=log, state=state, models=models, runtime=runtime)
+        session.find_plans(reader.records({QuestionPlanned}))
+        yield session
 
 
 def _renders_differently(about: str) -> LogError:

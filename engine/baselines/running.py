@@ -9,7 +9,7 @@ Rules
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
 
@@ -17,17 +17,15 @@ import msgspec
 
 from mage_es.engine.baselines.table import BASELINES, planned, started
 from mage_es.engine.benchmarks.registry import title
-from mage_es.engine.budget import UNLIMITED, Budget, Limits, priced
 from mage_es.engine.commands import OpenRun
-from mage_es.engine.config import Config, checked, parse, require_same
+from mage_es.engine.config import Config, checked
 from mage_es.engine.decide import decide
 from mage_es.engine.environments.protocol import is_sequential, modes_of
-from mage_es.engine.models.line import PATIENCE, Patience
-from mage_es.engine.opening import World, first_event, open_world, reopen_world
-from mage_es.engine.pricing import Prices
-from mage_es.engine.reports import BaselineReport, Observer
+from mage_es.engine.opening import World, first_event, open_world
+from mage_es.engine.reports import BaselineReport
 from mage_es.engine.runs import Run, clock, create_run
-from mage_es.engine.session import Models, Session, open_models
+from mage_es.engine.runtime import Runtime
+from mage_es.engine.session import Models, Session, open_models, reopened
 from mage_es.engine.summary import episode_rows
 from mage_es.engine.ways import planned_course
 from mage_es.events.envelope import Draft
@@ -40,10 +38,9 @@ from mage_es.events.vocabulary import (
     BaselineStarted,
     ExamClosed,
     ModelCalled,
-    QuestionPlanned,
     RunFinished,
 )
-from mage_es.projections.fold import State, fold
+from mage_es.projections.fold import State
 
 
 def run_baseline(
@@ -52,47 +49,28 @@ def run_baseline(
     *,
     runs_dir: Path,
     data_dir: Path | None,
-    workers: int,
-    observer: Observer,
-    stop: Callable[[], bool],
+    runtime: Runtime,
     questions: int | None = None,
     run_id: str | None = None,
     models: Models | None = None,
-    max_connections: int | None = None,
-    patience: Patience = PATIENCE,
-    limits: Limits = UNLIMITED,
-    prices: Prices | None = None,
 ) -> BaselineReport:
     """Start a baseline and answer the first `questions` held-out questions (default: all) with it.
 
     Raises:
         UsageError: No such baseline, or the benchmark is none for it.
         PrerequisiteError: A data set or a model is missing.
-        Interrupted: `stop` turned true, or `limits` are reached; the run can be resumed.
+        Interrupted: The runtime's `stop` turned true, or its `limits` are reached; the run can be resumed.
     """
     require_baseline(name)
     config = checked(msgspec.structs.replace(config, guidance="", iterations=1))
     models = models or open_models(config, has_guidance=False)
-    prices = priced(prices, models.names(), limits)
+    runtime.require_prices(models.names())
     world = open_world(config, data_dir=data_dir)
     require_fit(name, world)
     run = create_run(runs_dir, benchmark=f"{title(config.benchmark)}-{name}", seed=config.seed, run_id=run_id)
     with Log.create(run.log_path, run=run.id, clock=clock) as log:
-        state = State()
-        session = Session(
-            run=run,
-            world=world,
-            log=log,
-            state=state,
-            models=models,
-            workers=workers,
-            max_connections=max_connections,
-            observer=observer,
-            stop=stop,
-            patience=patience,
-            budget=Budget(limits, prices, state.ledger),
-        )
-        opened = decide(world.setting, state, OpenRun(started=world.started(run.id), splits=world.splits.events))
+        session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
+        opened = decide(world.setting, session.state, OpenRun(world.started(run.id), world.splits.events))
         # One commit: a run that was killed between the two would not be known for a baseline's.
         session.commit([*opened, *_beginning(session, name, world.setting.held_out[:questions])])
         asyncio.run(_answer(session))
@@ -103,15 +81,9 @@ def resume_baseline(
     run: Run,
     *,
     data_dir: Path | None,
-    workers: int,
-    observer: Observer,
-    stop: Callable[[], bool],
+    runtime: Runtime,
     config: Config | None = None,
     models: Models | None = None,
-    max_connections: int | None = None,
-    patience: Patience = PATIENCE,
-    limits: Limits = UNLIMITED,
-    prices: Prices | None = None,
 ) -> BaselineReport:
     """Go on with a baseline where it stopped; one that is finished is returned as it is.
 
@@ -119,27 +91,8 @@ def resume_baseline(
         UsageError: `config` is given and is not the run's; the difference is shown.
         RunLocked: Another process is writing the run.
     """
-    with Log.open(run.log_path, clock=clock) as log:
-        reader = LogReader(run.log_path)
-        require_same(parse(first_event(reader).config), config)
-        world = reopen_world(reader, data_dir=data_dir)
-        models = models or open_models(world.setting.config, has_guidance=False)
-        state = fold(reader)
-        session = Session(
-            run=run,
-            world=world,
-            log=log,
-            state=state,
-            models=models,
-            workers=workers,
-            max_connections=max_connections,
-            observer=observer,
-            stop=stop,
-            patience=patience,
-            budget=Budget(limits, priced(prices, models.names(), limits), state.ledger),
-        )
-        session.find_plans(reader.records({QuestionPlanned}))
-        if not state.progress.finished:
+    with reopened(run, config=config, data_dir=data_dir, models=models, has_guidance=False, runtime=runtime) as session:
+        if not session.state.progress.finished:
             asyncio.run(_answer(session))
     return read_baseline(run)
 

@@ -30,6 +30,7 @@ from mage_es.engine.loop import evaluate, update
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.opening import open_world
 from mage_es.engine.runs import clock, create_run
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models, Session
 from mage_es.events.envelope import Draft
 from mage_es.events.log import Log
@@ -76,9 +77,7 @@ def measure(config: Config, memories: int, folder: Path) -> None:
             log=log,
             state=State(),
             models=Models(Instant(), None),
-            workers=64,
-            observer=lambda note: None,
-            stop=lambda: False,
+            runtime=Runtime(workers=64),
         )
         session.do(OpenRun(session.world.started(run.id), session.world.splits.events))
         session.do(InduceOntology(session.world.setting.task_types, OntologyReply(skills=())))

@@ -29,6 +29,7 @@ from mage_es.engine.models.analogist.model import reply
 from mage_es.engine.models.line import Patience, ProviderDown
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.runs import Run, find_run
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
@@ -189,12 +190,13 @@ def begin(
         config,
         runs_dir=folder,
         data_dir=None,
-        workers=workers,
-        observer=lambda note: said.append(note.message) if said is not None and note.aloud else None,
-        stop=lambda: False,
+        runtime=Runtime(
+            workers=workers,
+            observer=lambda note: said.append(note.message) if said is not None and note.aloud else None,
+            patience=patience or Patience(),
+        ),
         run_id="r",
         models=models(spec),
-        patience=patience or Patience(),
     )
     return find_run(folder, "r")
 
@@ -205,11 +207,10 @@ def go_on(run: Run, spec: str, *, workers: int, patience: Patience, said: list[s
         run,
         config=None,
         data_dir=None,
-        workers=workers,
-        observer=lambda note: said.append(note.message) if note.aloud else None,
-        stop=lambda: False,
+        runtime=Runtime(
+            workers=workers, observer=lambda note: said.append(note.message) if note.aloud else None, patience=patience
+        ),
         models=models(spec),
-        patience=patience,
     )
 
 

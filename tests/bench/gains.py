@@ -26,6 +26,7 @@ from mage_es.engine.evolution import evolve
 from mage_es.engine.exam import examine
 from mage_es.engine.reports import ExamReport, GroupScore
 from mage_es.engine.runs import find_run
+from mage_es.engine.runtime import Runtime
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import ActionTaken, QuestionPlanned
 
@@ -91,21 +92,11 @@ def run_cell(job: tuple[argparse.Namespace, str, int]) -> Cell:
         **SYSTEMS[system],
     )
     name = f"{options.benchmark}-s{seed}-{system.replace(' ', '-')}"
-    evolve(
-        config,
-        runs_dir=options.runs_dir,
-        data_dir=None,
-        workers=8,
-        observer=lambda note: None,
-        stop=lambda: False,
-        run_id=name,
-    )
+    evolve(config, runs_dir=options.runs_dir, data_dir=None, runtime=Runtime(workers=8), run_id=name)
     run = find_run(options.runs_dir, name)
 
     def exam(at: str, control: str = "none") -> ExamReport:
-        return examine(
-            run, at=at, questions=None, control=control, data_dir=None, workers=8, observer=lambda note: None
-        )
+        return examine(run, at=at, questions=None, control=control, data_dir=None, runtime=Runtime(workers=8))
 
     shuffled = exam("latest", "shuffled") if system == "full" else None
     return Cell(system, seed, exam("start"), exam("latest"), shuffled, choices_of(LogReader(run.log_path)))

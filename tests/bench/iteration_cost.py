@@ -28,6 +28,7 @@ from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.opening import open_world
 from mage_es.engine.runs import clock, create_run
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models, Session
 from mage_es.events.digests import sha256_text
 from mage_es.events.log import Log
@@ -95,9 +96,7 @@ def measure(config: Config, folder: Path) -> list[Cost]:
             log=log,
             state=State(),
             models=Models(Instant(solutions), open_model("builtin/reference", "guidance")),
-            workers=64,
-            observer=lambda note: None,
-            stop=lambda: False,
+            runtime=Runtime(workers=64),
         )
         asyncio.run(open_run(session))
         for k in range(config.iterations):

@@ -39,6 +39,7 @@ from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import parse_spec
 from mage_es.engine.opening import open_world
 from mage_es.engine.runs import clock, create_run
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models, Session
 from mage_es.events.log import Log
 from mage_es.projections.fold import State
@@ -167,9 +168,7 @@ def engine(url: str, questions: int, in_flight: int, folder: Path) -> tuple[Meas
             log=log,
             state=State(),
             models=Models(model, None),
-            workers=in_flight,
-            observer=lambda note: None,
-            stop=lambda: False,
+            runtime=Runtime(workers=in_flight),
         )
         session.do(OpenRun(session.world.started(run.id), session.world.splits.events))
         session.do(InduceOntology(session.world.setting.task_types, OntologyReply(skills=())))

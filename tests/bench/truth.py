@@ -26,6 +26,7 @@ from mage_es.engine.exam import examine
 from mage_es.engine.reports import ExamReport
 from mage_es.engine.rules.bandits import ROUTING_ARMS
 from mage_es.engine.runs import find_run
+from mage_es.engine.runtime import Runtime
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import ActionTaken, QuestionPlanned
 from mage_es.projections.fold import State, fold
@@ -79,19 +80,11 @@ def run_cell(job: tuple[argparse.Namespace, int]) -> Cell:
         held_out=options.held_out,
     )
     name = f"truthworld-s{seed}"
-    evolve(
-        config,
-        runs_dir=options.runs_dir,
-        data_dir=None,
-        workers=8,
-        observer=lambda note: None,
-        stop=lambda: False,
-        run_id=name,
-    )
+    evolve(config, runs_dir=options.runs_dir, data_dir=None, runtime=Runtime(workers=8), run_id=name)
     run = find_run(options.runs_dir, name)
 
     def exam(at: str) -> ExamReport:
-        return examine(run, at=at, questions=None, control="none", data_dir=None, workers=8, observer=lambda note: None)
+        return examine(run, at=at, questions=None, control="none", data_dir=None, runtime=Runtime(workers=8))
 
     reader, oracle = LogReader(run.log_path), Oracle(TruthWorld(seed))
     effects: dict[tuple[str, str], list[float]] = {}

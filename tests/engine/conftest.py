@@ -11,6 +11,7 @@ from mage_es.engine.config import Config
 from mage_es.engine.evolution import evolve
 from mage_es.engine.reports import Note
 from mage_es.engine.runs import Run, find_run
+from mage_es.engine.runtime import Runtime
 
 SMALL = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12)
 COURSES = Config(benchmark="wordmath", seed=7, iterations=3, pool=40, held_out=20, guard="off", warmup=20)
@@ -46,5 +47,5 @@ def start() -> Callable[..., Run]:
 
 def begin(runs_dir: Path, config: Config = SMALL, *, workers: int = 4, run_id: str = "small") -> Run:
     """Evolve a run to its end."""
-    evolve(config, runs_dir=runs_dir, data_dir=None, workers=workers, observer=silent, stop=never, run_id=run_id)
+    evolve(config, runs_dir=runs_dir, data_dir=None, runtime=Runtime(workers=workers), run_id=run_id)
     return find_run(runs_dir, run_id)

@@ -36,6 +36,7 @@ from mage_es.engine.evolution import evolve, resume
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Model, Request
 from mage_es.engine.runs import Run, clock
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models
 from mage_es.engine.theorems.growth import check_growth
 from mage_es.engine.theorems.leaks import check_leaks
@@ -134,9 +135,7 @@ class History:
         has_begun = self._has_begun()
         how: dict[str, Any] = {
             "data_dir": None,
-            "workers": self.random.choice((1, 3, 8)),
-            "observer": lambda note: None,
-            "stop": self._stop(),
+            "runtime": Runtime(workers=self.random.choice((1, 3, 8)), stop=self._stop()),
             "models": Models(self._model("execution"), self._model("guidance")),
             "fs": self.disk,
         }

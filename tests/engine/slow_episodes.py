@@ -13,6 +13,7 @@ from mage_es.engine.evolution import evolve, resume
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.runs import Run
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models
 from mage_es.events.errors import MageError
 from mage_es.events.reader import LogReader
@@ -44,9 +45,7 @@ run = Run("r", runs / "r")
 delay = 0.0 if sys.argv[2:] == ["fast"] else 0.05
 how: dict[str, Any] = {
     "data_dir": None,
-    "workers": 8,
-    "observer": lambda note: None,
-    "stop": lambda: False,
+    "runtime": Runtime(workers=8),
     "models": Models(Slow(delay), open_model("builtin/reference", "guidance")),
 }
 if has_events(run):

@@ -13,6 +13,7 @@ from mage_es.engine.evolution import evolve, resume
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.runs import Run
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models
 from mage_es.events.errors import MageError
 from mage_es.events.reader import LogReader
@@ -43,9 +44,7 @@ runs = Path(sys.argv[1])
 run = Run("r", runs / "r")
 how: dict[str, Any] = {
     "data_dir": None,
-    "workers": 8,
-    "observer": lambda note: None,
-    "stop": lambda: False,
+    "runtime": Runtime(workers=8),
     "models": Models(Slow(), open_model("builtin/reference", "guidance")),
 }
 if has_events(run):

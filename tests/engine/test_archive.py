@@ -16,6 +16,7 @@ from mage_es.engine.exam import examine
 from mage_es.engine.replay import replay
 from mage_es.engine.reports import Note
 from mage_es.engine.runs import Run, find_run, list_runs
+from mage_es.engine.runtime import Runtime
 from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError
 from mage_es.events.reader import LogReader
 from mage_es.projections.fold import fold
@@ -36,10 +37,6 @@ def digests(run: Run, until: str = "latest") -> dict[str, str]:
     return {each.projection: each.value for each in fold(reader, until=reader.resolve(until)).digests()}
 
 
-def silent(note: Note) -> None:
-    """Observe nothing."""
-
-
 def test_a_run_comes_back_from_its_middle_and_from_its_end(place: str, tmp_path: Path) -> None:
     runs, taken = tmp_path / "runs", []
 
@@ -49,9 +46,9 @@ def test_a_run_comes_back_from_its_middle_and_from_its_end(place: str, tmp_path:
             taken.append(backup(run, f"{place}/middle"))
             taken.append(backup(run, f"{place}/whole"))
 
-    evolve(SMALL, runs_dir=runs, data_dir=None, workers=4, observer=observe, stop=lambda: False, run_id="r")
+    evolve(SMALL, runs_dir=runs, data_dir=None, runtime=Runtime(workers=4, observer=observe), run_id="r")
     run = find_run(runs, "r")
-    examine(run, at="latest", questions=None, control="none", data_dir=None, workers=4, observer=silent)
+    examine(run, at="latest", questions=None, control="none", data_dir=None, runtime=Runtime(workers=4))
     whole = backup(run, f"{place}/whole")
     middle = taken[0]
     assert 0 < middle.head_seq < whole.head_seq
@@ -71,7 +68,7 @@ def test_a_run_comes_back_from_its_middle_and_from_its_end(place: str, tmp_path:
     assert (restored.head_seq, restored.head_chain) == (middle.head_seq, middle.head_chain)
     assert verify(half).ok
     assert digests(half, "iter-0") == digests(run, "iter-0")
-    resume(half, config=None, data_dir=None, workers=4, observer=silent, stop=lambda: False)
+    resume(half, config=None, data_dir=None, runtime=Runtime(workers=4))
     assert digests(half) == digests(run)
     assert verify(half).ok
 

@@ -12,6 +12,7 @@ import pytest
 from mage_es.engine.audit import verify
 from mage_es.engine.exam import examine
 from mage_es.engine.runs import Run, clock
+from mage_es.engine.runtime import Runtime
 from mage_es.events.envelope import Draft, Record
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
@@ -45,7 +46,7 @@ def checks(run: Run) -> dict[str, tuple[bool, str]]:
 def examined(small_run: Run, tmp_path: Path) -> Run:
     run = Run(small_run.id, tmp_path / "copy")
     shutil.copytree(small_run.log_path, run.log_path)
-    examine(run, at="latest", questions=5, control="none", data_dir=None, workers=2, observer=lambda note: None)
+    examine(run, at="latest", questions=5, control="none", data_dir=None, runtime=Runtime(workers=2))
     return run
 
 

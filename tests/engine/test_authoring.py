@@ -25,6 +25,7 @@ from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Model, Request
 from mage_es.engine.rules.rotation import ACTIONS
 from mage_es.engine.runs import Run, find_run
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models
 from mage_es.engine.summary import summarise
 from mage_es.events.errors import Interrupted
@@ -71,9 +72,10 @@ def begin(folder: Path, guidance: Model, config: Config = CONFIG, *, after: int 
         config,
         runs_dir=folder,
         data_dir=None,
-        workers=4,
-        observer=lambda note: None,
-        stop=lambda: after is not None and isinstance(guidance, Counting) and guidance.asked.total() >= after,
+        runtime=Runtime(
+            workers=4,
+            stop=lambda: after is not None and isinstance(guidance, Counting) and guidance.asked.total() >= after,
+        ),
         run_id="r",
         models=Models(open_model("builtin/analogist", "execution"), guidance),
     )
@@ -181,9 +183,7 @@ def test_a_run_stopped_between_guidance_calls_goes_on_without_repeating_one(
         run,
         config=None,
         data_dir=None,
-        workers=4,
-        observer=lambda note: None,
-        stop=lambda: False,
+        runtime=Runtime(workers=4),
         models=Models(open_model("builtin/analogist", "execution"), second),
     )
     assert digests(run) == digests(clumsy_run)

@@ -27,13 +27,14 @@ from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.pricing import read_prices
 from mage_es.engine.reports import ExamReport, Note
 from mage_es.engine.runs import Run, find_run
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models
 from mage_es.engine.summary import summarise
 from mage_es.engine.theorems.inference import check_inference
 from mage_es.events.errors import BudgetReached, Interrupted, MageError
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import BatchSubmitted, CallFailed, Event, IterationClosed, ModelCalled
-from tests.engine.conftest import SMALL, never, silent
+from tests.engine.conftest import SMALL, never
 from tests.engine.models.provider import Answer, Provider, provider, text_of
 from tests.engine.test_budget import PRICED
 
@@ -89,17 +90,17 @@ def begin(
     config: Config, folder: Path, *, batches: bool, stop: Callable[[], bool] = never, limits: Limits = UNLIMITED
 ) -> Run:
     evolve(
-        config, runs_dir=folder, data_dir=None, workers=4, observer=silent, stop=stop, run_id="r", patience=QUICK,
-        batches=batches, limits=limits,
-    )  # fmt: skip
+        config,
+        runs_dir=folder,
+        data_dir=None,
+        runtime=Runtime(workers=4, stop=stop, patience=QUICK, batches=batches, limits=limits),
+        run_id="r",
+    )
     return find_run(folder, "r")
 
 
 def go_on(run: Run, *, batches: bool, limits: Limits = UNLIMITED) -> None:
-    resume(
-        run, config=None, data_dir=None, workers=4, observer=silent, stop=never, patience=QUICK, batches=batches,
-        limits=limits,
-    )  # fmt: skip
+    resume(run, config=None, data_dir=None, runtime=Runtime(workers=4, patience=QUICK, batches=batches, limits=limits))
 
 
 def events(run: Run, kind: type[Event]) -> list[Any]:
@@ -299,7 +300,7 @@ def test_the_judge_is_asked_once_a_phase_about_everything_undecided(judging: Pro
 
 def exam(run: Run, *, batches: bool) -> ExamReport:
     return examine(
-        run, at="latest", questions=None, control="none", data_dir=None, workers=4, observer=silent, batches=batches
+        run, at="latest", questions=None, control="none", data_dir=None, runtime=Runtime(workers=4, batches=batches)
     )
 
 
@@ -337,10 +338,20 @@ def test_where_answers_can_be_paid_no_more_those_who_wait_for_a_judge_are_sent_a
     until = time.monotonic() + 60
     with pytest.raises(BudgetReached):
         evolve(
-            JUDGED, runs_dir=tmp_path, data_dir=None, workers=4, observer=silent, run_id="r", patience=QUICK,
-            models=models, batches=True, limits=Limits(max_usd=0.5), prices=read_prices(tmp_path / "prices.toml"),
-            stop=lambda: time.monotonic() > until,
-        )  # fmt: skip
+            JUDGED,
+            runs_dir=tmp_path,
+            data_dir=None,
+            runtime=Runtime(
+                workers=4,
+                patience=QUICK,
+                batches=True,
+                limits=Limits(max_usd=0.5),
+                prices=read_prices(tmp_path / "prices.toml"),
+                stop=lambda: time.monotonic() > until,
+            ),
+            run_id="r",
+            models=models,
+        )
     assert time.monotonic() < until, "somebody waited until the stop"
     assert judging.batch_sizes == [] and events(find_run(tmp_path, "r"), ModelCalled)
 
@@ -358,8 +369,11 @@ def test_the_calls_of_a_batch_are_sent_as_they_would_be_alone(server: Provider, 
 def test_where_no_provider_has_batches_that_is_said_and_the_run_is_as_ever(tmp_path: Path) -> None:
     heard: list[Note] = []
     evolve(
-        msgspec.structs.replace(SMALL, iterations=1), runs_dir=tmp_path, data_dir=None, workers=4,
-        observer=heard.append, stop=never, run_id="r", batches=True,
-    )  # fmt: skip
+        msgspec.structs.replace(SMALL, iterations=1),
+        runs_dir=tmp_path,
+        data_dir=None,
+        runtime=Runtime(workers=4, observer=heard.append, batches=True),
+        run_id="r",
+    )
     assert next(note.message for note in heard if note.aloud).startswith("--guidance-batch changes nothing")
     assert summarise(find_run(tmp_path, "r")).state == "finished"

@@ -12,11 +12,12 @@ from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Model, Request
 from mage_es.engine.pricing import Prices, read_prices
 from mage_es.engine.runs import Run, find_run
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models
 from mage_es.engine.summary import summarise
 from mage_es.events.errors import BudgetReached, UsageError
 from mage_es.projections.ledger import Ledger
-from tests.engine.conftest import SMALL, never, silent
+from tests.engine.conftest import SMALL
 
 PRICED = """[[price]]
 models = ["openai/paid"]
@@ -25,6 +26,7 @@ output = 100.0
 source = "a test"
 date = 2026-11-21
 """
+PACKAGED = Prices()
 
 
 class Paid:
@@ -51,20 +53,21 @@ def priced(folder: Path) -> Prices:
     return read_prices(folder / "prices.toml")
 
 
-def begin(folder: Path, limits: Limits, models: Models, prices: Prices | None = None) -> Run:
+def begin(folder: Path, limits: Limits, models: Models, prices: Prices = PACKAGED) -> Run:
     with pytest.raises(BudgetReached):
         evolve(
-            SMALL, runs_dir=folder, data_dir=None, workers=4, observer=silent, stop=never, run_id="r", models=models,
-            limits=limits, prices=prices,
-        )  # fmt: skip
+            SMALL,
+            runs_dir=folder,
+            data_dir=None,
+            runtime=Runtime(workers=4, limits=limits, prices=prices),
+            run_id="r",
+            models=models,
+        )
     return find_run(folder, "r")
 
 
-def go_on(run: Run, limits: Limits, models: Models, prices: Prices | None = None) -> None:
-    resume(
-        run, config=None, data_dir=None, workers=4, observer=silent, stop=never, models=models, limits=limits,
-        prices=prices,
-    )  # fmt: skip
+def go_on(run: Run, limits: Limits, models: Models, prices: Prices = PACKAGED) -> None:
+    resume(run, config=None, data_dir=None, runtime=Runtime(workers=4, limits=limits, prices=prices), models=models)
 
 
 def calls(run: Run) -> int:
@@ -106,9 +109,12 @@ def test_a_run_pauses_after_as_many_iterations_as_it_may_have(tmp_path: Path) ->
 def test_dollars_cannot_be_limited_where_a_model_has_no_price_and_no_run_is_begun(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="execution model openai/paid"):
         evolve(
-            SMALL, runs_dir=tmp_path, data_dir=None, workers=1, observer=silent, stop=never, models=paid(),
-            limits=Limits(max_usd=1.0),
-        )  # fmt: skip
+            SMALL,
+            runs_dir=tmp_path,
+            data_dir=None,
+            runtime=Runtime(workers=1, limits=Limits(max_usd=1.0)),
+            models=paid(),
+        )
     assert list(tmp_path.iterdir()) == []
 
 

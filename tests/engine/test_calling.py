@@ -19,6 +19,7 @@ from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Model, Request
 from mage_es.engine.reports import Note
 from mage_es.engine.runs import Run, find_run
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models
 from mage_es.engine.summary import summarise
 from mage_es.events.errors import Interrupted, PrerequisiteError
@@ -33,7 +34,7 @@ from mage_es.events.vocabulary import (
     ModelCalled,
     QuestionPlanned,
 )
-from tests.engine.conftest import SMALL, never, silent
+from tests.engine.conftest import SMALL, silent
 
 QUICK = Patience(attempts=3, first_wait_s=0.001, longest_wait_s=0.002, pause_after=40, pause_s=0.01, give_up_after=80)
 
@@ -68,9 +69,13 @@ def fine(number: int, request: Request) -> Fault | None:
 
 def begin(folder: Path, both: Models, *, workers: int = 4, observer: Callable[[Note], None] = silent) -> Run:
     evolve(
-        SMALL, runs_dir=folder, data_dir=None, workers=workers, observer=observer, stop=never, run_id="r", models=both,
-        patience=QUICK,
-    )  # fmt: skip
+        SMALL,
+        runs_dir=folder,
+        data_dir=None,
+        runtime=Runtime(workers=workers, observer=observer, patience=QUICK),
+        run_id="r",
+        models=both,
+    )
     return find_run(folder, "r")
 
 
@@ -145,7 +150,7 @@ def test_a_provider_that_goes_down_stops_the_run_which_resumes_with_nothing_lost
     before = len(events(run, CallFailed))  # those in flight beside the last one may fail, too
     assert 80 <= before <= 83 and not events(run, AnswerUnanswered)
     again = models(lambda number, request: Fault("connection", "refused") if number < 3 else None, fine)
-    resume(run, config=None, data_dir=None, workers=4, observer=silent, stop=never, models=again, patience=QUICK)
+    resume(run, config=None, data_dir=None, runtime=Runtime(workers=4, patience=QUICK), models=again)
     assert isinstance(again.execution, Failing) and isinstance(down.execution, Failing)
     answered = Counter((e.tier, e.purpose, e.about, e.iteration, e.request_sha256) for e in events(run, ModelCalled))
     assert set(answered.values()) == {1}
@@ -160,7 +165,7 @@ def test_an_exam_counts_unanswered_questions_neither_way(tmp_path: Path, small_r
 
     model = Failing("builtin/analogist", "execution", filtered)
     report = examine(
-        small_run, at="latest", questions=10, control="none", data_dir=None, workers=1, observer=silent, execution=model
+        small_run, at="latest", questions=10, control="none", data_dir=None, runtime=Runtime(workers=1), execution=model
     )
     assert (report.total, report.unanswered) == (8, 2)
     assert report.total == len(report.answers)
@@ -181,16 +186,17 @@ def test_a_question_given_up_is_not_asked_again_by_a_resumed_run(tmp_path: Path)
 
     with pytest.raises(Interrupted):
         evolve(
-            SMALL, runs_dir=tmp_path, data_dir=None, workers=1, observer=silent, stop=lambda: len(asked) > 24,
-            run_id="r", models=models(filtered, fine), patience=QUICK,
-        )  # fmt: skip
+            SMALL,
+            runs_dir=tmp_path,
+            data_dir=None,
+            runtime=Runtime(workers=1, stop=lambda: len(asked) > 24, patience=QUICK),
+            run_id="r",
+            models=models(filtered, fine),
+        )
     run = find_run(tmp_path, "r")
     lost = {(e.iteration, e.question_id) for e in events(run, AnswerUnanswered)}
     assert len(lost) == 3
-    resume(
-        run, config=None, data_dir=None, workers=4, observer=silent, stop=never, models=models(fine, fine),
-        patience=QUICK,
-    )  # fmt: skip
+    resume(run, config=None, data_dir=None, runtime=Runtime(workers=4, patience=QUICK), models=models(fine, fine))
     answered = {(e.iteration, e.question_id) for e in events(run, AnswerJudged)}
     assert not lost & answered
     assert {(e.iteration, e.question_id) for e in events(run, AnswerUnanswered)} == lost
@@ -203,9 +209,8 @@ def test_an_episode_whose_call_fails_for_good_is_left_out_of_what_is_explored(tm
         open_model("builtin/reference", "guidance"),
     )
     evolve(
-        config, runs_dir=tmp_path, data_dir=None, workers=4, observer=silent, stop=never, run_id="r", models=both,
-        patience=QUICK,
-    )  # fmt: skip
+        config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=4, patience=QUICK), run_id="r", models=both
+    )
     run = find_run(tmp_path, "r")
     lost = {(e.iteration, e.purpose, e.question_id) for e in events(run, AnswerUnanswered)}
     assert any(purpose == "explore" for _, purpose, _ in lost)
@@ -222,7 +227,7 @@ def test_a_judge_that_fails_for_good_leaves_the_question_unanswered_and_not_wron
 
     config = Config(benchmark="truthworld", seed=7, iterations=1, pool=24, held_out=20, anchors=12)
     own = Models(open_model("builtin/truthworld", "execution"), open_model("builtin/truthguide", "guidance"), NoJudge())
-    evolve(config, runs_dir=tmp_path, data_dir=None, workers=4, observer=silent, stop=never, run_id="r", models=own)
+    evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=4), run_id="r", models=own)
     run = find_run(tmp_path, "r")
     judged = {e.about for e in events(run, CallFailed) if e.tier == "judge"}
     assert judged == {e.question_id for e in events(run, AnswerUnanswered)} != set()

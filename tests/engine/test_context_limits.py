@@ -19,6 +19,7 @@ from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.moves import CallReport, TrimReport
 from mage_es.engine.runs import Run, find_run
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models
 from mage_es.events.errors import Interrupted
 from mage_es.events.reader import LogReader
@@ -33,7 +34,7 @@ from mage_es.events.vocabulary import (
     ModelCalled,
     QuestionPlanned,
 )
-from tests.engine.conftest import COURSES, never, silent
+from tests.engine.conftest import COURSES, never
 
 EPISODES = Config(benchmark="workshop", seed=7, iterations=2, pool=6, held_out=6, anchors=4, explore_episodes=4)
 
@@ -59,15 +60,19 @@ def begin(
 ) -> Run:
     guide = open_model("builtin/reference", "guidance")
     evolve(
-        config, runs_dir=folder, data_dir=None, workers=workers, observer=silent, stop=stop, run_id="r",
+        config,
+        runs_dir=folder,
+        data_dir=None,
+        runtime=Runtime(workers=workers, stop=stop),
+        run_id="r",
         models=Models(model, guide),
-    )  # fmt: skip
+    )
     return find_run(folder, "r")
 
 
 def go_on(run: Run, model: Short, *, stop: Callable[[], bool] = never) -> None:
     models = Models(model, open_model("builtin/reference", "guidance"))
-    resume(run, config=None, data_dir=None, workers=3, observer=silent, stop=stop, models=models)
+    resume(run, config=None, data_dir=None, runtime=Runtime(workers=3, stop=stop), models=models)
 
 
 def events(run: Run, *types: type) -> list:  # type: ignore[type-arg]
@@ -199,7 +204,7 @@ def test_an_exam_and_a_question_of_ones_own_drop_as_well(short_run: tuple[Run, S
     run, _ = short_run
     model = Short(LIMIT)
     report = examine(
-        run, at="latest", questions=20, control="none", data_dir=None, workers=4, observer=silent, execution=model
+        run, at="latest", questions=20, control="none", data_dir=None, runtime=Runtime(workers=4), execution=model
     )
     assert model.refused and report.total + report.unanswered == 20
     texts = dict.fromkeys(e.question for e in events(run, MemoryAppended) if e.question)

@@ -16,6 +16,7 @@ from mage_es.engine.inspection import show
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.runs import Run
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.sandbox.sandbox import Sandbox, ToolResult
 from mage_es.engine.session import Models
 from mage_es.events.errors import Interrupted
@@ -28,7 +29,7 @@ from mage_es.events.vocabulary import (
     QuestionPlanned,
     ToolRan,
 )
-from tests.engine.conftest import COURSES, never, silent
+from tests.engine.conftest import COURSES, never
 from tests.engine.rules.test_routes import told
 
 
@@ -85,9 +86,7 @@ def run_with(folder: Path, model: Counting, *, workers: int = 4, stop: Callable[
         COURSES,
         runs_dir=folder,
         data_dir=None,
-        workers=workers,
-        observer=silent,
-        stop=stop,
+        runtime=Runtime(workers=workers, stop=stop),
         run_id="r",
         models=Models(model, open_model("builtin/reference", "guidance")),
     )
@@ -96,7 +95,7 @@ def run_with(folder: Path, model: Counting, *, workers: int = 4, stop: Callable[
 
 def go_on(run: Run, model: Counting, *, stop: Callable[[], bool] = never) -> None:
     models = Models(model, open_model("builtin/reference", "guidance"))
-    resume(run, config=None, data_dir=None, workers=3, observer=silent, stop=stop, models=models)
+    resume(run, config=None, data_dir=None, runtime=Runtime(workers=3, stop=stop), models=models)
 
 
 def digests(run: Run) -> dict[str, str]:

@@ -15,13 +15,14 @@ from mage_es.engine.exam import examine
 from mage_es.engine.replay import replay
 from mage_es.engine.reports import Note
 from mage_es.engine.runs import Run, clock, find_run
+from mage_es.engine.runtime import Runtime
 from mage_es.events.errors import Interrupted, RunLocked, UsageError
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import MemoryQuarantined, MemoryReleased, QuestionPlanned
 from mage_es.projections.fold import fold
 from mage_es.projections.lance import read_rows
-from tests.engine.conftest import SMALL, never, silent
+from tests.engine.conftest import SMALL
 
 
 @pytest.fixture
@@ -33,9 +34,7 @@ def run(small_run: Run, tmp_path: Path) -> Run:
 
 
 def used_in_exam(run: Run) -> set[str]:
-    report = examine(
-        run, at="latest", questions=10, control="none", data_dir=None, workers=2, observer=lambda note: None
-    )
+    report = examine(run, at="latest", questions=10, control="none", data_dir=None, runtime=Runtime(workers=2))
     records = LogReader(run.exams_path / report.exam_id / "log").records({QuestionPlanned})
     planned = [record.event for record in records if isinstance(record.event, QuestionPlanned)]
     return {member.memory_id for plan in planned for member in plan.memories}
@@ -137,16 +136,19 @@ def test_in_the_middle_of_episodes_nothing_is_taken_out_and_the_run_goes_on(tmp_
     config = Config(benchmark="workshop", seed=7, iterations=2, pool=4, held_out=4, anchors=0)
     with pytest.raises(Interrupted):
         evolve(
-            config, runs_dir=tmp_path, data_dir=None, workers=2, observer=observe, stop=lambda: len(looks) > 9,
+            config,
+            runs_dir=tmp_path,
+            data_dir=None,
+            runtime=Runtime(workers=2, observer=observe, stop=lambda: len(looks) > 9),
             run_id="r",
-        )  # fmt: skip
+        )
     run = find_run(tmp_path, "r")
     first = memories(run, at="latest").items[0].memory_id
     before = LogReader(run.log_path).head
     with pytest.raises(UsageError, match=r"\d+ of its episodes are under way.*--max-iterations 2"):
         curate(run, first, action="quarantine", reason="", by="alice")
     assert LogReader(run.log_path).head == before
-    resume(run, config=None, data_dir=None, workers=2, observer=silent, stop=never)
+    resume(run, config=None, data_dir=None, runtime=Runtime(workers=2))
     assert curate(run, first, action="quarantine", reason="", by="alice").item.status == "quarantined"
 
 
@@ -161,13 +163,15 @@ def test_a_memory_quarantined_between_two_iterations_is_in_no_prompt_after_it(tm
             interrupted.append(note)
 
     with pytest.raises(Interrupted):
-        evolve(SMALL, runs_dir=tmp_path, data_dir=None, workers=1, observer=observe, stop=stop, run_id="r")
+        evolve(
+            SMALL, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=1, observer=observe, stop=stop), run_id="r"
+        )
     run = find_run(tmp_path, "r")
     names = [item.memory_id for item in memories(run, at="latest").items if item.kind == "success_memory"]
     planned_before = LogReader(run.log_path).head.seq
     for name in names:
         curate(run, name, action="quarantine", reason="all of them", by="alice")
-    resume(run, config=None, data_dir=None, workers=1, observer=silent, stop=never)
+    resume(run, config=None, data_dir=None, runtime=Runtime(workers=1))
 
     reader = LogReader(run.log_path)
     plans = [record.event for record in reader.records({QuestionPlanned}, since=planned_before + 1)]

@@ -38,6 +38,7 @@ from mage_es.engine.rules.bandits import SEARCH_ARMS
 from mage_es.engine.rules.retrieval import Vector
 from mage_es.engine.rules.trajectories import transcript_of
 from mage_es.engine.runs import Run, find_run
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models
 from mage_es.engine.summary import summarise
 from mage_es.events.digests import sha256_text
@@ -95,10 +96,7 @@ class Mumbling(Apprentice):
 
 def run_in(folder: Path, config: Config = CONFIG, *, workers: int = 8, execution: Model | None = None) -> Run:
     models = Models(execution or Apprentice(), open_model(REFERENCE, "guidance"))
-    evolve(
-        config, runs_dir=folder, data_dir=None, workers=workers, observer=lambda note: None, stop=lambda: False,
-        run_id="r", models=models,
-    )  # fmt: skip
+    evolve(config, runs_dir=folder, data_dir=None, runtime=Runtime(workers=workers), run_id="r", models=models)
     return find_run(folder, "r")
 
 
@@ -251,17 +249,18 @@ def test_a_run_stopped_in_the_middle_of_an_episode_resumes_to_the_same_digests(
     guidance = open_model(REFERENCE, "guidance")
     with pytest.raises(Interrupted):
         evolve(
-            CONFIG, runs_dir=tmp_path, data_dir=None, workers=3, observer=lambda note: None,
-            stop=lambda: calls >= after, run_id="r", models=Models(Apprentice(count), guidance),
-        )  # fmt: skip
+            CONFIG,
+            runs_dir=tmp_path,
+            data_dir=None,
+            runtime=Runtime(workers=3, stop=lambda: calls >= after),
+            run_id="r",
+            models=Models(Apprentice(count), guidance),
+        )
     run = find_run(tmp_path, "r")
     ended = {e.episode_id for e in events_of(run, EpisodeClosed) if isinstance(e, EpisodeClosed)}
     begun = {e.episode_id for e in events_of(run, EpisodeStepped) if isinstance(e, EpisodeStepped)}
     assert begun - ended
-    resume(
-        run, config=None, data_dir=None, workers=5, observer=lambda note: None, stop=lambda: False,
-        models=Models(Apprentice(), guidance),
-    )  # fmt: skip
+    resume(run, config=None, data_dir=None, runtime=Runtime(workers=5), models=Models(Apprentice(), guidance))
     assert digests(run) == digests(workshop_run)
     keys = Counter(
         (e.iteration, e.tier, e.purpose, e.about, e.attempt, e.request_sha256)
@@ -294,15 +293,22 @@ def test_an_environment_that_plays_differently_on_resuming_is_noticed(
     guidance = open_model(REFERENCE, "guidance")
     with pytest.raises(Interrupted):
         evolve(
-            CONFIG, runs_dir=tmp_path, data_dir=None, workers=1, observer=lambda note: None,
-            stop=lambda: calls >= 9, run_id="r", models=Models(Apprentice(count), guidance),
-        )  # fmt: skip
+            CONFIG,
+            runs_dir=tmp_path,
+            data_dir=None,
+            runtime=Runtime(workers=1, stop=lambda: calls >= 9),
+            run_id="r",
+            models=Models(Apprentice(count), guidance),
+        )
     monkeypatch.setattr("mage_es.engine.environments.workshop.game.NOTHING", "Nothing at all happens.")
     with pytest.raises(LogError, match="differently"):
         resume(
-            find_run(tmp_path, "r"), config=None, data_dir=None, workers=1, observer=lambda note: None,
-            stop=lambda: False, models=Models(Apprentice(), guidance),
-        )  # fmt: skip
+            find_run(tmp_path, "r"),
+            config=None,
+            data_dir=None,
+            runtime=Runtime(workers=1),
+            models=Models(Apprentice(), guidance),
+        )
 
 
 def test_replies_that_name_no_action_are_steps_and_are_counted(tmp_path: Path) -> None:
@@ -329,17 +335,21 @@ def test_without_success_memories_none_is_harvested_and_recipes_still_are(tmp_pa
 
 def exam_of(run: Run, *, control: str = "none", execution: Model | None = None) -> object:
     return examine(
-        run, at="latest", questions=None, control=control, data_dir=None, workers=4, observer=lambda note: None,
+        run,
+        at="latest",
+        questions=None,
+        control=control,
+        data_dir=None,
+        runtime=Runtime(workers=4),
         execution=execution,
-    )  # fmt: skip
+    )
 
 
 def test_an_exam_plays_episodes_frozen_in_a_log_of_its_own(workshop_run: Run) -> None:
     before = LogReader(workshop_run.log_path).head
     report = examine(
-        workshop_run, at="latest", questions=None, control="none", data_dir=None, workers=4,
-        observer=lambda note: None,
-    )  # fmt: skip
+        workshop_run, at="latest", questions=None, control="none", data_dir=None, runtime=Runtime(workers=4)
+    )
     assert LogReader(workshop_run.log_path).head == before
     assert report.guidance_calls == 0 and report.total == CONFIG.held_out
     assert [row.episodes for row in report.episodes] == [CONFIG.held_out]

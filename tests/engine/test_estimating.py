@@ -13,11 +13,12 @@ from mage_es.engine.estimating import estimate
 from mage_es.engine.evolution import evolve
 from mage_es.engine.models.analogist.model import reply
 from mage_es.engine.pricing import Prices
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.summary import summarise
 from mage_es.events.errors import UsageError
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import QuestionPlanned
-from tests.engine.conftest import begin, never, silent
+from tests.engine.conftest import begin
 from tests.engine.models.provider import provider
 
 LONGER = Config(benchmark="wordmath", seed=7, iterations=6, pool=24, held_out=20, anchors=12)
@@ -60,7 +61,7 @@ def test_another_model_is_told_from_lengths_without_being_called(tmp_path: Path)
         config = msgspec.structs.replace(LONGER, iterations=2, execution=spec)
         known = told(config)
         assert server.asked == []
-        evolve(config, runs_dir=tmp_path, data_dir=None, workers=4, observer=silent, stop=never, run_id="r")
+        evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=4), run_id="r")
     execution = tier(known, "execution")
     assert execution.model == spec and "costs nothing" in execution.price
     assert execution.calls.low <= server.served <= execution.calls.high

@@ -14,13 +14,14 @@ from mage_es.engine.audit import verify
 from mage_es.engine.config import Config
 from mage_es.engine.evolution import evolve, resume
 from mage_es.engine.runs import Run, clock
+from mage_es.engine.runtime import Runtime
 from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import IterationClosed, RunFinished, RunResumed
 
 SMALL = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12)
-QUIET: dict[str, Any] = {"data_dir": None, "workers": 2, "observer": lambda note: None, "stop": lambda: False}
+HERE: dict[str, Any] = {"data_dir": None, "runtime": Runtime(workers=2)}
 
 
 @pytest.mark.parametrize(
@@ -36,41 +37,41 @@ def test_an_unknown_name_is_refused_before_a_folder_is_made(
     tmp_path: Path, change: dict[str, str], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        evolve(msgspec.structs.replace(SMALL, **change), runs_dir=tmp_path / "runs", **QUIET)
+        evolve(msgspec.structs.replace(SMALL, **change), runs_dir=tmp_path / "runs", **HERE)
     assert not (tmp_path / "runs").exists()
 
 
 def test_a_value_out_of_bounds_is_named_before_a_folder_is_made(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot be used: Expected `int` >= 1 - at `\$.pool`"):
-        evolve(msgspec.structs.replace(SMALL, pool=0), runs_dir=tmp_path / "runs", **QUIET)
+        evolve(msgspec.structs.replace(SMALL, pool=0), runs_dir=tmp_path / "runs", **HERE)
     assert not (tmp_path / "runs").exists()
 
 
 def test_a_missing_data_set_ends_with_the_command_that_fetches_it(tmp_path: Path) -> None:
     config = msgspec.structs.replace(SMALL, benchmark="gsm8k")
     with pytest.raises(PrerequisiteError, match="mage-es data fetch gsm8k"):
-        evolve(config, runs_dir=tmp_path / "runs", **QUIET | {"data_dir": tmp_path / "data"})
+        evolve(config, runs_dir=tmp_path / "runs", **HERE | {"data_dir": tmp_path / "data"})
     assert not (tmp_path / "runs").exists()
 
 
 def test_a_resumed_run_with_another_configuration_shows_the_difference(small_run: Run) -> None:
     other = msgspec.structs.replace(SMALL, pool=30, guard="off")
     with pytest.raises(UsageError, match="pool was 24, now 30; guard was 'paired', now 'off'"):
-        resume(small_run, config=other, **QUIET)
+        resume(small_run, config=other, **HERE)
 
 
 def test_a_second_writer_is_refused(small_run: Run, tmp_path: Path) -> None:
     run = Run("copy", tmp_path / "copy")
     shutil.copytree(small_run.log_path, run.log_path)
     with Log.open(run.log_path, clock=clock), pytest.raises(RunLocked):
-        resume(run, config=None, **QUIET)
+        resume(run, config=None, **HERE)
 
 
 def test_resuming_a_finished_run_changes_nothing(small_run: Run, tmp_path: Path) -> None:
     run = Run("copy", tmp_path / "copy")
     shutil.copytree(small_run.log_path, run.log_path)
     before = LogReader(run.log_path).head
-    assert resume(run, config=SMALL, **QUIET).state == "finished"
+    assert resume(run, config=SMALL, **HERE).state == "finished"
     assert LogReader(run.log_path).head == before
     assert not list(LogReader(run.log_path).records({RunResumed}))
 
@@ -78,7 +79,7 @@ def test_resuming_a_finished_run_changes_nothing(small_run: Run, tmp_path: Path)
 def test_changed_data_is_noticed_before_a_run_goes_on(small_run: Run, tmp_path: Path) -> None:
     run = forge_data_hash(small_run, tmp_path)
     with pytest.raises(PrerequisiteError, match="data_sha256"):
-        resume(run, config=None, **QUIET)
+        resume(run, config=None, **HERE)
 
 
 def forge_data_hash(source: Run, folder: Path) -> Run:
@@ -114,12 +115,12 @@ def test_a_run_refused_for_want_of_space_is_whole_and_goes_on_when_there_is_some
 
     monkeypatch.setattr(shutil, "disk_usage", full_before_the_second_iteration)
     with pytest.raises(PrerequisiteError, match="Only 10 MiB are free"):
-        evolve(SMALL, runs_dir=tmp_path, run_id="r", **QUIET)
+        evolve(SMALL, runs_dir=tmp_path, run_id="r", **HERE)
     run = Run("r", tmp_path / "r")
     assert verify(run).ok
     closed = [record.event.iteration for record in LogReader(run.log_path).records({IterationClosed})]
     assert closed == [-1, 0]
-    resume(run, config=None, **QUIET)
+    resume(run, config=None, **HERE)
     last = [list(LogReader(r.log_path).records({IterationClosed}))[-1].event for r in (run, small_run)]
     assert last[0] == last[1]
 

@@ -20,6 +20,7 @@ from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.reporting.recorded import Recorded
 from mage_es.engine.reports import ExamReport, Note
 from mage_es.engine.runs import Run, clock
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.theorems.inference import check_inference
 from mage_es.events.errors import BudgetReached, Interrupted, UsageError
 from mage_es.events.log import Log
@@ -28,9 +29,7 @@ from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, SplitCommitt
 
 
 def exam(run: Run, at: str = "latest", questions: int | None = None, control: str = "none") -> ExamReport:
-    return examine(
-        run, at=at, questions=questions, control=control, data_dir=None, workers=4, observer=lambda note: None
-    )
+    return examine(run, at=at, questions=questions, control=control, data_dir=None, runtime=Runtime(workers=4))
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -110,8 +109,7 @@ def test_a_model_handed_in_takes_the_place_of_the_configured_one(small_run: Run)
         questions=4,
         control="none",
         data_dir=None,
-        workers=2,
-        observer=lambda note: None,
+        runtime=Runtime(workers=2),
         execution=Stubborn(),
     )
     calls = LogReader(small_run.exams_path / report.exam_id / "log").records({ModelCalled})
@@ -149,7 +147,14 @@ def test_an_unknown_control_lists_the_near_match(small_run: Run) -> None:
 
 def test_progress_is_told_to_the_observer(small_run: Run) -> None:
     notes: list[Note] = []
-    examine(small_run, at="start", questions=5, control="none", data_dir=None, workers=2, observer=notes.append)
+    examine(
+        small_run,
+        at="start",
+        questions=5,
+        control="none",
+        data_dir=None,
+        runtime=Runtime(workers=2, observer=notes.append),
+    )
     assert (notes[-1].done, notes[-1].total, notes[-1].phase) == (5, 5, "exam")
     assert (notes[-1].execution_calls, notes[-1].guidance_calls) == (5, 0)
 
@@ -174,9 +179,14 @@ class Counting:
 
 def sit(run: Run, model: Counting, *, control: str = "none", limits: Limits = UNLIMITED) -> ExamReport:
     return examine(
-        run, at="latest", questions=20, control=control, data_dir=None, workers=1, observer=lambda note: None,
-        stop=model.is_enough, limits=limits, execution=model,
-    )  # fmt: skip
+        run,
+        at="latest",
+        questions=20,
+        control=control,
+        data_dir=None,
+        runtime=Runtime(workers=1, stop=model.is_enough, limits=limits),
+        execution=model,
+    )
 
 
 @pytest.fixture

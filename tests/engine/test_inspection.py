@@ -8,6 +8,7 @@ from mage_es.engine.exam import examine
 from mage_es.engine.inspection import show
 from mage_es.engine.moves import CallReport, ToolReport
 from mage_es.engine.runs import Run
+from mage_es.engine.runtime import Runtime
 from mage_es.events.errors import UsageError
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionPlanned, ToolRan
@@ -78,9 +79,7 @@ def test_a_call_whose_prompt_renders_differently_now_is_said(course_run: Run, mo
 
 
 def test_a_question_of_an_exam_is_shown_too(small_run: Run) -> None:
-    exam = examine(
-        small_run, at="iter-0", questions=3, control="none", data_dir=None, workers=1, observer=lambda note: None
-    )
+    exam = examine(small_run, at="iter-0", questions=3, control="none", data_dir=None, runtime=Runtime(workers=1))
     report = show(small_run, exam.answers[0][0], iteration=None, data_dir=None)
     assert report.prompt_verified
     assert report.purpose == "exam"

@@ -22,13 +22,12 @@ from mage_es.engine.judging import NOBODY, STRICT, TEMPLATE, judged
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Model, Request
 from mage_es.engine.runs import Run, find_run
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models
 from mage_es.events.errors import Interrupted
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import AnswerJudged, ModelCalled, ReplyRejected
 from mage_es.projections.fold import fold
-
-from .conftest import never, silent
 
 BENCHMARK = TruthWorld(42)
 ESTATE = next(q for q in BENCHMARK.questions("evolution") if q.gold == "surplus")
@@ -162,16 +161,7 @@ def models(judge: Model | None) -> Models:
 
 
 def run_with(folder: Path, judge: Model | None, *, workers: int = 4) -> Run:
-    evolve(
-        SMALL,
-        runs_dir=folder,
-        data_dir=None,
-        workers=workers,
-        observer=silent,
-        stop=never,
-        run_id="r",
-        models=models(judge),
-    )
+    evolve(SMALL, runs_dir=folder, data_dir=None, runtime=Runtime(workers=workers), run_id="r", models=models(judge))
     return find_run(folder, "r")
 
 
@@ -218,14 +208,12 @@ def test_a_run_stopped_after_an_attempt_asks_the_judge_nothing_twice_and_ends_th
             SMALL,
             runs_dir=tmp_path,
             data_dir=None,
-            workers=1,
-            observer=silent,
-            stop=judge.is_enough,
+            runtime=Runtime(workers=1, stop=judge.is_enough),
             run_id="r",
             models=models(judge),
         )
     run, again = find_run(tmp_path, "r"), Counting(Garbling())
-    resume(run, config=None, data_dir=None, workers=4, observer=silent, stop=never, models=models(again))
+    resume(run, config=None, data_dir=None, runtime=Runtime(workers=4), models=models(again))
     recorded = sum(isinstance(event, ModelCalled) and event.tier == "judge" for event in events(run))
     assert judge.asked == calls
     assert judge.asked + again.asked == recorded
@@ -234,7 +222,7 @@ def test_a_run_stopped_after_an_attempt_asks_the_judge_nothing_twice_and_ends_th
 
 def test_an_exam_may_ask_the_judge_and_has_no_guidance_calls(tmp_path: Path) -> None:
     run = run_with(tmp_path, open_model("builtin/truthjudge", "judge"))
-    report = examine(run, at="latest", questions=None, control="none", data_dir=None, workers=4, observer=silent)
+    report = examine(run, at="latest", questions=None, control="none", data_dir=None, runtime=Runtime(workers=4))
     assert report.guidance_calls == 0
     assert report.judge_calls > 0
     assert report.undecided == 0
@@ -251,9 +239,9 @@ def test_an_inspected_question_shows_the_learners_reply_and_who_decided(tmp_path
 
 def test_an_exam_without_a_judge_counts_what_nobody_decided(tmp_path: Path) -> None:
     config = msgspec.structs.replace(SMALL, judge="")
-    evolve(config, runs_dir=tmp_path, data_dir=None, workers=4, observer=silent, stop=never, run_id="r")
+    evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=4), run_id="r")
     report = examine(
-        find_run(tmp_path, "r"), at="latest", questions=None, control="none", data_dir=None, workers=4, observer=silent
+        find_run(tmp_path, "r"), at="latest", questions=None, control="none", data_dir=None, runtime=Runtime(workers=4)
     )
     assert report.judge_calls == 0
     assert report.undecided > 0

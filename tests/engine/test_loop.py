@@ -21,6 +21,7 @@ from mage_es.engine.evolution import evolve, resume
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Model, Request
 from mage_es.engine.runs import Run
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models
 from mage_es.events.errors import Interrupted
 from mage_es.events.reader import LogReader
@@ -74,9 +75,7 @@ def run_with(
         config,
         runs_dir=folder,
         data_dir=None,
-        workers=workers,
-        observer=lambda note: None,
-        stop=stop,
+        runtime=Runtime(workers=workers, stop=stop),
         run_id="r",
         models=Models(execution, guidance or open_model("builtin/reference", "guidance")),
     )
@@ -192,7 +191,7 @@ def test_a_run_stopped_after_any_number_of_answers_resumes_to_the_same_digests(
     with pytest.raises(Interrupted, match=r"mage-es resume .*/r`"):
         run_with(tmp_path, workers=4, execution=analogist(), stop=stop)
     run = Run("r", tmp_path / "r")
-    resume(run, config=None, data_dir=None, workers=8, observer=lambda note: None, stop=lambda: False)
+    resume(run, config=None, data_dir=None, runtime=Runtime(workers=8))
     assert final_digests(run) == final_digests(small_run)
 
 

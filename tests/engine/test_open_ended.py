@@ -20,6 +20,7 @@ from mage_es.engine.models.seam import Completion, Model, Request
 from mage_es.engine.moves import CallReport
 from mage_es.engine.opening import open_world
 from mage_es.engine.runs import Run, find_run
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
@@ -54,16 +55,7 @@ class Muttering:
 
 def run_in(folder: Path, config: Config = CONFIG, *, workers: int = 4, execution: Model | None = None) -> Run:
     models = Models(execution, open_model("builtin/reference", "guidance")) if execution else None
-    evolve(
-        config,
-        runs_dir=folder,
-        data_dir=None,
-        workers=workers,
-        observer=lambda note: None,
-        stop=lambda: False,
-        run_id="r",
-        models=models,
-    )
+    evolve(config, runs_dir=folder, data_dir=None, runtime=Runtime(workers=workers), run_id="r", models=models)
     return find_run(folder, "r")
 
 
@@ -142,9 +134,7 @@ def test_of_replies_the_last_reasoning_is_shown_and_what_was_said_in_the_place_o
 
 
 def test_an_exam_reports_the_mean_progress_in_worlds_that_evolution_never_saw(run: Run) -> None:
-    report = examine(
-        run, at="latest", questions=None, control="none", data_dir=None, workers=2, observer=lambda note: None
-    )
+    report = examine(run, at="latest", questions=None, control="none", data_dir=None, runtime=Runtime(workers=2))
     assert report.guidance_calls == 0
     assert [(row.purpose, row.episodes, row.unparsed) for row in report.episodes] == [("exam", 1, 0)]
     assert 0 < report.episodes[0].mean_score < 1

@@ -11,10 +11,10 @@ from mage_es.engine.config import Config
 from mage_es.engine.evolution import evolve
 from mage_es.engine.opening import reopen_world
 from mage_es.engine.runs import Run
+from mage_es.engine.runtime import Runtime
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.reader import LogReader
 from mage_es.projections.fold import State
-from tests.engine.conftest import never, silent
 from tests.engine.rules.states import Built
 
 
@@ -40,4 +40,4 @@ def test_questions_that_are_all_alike_are_too_few_and_the_message_says_how_many_
     (tmp_path / "same.jsonl").write_text('{"question": "What is 2 plus 3?", "answer": 5}\n' * 40)
     config = Config(benchmark=f"tasks/{tmp_path}/same.jsonl?scorer=number")
     with pytest.raises(PrerequisiteError, match="of which 0 and 1 are left where no two are alike"):
-        evolve(config, runs_dir=tmp_path, data_dir=None, workers=1, observer=silent, stop=never)
+        evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=1))

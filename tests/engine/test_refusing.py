@@ -12,10 +12,11 @@ from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.opening import open_world
 from mage_es.engine.runs import find_run
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import MemoryAppended, MemoryRefused, ModelCalled
-from tests.engine.conftest import SMALL, never, silent
+from tests.engine.conftest import SMALL
 
 
 class Leaking:
@@ -39,7 +40,7 @@ def test_what_quotes_an_exam_question_is_refused_and_the_run_goes_on(tmp_path: P
     world = open_world(SMALL, data_dir=None)
     secret = world.questions[world.setting.held_out[0]].question
     models = Models(open_model("builtin/analogist", "execution"), Leaking(secret))
-    evolve(SMALL, runs_dir=tmp_path, data_dir=None, workers=2, observer=silent, stop=never, run_id="r", models=models)
+    evolve(SMALL, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=2), run_id="r", models=models)
 
     run = find_run(tmp_path, "r")
     records = list(LogReader(run.log_path).records({MemoryAppended, MemoryRefused, ModelCalled}))

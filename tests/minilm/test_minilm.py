@@ -30,6 +30,7 @@ from mage_es.engine.evolution import evolve
 from mage_es.engine.opening import first_event, reopen_world
 from mage_es.engine.replay import replay
 from mage_es.engine.runs import Run
+from mage_es.engine.runtime import Runtime
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.reader import LogReader
 from tests.minilm.paraphrases import PARAPHRASES
@@ -100,9 +101,7 @@ def test_an_evolution_replays_without_the_model_and_goes_on_with_no_other(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = Config(benchmark="wordmath", iterations=3, pool=60, held_out=40, anchors=20, embedder=spec)
-    summary = evolve(
-        config, runs_dir=tmp_path, data_dir=None, workers=2, observer=lambda note: None, stop=lambda: False, run_id="r"
-    )
+    summary = evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=2), run_id="r")
     assert summary.iterations_done == 3
     run = Run("r", tmp_path / "r")
     with monkeypatch.context() as without:

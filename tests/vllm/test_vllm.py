@@ -39,6 +39,7 @@ from mage_es.engine.models.seam import Request
 from mage_es.engine.models.spec import parse_spec
 from mage_es.engine.replay import replay
 from mage_es.engine.runs import Run
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.summary import summarise
 from mage_es.events.errors import MageError
 from mage_es.events.reader import LogReader
@@ -111,10 +112,7 @@ def server(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 def run_on(config: Config, folder: Path, patience: Patience = PATIENCE) -> Run:
-    evolve(
-        config, runs_dir=folder, data_dir=None, workers=8, observer=lambda note: None, stop=lambda: False, run_id="r",
-        patience=patience,
-    )  # fmt: skip
+    evolve(config, runs_dir=folder, data_dir=None, runtime=Runtime(workers=8, patience=patience), run_id="r")
     return Run("r", folder / "r")
 
 

@@ -14,8 +14,8 @@ from mage_es.engine.baselines.table import BASELINES
 from mage_es.engine.config import Config, parse
 from mage_es.engine.inspection import show
 from mage_es.engine.opening import first_event
-from mage_es.engine.reports import Note
 from mage_es.engine.runs import Run, find_run
+from mage_es.engine.runtime import Runtime
 from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import BaselineStarted, ModelCalled, QuestionPlanned, RunStarted, SplitCommitted
@@ -23,13 +23,9 @@ from mage_es.events.vocabulary import BaselineStarted, ModelCalled, QuestionPlan
 SMALL = Config(benchmark="wordmath", seed=7, pool=24, held_out=12, anchors=12)
 
 
-def silent(note: Note) -> None:
-    pass
-
-
 def run(folder: Path, name: str, config: Config = SMALL, *, stop: Callable[[], bool] = lambda: False) -> Run:
     run_baseline(
-        name, config, runs_dir=folder, data_dir=None, workers=3, observer=silent, stop=stop, run_id=f"{name}-run"
+        name, config, runs_dir=folder, data_dir=None, runtime=Runtime(workers=3, stop=stop), run_id=f"{name}-run"
     )
     return find_run(folder, f"{name}-run")
 
@@ -66,7 +62,7 @@ def test_a_baseline_that_was_stopped_goes_on_and_asks_nothing_twice(tmp_path: Pa
     stopped = find_run(tmp_path, "self_consistency-run")
     before = len(list(LogReader(stopped.log_path).records({ModelCalled})))
     assert is_baseline(stopped) and 0 < before < 120
-    report = resume_baseline(stopped, data_dir=None, workers=3, observer=silent, stop=lambda: False)
+    report = resume_baseline(stopped, data_dir=None, runtime=Runtime(workers=3))
     assert report.execution_calls == 120
     whole = read_baseline(run(tmp_path / "whole", "self_consistency"))
     assert report.answers == whole.answers
@@ -83,8 +79,8 @@ def test_a_baseline_is_not_resumed_with_another_configuration(tmp_path: Path) ->
     config = parse(first_event(LogReader(done.log_path)).config)
     other = msgspec.structs.replace(config, seed=8)
     with pytest.raises(UsageError, match="seed was 7, now 8"):
-        resume_baseline(done, config=other, data_dir=None, workers=1, observer=silent, stop=lambda: False)
-    assert resume_baseline(done, config=config, data_dir=None, workers=1, observer=silent, stop=lambda: False).total
+        resume_baseline(done, config=other, data_dir=None, runtime=Runtime(workers=1))
+    assert resume_baseline(done, config=config, data_dir=None, runtime=Runtime(workers=1)).total
 
 
 def test_it_can_be_shown_with_every_prompt_and_verified(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from mage_es.engine.benchmarks.dataset import is_test
 from mage_es.engine.benchmarks.protocol import Benchmark, Question
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.config import Config
-from mage_es.engine.reports import Note
 from mage_es.engine.rules.normalise import normalise, question_hash
+from mage_es.engine.runtime import Runtime
 
 DATA = Path(os.environ.get("MAGE_ES_DATA", Path(__file__).parents[4] / "shared" / "data"))
 WRITTEN = ("finqa", "gsm8k", "hotpotqa", "medqa", "realmath", "stbench", "webqa")
@@ -75,7 +75,7 @@ def test_a_run_of_the_baseline_is_shown_eight(name: str, tmp_path: Path) -> None
     benchmark(name)
     config = Config(benchmark=name, seed=42, execution="builtin/reader", held_out=5)
     report = run_baseline(
-        "few_shot_cot", config, runs_dir=tmp_path, data_dir=DATA, workers=1, observer=silent, stop=never, questions=1
+        "few_shot_cot", config, runs_dir=tmp_path, data_dir=DATA, runtime=Runtime(workers=1), questions=1
     )
     assert (report.shots, report.total) == (SHOTS, 1)
 
@@ -125,11 +125,3 @@ def words_in_a_row(text: str) -> list[str]:
     """Return every run of eight words of a text."""
     words = normalise(text).split()
     return [" ".join(words[at : at + 8]) for at in range(len(words) - 7)]
-
-
-def silent(note: Note) -> None:
-    pass
-
-
-def never() -> bool:
-    return False

@@ -18,6 +18,7 @@ from mage_es.engine.matrix.local import Stops, run_here, told
 from mage_es.engine.matrix.working import NOTES, Desk, Job, next_words, standing, work
 from mage_es.engine.opening import first_event
 from mage_es.engine.runs import Run
+from mage_es.engine.runtime import Runtime
 from mage_es.events.envelope import Draft
 from mage_es.events.errors import UsageError
 from mage_es.events.filesystem import LocalFileSystem
@@ -88,7 +89,7 @@ def test_a_cell_is_begun_resumed_examined_and_done(tmp_path: Path, small_run: Ru
 
 
 def sit(run: Run, marker: str, control: str = "none") -> None:
-    examine(run, at=marker, questions=5, control=control, data_dir=None, workers=4, observer=lambda note: None)
+    examine(run, at=marker, questions=5, control=control, data_dir=None, runtime=Runtime(workers=4))
 
 
 def test_a_run_of_another_configuration_is_left_alone(tmp_path: Path, desk: Callable[..., Desk]) -> None:

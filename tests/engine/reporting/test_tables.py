@@ -11,6 +11,7 @@ from mage_es.engine.reporting.figures import figures
 from mage_es.engine.reporting.rendering import ENDINGS, plain, render
 from mage_es.engine.reporting.study import open_study
 from mage_es.engine.reporting.tables import TABLES, tables
+from mage_es.engine.runtime import Runtime
 from mage_es.events.errors import UsageError
 
 
@@ -26,13 +27,7 @@ def examined(small_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     shutil.copytree(small_run.path, folder / "small")
     for at in ("start", "latest"):
         examine(
-            find_run(folder, "small"),
-            at=at,
-            questions=None,
-            control="none",
-            data_dir=None,
-            workers=4,
-            observer=lambda note: None,
+            find_run(folder, "small"), at=at, questions=None, control="none", data_dir=None, runtime=Runtime(workers=4)
         )
     return open_study(folder)
 

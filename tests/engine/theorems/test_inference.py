@@ -11,6 +11,7 @@ import pytest
 from mage_es.engine.exam import examine
 from mage_es.engine.reports import Check
 from mage_es.engine.runs import Run
+from mage_es.engine.runtime import Runtime
 from mage_es.engine.theorems.inference import check_inference, learning_types
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
@@ -29,7 +30,7 @@ from tests.engine.forgery import Change, after, forged, instead
 def examined(small_run: Run, tmp_path: Path) -> Run:
     run = Run(small_run.id, tmp_path / "copy")
     shutil.copytree(small_run.log_path, run.log_path)
-    examine(run, at="latest", questions=3, control="none", data_dir=None, workers=2, observer=lambda note: None)
+    examine(run, at="latest", questions=3, control="none", data_dir=None, runtime=Runtime(workers=2))
     return run
 
 

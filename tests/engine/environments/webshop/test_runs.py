@@ -11,10 +11,10 @@ from mage_es.engine.config import Config
 from mage_es.engine.evolution import evolve
 from mage_es.engine.exam import examine
 from mage_es.engine.runs import Run, find_run
+from mage_es.engine.runtime import Runtime
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import ActionRecipeHarvested, MemoryAppended, MemoryRefused
 from mage_es.projections.fold import fold
-from tests.engine.conftest import never, silent
 from tests.engine.environments.webshop.small import DATA, needs_data
 
 CONFIG = Config(
@@ -24,7 +24,7 @@ CONFIG = Config(
 
 
 def evolved(folder: Path, config: Config = CONFIG, *, workers: int = 4) -> Run:
-    evolve(config, runs_dir=folder, data_dir=DATA, workers=workers, observer=silent, stop=never, run_id="shop")
+    evolve(config, runs_dir=folder, data_dir=DATA, runtime=Runtime(workers=workers), run_id="shop")
     return find_run(folder, "shop")
 
 
@@ -40,7 +40,7 @@ def events(run: Run) -> list[object]:
 
 def exam(run: Run, at: str) -> tuple[float, float]:
     """The strict success and the mean reward of an exam."""
-    report = examine(run, at=at, data_dir=DATA, workers=4, observer=silent, questions=None, control="none")
+    report = examine(run, at=at, data_dir=DATA, runtime=Runtime(workers=4), questions=None, control="none")
     return report.correct / report.total, report.episodes[0].mean_score
 
 

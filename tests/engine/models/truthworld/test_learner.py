@@ -20,6 +20,7 @@ from mage_es.engine.models.seam import Request
 from mage_es.engine.models.truthworld.judge import standings_in
 from mage_es.engine.models.truthworld.learner import TruthLearner
 from mage_es.engine.runs import find_run
+from mage_es.engine.runtime import Runtime
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import AnswerJudged, QuestionPlanned
 from mage_es.projections.fold import State, fold
@@ -117,15 +118,7 @@ def test_a_step_of_a_chain_and_the_arguments_of_a_tool_are_read_off_the_question
 
 def test_in_an_ordinary_run_every_verdict_is_the_one_that_the_oracle_foretells(tmp_path: Path) -> None:
     config = Config(benchmark="truthworld", seed=42, iterations=5, pool=60, held_out=20, anchors=30)
-    evolve(
-        config,
-        runs_dir=tmp_path,
-        data_dir=None,
-        workers=4,
-        observer=lambda note: None,
-        stop=lambda: False,
-        run_id="r",
-    )
+    evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=4), run_id="r")
     reader, state = LogReader(find_run(tmp_path, "r").log_path), State()
     questions = {question.id: question for question in EVOLUTION}
     foretold: dict[tuple[int, str], bool] = {}

@@ -73,13 +73,18 @@ def create_run(runs_dir: Path, *, benchmark: str, seed: int, run_id: str | None 
             (runs_dir / name).mkdir()
         except FileExistsError:
             if run_id:
-                raise UsageError(
-                    f"There is a run {run_id!r} already in {runs_dir}: choose another name, "
-                    f"or continue it with `mage-es resume {run_id}`."
-                ) from None
+                raise UsageError(_taken(runs_dir / name)) from None
             ordinal += 1
         else:
             return Run(name, runs_dir / name)
+
+
+def _taken(path: Path) -> str:
+    if (path / "log" / "FORMAT").exists():
+        way = f"or continue it with `mage-es resume {path.name}`."
+        return f"There is a run {path.name!r} already in {path.parent}: choose another name, {way}"
+    what = "holds no run (one that could not begin leaves that)"
+    return f"{path} is there already, but {what}: delete it, or choose another name."
 
 
 def require_name(name: str) -> None:

@@ -59,8 +59,19 @@ class MemoryTables:
     def write(self, memory: Memory) -> int:
         """Bring the tables up to the memory's state; return how many rows that took.
 
-        Raises `PrerequisiteError` for an embedding that is not a vector of numbers.
+        Raises `PrerequisiteError` for an embedding that is not a vector of numbers, and where the disk refuses.
         """
+        try:
+            return self._write(memory)
+        except (OSError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and not str(error).startswith("lance error"):
+                raise
+            raise PrerequisiteError(
+                f"The memory's tables cannot be written to {self._path}: {error}. They are a copy, and nothing "
+                "recorded is lost: see to permissions and free space there, then run the same command again, or resume the run."
+            ) from error
+
+    def _write(self, memory: Memory) -> int:
         hashes = memory.row_hashes()
         if not self._written.keys() <= hashes.keys():
             self._start_over()  # rows of another history: the tables belong to a state that never was

@@ -23,7 +23,7 @@ def test_runs_are_numbered_within_benchmark_and_seed(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_taken_is_refused_with_the_way_to_continue(tmp_path: Path) -> None:
-    create_run(tmp_path, benchmark="gsm8k", seed=42, run_id="mine")
+    made(tmp_path, "mine", age=0)
     with pytest.raises(UsageError, match="mage-es resume mine"):
         create_run(tmp_path, benchmark="gsm8k", seed=42, run_id="mine")
 
@@ -63,3 +63,12 @@ def test_a_folder_that_is_not_a_run_is_named_as_such(tmp_path: Path) -> None:
 def test_no_run_at_all_says_how_to_start_one(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="mage-es evolve wordmath"):
         find_run(tmp_path / "nowhere", None)
+
+
+def test_a_folder_that_a_failed_start_left_is_told_from_a_run_of_that_name(tmp_path: Path) -> None:
+    made(tmp_path, "run", age=0)
+    (tmp_path / "rest").mkdir()
+    with pytest.raises(UsageError, match="mage-es resume run"):
+        create_run(tmp_path, benchmark="gsm8k", seed=42, run_id="run")
+    with pytest.raises(UsageError, match="rest is there already, but holds no run"):
+        create_run(tmp_path, benchmark="gsm8k", seed=42, run_id="rest")

@@ -172,3 +172,13 @@ assert read_digest(Path({str(tmp_path)!r})) == memory.digest()
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_where_the_disk_refuses_that_is_told_as_no_loss(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    blocked = tmp_path / "tables"
+    blocked.mkdir()
+    (blocked / "success_memories.lance").touch()  # a file where a table's folder is to be
+    for path in (tmp_path / "file" / "tables", blocked):
+        with pytest.raises(PrerequisiteError, match="nothing recorded is lost"):
+            MemoryTables(path).write(memory_of(EVENTS))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -152,8 +153,8 @@ def _tokens_needed(tier: Tier, config: Config) -> tuple[int, int]:
 
 def _trials(spec: ModelSpec, tier: Tier) -> Iterator[Finding]:
     """Yield whether the model replies, and for tiers whose replies are typed, whether it keeps to the form."""
-    name, joint = f"{tier} reply", "&" if spec.options else "?"
-    quick = f"{spec.text}{joint}timeout={PATIENCE_S:g}"
+    name, options = f"{tier} reply", {**spec.options, "timeout": f"{PATIENCE_S:g}"}
+    quick = f"{spec.provider}/{spec.model}?{urlencode(options)}"
     plain = Request(prompt="Say hello in one word.", max_tokens=_ENOUGH_TOKENS)
     if tier == "execution" or spec.options.get("structured") == "none":
         requests = [plain]

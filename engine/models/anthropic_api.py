@@ -7,6 +7,7 @@ Rules
     - A batch is one call of many requests whose replies are fetched when it has ended; engine/batching.py makes them.
     - Current models take no temperature; it is sent only where the spec says `temperature=send`. A reply is recorded,
       so a replay does not depend on whether the provider would give it again.
+    - A schema goes as the SDK would send one: what the provider refuses in it (bounds, say) becomes part of its words.
 """
 
 from __future__ import annotations
@@ -18,16 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mage_es.engine.models.clients import TIMEOUT, as_faults, key_of
+from mage_es.engine.models.clients import TIMEOUT, Tokens, as_faults, key_of, read_as
 from mage_es.engine.models.faults import Fault, ModelFault, fault_of_status, shortened, without_key
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import ModelSpec
-from mage_es.events.errors import PrerequisiteError, UsageError, nearest
+from mage_es.events.errors import PrerequisiteError
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
-    from anthropic.types import Message
-    from anthropic.types.messages import MessageBatchResult
 
 OPTIONS = ("base_url", "timeout", "structured", "key_env", "effort", "temperature", "cache")
 """`structured`: `json_schema` (default) or `none`; `effort`: low to max; `temperature`: `send` or `omit` (default);
@@ -54,6 +53,49 @@ _STATUSES = {
 _STOPS = {"end_turn": "end", "stop_sequence": "end", "max_tokens": "length", "tool_use": "tool", "pause_turn": "pause"}
 
 
+class _Block(msgspec.Struct):
+    type: str
+    text: str | None = None
+
+
+class _OutputDetails(msgspec.Struct):
+    thinking_tokens: Tokens | None = None
+
+
+class _Usage(msgspec.Struct):
+    input_tokens: Tokens | None = None
+    output_tokens: Tokens | None = None
+    cache_read_input_tokens: Tokens | None = None
+    cache_creation_input_tokens: Tokens | None = None
+    output_tokens_details: _OutputDetails | None = None
+
+
+class _Reply(msgspec.Struct):
+    """What is read of a message."""
+
+    content: list[_Block]
+    id: str | None = None
+    stop_reason: str | None = None
+    usage: _Usage | None = None
+
+
+class _Error(msgspec.Struct):
+    type: str | None = None
+    message: str | None = None
+
+
+class _Errored(msgspec.Struct):
+    error: _Error | None = None
+
+
+class _Result(msgspec.Struct):
+    """What is read of an entry of a batch."""
+
+    type: str
+    message: Any = None
+    error: _Errored | None = None
+
+
 class Anthropic:
     """A Claude model."""
 
@@ -61,11 +103,9 @@ class Anthropic:
         self.name = spec.text
         self._spec = spec
         self._key = key_of(spec, "ANTHROPIC_API_KEY", needed="base_url" not in spec.options)
-        self._timeout = spec.number("timeout", TIMEOUT)
+        self._timeout = spec.seconds("timeout", TIMEOUT)
+        self._chosen = {option: spec.chosen(option, known) for option, known in _CHOICES.items()}
         self._client: AsyncAnthropic | None = None
-        for option, known in _CHOICES.items():
-            if (given := spec.options.get(option, known[0])) not in known:
-                raise UsageError(f"{spec.text}: {option}={given!r}.{nearest(given, list(known))}")
 
     async def complete(self, request: Request) -> Completion:
         """Return Claude's reply. Raises `ModelFault`, and `PrerequisiteError` where SDK or key is missing."""
@@ -92,16 +132,17 @@ class Anthropic:
                 found[_told(entry, "custom_id")] = self._came_of(_told(entry, "result"))
         return found
 
-    def _came_of(self, result: MessageBatchResult) -> Completion | Fault:
-        if result.type == "succeeded":
-            try:
+    def _came_of(self, entry: object) -> Completion | Fault:
+        try:
+            result = read_as(_Result, entry, what="result of a batch")
+            if result.type == "succeeded":
                 return msgspec.structs.replace(read_message(result.message, key=self._key), batched=True)
-            except ModelFault as error:
-                return error.fault
+        except ModelFault as error:
+            return error.fault
         if result.type == "errored":
-            told = result.error.error
+            told = (result.error and result.error.error) or _Error()
             words = shortened(without_key(f"{told.type}: {told.message}", self._key))
-            return fault_of_status(_STATUSES.get(told.type, 500), words)
+            return fault_of_status(_STATUSES.get(told.type or "", 500), words)
         return Fault("timeout", f"the batch ended before its turn came ({result.type})")
 
     @asynccontextmanager
@@ -149,8 +190,10 @@ class Anthropic:
         output: dict[str, Any] = {}
         if "effort" in self._spec.options:
             output["effort"] = self._spec.options["effort"]
-        if request.reply_schema and self._chosen("structured") == "json_schema":
-            schema = closed(msgspec.json.decode(request.reply_schema))
+        if request.reply_schema and self._chosen["structured"] == "json_schema":
+            from anthropic import transform_schema
+
+            schema = transform_schema(msgspec.json.decode(request.reply_schema))
             output["format"] = {"type": "json_schema", "schema": schema}
         fields: dict[str, Any] = {
             "model": self._spec.model,
@@ -159,61 +202,50 @@ class Anthropic:
         }
         if output:
             fields["output_config"] = output
-        if self._chosen("temperature") == "send":
+        if self._chosen["temperature"] == "send":
             fields["temperature"] = request.temperature
         return fields
 
     def _content(self, request: Request) -> str | list[dict[str, Any]]:
         """Return the prompt, in two blocks where its beginning is worth keeping in the provider's cache."""
         fixed, rest = request.prompt[: request.fixed], request.prompt[request.fixed :]
-        if self._chosen("cache") == "omit" or not fixed.strip() or not rest.strip():
+        if self._chosen["cache"] == "omit" or not fixed.strip() or not rest.strip():
             return request.prompt
         kept = {"type": "text", "text": fixed, "cache_control": {"type": "ephemeral"}}
         return [kept, {"type": "text", "text": rest}]
 
-    def _chosen(self, option: str) -> str:
-        return self._spec.options.get(option, _CHOICES[option][0])
 
-
-def read_message(reply: Message, *, key: str = "") -> Completion:
+def read_message(reply: object, *, key: str = "") -> Completion:
     """Return what a message says, but `key` where it repeats that.
 
-    Raises `ModelFault` for a reply without text, or one that was refused.
+    Tokens that the provider does not tell count as none.
+
+    Raises:
+        ModelFault: A reply of another shape, without text, or one that was refused.
     """
-    blocks = getattr(reply, "content", None)
-    if not isinstance(blocks, list):
-        raise ModelFault(Fault("malformed", "the reply has no content blocks"))
-    if reply.stop_reason == "refusal":
+    read = read_as(_Reply, reply, what="message")
+    if read.stop_reason == "refusal":
         raise ModelFault(Fault("filtered", "the model refused to answer"))
-    if reply.stop_reason == "model_context_window_exceeded":
+    if read.stop_reason == "model_context_window_exceeded":
         raise ModelFault(Fault("too_long", "the prompt and reply do not fit the model's context window"))
-    text = "".join(block.text for block in blocks if block.type == "text")
+    text = "".join(block.text or "" for block in read.content if block.type == "text")
     if not text.strip():
-        told = without_key(f"the reply has no text (stop reason {reply.stop_reason})", key)
-        raise ModelFault(Fault("empty", told))
-    usage = reply.usage
+        told = without_key(f"the reply has no text (stop reason {read.stop_reason})", key)
+        raise ModelFault(Fault("empty", shortened(told)))
+    usage = read.usage or _Usage()
     cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
-    details = getattr(usage, "output_tokens_details", None)
+    details = usage.output_tokens_details or _OutputDetails()
+    stop = read.stop_reason or "end"
     return Completion(
         text=without_key(text, key),
-        input_tokens=usage.input_tokens + cached + written,
-        output_tokens=usage.output_tokens,
+        input_tokens=(usage.input_tokens or 0) + cached + written,
+        output_tokens=usage.output_tokens or 0,
         cached_tokens=cached,
-        thinking_tokens=(getattr(details, "thinking_tokens", 0) or 0) if details else 0,
-        stop_reason=_STOPS.get(reply.stop_reason or "", without_key(reply.stop_reason or "end", key)),
-        provider_id=without_key(reply.id or "", key),
+        thinking_tokens=details.thinking_tokens or 0,
+        stop_reason=_STOPS.get(stop, without_key(stop, key)),
+        provider_id=without_key(read.id or "", key),
         cache_write_tokens=written,
     )
-
-
-def closed(schema: Any) -> Any:
-    """Return a JSON schema whose objects all refuse further properties, as the provider demands."""
-    if isinstance(schema, list):
-        return [closed(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    inner = {name: closed(part) for name, part in schema.items()}
-    return {**inner, "additionalProperties": False} if schema.get("type") == "object" else inner
 
 
 def _told(reply: Any, field: str) -> Any:

@@ -1,6 +1,7 @@
-"""What the official clients of providers have in common: a key from the environment, and one tree of errors.
+"""What the official clients of providers have in common: a key from the environment, one tree of errors, loose replies.
 
-The clients of OpenAI and Anthropic are made by the same generator, so what either raises becomes a fault here.
+The clients of OpenAI and Anthropic are made by the same generator: what either raises becomes a fault here, and what
+either returns, which has been held against no type, is read here as what it should be.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any, TypeVar
+
+import msgspec
 
 from mage_es.engine.models.faults import Fault, ModelFault, fault_of_status, shortened, without_key
 from mage_es.engine.models.spec import ModelSpec
@@ -17,14 +20,25 @@ from mage_es.events.errors import PrerequisiteError
 
 TIMEOUT = 600.0
 """Seconds for one whole reply of a model."""
+Tokens = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+"""What a provider may say that a call took."""
+Form = TypeVar("Form")
 
 
 def key_of(spec: ModelSpec, variable: str, *, needed: bool) -> str:
-    """Return the key in the environment, "" where none is needed. Raises `PrerequisiteError` where one is missing."""
+    """Return the key in the environment without blanks around it, "" where none is needed.
+
+    Raises `PrerequisiteError` where one is missing, or cannot be sent: what a client says of that shows the key.
+    """
     variable = spec.options.get("key_env", variable)
-    key = os.environ.get(variable, "")
+    key = os.environ.get(variable, "").strip()
     if not key and (needed or "key_env" in spec.options):
         raise PrerequisiteError(f"{spec.text} needs a key: export {variable}=...")
+    if not (key.isascii() and key.isprintable()):
+        raise PrerequisiteError(
+            f"The key in {variable} cannot be sent: it holds a line break, or a character that no key has. "
+            f"Copy it again: export {variable}=..."
+        )
     return key
 
 
@@ -46,8 +60,9 @@ def as_faults(client: ModuleType, *, url: str, key: str, silence: float) -> Iter
     except raised.APITimeoutError as error:
         raise ModelFault(Fault("timeout", _heard(str(error), key))) from None
     except raised.APIStatusError as error:
-        told = error.response.headers.get("retry-after")
-        raise ModelFault(fault_of_status(error.status_code, _heard(_words(error), key), retry_after=told)) from None
+        after, date = (error.response.headers.get(name) for name in ("retry-after", "date"))
+        words = _heard(_words(error), key)
+        raise ModelFault(fault_of_status(error.status_code, words, retry_after=after, date=date)) from None
     except raised.APIConnectionError as error:
         raise ModelFault(Fault("connection", _heard(f"{url}: {error.__cause__ or error}", key))) from None
     # Clients wrap what goes wrong before a reply begins, not what ends one in its middle.
@@ -55,8 +70,16 @@ def as_faults(client: ModuleType, *, url: str, key: str, silence: float) -> Iter
         raise ModelFault(Fault("timeout", f"nothing more within {silence:g} s")) from None
     except httpx2.TransportError as error:
         raise ModelFault(Fault("connection", _heard(f"{url}: {error}", key))) from None
-    except (raised.APIError, ValueError) as error:
+    except (raised.APIError, ValueError, RecursionError) as error:  # the last: JSON that is nested too deep
         raise ModelFault(Fault("malformed", _heard(str(error), key))) from None
+
+
+def read_as(form: type[Form], reply: object, *, what: str) -> Form:
+    """Return what a form reads of a reply; `what` says what it should be. Raises `ModelFault` for any other shape."""
+    try:
+        return msgspec.convert(reply, form, from_attributes=True)
+    except msgspec.ValidationError as error:
+        raise ModelFault(Fault("malformed", f"the reply is no {what}: {error}")) from None
 
 
 def _heard(words: str, key: str) -> str:
@@ -65,6 +88,7 @@ def _heard(words: str, key: str) -> str:
 
 def _words(error: Any) -> str:
     """Return what a provider says in the body of an error, the client's own words where it says nothing."""
-    body = error.body
-    inner = body.get("error", body) if isinstance(body, dict) else None
-    return str(inner["message"]) if isinstance(inner, dict) and inner.get("message") else str(error.message)
+    said = error.body
+    for name in ("error", "message", "detail"):
+        said = said[name] if isinstance(said, dict) and name in said else said
+    return said if isinstance(said, str) and said.strip() else str(error.message)

@@ -16,6 +16,10 @@ missing         no       404: no such model or endpoint; no call can succeed unt
 
 from __future__ import annotations
 
+import math
+import re
+import time
+from email.utils import mktime_tz, parsedate_tz
 from typing import Literal, NamedTuple
 
 FaultKind = Literal[
@@ -54,6 +58,7 @@ _TOO_LONG = (
     "max_new_tokens",  # text-generation-inference
 )
 """How providers say that a prompt does not fit; a request that is refused in other words is given up."""
+_HALVES = re.compile("[\ud800-\udfff]")
 _MOST_WORDS = 300
 _LEAST_KEY = 8
 
@@ -93,17 +98,18 @@ class ModelFault(Exception):
         self.fault = fault
 
 
-def fault_of_status(status: int, message: str, *, retry_after: str | None = None) -> Fault:
-    """Return the fault that an HTTP error status stands for."""
-    return Fault(_kind_of(status, message), shortened(message), status, _seconds(retry_after))
+def fault_of_status(status: int, message: str, *, retry_after: str | None = None, date: str | None = None) -> Fault:
+    """Return the fault that an HTTP error status stands for; `retry_after` and `date` are headers that came with it."""
+    return Fault(_kind_of(status, message), shortened(message), status, _seconds(retry_after or "", date or ""))
 
 
 def without_key(text: str, key: str) -> str:
-    """Return a provider's words without the key that it was sent, should it repeat that.
+    """Return a provider's words without the key that it was sent, should it repeat that, and fit to be recorded.
 
-    A stand-in of a few letters, as servers that want no key are given, is no secret and may be a word.
+    A stand-in of a few letters, as servers that want no key are given, is no secret and may be a word. Half of a
+    character, which JSON can spell and a reply may be cut to, becomes the mark for what cannot be read.
     """
-    return text.replace(key, HIDDEN) if len(key) >= _LEAST_KEY else text
+    return _HALVES.sub("\ufffd", text.replace(key, HIDDEN) if len(key) >= _LEAST_KEY else text)
 
 
 def shortened(message: str) -> str:
@@ -125,9 +131,23 @@ def _kind_of(status: int, message: str) -> FaultKind:
     return "too_long" if status == 413 or any(words in told for words in _TOO_LONG) else "rejected"
 
 
-def _seconds(header: str | None) -> float:
-    """Return what a `retry-after` header asks for, given in seconds; a date or nonsense counts as nothing."""
+def _seconds(retry_after: str, date: str) -> float:
+    """Return for how many seconds a provider asks, as a number or as a date; 0 for nonsense.
+
+    A date is held against the one of the reply itself (`date`), so that the clock of this machine may be wrong.
+    """
     try:
-        return max(0.0, float(header or 0))
+        asked = float(retry_after)
     except ValueError:
+        until, now = _moment(retry_after), _moment(date)
+        asked = until - (now or time.time()) if until else 0.0
+    return asked if 0 < asked < math.inf else 0.0
+
+
+def _moment(date: str) -> float:
+    """Return the moment that a header names, 0 where it names none."""
+    try:
+        parsed = parsedate_tz(date)
+        return mktime_tz(parsed) if parsed else 0.0
+    except (ValueError, OverflowError):
         return 0.0

@@ -7,7 +7,9 @@ Rules
       timeout, and a proxy between that ends silent connections has nothing to end.
     - With `context` given, a prompt that may be longer is refused here, for servers that would cut it silently.
     - How many calls are in flight is the line's affair: the client limits no connections and keeps idle ones.
-    - A block `<think>...</think>` at the start of a reply is the model's thinking and no part of the answer.
+    - A block `<think>...</think>` at the start of a reply is the model's thinking and no part of the answer; where a
+      chat template has opened it already, only its end is in the reply.
+    - A reply is taken for nothing but what it says: whatever has another shape than the protocol's is a fault.
 """
 
 from __future__ import annotations
@@ -18,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mage_es.engine.models.clients import TIMEOUT, as_faults, key_of
+from mage_es.engine.models.clients import TIMEOUT, Tokens, as_faults, key_of, read_as
 from mage_es.engine.models.context import require_fit
 from mage_es.engine.models.faults import Fault, ModelFault, shortened, without_key
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import ModelSpec
-from mage_es.events.errors import PrerequisiteError, UsageError, nearest
+from mage_es.events.errors import PrerequisiteError
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -50,7 +52,60 @@ STALL = 120.0
 """Seconds that a streamed reply may be silent, before its first piece too."""
 
 _THINKING = re.compile(r"\A\s*<think>(.*?)(?:</think>\s*|\Z)", re.DOTALL)
+_THINKING_ENDS = "</think>"
 _STOPS = {"stop": "end", "length": "length", "content_filter": "filtered", "tool_calls": "tool"}
+_FORMS = ("json_schema", "json_object", "none")
+_LIMITS = ("max_tokens", "max_completion_tokens")
+
+
+class _Part(msgspec.Struct):
+    """A piece of a reply that comes in several, as those of models that think may."""
+
+    type: str = ""
+    text: str | None = None
+
+
+class _Message(msgspec.Struct):
+    content: str | list[_Part] | None = None
+    refusal: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Return what it says, without the pieces that are no text."""
+        if isinstance(self.content, list):
+            return "".join(part.text or "" for part in self.content if part.type == "text")
+        return self.content or ""
+
+
+class _Choice(msgspec.Struct):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Given(msgspec.Struct):
+    cached_tokens: Tokens | None = None
+
+
+class _Made(msgspec.Struct):
+    reasoning_tokens: Tokens | None = None
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: Tokens | None = None
+    completion_tokens: Tokens | None = None
+    prompt_tokens_details: _Given | None = None
+    completion_tokens_details: _Made | None = None
+
+
+class _Reply(msgspec.Struct):
+    """What is read of a chat completion."""
+
+    choices: list[_Choice] | None = None
+    id: str | int | None = None
+    usage: _Usage | None = None
+    error: Any = None
 
 
 class OpenAICompatible:
@@ -61,11 +116,11 @@ class OpenAICompatible:
         self._spec = spec
         self._url = spec.options.get("base_url", DEFAULT_URL)
         self._key = key_of(spec, "OPENAI_API_KEY", needed=self._url == DEFAULT_URL)
-        self._timeout = spec.number("timeout", TIMEOUT)
-        self._context, self._stall = int(spec.number("context", 0)), spec.number("stall", STALL)
-        self._is_streamed = spec.is_on("stream")
+        self._timeout, self._stall = spec.seconds("timeout", TIMEOUT), spec.seconds("stall", STALL)
+        self._context, self._is_streamed = spec.whole("context", 0), spec.is_on("stream")
+        self._form, self._limit = spec.chosen("structured", _FORMS), spec.chosen("max_tokens_field", _LIMITS)
         self._fixed = _fixed_fields(spec)
-        self._seed = int(spec.number("seed", 0)) if "seed" in spec.options else None
+        self._seed = spec.whole("seed", 0) if "seed" in spec.options else None
         self._client: AsyncOpenAI | None = None
 
     async def complete(self, request: Request) -> Completion:
@@ -124,59 +179,61 @@ class OpenAICompatible:
         return min(self._stall, self._timeout) if self._is_streamed else self._timeout
 
     def _fields(self, request: Request) -> dict[str, Any]:
-        limit = self._spec.options.get("max_tokens_field", "max_tokens")
         fields: dict[str, Any] = {
             "model": self._spec.model,
             "messages": [{"role": "user", "content": request.prompt}],
             "temperature": request.temperature,
-            limit: request.max_tokens,
+            self._limit: request.max_tokens,
             **self._fixed,
         }
         if self._seed is not None:
             fields["seed"] = self._seed + request.sample
-        if request.reply_schema and (form := _reply_form(self._spec, request.reply_schema)):
+        if request.reply_schema and (form := _reply_form(self._form, request.reply_schema)):
             fields["response_format"] = form
         return fields
 
 
-def read_completion(reply: ChatCompletion, *, key: str = "") -> Completion:
+def read_completion(reply: object, *, key: str = "") -> Completion:
     """Return what a chat completion says, but `key` where it repeats that.
 
-    Raises `ModelFault` for a reply without text, or one that was withheld.
+    Tokens that the server does not tell count as none.
+
+    Raises:
+        ModelFault: A reply of another shape, without text, or one that was withheld.
     """
-    if not getattr(reply, "choices", None):
-        raise ModelFault(Fault("malformed", "the reply has no choices"))
-    choice = reply.choices[0]
-    message = choice.message
-    refusal = getattr(message, "refusal", None)
-    if refusal or choice.finish_reason == "content_filter":
-        raise ModelFault(
-            Fault(
-                "filtered", shortened(without_key(refusal or "the provider's content filter withheld the reply", key))
-            )
-        )
-    apart = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None) or ""
-    thinking, text = split_thinking(message.content or "")
+    read = read_as(_Reply, reply, what="chat completion")
+    if not read.choices:
+        told = f": {read.error}" if read.error else ""
+        raise ModelFault(Fault("malformed", shortened(without_key(f"the reply has no choices{told}", key))))
+    message, finish = read.choices[0].message, read.choices[0].finish_reason or "end"
+    if message.refusal or finish == "content_filter":
+        words = message.refusal or "the provider's content filter withheld the reply"
+        raise ModelFault(Fault("filtered", shortened(without_key(words, key))))
+    thinking, text = split_thinking(message.text)
     if not text.strip():
-        raise ModelFault(Fault("empty", "the reply has no text" + (" after its thinking" if thinking or apart else "")))
-    usage = reply.usage
-    given = getattr(usage, "prompt_tokens_details", None)
-    made = getattr(usage, "completion_tokens_details", None)
+        has_thought = thinking or message.reasoning_content or message.reasoning
+        after, why = " after its thinking" if has_thought else "", without_key(finish, key)
+        raise ModelFault(Fault("empty", shortened(f"the reply has no text{after} (finish reason {why})")))
+    usage = read.usage or _Usage()
+    given, made = usage.prompt_tokens_details or _Given(), usage.completion_tokens_details or _Made()
+    input_tokens = usage.prompt_tokens or 0
     return Completion(
         text=without_key(text, key),
-        input_tokens=usage.prompt_tokens if usage else 0,
-        output_tokens=usage.completion_tokens if usage else 0,
-        cached_tokens=(getattr(given, "cached_tokens", 0) or 0) if given else 0,
-        thinking_tokens=(getattr(made, "reasoning_tokens", 0) or 0) if made else 0,
-        stop_reason=_STOPS.get(choice.finish_reason or "", without_key(choice.finish_reason or "end", key)),
-        provider_id=without_key(reply.id or "", key),
+        input_tokens=input_tokens,
+        output_tokens=usage.completion_tokens or 0,
+        cached_tokens=min(given.cached_tokens or 0, input_tokens),
+        thinking_tokens=made.reasoning_tokens or 0,
+        stop_reason=_STOPS.get(finish, without_key(finish, key)),
+        provider_id=without_key(str(read.id or ""), key),
     )
 
 
 def split_thinking(text: str) -> tuple[str, str]:
     """Return (thinking, answer) of a reply; thinking that was cut off leaves no answer."""
-    found = _THINKING.match(text)
-    return (found.group(1).strip(), text[found.end() :]) if found else ("", text)
+    if found := _THINKING.match(text):
+        return found.group(1).strip(), text[found.end() :]
+    before, ends, after = text.partition(_THINKING_ENDS)
+    return (before.strip(), after.lstrip()) if ends and "<think>" not in before else ("", text)
 
 
 def _fixed_fields(spec: ModelSpec) -> dict[str, Any]:
@@ -187,13 +244,8 @@ def _fixed_fields(spec: ModelSpec) -> dict[str, Any]:
     return fields
 
 
-def _reply_form(spec: ModelSpec, schema: str) -> dict[str, Any] | None:
-    """Return how the typed reply is asked for."""
-    way = spec.options.get("structured", "json_schema")
-    if way == "none":
-        return None
-    if way == "json_object":
-        return {"type": "json_object"}
-    if way == "json_schema":
+def _reply_form(form: str, schema: str) -> dict[str, Any] | None:
+    """Return how a typed reply is asked for, None where nothing but its prompt asks for it."""
+    if form == "json_schema":
         return {"type": "json_schema", "json_schema": {"name": "reply", "schema": msgspec.json.decode(schema)}}
-    raise UsageError(f"{spec.text}: structured={way!r}.{nearest(way, ['json_schema', 'json_object', 'none'])}")
+    return None if form == "none" else {"type": "json_object"}

@@ -2,11 +2,13 @@
 
 Rules
     - A spec is recorded with the run and with every call, so it never holds a key: keys come from the environment.
-    - An option that the provider does not know is an error, not ignored.
+    - An option that the provider does not know, one given twice, a value that cannot be meant: errors, never ignored.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
@@ -14,6 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 from mage_es.events.errors import UsageError, nearest
 
 _SECRETS = ("key", "token", "secret", "password")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class ModelSpec(NamedTuple):
@@ -25,12 +28,35 @@ class ModelSpec(NamedTuple):
     text: str
 
     def number(self, option: str, default: float) -> float:
-        """Return an option as a number. Raises `UsageError` where it is none."""
+        """Return an option as a finite number of at least 0. Raises `UsageError` where it is none."""
         value = self.options.get(option)
         try:
-            return default if value is None else float(value)
+            number = default if value is None else float(value)
         except ValueError:
-            raise UsageError(f"{self.text}: {option} must be a number, not {value!r}.") from None
+            number = math.nan
+        if not 0 <= number < math.inf:
+            raise UsageError(f"{self.text}: {option} must be a number of at least 0, not {value!r}.")
+        return number
+
+    def seconds(self, option: str, default: float) -> float:
+        """Return an option as seconds, more than none. Raises `UsageError` where it is none such."""
+        if not (seconds := self.number(option, default)):
+            raise UsageError(f"{self.text}: {option} must be more than 0 seconds.")
+        return seconds
+
+    def whole(self, option: str, default: int) -> int:
+        """Return an option as a whole number of at least 0. Raises `UsageError` where it is none."""
+        number = self.number(option, default)
+        if number != int(number):
+            raise UsageError(f"{self.text}: {option} must be a whole number, not {self.options[option]!r}.")
+        return int(number)
+
+    def chosen(self, option: str, known: Sequence[str]) -> str:
+        """Return one of the words that an option knows, the first where none is given. Raises `UsageError`."""
+        value = self.options.get(option, known[0])
+        if value not in known:
+            raise UsageError(f"{self.text}: {option}={value!r}.{nearest(value, list(known))}")
+        return value
 
     def is_on(self, option: str) -> bool:
         """Return whether an option is switched on, which none is by itself. Raises `UsageError` for other words."""
@@ -64,17 +90,40 @@ def parse_spec(text: str, *, known: Mapping[str, Sequence[str] | None]) -> Model
                 )
             if taken is not None:
                 raise UsageError(f"{provider}/ has no option {option!r}.{nearest(option, list(taken))}")
-    address = urlsplit(options.get("base_url", ""))
-    if address.username or address.password or address.query:
+    if "base_url" in options:
+        _require_address(named, options["base_url"])
+    if not _VARIABLE.fullmatch(options.get("key_env", "_")):
         raise UsageError(
-            f"{named}: a base_url is recorded with every call and must hold no name, password or query. "
-            "Put the key into the environment; key_env=NAME names the variable."
+            f"{named}: key_env is the name of the environment variable that holds the key, such as MY_KEY; what it was "
+            "given is no such name."
         )
     return ModelSpec(provider, model, options, text)
 
 
+def _require_address(named: str, url: str) -> None:
+    """Refuse a base_url that holds a secret, or that no request can be sent to."""
+    try:
+        address = urlsplit(url)
+        is_reachable = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
+        holds_secret = bool(address.username or address.password or address.query)
+    except ValueError:  # no port, or no IPv6 address
+        is_reachable, holds_secret = False, "@" in url or "?" in url
+    if holds_secret:
+        raise UsageError(
+            f"{named}: a base_url is recorded with every call and must hold no name, password or query. "
+            "Put the key into the environment; key_env=NAME names the variable."
+        )
+    if not is_reachable or "#" in url or not url.isprintable() or " " in url:
+        raise UsageError(f"{named}: base_url={url!r} is no address. Give one such as http://localhost:8000/v1.")
+
+
 def _options(named: str, query: str) -> dict[str, str]:
     try:
-        return dict(parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query)))
+        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
     except ValueError:
         raise UsageError(f"{named!r}: what follows the ? must be option=value, joined by &.") from None
+    options = dict(pairs)
+    for option in options:
+        if [name for name, _ in pairs].count(option) > 1:
+            raise UsageError(f"{named}: {option} is given twice. Keep one of the two.")
+    return options

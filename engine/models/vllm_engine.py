@@ -87,7 +87,7 @@ class VllmEngine:
         return SamplingParams(
             temperature=request.temperature,
             max_tokens=min(request.max_tokens, room),
-            seed=int(self._spec.number("seed", 0)) + request.sample,
+            seed=self._spec.whole("seed", 0) + request.sample,
             structured_outputs=typed,
         )
 
@@ -118,7 +118,7 @@ def _engine_arguments(spec: ModelSpec) -> dict[str, Any]:
     }
     for name in ("max_model_len", "tensor_parallel_size"):
         if name in spec.options:
-            arguments[name] = int(spec.number(name, 0))
+            arguments[name] = spec.whole(name, 0)
     if "gpu_memory_utilization" in spec.options:
         arguments["gpu_memory_utilization"] = spec.number("gpu_memory_utilization", 0.9)
     return arguments

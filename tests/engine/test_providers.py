@@ -55,6 +55,10 @@ def test_a_server_that_does_all_that_is_needed_has_no_finding_but_good_ones(kind
     assert {finding.state for finding in found.values()} == {"ok"}
 
 
+def test_a_timeout_of_the_spec_gives_way_to_the_doctors_own() -> None:
+    assert {finding.state for finding in asked(healthy, options="&timeout=1000&seed=5").values()} == {"ok"}
+
+
 def test_typed_replies_are_tried_only_for_tiers_that_have_them() -> None:
     assert "typed reply" not in asked(healthy, "execution")
     assert "typed reply" not in asked(healthy, options="&structured=none")

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import msgspec
 import pytest
 
-from mage_es.engine.models.anthropic_api import OPTIONS, Anthropic, closed
+from mage_es.engine.agents.skill_discovery import TEMPLATES
+from mage_es.engine.judging import JudgeReply, StrictReply
+from mage_es.engine.models.anthropic_api import OPTIONS, Anthropic, read_message
 from mage_es.engine.models.faults import Fault, ModelFault
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import parse_spec
@@ -155,10 +160,52 @@ def test_a_key_that_a_batch_repeats_is_blotted_out(monkeypatch: pytest.MonkeyPat
     assert isinstance(came, Completion) and came.text == "it is [key]"
 
 
-def test_closing_a_schema_changes_nothing_but_objects() -> None:
-    assert closed({"anyOf": [{"type": "string"}, {"type": "object"}]}) == {
-        "anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": False}]
-    }
+@pytest.mark.parametrize("form", [JudgeReply, StrictReply, *(reply for _, reply in TEMPLATES.values())])
+def test_every_form_of_reply_is_sent_without_what_the_provider_refuses(form: type[msgspec.Struct]) -> None:
+    schema = msgspec.json.encode(msgspec.json.schema(form)).decode()
+    with provider() as server:
+        ask(model(server.anthropic_url), Request(prompt="?", reply_schema=schema))
+        sent = server.asked[0].body["output_config"]["format"]["schema"]
+    told = json.dumps(sent)
+    assert not re.search(r'"(minimum|maximum|minLength|maxLength|pattern|maxItems|default)": ', told)
+    objects = [part for part in sent["$defs"].values() if part["type"] == "object"]
+    assert objects and all(part["additionalProperties"] is False for part in objects)
+    assert ("{minimum: 0, maximum: 1}" in told) == (form is JudgeReply)
+
+
+def message(**fields: object) -> object:
+    """Return a message as the SDK hands one on, which it has held against nothing."""
+    from anthropic._models import construct_type
+    from anthropic.types import Message
+
+    text = [{"type": "text", "text": "7"}]
+    whole = {"id": "m", "type": "message", "role": "assistant", "content": text, "stop_reason": "end_turn", **fields}
+    return construct_type(value=whole, type_=Message)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"content": None},
+        {"content": "7"},
+        {"content": [None]},
+        {"content": [{"type": "text", "text": 7}]},
+        {"stop_reason": {}},
+        {"id": 5},
+        {"usage": {"input_tokens": "5"}},
+        {"usage": {"input_tokens": -5}},
+    ],
+)
+def test_a_message_of_another_shape_is_malformed_and_nothing_worse(fields: dict[str, object]) -> None:
+    with pytest.raises(ModelFault, match="the reply is no message") as raised:
+        read_message(message(**fields))
+    assert raised.value.fault.kind == "malformed"
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"input_tokens": None, "output_tokens_details": None}])
+def test_what_a_server_does_not_tell_of_its_tokens_counts_as_none(usage: object) -> None:
+    read = read_message(message(usage=usage, content=[{"type": "thinking"}, {"type": "text", "text": "7 \ud83d"}]))
+    assert (read.text, read.input_tokens, read.output_tokens) == ("7 \ufffd", 0, 0)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from mage_es.engine.models.clients import as_faults
+from mage_es.engine.models.clients import as_faults, key_of
 from mage_es.engine.models.faults import Fault, ModelFault
+from mage_es.engine.models.spec import parse_spec
+from mage_es.events.errors import PrerequisiteError
 
 KEY = "sk-canary-0123456789"
 anthropic, openai = pytest.importorskip("anthropic"), pytest.importorskip("openai")
@@ -40,6 +42,12 @@ def fault_of(client: Any, error: Exception) -> Fault:
         (lambda client: status(client, 429, {"error": {"message": f"wait {KEY}"}}), "busy", "wait [key]"),
         (lambda client: status(client, 500, {"message": "sorry"}), "server", "sorry"),
         (lambda client: status(client, 500, None), "server", "error 500 [key]"),
+        (lambda client: status(client, 400, {"error": f"no such thing {KEY}"}), "rejected", "no such thing [key]"),
+        (lambda client: status(client, 400, {"detail": "unheard of"}), "rejected", "unheard of"),
+        (lambda client: status(client, 502, "<html>bad gateway"), "server", "bad gateway"),
+        (lambda client: status(client, 500, {"error": {"message": {"a": KEY}}}), "server", "error 500 [key]"),
+        (lambda client: status(client, 500, {"error": "half \ud800"}), "server", "half \ufffd"),
+        (lambda client: RecursionError("nested"), "malformed", "nested"),
     ],
 )
 def test_whatever_a_client_raises_is_a_fault_without_the_key(
@@ -48,6 +56,41 @@ def test_whatever_a_client_raises_is_a_fault_without_the_key(
     fault = fault_of(client, made(client))
     assert fault.kind == kind and says in fault.message.replace("Request", "request") and KEY not in fault.message
     assert fault.retry_after == (7.0 if fault.status else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "date", "asked"),
+    [
+        ("2.5", "", 2.5),
+        ("Sat, 21 Nov 2026 10:00:09 GMT", "Sat, 21 Nov 2026 10:00:00 GMT", 9.0),
+        ("Sat, 21 Nov 2026 10:00:00 GMT", "Sat, 21 Nov 2026 10:00:09 GMT", 0.0),
+        ("Sat, 21 Foo 2026 10:00:00 GMT", "never", 0.0),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", "", 0.0),
+        ("inf", "", 0.0),
+        ("nan", "", 0.0),
+        ("-3", "", 0.0),
+        ("soon", "", 0.0),
+    ],
+)
+def test_a_provider_asks_for_patience_in_seconds_or_by_a_date_of_its_own_clock(
+    retry_after: str, date: str, asked: float
+) -> None:
+    response = httpx2.Response(429, headers={"retry-after": retry_after, "date": date}, request=REQUEST)
+    assert fault_of(openai, openai.APIStatusError("later", response=response, body=None)).retry_after == asked
+
+
+@pytest.mark.parametrize("key", [f"  {KEY}\n", f"{KEY}\r\n"])
+def test_blanks_around_a_key_are_no_part_of_it(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANARY_KEY", key)
+    assert key_of(parse_spec("openai/x", known={"openai": ()}), "CANARY_KEY", needed=True) == KEY
+
+
+@pytest.mark.parametrize("key", ["sk-canary\n0123456789", "sk-canary-\u00e9", "sk-canary\t0123456789"])
+def test_a_key_that_no_request_can_carry_is_refused_unseen(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANARY_KEY", key)
+    with pytest.raises(PrerequisiteError, match="The key in CANARY_KEY cannot be sent") as raised:
+        key_of(parse_spec("openai/x", known={"openai": ()}), "CANARY_KEY", needed=False)
+    assert "sk-" not in str(raised.value)
 
 
 def test_what_is_no_clients_error_passes() -> None:

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from mage_es.engine.models.faults import ModelFault
-from mage_es.engine.models.openai_compatible import OPTIONS, OpenAICompatible, split_thinking
+from mage_es.engine.models.openai_compatible import OPTIONS, OpenAICompatible, read_completion, split_thinking
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import parse_spec
-from mage_es.events.errors import PrerequisiteError
+from mage_es.events.errors import PrerequisiteError, UsageError
 from tests.engine.models.provider import provider
 
 
@@ -110,8 +110,86 @@ def test_thinking_is_no_part_of_the_answer() -> None:
     assert split_thinking("<think>so and so</think>\n\nIt is 7") == ("so and so", "It is 7")
     assert split_thinking("<think>cut off in the middle") == ("cut off in the middle", "")
     assert split_thinking("It is <think>7</think>") == ("", "It is <think>7</think>")
+    # Templates of models that always think open the block themselves.
+    assert split_thinking("so, it is 13?\n</think>\n\nIt is 7") == ("so, it is 13?", "It is 7")
     with provider(answer=lambda body: "<think>hm</think>7") as server:
         assert ask(model(server.openai_url), Request(prompt="?")).text == "7"
+
+
+def said(reply: object) -> Completion | str:
+    """Return what is read of a reply as the client hands it on, or what is wrong with it."""
+    from openai._models import construct_type
+    from openai.types.chat import ChatCompletion
+
+    try:
+        return read_completion(construct_type(value=reply, type_=ChatCompletion))
+    except ModelFault as error:
+        return f"{error.fault.kind}: {error.fault.message}"
+
+
+def reply(*, message: object = None, choices: object = None, **fields: object) -> dict[str, object]:
+    one = [{"index": 0, "message": message or {"role": "assistant", "content": "7"}, "finish_reason": "stop"}]
+    return {"id": "c", "object": "chat.completion", "choices": one if choices is None else choices, **fields}
+
+
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        ("<html>sign in", "no chat completion"),
+        (None, "no chat completion"),
+        ([1, 2], "no chat completion"),
+        (reply(choices=[]), "no choices"),
+        (reply(choices=[None]), "no chat completion"),
+        (reply(choices="abc"), "no chat completion"),
+        (reply(choices={"a": 1}), "no chat completion"),
+        (reply(choices=[{"finish_reason": "stop"}]), "no chat completion"),
+        (reply(choices=[{"message": {"content": "7"}, "finish_reason": {}}]), "no chat completion"),
+        (reply(message={"content": 7}), "no chat completion"),
+        (reply(usage={"prompt_tokens": "3"}), "no chat completion"),
+        (reply(usage={"prompt_tokens": -3}), "no chat completion"),
+        (reply(usage={"prompt_tokens": 2**70}), "no chat completion"),
+        ({"error": {"message": "overloaded"}}, "no choices: {'message': 'overloaded'}"),
+    ],
+)
+def test_a_reply_of_another_shape_is_malformed_and_nothing_worse(document: object, told: str) -> None:
+    came = said(document)
+    assert isinstance(came, str) and came.startswith("malformed: ") and told in came
+
+
+def test_a_reply_without_text_says_why_it_ended() -> None:
+    called = {"content": None, "tool_calls": [], "reasoning_content": "hm"}
+    choices = [{"message": called, "finish_reason": "tool_calls"}]
+    assert said(reply(choices=choices)) == "empty: the reply has no text after its thinking (finish reason tool_calls)"
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        (None, (0, 0, 0)),
+        ({}, (0, 0, 0)),
+        ({"prompt_tokens": None, "completion_tokens": None}, (0, 0, 0)),
+        ({"prompt_tokens": 5}, (5, 0, 0)),
+        ({"prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}}, (5, 2, 4)),
+        ({"prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 99}}, (5, 2, 5)),
+    ],
+)
+def test_what_a_server_does_not_tell_of_its_tokens_counts_as_none(usage: object, tokens: tuple[int, int, int]) -> None:
+    came = said(reply(usage=usage))
+    assert isinstance(came, Completion)
+    assert (came.input_tokens, came.output_tokens, came.cached_tokens) == tokens
+
+
+def test_a_reply_in_pieces_is_their_text_and_half_a_character_can_be_recorded() -> None:
+    pieces = [{"type": "thinking", "thinking": [{"text": "hm"}]}, {"type": "text", "text": "it is 7 \ud83d"}]
+    came = said(reply(message={"content": pieces}, id=17))
+    assert isinstance(came, Completion)
+    assert (came.text, came.provider_id) == ("it is 7 \ufffd", "17")
+
+
+@pytest.mark.parametrize("more", ["&structured=xml", "&max_tokens_field=limit", "&timeout=0", "&context=-1", "&seed=x"])
+def test_an_option_with_a_value_that_it_does_not_know_is_refused_before_any_call(more: str) -> None:
+    with pytest.raises(UsageError):
+        model("http://127.0.0.1:9/v1", more)
 
 
 def test_a_key_goes_to_the_server_and_is_demanded_where_one_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:

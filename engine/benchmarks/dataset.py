@@ -29,10 +29,14 @@ TEST_SHARE = 0.3
 
 
 class Part(NamedTuple):
-    """One file of a split: its names in order of preference, each also with `.gz`; an optional one may be missing."""
+    """One file of a split: its names in order of preference, each also with `.gz`; an optional one may be missing.
+
+    One that is not `is_missed` completes a form of the data that others do without, and nobody is told of it.
+    """
 
     names: tuple[str, ...]
     optional: bool = False
+    is_missed: bool = True
 
 
 class Definition(NamedTuple):
@@ -116,7 +120,7 @@ class Dataset:
         for part in self.definition.parts[split]:
             path = find(part, name, data_dir, folder=folder)
             if path is None:
-                self.missing.append(part.names[0])
+                self.missing += part.names[:1] if part.is_missed else ()
                 continue
             try:
                 records = self.definition.read(path, split)
@@ -128,9 +132,10 @@ class Dataset:
             for question in records.items:
                 found.setdefault(question.id, question)
         if not found:
+            files = [part.names[0] for part in self.definition.parts[split]]
             raise PrerequisiteError(
-                f"{name} is not in {data_dir}: none of its {len(self.missing)} files is there, "
-                f"such as {folder}/{self.missing[0]}. {_remedy(name, data_dir)}"
+                f"{name} is not in {data_dir}: none of its {len(files)} files is there, such as {folder}/{files[0]}. "
+                f"{_remedy(name, data_dir)}"
             )
         return list(found.values())
 

@@ -50,7 +50,7 @@ def task_type_of(answer: str) -> str:
 
 def read(path: Path, split: Split) -> Records[Question]:
     """Read one upstream file. Raises `PrerequisiteError`."""
-    upstream = path.name.partition(".")[0]
+    upstream = path.name.partition(".")[0].partition("-")[0]  # train.jsonl, or train-00000-of-00001.parquet
 
     def question(position: int, row: _Row) -> Question:
         gold = official_answer(row.answer)
@@ -90,7 +90,10 @@ GSM8K = Definition(
     licence="MIT (github.com/openai/grade-school-math)",
     task_type_source="gold",
     answer_format=ANSWER_FORMAT,
-    parts={"evolution": (Part(("train.jsonl",)),), "test": (Part(("test.jsonl",)),)},
+    parts={
+        "evolution": (Part(("train.jsonl", "main/train-00000-of-00001.parquet")),),
+        "test": (Part(("test.jsonl", "main/test-00000-of-00001.parquet")),),
+    },
     read=read,
     verdict=verdict,
     measure=measure,

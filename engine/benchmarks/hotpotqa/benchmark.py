@@ -141,9 +141,9 @@ HOTPOTQA = Definition(
                     "hotpot_train_v1.1.subset.json",
                 )
             ),
-            Part(("distractor/train-00001-of-00002.parquet",), optional=True),
-            Part(("hotpot_dev_distractor_v1.evolve.json",), optional=True),
-            Part(("hotpot_dev_fullwiki_v1.subset.json",), optional=True),
+            Part(("distractor/train-00001-of-00002.parquet",), optional=True, is_missed=False),
+            Part(("hotpot_dev_distractor_v1.evolve.json",), optional=True, is_missed=False),
+            Part(("hotpot_dev_fullwiki_v1.subset.json",), optional=True, is_missed=False),
         ),
         "test": (
             Part(

@@ -89,8 +89,8 @@ WEBQA = Definition(
                     "train.json",
                 )
             ),
-            Part(("main/val.json",), optional=True),
-            Part(("main/devtest.json",), optional=True),
+            Part(("main/val.json",), optional=True, is_missed=False),
+            Part(("main/devtest.json",), optional=True, is_missed=False),
         ),
         "test": (
             Part(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.benchmarks.dataset import TEST_SHARE, Dataset, Definition, Part, is_test
+from mage_es.engine.benchmarks.dataset import TEST_SHARE, Dataset, Definition, Part, is_test, missing_files
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
 from mage_es.engine.benchmarks.protocol import Question, Split, Verdict
 from mage_es.engine.benchmarks.records import Records, read_records
@@ -70,6 +70,17 @@ def test_an_optional_file_may_be_missing_and_changes_the_hash(tmp_path: Path) ->
     without = Dataset(TWO, tmp_path).data_sha256
     put(tmp_path, "more.json", "c")
     assert Dataset(TWO, tmp_path).data_sha256 != without
+
+
+def test_an_optional_file_that_is_not_there_is_told_unless_it_only_completes_another_form_of_the_data(
+    tmp_path: Path,
+) -> None:
+    put(tmp_path, "train.json", "a")
+    put(tmp_path, "test.json", "b")
+    assert missing_files(Dataset(TWO, tmp_path)) == "not there: more.json"
+    train, more = TWO.parts["evolution"]
+    parts = {**TWO.parts, "evolution": (train, more, Part(("train.1-of-2.json",), optional=True, is_missed=False))}
+    assert missing_files(Dataset(TWO._replace(parts=parts), tmp_path)) == "not there: more.json"
 
 
 def test_a_missing_file_ends_with_the_command_that_fetches_it(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ import os
 from collections import Counter
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from mage_es.engine.benchmarks.dataset import Dataset
@@ -41,6 +43,17 @@ def test_a_record_becomes_a_question_with_upstream_text_and_row(tmp_path: Path) 
     assert (second.id, second.gold, second.task_type) == ("gsm8k-train-1", "1000", "gsm8k_2step")
     assert benchmark.questions("test")[0].id == "gsm8k-test-0"
     assert benchmark.score(second, "#### 1,000").strict
+
+
+def test_parquet_as_hugging_face_has_it_gives_the_same_questions(tmp_path: Path) -> None:
+    (tmp_path / "lines").mkdir()
+    expected = Dataset(GSM8K, write(tmp_path / "lines", lines(GOOD, GOOD)))
+    (tmp_path / "gsm8k" / "main").mkdir(parents=True)
+    for split, records in (("train", [GOOD, GOOD]), ("test", [GOOD])):
+        pq.write_table(pa.Table.from_pylist(records), tmp_path / "gsm8k" / "main" / f"{split}-00000-of-00001.parquet")
+    found = Dataset(GSM8K, tmp_path)
+    assert found.questions("evolution") == expected.questions("evolution")
+    assert found.questions("test") == expected.questions("test")
 
 
 def test_gzipped_files_give_the_same_questions_and_hash(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ class MemoryTables:
                 raise
             raise PrerequisiteError(
                 f"The memory's tables cannot be written to {self._path}: {error}. They are a copy, and nothing "
-                "recorded is lost: see to permissions and free space there, then run the same command again, or resume the run."
+                "recorded is lost: see to permissions and free space there, then run the same command again or resume."
             ) from error
 
     def _write(self, memory: Memory) -> int:

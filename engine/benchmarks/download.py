@@ -76,9 +76,13 @@ def _complete(url: str, part: Path, *, announce: Callable[[str], None]) -> int:
         except _BrokeOff as broken:
             have = part.stat().st_size if part.exists() else 0
             if attempt == ATTEMPTS:
+                kept = "What arrived is kept: run the same command again and it goes on from there."
+                anew = (
+                    "This server cannot go on from there: the same command begins anew. Perhaps a mirror can: --from."
+                )
                 raise PrerequisiteError(
-                    f"{url} broke off after {have} bytes, {ATTEMPTS} times ({broken}). What arrived is kept: "
-                    "run the same command again and it goes on from there."
+                    f"{url} broke off after {have} bytes, {ATTEMPTS} times ({broken}). "
+                    f"{kept if _tag_file(part).exists() else anew}"
                 ) from broken
             announce(f"{url} broke off after {have} bytes ({broken}); trying again")
     raise AssertionError("the loop returns or raises in its last round")

@@ -62,6 +62,12 @@ def test_without_a_strong_tag_a_part_is_never_continued(server, tmp_path: Path, 
     assert [wanted for _, wanted in server.requests] == ["", ""]
 
 
+def test_where_a_part_cannot_be_continued_nobody_is_told_that_it_is(server, tmp_path: Path) -> None:
+    server.content["/f"], server.cuts, server.tag = BODY, [1000, 1000, 1000], ""
+    with pytest.raises(PrerequisiteError, match=r"after 1000 bytes, 3 times .* begins anew"):
+        download(f"{server.url}/f", tmp_path / "f", announce=Said())
+
+
 def test_a_server_without_ranges_sends_everything_again(server, tmp_path: Path) -> None:
     server.content["/f"], server.cuts, server.has_ranges = BODY, [1000], False
     assert download(f"{server.url}/f", tmp_path / "f", sha256=SHA, announce=Said()).resumed == 0

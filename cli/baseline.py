@@ -28,7 +28,10 @@ OPTIONS = (
 def baseline(
     name: Annotated[
         str,
-        typer.Argument(help="zero_shot_cot, few_shot_cot, self_consistency, react, reflexion or reflexion_oracle."),
+        typer.Argument(
+            metavar="BASELINE",
+            help="zero_shot_cot, few_shot_cot, self_consistency, react, reflexion or reflexion_oracle.",
+        ),
     ],
     benchmark: Annotated[str | None, typer.Argument(help="Name of the benchmark, such as gsm8k.")] = None,
     *,
@@ -36,7 +39,9 @@ def baseline(
     questions: Annotated[
         int | None, typer.Option("--questions", min=1, help="Number of held-out questions. [default: all]")
     ] = None,
-    run_id: Annotated[str | None, typer.Option("--run-id", help="Name of the new run. [default: made up]")] = None,
+    run_id: Annotated[
+        str | None, typer.Option("--run-id", metavar="NAME", help="Name of the new run. [default: made up]")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Answer held-out questions with a baseline: same model, same questions, same extraction and scorer.

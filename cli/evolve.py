@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,19 +32,24 @@ _SCORER = "How answers to own tasks are checked: exact, contains, f1, number, ch
 _TEST_TASKS = "A second file (of a hub's data set: a split) that is only examined. [default: three tenths of the tasks]"
 
 
+def _own(flag: str, metavar: str, help: str) -> Any:
+    """Return an option about own tasks."""
+    return typer.Option(flag, metavar=metavar, help=help, show_default=False, rich_help_panel="Your own tasks")
+
+
 @takes("preset", *CONFIG, "workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *SPENDING)
 def evolve(
     benchmark: Annotated[str | None, typer.Argument(help="Name of the benchmark, such as wordmath.")] = None,
     *,
     settings: Settings,
-    tasks: Annotated[str | None, typer.Option("--tasks", metavar="FILE", help=_TASKS)] = None,
-    columns: Annotated[str, typer.Option("--columns", metavar="ROLE=NAME,...", help=_COLUMNS, show_default=False)] = "",
-    scorer: Annotated[str, typer.Option("--scorer", metavar="NAME", help=_SCORER, show_default=False)] = "exact",
-    test_tasks: Annotated[str, typer.Option("--test-tasks", metavar="FILE", help=_TEST_TASKS, show_default=False)] = "",
-    subset: Annotated[
-        str, typer.Option("--subset", metavar="NAME", help="Configuration of a hub's data set.", show_default=False)
-    ] = "",
-    run_id: Annotated[str | None, typer.Option("--run-id", help="Name of the new run. [default: made up]")] = None,
+    tasks: Annotated[str | None, _own("--tasks", "FILE", _TASKS)] = None,
+    columns: Annotated[str, _own("--columns", "ROLE=NAME,...", _COLUMNS)] = "",
+    scorer: Annotated[str, _own("--scorer", "NAME", _SCORER)] = "exact",
+    test_tasks: Annotated[str, _own("--test-tasks", "FILE", _TEST_TASKS)] = "",
+    subset: Annotated[str, _own("--subset", "NAME", "Configuration of a hub's data set.")] = "",
+    run_id: Annotated[
+        str | None, typer.Option("--run-id", metavar="NAME", help="Name of the new run. [default: made up]")
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only tell what the run would take in calls, tokens and dollars.")
     ] = False,

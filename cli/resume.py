@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 EXAMPLES = examples("mage-es resume", "mage-es resume RUN --workers 16")
 
 
-@takes(*CONFIG, "workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *SPENDING)
+@takes("workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *SPENDING, unlisted=CONFIG)
 def resume(run: RunArgument = None, *, settings: Settings, as_json: Json = False) -> None:
     """Go on with a run where it stopped.
 
-    No recorded model call is made again. The configuration is the recorded one; options that
-    would set something else are refused, with the difference.
+    No recorded model call is made again. What the run does is what was recorded when it began: the other options of
+    `evolve` (--pool, --guidance, ...) are taken, too, but only compared with that; where they differ, the difference
+    is shown and nothing happens.
     """
     from mage_es.engine.baselines.running import is_baseline, resume_baseline
     from mage_es.engine.evolution import resume as go_on

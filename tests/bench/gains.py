@@ -1,8 +1,8 @@
 """What a run on a generated benchmark gains, and what each part of the system has to do with it.
 
-    python tests/bench/gains.py                                         five seeds, all systems, wordmath
-    python tests/bench/gains.py --benchmark truthworld                  the same in truthworld
-    python tests/bench/gains.py --systems full --seeds 42 --iterations 3 --pool 60     a quick look
+    python -m tests.bench.gains                                         five seeds, all systems, wordmath
+    python -m tests.bench.gains --benchmark truthworld                  the same in truthworld
+    python -m tests.bench.gains --systems full --seeds 42 --iterations 3 --pool 60     a quick look
 
 For each seed: the full system, and the same with one part switched off. Each is examined on the same held-out
 questions before iteration 0 and after the last; the full system also with bundles shuffled across task types. How
@@ -16,19 +16,12 @@ import argparse
 import statistics
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import msgspec
-
-from mage_es.engine.config import Config
-from mage_es.engine.evolution import evolve
-from mage_es.engine.exam import examine
-from mage_es.engine.reports import ExamReport, GroupScore
-from mage_es.engine.runs import find_run
-from mage_es.engine.runtime import Runtime
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import ActionTaken, QuestionPlanned
+from tests.bench.seeds import Exams, evolved, examined, paired, parser, rate, spread
+from tests.bench.tables import print_table
 
 SYSTEMS: dict[str, dict[str, Any]] = {
     "full": {},
@@ -43,15 +36,12 @@ SYSTEMS: dict[str, dict[str, Any]] = {
 }
 
 
-class Cell(msgspec.Struct):
-    """One system on one seed: the exams before, after, and after with shuffled bundles (full system only), and how
-    often each choice was made."""
+class Cell(NamedTuple):
+    """One system on one seed: its exams, and how often each choice was made."""
 
     system: str
     seed: int
-    before: ExamReport
-    after: ExamReport
-    shuffled: ExamReport | None
+    exams: Exams
     choices: dict[str, int]
 
 
@@ -68,38 +58,18 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     """Return the command line's options."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--benchmark", default="wordmath")
-    parser.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS))
-    parser.add_argument("--seeds", type=int, nargs="+", default=[42, 43, 44, 45, 46])
-    parser.add_argument("--iterations", type=int, default=10)
-    parser.add_argument("--pool", type=int, default=200)
-    parser.add_argument("--held-out", type=int, default=200)
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--runs-dir", type=Path, default=Path("runs/gains"))
-    return parser.parse_args()
+    own = parser(__doc__, iterations=10, pool=200, held_out=200, runs_dir="runs/gains")
+    own.add_argument("--benchmark", default="wordmath")
+    own.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS))
+    return own.parse_args()
 
 
 def run_cell(job: tuple[argparse.Namespace, str, int]) -> Cell:
     """Evolve one system on one seed and set its exams."""
     options, system, seed = job
-    config = Config(
-        benchmark=options.benchmark,
-        seed=seed,
-        iterations=options.iterations,
-        pool=options.pool,
-        held_out=options.held_out,
-        **SYSTEMS[system],
-    )
-    name = f"{options.benchmark}-s{seed}-{system.replace(' ', '-')}"
-    evolve(config, runs_dir=options.runs_dir, data_dir=None, runtime=Runtime(workers=8), run_id=name)
-    run = find_run(options.runs_dir, name)
-
-    def exam(at: str, control: str = "none") -> ExamReport:
-        return examine(run, at=at, questions=None, control=control, data_dir=None, runtime=Runtime(workers=8))
-
-    shuffled = exam("latest", "shuffled") if system == "full" else None
-    return Cell(system, seed, exam("start"), exam("latest"), shuffled, choices_of(LogReader(run.log_path)))
+    run = evolved(options, options.benchmark, seed, system=system, **SYSTEMS[system])
+    exams = examined(run, has_control=system == "full")
+    return Cell(system, seed, exams, choices_of(LogReader(run.log_path)))
 
 
 def choices_of(reader: LogReader) -> dict[str, int]:
@@ -118,72 +88,48 @@ def choices_of(reader: LogReader) -> dict[str, int]:
 
 def print_seeds(cells: dict[tuple[str, int], Cell], seeds: list[int]) -> None:
     """Print the full system seed by seed: before, after, gain, gain on unseen phrasings, the shuffled control."""
-    print("\n| seed | before | after | gain | gain, phrasings seen | gain, phrasings unseen | gain, shuffled |")
-    print("|---|---|---|---|---|---|---|")
     rows = []
     for seed in seeds:
-        cell = cells["full", seed]
-        assert cell.shuffled is not None
-        before, after = rate(cell.before), rate(cell.after)
-        seen = share(cell.after.familiar) - share(cell.before.familiar)
-        unseen = share(cell.after.unfamiliar) - share(cell.before.unfamiliar)
-        rows.append((before, after, after - before, seen, unseen, rate(cell.shuffled) - before))
-        print(
-            f"| {seed} | "
-            + " | ".join(f"{value:+.1f}" if i > 1 else f"{value:.1f}" for i, value in enumerate(rows[-1]))
-            + " |"
+        before, after, shuffled = cells["full", seed].exams
+        seen, unseen = (
+            rate(now) - rate(then)
+            for now, then in ((after.familiar, before.familiar), (after.unfamiliar, before.unfamiliar))
+        )
+        rows.append(
+            (rate(before), rate(after), rate(after) - rate(before), seen, unseen, rate(shuffled) - rate(before))
         )
     means = [statistics.mean(column) for column in zip(*rows, strict=True)]
-    print(
-        "| mean | " + " | ".join(f"{value:+.1f}" if i > 1 else f"{value:.1f}" for i, value in enumerate(means)) + " |"
+    print_table(
+        "The full system",
+        ("seed", "before", "after", "gain", "gain, phrasings seen", "gain, phrasings unseen", "gain, shuffled"),
+        [
+            (str(name), *(f"{value:+.1f}" if i > 1 else f"{value:.1f}" for i, value in enumerate(row)))
+            for name, row in zip([*seeds, "mean"], [*rows, means], strict=True)
+        ],
     )
 
 
 def print_systems(cells: dict[tuple[str, int], Cell], options: argparse.Namespace) -> None:
     """Print each system's exam after the run, and its paired difference to the full system with a 95 % interval."""
-    print("\n| system | after, mean (sd) | n | full minus this, mean | 95 % interval |")
-    print("|---|---|---|---|---|")
-    seeds = options.seeds
-    full = [rate(cells["full", seed].after) for seed in seeds]
-    for system in options.systems:
-        own = [rate(cells[system, seed].after) for seed in seeds]
-        deviation = statistics.stdev(own) if len(own) > 1 else 0.0
-        row = f"| {system} | {statistics.mean(own):.1f} ({deviation:.1f}) | {len(own)} "
-        differences = [a - b for a, b in zip(full, own, strict=True)]
-        print(
-            row
-            + (f"| {statistics.mean(differences):+.1f} | {interval(differences)} |" if system != "full" else "| | |")
-        )
+    after = {system: [rate(cells[system, seed].exams.after) for seed in options.seeds] for system in options.systems}
+    print_table(
+        "Each system",
+        ("system", "after, mean (sd)", "n", "full minus this, mean", "95 % interval"),
+        [
+            (system, spread(own), str(len(own)), *(paired(after["full"], own) if system != "full" else ("", "")))
+            for system, own in after.items()
+        ],
+    )
 
 
 def print_choices(found: list[dict[str, int]]) -> None:
     """Print for each arm, route and action how often the full system took it: the fewest times in a run, and in all."""
-    print("\n| choice | fewest in a run | all runs |")
-    print("|---|---|---|")
-    for name in sorted({name for choices in found for name in choices}):
-        counts = [choices.get(name, 0) for choices in found]
-        print(f"| {name} | {min(counts)} | {sum(counts)} |")
-
-
-def rate(report: ExamReport) -> float:
-    """Return an exam's accuracy in percent."""
-    return 100 * report.correct / report.total
-
-
-def share(score: GroupScore | None) -> float:
-    """Return a group's accuracy in percent."""
-    return 100 * score.correct / score.total if score and score.total else 0.0
-
-
-def interval(differences: list[float]) -> str:
-    """Return the 95 % t interval of the mean of differences paired by seed."""
-    from scipy.stats import t
-
-    if len(differences) < 2:
-        return "n/a"
-    half = t.ppf(0.975, len(differences) - 1) * statistics.stdev(differences) / len(differences) ** 0.5
-    mean = statistics.mean(differences)
-    return f"[{mean - half:+.1f}, {mean + half:+.1f}]"
+    counts = {name: [choices.get(name, 0) for choices in found] for name in {name for one in found for name in one}}
+    print_table(
+        "How often the full system made each choice",
+        ("choice", "fewest in a run", "all runs"),
+        [(name, str(min(each)), str(sum(each))) for name, each in sorted(counts.items())],
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What a run in truthworld gains, and what its memories really are: helpful, useless, harmful or poisoned.
 
-    python tests/bench/truth.py                                     five seeds: about six minutes on two cores
-    python tests/bench/truth.py --seeds 42 --iterations 4 --pool 60     a quick look
+    python -m tests.bench.truth                                     five seeds: about six minutes on two cores
+    python -m tests.bench.truth --seeds 42 --iterations 4 --pool 60     a quick look
 
 For each seed one run with the default configuration, examined on the same held-out questions before iteration 0 and
 after the last. Every memory is then put before the world's oracle, which knows its true effect; nothing in the run
@@ -14,33 +14,26 @@ import argparse
 import statistics
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
-
-import msgspec
+from typing import NamedTuple
 
 from mage_es.engine.benchmarks.truthworld.benchmark import TruthWorld
 from mage_es.engine.benchmarks.truthworld.oracle import Oracle
-from mage_es.engine.config import Config
-from mage_es.engine.evolution import evolve
-from mage_es.engine.exam import examine
-from mage_es.engine.reports import ExamReport
 from mage_es.engine.rules.bandits import ROUTING_ARMS
-from mage_es.engine.runs import find_run
-from mage_es.engine.runtime import Runtime
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import ActionTaken, QuestionPlanned
 from mage_es.projections.fold import State, fold
+from tests.bench.seeds import Exams, evolved, examined, parser, rate, spread
+from tests.bench.tables import print_table
 
 KINDS = ("helpful", "useless", "harmful", "poisoned")
 
 
-class Cell(msgspec.Struct):
-    """One seed: both exams; per kind and outcome the effects of the memories; how often each choice was made; of the
+class Cell(NamedTuple):
+    """One seed: its exams; per kind and outcome the effects of the memories; how often each choice was made; of the
     skills with one task type, on how many the route with the best posterior is the one that the law favours."""
 
     seed: int
-    before: ExamReport
-    after: ExamReport
+    exams: Exams
     effects: dict[tuple[str, str], list[float]]
     choices: dict[str, dict[str, int]]
     favoured: int
@@ -49,7 +42,7 @@ class Cell(msgspec.Struct):
 
 def main() -> None:
     """Run every seed and print the tables."""
-    options = arguments()
+    options = parser(__doc__, iterations=20, pool=200, held_out=200, runs_dir="runs/truth").parse_args()
     with ProcessPoolExecutor(options.processes) as pool:
         cells = list(pool.map(run_cell, [(options, seed) for seed in options.seeds]))
     print_gains(cells)
@@ -57,42 +50,17 @@ def main() -> None:
     print_choices(cells)
 
 
-def arguments() -> argparse.Namespace:
-    """Return the command line's options."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[42, 43, 44, 45, 46])
-    parser.add_argument("--iterations", type=int, default=20)
-    parser.add_argument("--pool", type=int, default=200)
-    parser.add_argument("--held-out", type=int, default=200)
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--runs-dir", type=Path, default=Path("runs/truth"))
-    return parser.parse_args()
-
-
 def run_cell(job: tuple[argparse.Namespace, int]) -> Cell:
     """Evolve one seed, set its exams, and ask the oracle about every memory."""
     options, seed = job
-    config = Config(
-        benchmark="truthworld",
-        seed=seed,
-        iterations=options.iterations,
-        pool=options.pool,
-        held_out=options.held_out,
-    )
-    name = f"truthworld-s{seed}"
-    evolve(config, runs_dir=options.runs_dir, data_dir=None, runtime=Runtime(workers=8), run_id=name)
-    run = find_run(options.runs_dir, name)
-
-    def exam(at: str) -> ExamReport:
-        return examine(run, at=at, questions=None, control="none", data_dir=None, runtime=Runtime(workers=8))
-
+    run = evolved(options, "truthworld", seed)
     reader, oracle = LogReader(run.log_path), Oracle(TruthWorld(seed))
     effects: dict[tuple[str, str], list[float]] = {}
     state = fold(reader)
     for row in state.memory.rows():
         effects.setdefault((row.outcome, oracle.kind(row)), []).append(oracle.effect(row))
     routes = favourites(state, oracle)
-    return Cell(seed, exam("start"), exam("latest"), effects, choices_of(reader), sum(routes), len(routes))
+    return Cell(seed, examined(run, has_control=False), effects, choices_of(reader), sum(routes), len(routes))
 
 
 def favourites(state: State, oracle: Oracle) -> list[bool]:
@@ -125,29 +93,24 @@ def choices_of(reader: LogReader) -> dict[str, dict[str, int]]:
 
 def print_gains(cells: list[Cell]) -> None:
     """Print each seed's accuracy before and after, in percent, and that of phrasings that evolution never shows."""
-    print("\n| seed | before | after | gain | after, phrasings seen | after, phrasings unseen | judge calls |")
-    print("|---|---|---|---|---|---|---|")
-    gains = []
+    rows, gains = [], []
     for cell in cells:
-        before, after = (100 * report.correct / report.total for report in (cell.before, cell.after))
-        gains.append(after - before)
-        seen, unseen = (
-            100 * group.correct / max(1, group.total) if group else float("nan")
-            for group in (cell.after.familiar, cell.after.unfamiliar)
+        before, after, _ = cell.exams
+        gains.append(rate(after) - rate(before))
+        accuracies = (f"{rate(score):.1f}" for score in (after.familiar, after.unfamiliar))
+        judged = f"{before.judge_calls} and {after.judge_calls}"
+        rows.append(
+            (str(cell.seed), f"{rate(before):.1f}", f"{rate(after):.1f}", f"{gains[-1]:+.1f}", *accuracies, judged)
         )
-        print(
-            f"| {cell.seed} | {before:.1f} | {after:.1f} | {after - before:+.1f} | {seen:.1f} | {unseen:.1f} "
-            f"| {cell.before.judge_calls} and {cell.after.judge_calls} |"
-        )
-    deviation = statistics.stdev(gains) if len(gains) > 1 else 0.0
-    print(f"\nGain: mean {statistics.mean(gains):+.1f}, standard deviation {deviation:.1f}, n {len(gains)}")
+    phrasings = ("after, phrasings seen", "after, phrasings unseen")
+    print_table("Accuracy", ("seed", "before", "after", "gain", *phrasings, "judge calls"), rows)
+    print(f"\nGain: mean (sd) {spread(gains)}, n {len(gains)}")
 
 
 def print_kinds(cells: list[Cell]) -> None:
     """Print which share of the memories is of which kind, and their mean true effect in points."""
     outcomes = sorted({outcome for cell in cells for outcome, _ in cell.effects})
-    print("\n| memories at the end | number | " + " | ".join(KINDS) + " |")
-    print("|---|---|" + "---|" * len(KINDS))
+    rows = []
     for outcome in [*outcomes, "all"]:
         of = {
             kind: [
@@ -164,19 +127,20 @@ def print_kinds(cells: list[Cell]) -> None:
             f"{100 * len(effects) / total:.1f} % ({100 * statistics.mean(effects):+.1f})" if effects else "none"
             for effects in of.values()
         ]
-        print(f"| {outcome} | {total} | " + " | ".join(shown) + " |")
+        rows.append((outcome, str(total), *shown))
+    print_table("What the memories are worth", ("memories at the end", "number", *KINDS), rows)
 
 
 def print_choices(cells: list[Cell]) -> None:
     """Print for each arm, route and action the fewest and the most times that a run used it."""
     favoured, skills = sum(cell.favoured for cell in cells), sum(cell.skills for cell in cells)
     print(f"\nSkills with one task type whose best route by posterior is the favoured one: {favoured} of {skills}")
-    print("\n| choice | fewest in a run | most in a run |")
-    print("|---|---|---|")
+    rows = []
     for group in ("search arm", "route", "action"):
         for name in sorted({name for cell in cells for name in cell.choices[group]}):
             counts = [cell.choices[group].get(name, 0) for cell in cells]
-            print(f"| {group} `{name}` | {min(counts)} | {max(counts)} |")
+            rows.append((f"{group} `{name}`", str(min(counts)), str(max(counts))))
+    print_table("How often each choice was made", ("choice", "fewest in a run", "most in a run"), rows)
 
 
 if __name__ == "__main__":

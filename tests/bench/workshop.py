@@ -1,7 +1,7 @@
 """What a run on episodes gains, and what of it is due to what the graph says about the very task.
 
-    python tests/bench/workshop.py                          five seeds, three systems: about half an hour on two cores
-    python tests/bench/workshop.py --seeds 42 --iterations 3 --pool 20      a quick look
+    python -m tests.bench.workshop                          five seeds, three systems: about half an hour on two cores
+    python -m tests.bench.workshop --seeds 42 --iterations 3 --pool 20      a quick look
 
 For each seed: the full system, the same without success memories, and without exploration. Each is examined on the
 same held-out tasks before iteration 0 and after the last; the full system also with the graph consulted as a task of
@@ -13,32 +13,24 @@ from __future__ import annotations
 import argparse
 import statistics
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
+from typing import Any, NamedTuple
 
-import msgspec
+from tests.bench.seeds import Exams, evolved, examined, paired, parser, rate, spread
+from tests.bench.tables import print_table
 
-from mage_es.engine.config import Config
-from mage_es.engine.evolution import evolve
-from mage_es.engine.exam import examine
-from mage_es.engine.reports import ExamReport, GroupScore
-from mage_es.engine.runs import find_run
-from mage_es.engine.runtime import Runtime
-
-SYSTEMS = {
+SYSTEMS: dict[str, dict[str, Any]] = {
     "full": {},
     "no success memories": {"success_memories": False},
     "no exploration": {"explore_episodes": 0},
 }
 
 
-class Cell(msgspec.Struct):
-    """One system on one seed: the exams before, after, and after with the graph of other tasks (full system only)."""
+class Cell(NamedTuple):
+    """One system on one seed, and its exams."""
 
     system: str
     seed: int
-    before: ExamReport
-    after: ExamReport
-    shuffled: ExamReport | None
+    exams: Exams
 
 
 def main() -> None:
@@ -54,100 +46,50 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     """Return the command line's options."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[42, 43, 44, 45, 46])
-    parser.add_argument("--iterations", type=int, default=10)
-    parser.add_argument("--pool", type=int, default=30)
-    parser.add_argument("--anchors", type=int, default=15)
-    parser.add_argument("--held-out", type=int, default=100)
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--systems", type=int, default=len(SYSTEMS), help="how many of the systems, the full one first")
-    parser.add_argument("--runs-dir", type=Path, default=Path("runs/workshop-gains"))
-    return parser.parse_args()
+    own = parser(__doc__, iterations=10, pool=30, held_out=100, runs_dir="runs/workshop-gains")
+    own.add_argument("--anchors", type=int, default=15)
+    own.add_argument("--systems", type=int, default=len(SYSTEMS), help="how many of the systems, the full one first")
+    return own.parse_args()
 
 
 def run_cell(job: tuple[argparse.Namespace, str, int]) -> Cell:
     """Evolve one system on one seed and set its exams."""
     options, system, seed = job
-    config = Config(
-        benchmark="workshop",
-        seed=seed,
-        iterations=options.iterations,
-        pool=options.pool,
-        anchors=options.anchors,
-        held_out=options.held_out,
-        **SYSTEMS[system],
-    )
-    name = f"workshop-s{seed}-{system.replace(' ', '-')}"
-    evolve(config, runs_dir=options.runs_dir, data_dir=None, runtime=Runtime(workers=8), run_id=name)
-    run = find_run(options.runs_dir, name)
-
-    def exam(at: str, control: str = "none") -> ExamReport:
-        return examine(run, at=at, questions=None, control=control, data_dir=None, runtime=Runtime(workers=8))
-
-    shuffled = exam("latest", "shuffled") if system == "full" else None
-    return Cell(system, seed, exam("start"), exam("latest"), shuffled)
+    run = evolved(options, "workshop", seed, system=system, anchors=options.anchors, **SYSTEMS[system])
+    return Cell(system, seed, examined(run, has_control=system == "full"))
 
 
 def print_seeds(cells: dict[tuple[str, int], Cell], seeds: list[int]) -> None:
     """Print the full system seed by seed: goals reached before, after and under the control, and mean scores."""
-    print("\n| seed | before | after | shuffled | after, wording seen | after, wording unseen | score before | after |")
-    print("|---|---|---|---|---|---|---|---|")
     rows = []
     for seed in seeds:
-        cell = cells["full", seed]
-        assert cell.shuffled is not None
-        row = (
-            rate(cell.before),
-            rate(cell.after),
-            rate(cell.shuffled),
-            share(cell.after.familiar),
-            share(cell.after.unfamiliar),
-            100 * cell.before.episodes[0].mean_score,
-            100 * cell.after.episodes[0].mean_score,
-        )
-        rows.append(row)
-        print(f"| {seed} | " + " | ".join(f"{value:.1f}" for value in row) + " |")
+        before, after, shuffled = cells["full", seed].exams
+        goals = [rate(score) for score in (before, after, shuffled, after.familiar, after.unfamiliar)]
+        rows.append((*goals, *(100 * exam.episodes[0].mean_score for exam in (before, after))))
     means = [statistics.mean(column) for column in zip(*rows, strict=True)]
-    print("| mean | " + " | ".join(f"{value:.1f}" for value in means) + " |")
+    wording = ("after, wording seen", "after, wording unseen")
+    print_table(
+        "The full system",
+        ("seed", "before", "after", "shuffled", *wording, "score before", "score after"),
+        [
+            (str(name), *(f"{value:.1f}" for value in row))
+            for name, row in zip([*seeds, "mean"], [*rows, means], strict=True)
+        ],
+    )
 
 
 def print_systems(cells: dict[tuple[str, int], Cell], systems: list[str], seeds: list[int]) -> None:
     """Print each system's exam after the run, and its paired difference to the full system with a 95 % interval."""
-    print("\n| system | after, mean (sd) | n | full minus this, mean | 95 % interval | replies without an action |")
-    print("|---|---|---|---|---|---|")
-    full = [rate(cells["full", seed].after) for seed in seeds]
-    for system in systems:
-        reports = [cells[system, seed].after for seed in seeds]
-        own = [rate(report) for report in reports]
-        deviation = statistics.stdev(own) if len(own) > 1 else 0.0
-        silent = sum(report.episodes[0].unparsed for report in reports)
-        steps = sum(report.episodes[0].steps for report in reports)
-        differences = [a - b for a, b in zip(full, own, strict=True)]
-        against = f"{statistics.mean(differences):+.1f} | {interval(differences)}" if system != "full" else " | "
-        mean = f"{statistics.mean(own):.1f} ({deviation:.1f})"
-        print(f"| {system} | {mean} | {len(own)} | {against} | {silent} of {steps} |")
-
-
-def rate(report: ExamReport) -> float:
-    """Return the share of an exam's goals that were reached, in percent."""
-    return 100 * report.correct / report.total
-
-
-def share(score: GroupScore | None) -> float:
-    """Return a group's share in percent."""
-    return 100 * score.correct / score.total if score and score.total else 0.0
-
-
-def interval(differences: list[float]) -> str:
-    """Return the 95 % t interval of the mean of differences paired by seed."""
-    from scipy.stats import t
-
-    if len(differences) < 2:
-        return "n/a"
-    half = t.ppf(0.975, len(differences) - 1) * statistics.stdev(differences) / len(differences) ** 0.5
-    mean = statistics.mean(differences)
-    return f"[{mean - half:+.1f}, {mean + half:+.1f}]"
+    after = {system: [cells[system, seed].exams.after for seed in seeds] for system in systems}
+    rates = {system: [rate(report) for report in reports] for system, reports in after.items()}
+    rows = []
+    for system, own in rates.items():
+        played = [report.episodes[0] for report in after[system]]
+        silent = f"{sum(each.unparsed for each in played)} of {sum(each.steps for each in played)}"
+        against = paired(rates["full"], own) if system != "full" else ("", "")
+        rows.append((system, spread(own), str(len(own)), *against, silent))
+    header = ("system", "after, mean (sd)", "n", "full minus this, mean", "95 % interval", "replies without an action")
+    print_table("Each system", header, rows)
 
 
 if __name__ == "__main__":

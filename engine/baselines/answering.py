@@ -7,8 +7,8 @@
 
 Rules
     - Prompt, extraction and scorer are the Learner's, so that what differs is the way of prompting alone.
-    - Votes are the answers that the benchmark extracts, whatever their case and spaces. Of equals the first wins; a
-      sample without an answer has no vote, and without any vote the answer is wrong.
+    - Votes are the answers that the benchmark extracts: numbers by their value, others whatever their case and spaces.
+      Of equals the first wins; a sample without an answer has no vote, and without any vote the answer is wrong.
     - The critique sees no gold answer. Only `reflexion_oracle` stops as soon as the answer is right, as the original
       does: the gold answer is its stop signal, and what it comes to is to be read so.
 """
@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mage_es.engine.benchmarks.numbers import read_number
 from mage_es.engine.benchmarks.protocol import Benchmark, Question
 from mage_es.engine.courses import Ask, Course, Finish, Part, call_of, reply_to
 from mage_es.engine.models.seam import Request
@@ -96,11 +97,17 @@ def self_consistency(attempt: Attempt) -> Course:
     votes: Counter[str] = Counter()
     for place in (*range(1, SAMPLES), 0):
         reply = yield from attempt.ask(_COT, place=place, sampled_at=SAMPLING_TEMPERATURE)
-        answer = " ".join(attempt.benchmark.score(attempt.question, reply).answer.casefold().split())
+        answer = _ballot(attempt.benchmark.score(attempt.question, reply).answer)
         if answer:
             votes[answer] += 1
             replies.setdefault(answer, reply)
     return Finish(replies[votes.most_common(1)[0][0]] if votes else "")
+
+
+def _ballot(answer: str) -> str:
+    """Return what two answers have in common that are votes for the same: their number, else their words."""
+    number = read_number(answer)
+    return " ".join(answer.casefold().split()) if number is None else f"{number.normalize():f}"
 
 
 def reflexion(attempt: Attempt, *, oracle_stop: bool = False) -> Course:

@@ -60,6 +60,7 @@ def test_a_question_that_breaks_off_is_asked_without_its_end_as_the_learner_asks
         (["#### 5", "#### 7"] * 5, "#### 5"),
         (["I think #### 7"] + [""] * 9, "I think #### 7"),
         (["#### -5"] * 6 + ["#### 5"] * 4, "#### -5"),
+        (["#### 5"] * 4 + ["#### 7", "#### 7.0", "Answer: $7", "Answer: 7 apples", "#### 7.", "7"], "#### 7"),
         ([""] * 10, ""),
     ],
 )

@@ -20,8 +20,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Address space beyond that of the waiting worker."""
     cpu_seconds: int = 2
     """Processor time."""
-    wall_seconds: float = 10.0
-    """Time on the clock; generous, because a busy machine must not change a result."""
+    wall_seconds: float = 120.0
+    """Time on the clock. A tool waits for nothing, so this ends only what the machine itself keeps from running: so long
+    that a busy machine, which must not change a result, never comes near it."""
     source: int = 8_000
     """Characters of a tool's source."""
     arguments: int = 4_000

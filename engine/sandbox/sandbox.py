@@ -29,8 +29,8 @@ import msgspec
 from mage_es.engine.sandbox.limits import Limits
 from mage_es.events.errors import PrerequisiteError
 
-_GRACE = 5.0
-"""Seconds beyond a tool's own time in which a worker must have replied; one that does not is replaced."""
+_GRACE = 60.0
+"""Seconds beyond a tool's own time in which a worker must have started or replied; one that does not is replaced."""
 
 
 class ToolResult(NamedTuple):
@@ -151,8 +151,8 @@ class _Worker:
         assert self.process.stdout is not None
         pipe, line, deadline = self.process.stdout.fileno(), b"", time.monotonic() + self._patience
         while not line.endswith(b"\n"):
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([pipe], [], [], left)[0]:
+            left = max(0.0, deadline - time.monotonic())  # what is there is read, however late it is looked for
+            if not select.select([pipe], [], [], left)[0]:
                 return b""
             part = os.read(pipe, 65536)
             if not part:

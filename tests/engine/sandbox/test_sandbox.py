@@ -54,7 +54,7 @@ ATTACKS = {
     "a list out of one call": (body("return len([[i] for i in range(1 << 30)])"), "steps"),
     "a giant range made real": (body("return len(list(range(1 << 30)))"), "256 MiB"),
     "a giant repetition": (body('return len("a" * (1 << 30))'), "256 MiB"),
-    "a giant integer": (body("x = 7", "for i in range(20):", "    x *= x", "return x"), "too large"),
+    "a giant integer": (body("x = 7", "for i in range(15):", "    x *= x", "return x"), "too large"),
     "a giant shift": (body("return 1 << 100000000"), "shift"),
     "a giant result": (body('return "a" * 100000'), "2000 characters"),
     "a flood of results": (body('return ["a" * 1000 for i in range(10000)]'), "2000 characters"),
@@ -121,7 +121,9 @@ def test_one_operation_that_never_ends_is_ended_by_its_processor_time() -> None:
 def test_one_operation_that_never_ends_is_ended_by_the_clock() -> None:
     sandbox = Sandbox(Limits(cpu_seconds=60, wall_seconds=0.3))
     assert sandbox.run(BUSY, "{}").problem == "it took more than 0.3 s"
-    assert sandbox.run(TRIPLE, '{"number": 14}').result == "42"
+    worker = sandbox.process_id
+    assert sandbox.run(BUSY, "{}").problem == "it took more than 0.3 s"
+    assert sandbox.process_id == worker
     sandbox.close()
 
 
@@ -141,10 +143,11 @@ def test_a_worker_killed_in_the_middle_is_replaced_and_the_call_is_made_again() 
     assert worker is not None
     outcomes: list[ToolResult] = []
     caller = threading.Thread(target=lambda: outcomes.append(sandbox.run(BUSY, "{}")))
+    os.kill(worker, signal.SIGSTOP)  # so that it cannot be done before it is killed
     caller.start()
     time.sleep(0.3)
     os.kill(worker, signal.SIGKILL)
-    caller.join(timeout=30)
+    caller.join()
     assert outcomes == [ToolResult("", "it took more than 2 s of processor time")]
     assert sandbox.process_id != worker
     sandbox.close()

@@ -13,8 +13,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from threading import Event, Thread
+from contextlib import contextmanager
+from queue import Queue
+from threading import Thread
 from typing import Any, NamedTuple
 
 from mage_es.engine.embedders.hash import HashEmbedder
@@ -275,29 +276,23 @@ def provider(
     """Run a provider on a loopback port while the block lasts."""
     plan: Plan = faults if callable(faults) else (lambda number: faults[number] if number < len(faults) else "")
     state = Provider(answer, plan, latency_s)
-    loop, ready = asyncio.new_event_loop(), Event()
+    ready, is_over = Queue[asyncio.AbstractEventLoop](), asyncio.Event()
 
     async def run() -> None:
         server = await asyncio.start_server(state.serve, "127.0.0.1", 0)
         state.port = server.sockets[0].getsockname()[1]
-        ready.set()
-        async with server:
-            await server.serve_forever()
+        ready.put(asyncio.get_running_loop())
+        await is_over.wait()
+        server.close()
 
-    def main() -> None:
-        asyncio.set_event_loop(loop)
-        with suppress(asyncio.CancelledError):
-            loop.run_until_complete(run())
-
-    thread = Thread(target=main, daemon=True)
+    thread = Thread(target=lambda: asyncio.run(run()), daemon=True)
     thread.start()
-    assert ready.wait(10)
+    loop = ready.get()
     try:
         yield state
     finally:
-        loop.call_soon_threadsafe(lambda: [task.cancel() for task in asyncio.all_tasks(loop)])
-        thread.join(10)
-        loop.close()
+        loop.call_soon_threadsafe(is_over.set)
+        thread.join()  # with every connection closed: what is left open would be a warning to some later test
 
 
 def _pieces(whole: dict[str, Any], asked: dict[str, Any]) -> Iterator[dict[str, Any]]:

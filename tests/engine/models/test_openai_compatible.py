@@ -34,7 +34,8 @@ def fault(kind: str, *, more: str = "") -> tuple[str, int]:
     with provider(faults=[kind] * 9) as server:
         with pytest.raises(ModelFault) as raised:
             ask(model(server.openai_url, more), Request(prompt="How many?"))
-        assert len(server.asked) == 1  # the client does not retry on its own
+        # The client does not retry on its own. One with little time may be out of it before it asked.
+        assert len(server.asked) == 1 or ("timeout" in more and not server.asked)
         return raised.value.fault.kind, raised.value.fault.status
 
 
@@ -249,9 +250,10 @@ def test_a_stream_that_falls_silent_is_noticed_long_before_the_timeout(fault_nam
 
 
 def test_a_slow_stream_is_waited_for_while_it_says_something() -> None:
-    with provider(answer=lambda body: "one two three four five", faults=["drip"]) as server:
-        reply = ask(model(server.openai_url, "&stream=on&stall=0.4"), Request(prompt="?"))
-    assert reply.text == "one two three four five"
+    words = " ".join(["word"] * 45)  # a tenth of a second each: longer than it may be silent
+    with provider(answer=lambda body: words, faults=["drip"]) as server:
+        reply = ask(model(server.openai_url, "&stream=on&stall=4"), Request(prompt="?"))
+    assert reply.text == words
 
 
 def test_a_stream_that_never_ends_is_given_up_after_the_timeout() -> None:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
-import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -59,6 +56,7 @@ from mage_es.events.vocabulary import (
     QuestionPlanned,
     TaskContextOpened,
 )
+from tests.engine.killing import kill_again_and_again
 from tests.engine.rules.states import Built, setting_of
 from tests.engine.rules.test_step_prompt import PLANNED
 
@@ -271,13 +269,10 @@ def test_a_run_stopped_in_the_middle_of_an_episode_resumes_to_the_same_digests(
 
 
 def test_killed_at_random_moments_a_run_still_ends_with_the_same_digests(tmp_path: Path, workshop_run: Run) -> None:
-    draw = random.Random(11)
-    for _ in range(3):
-        process = subprocess.Popen([sys.executable, str(Path(__file__).parent / "slow_episodes.py"), str(tmp_path)])
-        time.sleep(2.0 + 2 * draw.random())
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-    subprocess.run([sys.executable, str(Path(__file__).parent / "slow_episodes.py"), str(tmp_path), "fast"], check=True)
+    command = [sys.executable, str(Path(__file__).with_name("slow_episodes.py")), str(tmp_path)]
+    log = tmp_path / "r" / "log"
+    assert kill_again_and_again(command, log, times=4, most=300, random=random.Random(11)) >= 2
+    subprocess.run([*command, "fast"], check=True)
     assert digests(find_run(tmp_path, "r")) == digests(workshop_run)
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
-import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -37,6 +34,7 @@ from mage_es.events.vocabulary import (
     RunStarted,
     SplitCommitted,
 )
+from tests.engine.killing import kill_again_and_again
 
 CONFIG = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12)
 
@@ -210,20 +208,9 @@ def test_switches_turn_off_exactly_what_they_name(tmp_path: Path) -> None:
 def test_killed_at_random_moments_a_run_still_ends_with_the_same_digests(tmp_path: Path, small_run: Run) -> None:
     """A real process, a real kill -9, many times; no call that was recorded is made again."""
     command = [sys.executable, str(Path(__file__).with_name("slow_run.py")), str(tmp_path)]
-    moments, kills, deadline = random.Random(5), 0, time.monotonic() + 120
-    while time.monotonic() < deadline:
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        try:
-            _, errors = child.communicate(timeout=moments.uniform(0.8, 2.0) if kills < 6 else 60)
-        except subprocess.TimeoutExpired:
-            os.kill(child.pid, signal.SIGKILL)
-            child.communicate()
-            kills += 1
-            continue
-        assert child.returncode == 0, errors.decode()
-        break
     run = Run("r", tmp_path / "r")
-    assert kills >= 3
+    assert kill_again_and_again(command, run.log_path, times=6, most=60, random=random.Random(5)) >= 3
+    subprocess.run(command, check=True)
     assert final_digests(run) == final_digests(small_run)
     calls = Counter(
         (r.iteration, r.phase, r.event.tier, r.event.about, r.event.purpose)

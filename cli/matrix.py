@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-import socket
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -32,6 +32,7 @@ EXAMPLES = (
 )
 PROGRAM = (sys.executable, "-c", "from mage_es.cli import main; main()")
 """This command line as a process of its own."""
+_LEFT = {"failed": "failed", "stopped": "stopped", "leased": "in the hands of another process"}
 _UNSAID = ("default", "benchmark")
 """Where a setting comes from that nobody set: its own default, or the benchmark's."""
 
@@ -75,7 +76,9 @@ def matrix(
         return
     outcomes = _run(out, [job for _, job in wanted], settings, runner=runner, jobs=jobs, store=store)
     out.report([outcome._asdict() for outcome in outcomes], _table(outcomes))
-    _conclude(out, outcomes, settings)
+    how = [*(("--runner", runner, "--store", store) if store else ()), *(("--jobs", str(jobs)) if jobs > 1 else ())]
+    again = settings.again("matrix", str(file), *how, names=("workers", "runs_dir", "data_dir"))
+    _conclude(out, outcomes, settings, again=again)
 
 
 def _run(out: Output, jobs_: Sequence[Job], settings: Settings, *, runner: str, jobs: int, store: str) -> list[Outcome]:
@@ -96,13 +99,14 @@ def _run(out: Output, jobs_: Sequence[Job], settings: Settings, *, runner: str, 
 
 def _desk(out: Output, settings: Settings, stops: Any) -> Desk:
     from mage_es.engine.matrix.leases import Leases
+    from mage_es.engine.matrix.local import holder, is_gone
     from mage_es.engine.matrix.working import NOTES, Desk
     from mage_es.events.filesystem import LocalFileSystem
     from mage_es.events.objects import FolderObjects
 
     settings.runs_dir.mkdir(parents=True, exist_ok=True)
     place = FolderObjects(settings.runs_dir / NOTES / "leases", LocalFileSystem())
-    leases = Leases(place, f"process {os.getpid()} of {socket.gethostname()}")
+    leases = Leases(place, holder(), is_gone=is_gone)
     return Desk(settings.runs_dir, PROGRAM, leases, out.say, stops.asked)
 
 
@@ -173,6 +177,8 @@ def _foretell(out: Output, cells: Sequence[Cell], jobs: Sequence[Job], settings:
             sums = [one + other for one, other in zip(sums, amounts, strict=True)]
         rows.append((cell.name, how_far, *_amounts(amounts)))
     rows.append(("all that is new", "", *_amounts(sums)))
+    if any(cell.baseline and row[1] == "new" for cell, row in zip(cells, rows, strict=False)):
+        out.say("Baselines are in no sum: what they take depends on how they go.")
     columns = ("cell", "standing", "execution calls", "guidance calls", "dollars, without exams")
     document = [dict(zip(columns, row, strict=True)) for row in rows]
     out.report(document, Table("Cells", columns, rows))
@@ -203,14 +209,18 @@ def _table(outcomes: Sequence[Outcome]) -> Table:
     return Table("Cells", ("cell", "end", "seconds"), rows)
 
 
-def _conclude(out: Output, outcomes: Sequence[Outcome], settings: Settings) -> None:
-    """Name what failed and how to go on with it, and the report."""
-    for outcome in outcomes:
-        if outcome.problem:
-            out.say(f"{outcome.name}: {outcome.problem}")
-        if outcome.end in ("failed", "stopped") and outcome.command:
-            out.say(f"  go on with: {outcome.command}")
-    out.next(settings.again("report", str(settings.runs_dir), names=("data_dir", "prices")))
+def _conclude(out: Output, outcomes: Sequence[Outcome], settings: Settings, *, again: str) -> None:
+    """Name the commands that go on with what is not done, each cell by itself and all of them, and the report."""
+    left = [outcome for outcome in outcomes if outcome.end not in ("done", "skipped")]
+    if left:
+        counts = Counter(outcome.end for outcome in left)
+        said = ", ".join(f"{number} {_LEFT[end]}" for end, number in counts.items())
+        out.say(f"\n{len(left)} of {len(outcomes)} cells are not done: {said}.")
+    for outcome in left:
+        if outcome.command and outcome.end != "leased":
+            out.say(f"{outcome.name}: go on with: {outcome.command}")
+    report = settings.again("report", str(settings.runs_dir), names=("data_dir", "prices"))
+    out.next(*([again] if left else []), report)
     ends = {outcome.end for outcome in outcomes}
     if "failed" in ends:
         raise typer.Exit(MageError.exit_code)

@@ -5,7 +5,8 @@ changed: who holds it, and until when. Taking, renewing and giving back is the c
 
 Rules
     - The last object counts. Whoever creates the next one holds the cell; of several who try, one succeeds.
-    - The holder may go on before its time is over; anybody else only `GRACE` later, so clocks may differ by that much.
+    - The holder may go on before its time is over; anybody else only `GRACE` later, so clocks may differ by that much,
+      or at once where the holder is known to be gone.
 
 Why objects that are only ever created: that is the one thing which folders and object stores all do atomically.
 """
@@ -39,15 +40,26 @@ class _Term(msgspec.Struct, frozen=True):
 
 
 class Leases:
-    """The leases in a place, as one holder sees them; `holder` names no other process in the world."""
+    """The leases in a place, as one holder sees them; `holder` names no other process in the world.
 
-    def __init__(self, objects: Objects, holder: str, *, clock: Callable[[], float] = time.time, term: float = TERM):
-        self._objects, self._holder, self._clock, self._term = objects, holder, clock, term
+    `is_gone` tells of another holder that it will never come back.
+    """
+
+    def __init__(
+        self,
+        objects: Objects,
+        holder: str,
+        *,
+        clock: Callable[[], float] = time.time,
+        term: float = TERM,
+        is_gone: Callable[[str], bool] = lambda holder: False,
+    ):
+        self._objects, self._holder, self._clock, self._term, self._is_gone = objects, holder, clock, term, is_gone
 
     def take(self, cell: str) -> Lease | None:
         """Return the lease of a cell, None where somebody else holds it. Raises `PrerequisiteError`."""
         last = self._last(cell)
-        if last and last.until and last.holder != self._holder and self._clock() < last.until + GRACE:
+        if last and last.holder != self._holder and self._is_held(last):
             return None
         lease = Lease(self, cell, last.number if last else 0)
         return lease if lease.renew(early=True) else None
@@ -55,7 +67,7 @@ class Leases:
     def holder_of(self, cell: str) -> str:
         """Return who holds a cell, "" where nobody does."""
         last = self._last(cell)
-        return last.holder if last and last.until and self._clock() < last.until + GRACE else ""
+        return last.holder if last and self._is_held(last) else ""
 
     def until(self) -> float:
         """Return when a term that begins now is over."""
@@ -80,6 +92,9 @@ class Leases:
             else:
                 return True
         return False
+
+    def _is_held(self, last: _Term) -> bool:
+        return bool(last.until) and self._clock() < last.until + GRACE and not self._is_gone(last.holder)
 
     def _last(self, cell: str) -> _Term | None:
         names = [name for name in self._objects.names() if name.startswith(f"{cell}/")]

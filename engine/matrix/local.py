@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
+import os
+import re
+import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
-from mage_es.engine.matrix.working import POLL, STOP_NOW, Desk, Job, Outcome, work
+from mage_es.engine.matrix.working import NOTES, POLL, STOP_NOW, Desk, Job, Outcome, last_line, work
 
 EVERY = 30.0
 """Seconds between two lines that say what is being worked on."""
+
+
+_HOLDER = re.compile(r"process (\d{1,10}) of (.*)")
+
+
+def holder() -> str:
+    """Return what this process is called in a lease."""
+    return f"process {os.getpid()} of {socket.gethostname()}"
+
+
+def is_gone(name: str) -> bool:
+    """Return whether a holder was a process of this machine that runs no more; of another machine nobody can tell."""
+    found = _HOLDER.fullmatch(name)
+    if found is None or found[2] != socket.gethostname():
+        return False
+    try:
+        os.kill(int(found[1]), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:  # it lives, and belongs to somebody else
+        return False
+    return False
 
 
 class Stops:
@@ -33,6 +58,7 @@ def run_here(jobs: Sequence[Job], desk: Desk, *, at_once: int, stops: Stops) -> 
     Raises:
         KeyboardInterrupt: A stop was asked for a second time; every step was stopped before.
     """
+    desk.say(f"{_cells(len(jobs))}, {at_once} at a time; what they print goes to {desk.runs_dir / NOTES}/CELL.txt")
     with ThreadPoolExecutor(at_once) as pool:
         futures = [pool.submit(work, job, desk) for job in jobs]
         try:
@@ -45,25 +71,32 @@ def run_here(jobs: Sequence[Job], desk: Desk, *, at_once: int, stops: Stops) -> 
 
 def _watch(futures: Sequence[Future[Outcome]], jobs: Sequence[Job], desk: Desk) -> None:
     """Tell of each cell that ends, and now and then of those that go on; this thread is free for signals."""
-    waiting, spoken = set(futures), time.monotonic()
+    waiting, spoken, ended = set(futures), time.monotonic(), list[Outcome]()
     while waiting:
-        ended, waiting = wait(waiting, timeout=POLL, return_when=FIRST_COMPLETED)
-        for future in ended:
-            desk.say(f"[{len(futures) - len(waiting)}/{len(futures)}] {told(future.result())}")
+        done, waiting = wait(waiting, timeout=POLL, return_when=FIRST_COMPLETED)
+        for future in done:
+            desk.say(f"[{len(ended) + 1}/{len(futures)}] {told(future.result(), ended)}")
+            ended.append(future.result())
         if time.monotonic() - spoken > EVERY:
             spoken = time.monotonic()
-            running = [job.name for job, future in zip(jobs, futures, strict=True) if future.running()]
-            desk.say(f"Still at work: {', '.join(running)}.")
+            for job in (job for job, future in zip(jobs, futures, strict=True) if future.running()):
+                desk.say(f"{job.name}: {last_line(job, desk) or 'at work'}")
 
 
-def told(outcome: Outcome) -> str:
-    """Return an outcome as a line."""
-    after = f" in {outcome.seconds:.0f} s" if outcome.seconds else ""
+def told(outcome: Outcome, earlier: Iterable[Outcome] = ()) -> str:
+    """Return an outcome as a line; what an earlier one failed of, too, is not said again."""
+    after = f" after {outcome.seconds:.0f} s" if outcome.seconds else ""
+    alike = (each.name for each in earlier if each.problem == outcome.problem != "")
+    problem = next((f"as {name}" for name in alike), outcome.problem)
     words = {
         "done": f"done{after}",
         "skipped": "was done already",
-        "failed": f"FAILED{after}: {outcome.problem}",
+        "failed": f"FAILED{after}: {problem}",
         "stopped": "stopped",
-        "leased": f"left alone: {outcome.problem}",
+        "leased": f"left alone: {problem}",
     }
     return f"{outcome.name}: {words[outcome.end]}"
+
+
+def _cells(number: int) -> str:
+    return "1 cell" if number == 1 else f"{number} cells"

@@ -143,8 +143,8 @@ def _collected(
             ended, waiting = ray.wait(waiting, timeout=POLL)
             for ref in ended:
                 outcome = _outcome(ray, ref, refs[ref])
+                say(f"[{len(found) + 1}/{len(refs)}] {told(outcome, found.values())}")
                 found[outcome.name] = outcome
-                say(f"[{len(found)}/{len(refs)}] {told(outcome)}")
             if asked() and not is_cancelled:
                 is_cancelled = True
                 for ref in waiting:

@@ -7,6 +7,7 @@ Rules
     - A step is a command of its own in a process group of its own: Ctrl-C reaches it through here only, once to finish
       the calls in flight, a second time to stop now.
     - Nobody works on a cell without its lease; one that was lost stops the work.
+    - A step that outlived whoever began it (a kill that spared it) is waited for: it does what would be done anyway.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import IO, Literal, NamedTuple
 
 from mage_es.engine.config import difference, parse
 from mage_es.engine.matrix.leases import Lease, Leases
 from mage_es.engine.opening import first_event
 from mage_es.engine.runs import Run
 from mage_es.events.errors import MageError, UsageError
+from mage_es.events.filesystem import LocalFileSystem
+from mage_es.events.layout import Layout
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import ExamClosed, ExamStarted, IterationClosed, RunFinished
 
@@ -34,6 +37,11 @@ STOP_NOW = 2
 """How often a stop has to be asked for until nothing is waited for."""
 NOTES = ".matrix"
 """Folder beside the runs for what the steps print, and for leases."""
+
+_SAYS = "mage-es: "
+"""What the message of a command that fails begins with."""
+_BEGAN = "\n$ "
+"""What stands before each command in the file of what a cell's steps print."""
 
 Standing = Literal["new", "unfinished", "unexamined", "done"]
 
@@ -150,27 +158,58 @@ def work(job: Job, desk: Desk) -> Outcome:
 def _steps(job: Job, desk: Desk, lease: Lease) -> str:
     """Do what is left to do; return why it is not done, "" where it is."""
     before: tuple[str, ...] = ()
-    while words := next_words(job, desk.runs_dir):
+    while _is_free(job, desk, lease):
+        if not (words := next_words(job, desk.runs_dir)):
+            return ""
+        step = f"{words[0]} at {words[-1]}" if words[0] == "exam" else words[0]
         if words == before:
-            return f"`{_shown(words)}` ended well and left the cell as it was."
+            return f"{step} ended well and left the cell as it was"
         before = words
         if words == job.begin:
             _clear(desk.runs_dir / job.name)
-        desk.say(f"{job.name}: {words[0]}{' ' + words[-1] if words[0] == 'exam' else ''}")
+        desk.say(f"{job.name}: {step}")
         code = _run(job, desk, lease, words)
         if code:
-            return f"`{_shown(words)}` ended with {code}: {_last_line(_printed(job, desk)) or 'it printed nothing'}"
-    return ""
+            end = f"was killed by signal {-code}" if code < 0 else f"ended with {code}"
+            return f"{step} {end}: {_complaint(job, desk) or 'it printed nothing'}"
+    return "stopped while another process was at work on it"
+
+
+def _is_free(job: Job, desk: Desk, lease: Lease) -> bool:
+    """Wait until no process writes the cell's run or exams; return whether to go on then."""
+    run = Run(job.name, desk.runs_dir / job.name)
+    locks = [Layout(log).lock for log in (run.log_path, *(exam.log_path for exam in run.exams()))]
+    is_told = False
+    while any(map(_is_locked, locks)):
+        if not is_told:
+            desk.say(f"{job.name}: a process that was begun earlier still works on it; waiting for its end")
+        is_told = True
+        if desk.asked() or not lease.renew():
+            return False
+        time.sleep(POLL)
+    return True
+
+
+def _is_locked(path: Path) -> bool:
+    """Return whether another process holds the lock of a log."""
+    if not path.exists():
+        return False
+    try:
+        LocalFileSystem().lock(path).release()
+    except BlockingIOError:
+        return True
+    return False
 
 
 def _run(job: Job, desk: Desk, lease: Lease, words: tuple[str, ...]) -> int:
     """Run a command to its end and return its exit code; pass on what was asked for, and keep the lease."""
-    printed = _printed(job, desk)
-    printed.parent.mkdir(parents=True, exist_ok=True)
-    everything = [*desk.program, *words, "--runs-dir", str(desk.runs_dir), *job.places]
+    path = printed(job, desk)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    options = ("--runs-dir", str(desk.runs_dir), *job.places)
+    everything = [*desk.program, *words, *options]
     passed = 0
     with (
-        printed.open("ab") as log,
+        _begun(path, _shown((*words, *options))) as log,
         subprocess.Popen(everything, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True) as child,
     ):
         try:
@@ -187,21 +226,40 @@ def _run(job: Job, desk: Desk, lease: Lease, words: tuple[str, ...]) -> int:
     return child.returncode
 
 
+def _begun(path: Path, command: str) -> IO[bytes]:
+    """Return the file in which a step's words go, open at its end, below the command."""
+    log = path.open("ab", buffering=0)
+    log.write(f"{_BEGAN}{command}\n".encode())
+    return log
+
+
 def _clear(path: Path) -> None:
     """Remove what is left of a run that ended before its first event: there is nothing in it."""
     if path.exists():
         shutil.rmtree(path)
 
 
-def _printed(job: Job, desk: Desk) -> Path:
+def printed(job: Job, desk: Desk) -> Path:
+    """Return the file in which everything stands that the steps of a cell print."""
     return desk.runs_dir / NOTES / f"{job.name}.txt"
 
 
-def _last_line(path: Path) -> str:
-    """Return the last line that says what went wrong: the command's own message, if there is one."""
-    lines = [line for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-    said = [line for line in lines if line.startswith("mage-es: ")]
-    return (said or lines or [""])[-1]
+def last_line(job: Job, desk: Desk) -> str:
+    """Return the last line that the latest step of a cell has printed, "" where there is none."""
+    return (_lines(job, desk) or [""])[-1]
+
+
+def _complaint(job: Job, desk: Desk) -> str:
+    """Return what the latest step says went wrong: the command's own last message, else the last line."""
+    said = [line.removeprefix(_SAYS) for line in _lines(job, desk) if line.startswith(_SAYS)]
+    return said[-1] if said else last_line(job, desk)
+
+
+def _lines(job: Job, desk: Desk) -> list[str]:
+    """Return the lines of what the latest step of a cell has printed, below the command."""
+    path = printed(job, desk)
+    text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+    return [line.strip() for line in text.rpartition(_BEGAN)[2].splitlines()[1:] if line.strip()]
 
 
 def _again(job: Job, desk: Desk) -> str:

@@ -71,7 +71,11 @@ def test_what_stopped_is_resumed_what_fails_is_named_and_the_rest_is_done(mage: 
     outcome = mage("matrix", file)
     assert outcome.code == 1
     assert "wordmath-full-s3: resume" in outcome.err and "[1/2] wordmath-full-s3: done" in outcome.err
-    assert "gsm8k-full-s3: FAILED" in outcome.err
+    failed = next(line for line in outcome.err.splitlines() if "gsm8k-full-s3: FAILED" in line)
+    assert outcome.err.count(failed.partition("evolve ended with ")[2]) == 1
+    assert outcome.err.count("mage-es evolve gsm8k") == 1
+    assert "1 of 2 cells are not done: 1 failed." in outcome.err
+    assert "Next: mage-es matrix m.toml\n      mage-es report runs" in outcome.err
     sizes = "--seed 3 --iterations 1 --pool 6 --held-out 6 --anchors 0"
     rest = "--guard off --explore-episodes 0 --runs-dir runs"
     command = next(line for line in outcome.err.splitlines() if "go on with: mage-es evolve gsm8k" in line)
@@ -88,6 +92,13 @@ def test_a_dry_run_tells_cells_and_calls_and_runs_none(mage: Command) -> None:
     assert lines[2][2:] == lines[3][2:]  # another seed takes as many calls
     assert lines[4][:4] == ["all", "that", "is", "new"]
     assert not Path("runs").exists() or not list(Path("runs").iterdir())
+
+
+def test_a_dry_run_says_that_baselines_are_in_no_sum(mage: Command) -> None:
+    file = write('benchmarks = ["wordmath"]\nseeds = [1]\nvariants = {once = {baseline = "zero_shot_cot"}}')
+    outcome = mage("matrix", file, "--dry-run")
+    assert "wordmath-once-s1  new" in outcome.out and "Baselines are in no sum" in outcome.err
+    assert "Baselines" not in mage("matrix", write('benchmarks = ["wordmath"]\nseeds = [1]'), "--dry-run").err
 
 
 def test_a_benchmark_that_is_none_is_refused_before_anything_runs(mage: Command) -> None:

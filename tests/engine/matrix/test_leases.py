@@ -69,6 +69,13 @@ def test_a_holder_that_is_gone_loses_it_after_its_time_and_the_grace(place: str,
     assert lost is not None and not lost.renew()  # who comes back finds that it is another's now
 
 
+def test_a_holder_that_is_known_to_be_gone_loses_it_at_once(place: str, clock: Clock) -> None:
+    assert holder(place, "one", clock).take("cell") is not None
+    other = Leases(open_objects(place), "other", clock=clock, term=300, is_gone=lambda name: name == "one")
+    assert other.holder_of("cell") == ""
+    assert other.take("cell") is not None
+
+
 def test_a_lease_is_renewed_after_a_third_of_its_time_and_lasts(place: str, clock: Clock) -> None:
     one, other = holder(place, "one", clock), holder(place, "other", clock)
     lease = one.take("cell")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import socket
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -14,14 +17,15 @@ import pytest
 from mage_es.engine.config import Config, canonical, fingerprint, parse
 from mage_es.engine.exam import examine
 from mage_es.engine.matrix.leases import Leases
-from mage_es.engine.matrix.local import Stops, run_here, told
-from mage_es.engine.matrix.working import NOTES, Desk, Job, next_words, standing, work
+from mage_es.engine.matrix.local import Stops, holder, is_gone, run_here, told
+from mage_es.engine.matrix.working import NOTES, Desk, Job, Outcome, last_line, next_words, standing, work
 from mage_es.engine.opening import first_event
 from mage_es.engine.runs import Run
 from mage_es.engine.runtime import Runtime
 from mage_es.events.envelope import Draft
 from mage_es.events.errors import UsageError
 from mage_es.events.filesystem import LocalFileSystem
+from mage_es.events.layout import Layout
 from mage_es.events.log import Log
 from mage_es.events.objects import FolderObjects
 from mage_es.events.reader import LogReader
@@ -104,8 +108,55 @@ def test_a_run_of_another_configuration_is_left_alone(tmp_path: Path, desk: Call
 def test_a_step_that_fails_fails_the_cell_with_its_own_message_and_the_way_on(desk: Callable[..., Desk]) -> None:
     outcome = work(JOB, desk("print('mage-es: No such thing.', file=sys.stderr); print('more'); sys.exit(4)"))
     assert outcome.end == "failed"
-    assert outcome.problem == "`mage-es evolve wordmath` ended with 4: mage-es: No such thing."
+    assert outcome.problem == "evolve ended with 4: No such thing."
     assert outcome.command.startswith("mage-es evolve wordmath --runs-dir ")
+
+
+def test_a_step_that_is_killed_is_said_to_be_and_what_an_earlier_one_said_is_not_its_word(
+    desk: Callable[..., Desk],
+) -> None:
+    work(JOB, desk("print('mage-es: No such thing.', file=sys.stderr); sys.exit(4)"))
+    outcome = work(JOB, desk("import os; os.kill(os.getpid(), signal.SIGKILL)"))
+    assert outcome.problem == "evolve was killed by signal 9: it printed nothing"
+
+
+def test_a_step_that_outlived_its_matrix_is_waited_for(desk: Callable[..., Desk], tmp_path: Path) -> None:
+    begun(tmp_path)
+    said: list[str] = []
+    lock = LocalFileSystem().lock(Layout(tmp_path / "cell" / "log").lock)
+
+    def tell(text: str) -> None:
+        said.append(text)
+        if "waiting" in text:
+            lock.release()
+
+    work(JOB, desk("sys.exit(9)", say=tell))
+    assert ["waiting" in text for text in said] == [True, False] and said[1] == "cell: resume"
+
+
+def test_waiting_for_a_step_that_outlived_its_matrix_ends_with_a_stop(
+    desk: Callable[..., Desk], tmp_path: Path
+) -> None:
+    begun(tmp_path)
+    said: list[str] = []
+    lock = LocalFileSystem().lock(Layout(tmp_path / "cell" / "log").lock)
+    outcome = work(JOB, desk("sys.exit(9)", say=said.append, asked=lambda: len(said)))
+    lock.release()
+    assert (outcome.end, outcome.command.startswith("mage-es resume cell ")) == ("stopped", True)
+    assert not (tmp_path / NOTES / "cell.txt").exists()
+
+
+def test_what_a_step_prints_stands_below_its_command_and_its_last_line_is_how_far_it_is(
+    desk: Callable[..., Desk], tmp_path: Path
+) -> None:
+    at = desk("print('one'); print('two'); sys.exit(1)")
+    assert last_line(JOB, at) == ""
+    work(JOB, at)
+    assert last_line(JOB, at) == "two"
+    command = f"$ mage-es evolve wordmath --runs-dir {tmp_path}"
+    assert (tmp_path / NOTES / "cell.txt").read_text() == f"\n{command}\none\ntwo\n"
+    work(JOB, desk("sys.exit(1)"))
+    assert last_line(JOB, at) == ""
 
 
 def test_a_step_that_ends_well_and_does_nothing_is_not_done_for_ever(desk: Callable[..., Desk]) -> None:
@@ -131,7 +182,7 @@ def test_the_first_stop_reaches_the_step_once_and_the_second_again(desk: Callabl
         return 0 if "ready" not in text else 1 if "heard 1" not in text else 2
 
     outcome = work(JOB, desk(script, asked=asked))
-    assert (outcome.end, printed.read_text().split()) == ("stopped", ["ready", "heard", "1", "heard", "2"])
+    assert (outcome.end, printed.read_text().split()[-5:]) == ("stopped", ["ready", "heard", "1", "heard", "2"])
     assert outcome.command.startswith("mage-es evolve wordmath")
 
 
@@ -172,6 +223,22 @@ def test_a_failed_cell_does_not_stop_the_others(desk: Callable[..., Desk]) -> No
     outcomes = run_here(jobs, at, at_once=2, stops=Stops(lambda: False))
     assert [(outcome.name, outcome.end) for outcome in outcomes] == [("bad", "failed"), ("worse", "failed")]
     assert sum(line.startswith(("[1/2] ", "[2/2] ")) for line in said) == 2
+
+
+def test_what_several_cells_failed_of_is_said_once() -> None:
+    one = Outcome("one", "failed", 3.2, "evolve ended with 4: nobody listens there", "mage-es evolve one")
+    assert told(one) == "one: FAILED after 3 s: evolve ended with 4: nobody listens there"
+    assert told(one._replace(name="two"), [one]) == "two: FAILED after 3 s: as one"
+    assert told(one._replace(name="two", problem="another"), [one]).endswith(": another")
+
+
+def test_a_process_of_this_machine_that_runs_no_more_is_gone_and_of_another_nobody_knows() -> None:
+    assert not is_gone(holder())
+    with subprocess.Popen([sys.executable, "-c", ""]) as child:
+        child.wait()
+    assert is_gone(holder().replace(str(os.getpid()), str(child.pid)))
+    assert not is_gone(f"process {child.pid} of elsewhere")
+    assert not is_gone(f"task {child.pid} of {socket.gethostname()}")
 
 
 def test_cells_that_were_not_begun_before_a_stop_stay_so(desk: Callable[..., Desk], tmp_path: Path) -> None:

@@ -17,11 +17,13 @@ from mage_es.cli.output import clean
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-    from mage_es.engine.reports import Note
+    from mage_es.engine.notes import Note
 
 EVERY = 15.0
 """Seconds between plain lines within one phase."""
 
+_PHASES = ("open", "plan", "explore", "evaluate", "update", "evolve", "snapshot")
+"""The phases of an iteration in their order."""
 _ASKING = frozenset(("explore", "evaluate", "snapshot", "exam"))
 """Phases in which the learner is asked questions; the end of one is worth a line."""
 
@@ -31,25 +33,28 @@ class Estimate:
 
     def __init__(self) -> None:
         self._start: tuple[float, float] | None = None
+        self._sizes: dict[str, int] = {}
 
     def seconds_left(self, note: Note, *, now: float) -> float | None:
-        """Return the seconds left, None until there is something to go by."""
-        far = _fraction(note)
+        """Return the seconds left, None until there is something to go by, and at the end."""
+        if note.phase in _ASKING:
+            self._sizes[note.phase] = note.total
+        far = self._fraction(note)
         if self._start is None:
             self._start = (now, far)
         began, at = self._start
-        if far - at < 0.01:
+        if far - at < 0.01 or far >= 1:
             return None
         return (now - began) * (1 - far) / (far - at)
 
-
-def _fraction(note: Note) -> float:
-    """Return how much of the run is done; the questions are taken as the whole work of an iteration."""
-    share = note.done / note.total if note.total else 1.0
-    if note.phase == "exam":
-        return share
-    within = {"open": 0.0, "plan": 0.0, "explore": 0.0, "evaluate": share}.get(note.phase, 1.0)
-    return min(1.0, (max(note.iteration, 0) + within) / max(note.iterations, 1))
+    def _fraction(self, note: Note) -> float:
+        """Return how much of the run is done; the questions are taken as the whole work of an iteration."""
+        if note.phase == "exam":
+            return note.done / note.total if note.total else 1.0
+        before = _PHASES[: _PHASES.index(note.phase)]
+        asked = sum(self._sizes.get(phase, 0) for phase in before) + (note.done if note.phase in _ASKING else 0)
+        within = asked / max(1, sum(self._sizes.values())) if note.iteration >= 0 else 0.0
+        return min(1.0, (max(note.iteration, 0) + within) / max(note.iterations, 1))
 
 
 class Progress:
@@ -92,7 +97,7 @@ class Progress:
         """Return whether a round of questions has just ended, or (without a live line) it has long been silent."""
         (phase, at), current = self._spoken, (note.phase, note.iteration)
         is_complete = note.done >= note.total
-        is_end = note.phase in _ASKING and is_complete and phase != current
+        is_end = note.phase in _ASKING and is_complete and note.total > 0 and phase != current
         if not is_end and (self._bar is not None or now - at < EVERY):
             return False
         self._spoken = (current if is_complete else phase, now)
@@ -106,12 +111,15 @@ class Progress:
 
 
 def describe(note: Note, left: float | None) -> str:
-    """Return a note as one line."""
+    """Return a note as one line: how far, how well the questions of this phase go, calls so far, time left."""
     start = "" if note.phase == "exam" else "start: "
     where = f"iter-{note.iteration} of {note.iterations}: " if note.iteration >= 0 else start
-    parts = [f"{where}{note.phase} {note.done}/{note.total}"]
-    if note.accuracy is not None:
-        parts.append(f"accuracy {100 * note.accuracy:.1f} %")
+    parts = [f"{where}{note.phase}{f' {note.done}/{note.total}' if note.total else ''}"]
+    if note.level is not None:
+        of = "anchor " if note.phase == "snapshot" else ""
+        parts.append(f"{of}{note.measure} {100 * note.level:.1f} %")
+    if note.revisits[1]:
+        parts.append(f"revisits {note.revisits[0]}/{note.revisits[1]}")
     parts.append(f"calls {note.execution_calls} and {note.guidance_calls} for guidance")
     if left is not None:
         parts.append(f"{duration(left)} left")

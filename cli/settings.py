@@ -28,7 +28,7 @@ from mage_es.events.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from mage_es.engine.budget import Limits
-    from mage_es.engine.reports import Observer
+    from mage_es.engine.notes import Observer
     from mage_es.engine.runtime import Runtime
 
 FILE = "mage-es.toml"

@@ -73,6 +73,7 @@ async def open_run(session: Session) -> None:
     if session.state.seq == 0:
         session.do(OpenRun(session.world.started(session.run.id), session.world.splits.events))
     if not session.state.progress.is_completed(START, "open"):
+        session.note(START, "open", 0, 0)
         evolution = [session.world.questions[name] for name in session.world.setting.evolution]
         typed = list(zip(evolution, session.world.typing.types_of(evolution), strict=True))
         brief = ontology_brief(session.world.benchmark.name, typed)
@@ -154,9 +155,17 @@ async def snapshot(session: Session, k: int) -> None:
         anchors: dict[str, Purpose] = dict.fromkeys(session.world.setting.anchors, "anchor")
         await session.ask(k, "snapshot", anchors, frozen=True)
         session.do(TakeSnapshot(k))
+        _say_verdict(session, k)
     digests = session.state.digests()
     session.do(CloseIteration(k, digests))
     keep(session, digests)
+
+
+def _say_verdict(session: Session, k: int) -> None:
+    """Say what the guard took back; that it accepted is seen in the tables."""
+    verdict = session.state.scores.verdict(k)
+    if verdict.endswith("rollback"):
+        session.say(f"iter-{k}: rolled back by the guard ({verdict.replace('_', ' ')}); what was learned stays.")
 
 
 def keep(session: Session, digests: Sequence[Digest]) -> None:

@@ -1,39 +1,15 @@
-"""What the verbs return and what they say while they work: plain values for the command line and for Python.
+"""What the verbs return: plain values for the command line and for Python.
 
 Nothing in here is recorded; everything in here is read off a log.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from mage_es.engine.moves import MoveReport
-
-
-class Note(msgspec.Struct, frozen=True, kw_only=True):
-    """A sign of life: what is being done, how far it is, and how well it goes.
-
-    `done` and `total` count questions (or guidance calls) of the current phase; accuracy is that of the fresh
-    questions judged so far in this iteration, None before the first. A message that is `aloud` is to be shown at once.
-    """
-
-    run_id: str
-    iteration: int
-    iterations: int
-    phase: str
-    done: int
-    total: int
-    accuracy: float | None
-    execution_calls: int
-    guidance_calls: int
-    message: str = ""
-    aloud: bool = False
-
-
-Observer = Callable[[Note], None]
 
 
 class IterationRow(msgspec.Struct, frozen=True, kw_only=True):

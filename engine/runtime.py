@@ -11,8 +11,8 @@ import msgspec
 
 from mage_es.engine.budget import UNLIMITED, Limits, require_prices
 from mage_es.engine.models.line import PATIENCE, Patience
+from mage_es.engine.notes import Observer
 from mage_es.engine.pricing import Prices
-from mage_es.engine.reports import Observer
 
 
 class Runtime(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,18 +21,20 @@ from mage_es.engine.config import Config, parse, require_same
 from mage_es.engine.courses import Act, Ask, Fact, Look, Move, Use, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.effects import Effects
+from mage_es.engine.environments.protocol import is_sequential
 from mage_es.engine.guiding import Errand, guided
 from mage_es.engine.judging import judged, template_of
 from mage_es.engine.models.batches import Batching
 from mage_es.engine.models.line import Line
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Model
+from mage_es.engine.notes import Note
 from mage_es.engine.opening import World, first_event, reopen_world
-from mage_es.engine.reports import Note
 from mage_es.engine.rules.trimming import trimming_of
 from mage_es.engine.runs import Run, clock
 from mage_es.engine.runtime import Runtime
 from mage_es.engine.sandbox.sandbox import Sandbox
+from mage_es.engine.standing import Standing, measure_of
 from mage_es.engine.ways import planned_course
 from mage_es.events.appended import Appended
 from mage_es.events.digests import sha256_text
@@ -41,7 +43,7 @@ from mage_es.events.errors import Interrupted, LogError
 from mage_es.events.filesystem import FileSystem
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import EpisodeStepped, Phase, Purpose, QuestionPlanned, Tier
+from mage_es.events.vocabulary import AnswerJudged, EpisodeStepped, Phase, Purpose, QuestionPlanned, Tier
 from mage_es.projections.fold import State, fold
 from mage_es.projections.lance import MemoryTables
 from mage_es.projections.progress import CallKey
@@ -89,6 +91,8 @@ class Session:
         self.runtime, self.budget = runtime, Budget(runtime.limits, runtime.prices, state.ledger)
         self.plan_seq: dict[tuple[Phase, str], int] = {}
         self._last_noted: tuple[int, Phase, int, int] = (-1, "open", 0, 0)
+        self._measure = measure_of(are_episodes=is_sequential(world.benchmark))
+        self._standing = Standing("open")
         self.tables = MemoryTables(run.memory_path)
         self.sandbox = Sandbox()
         self.lines: dict[Tier, Line] = {
@@ -146,6 +150,8 @@ class Session:
             if seq > self.state.seq:
                 self.state.apply(event)
                 self.state.seq = seq
+                if isinstance(event, AnswerJudged):
+                    self._standing.add(event)
             if isinstance(event, QuestionPlanned):
                 self.plan_seq[draft.phase, event.question_id] = seq
         return appended
@@ -178,6 +184,7 @@ class Session:
     async def answer(self, iteration: int, phase: Phase) -> None:
         """Follow the course of every planned question that is not settled yet, from where the log leaves it."""
         plans = self.state.progress.plans(phase)
+        self._standing = Standing(phase, self.state.progress.verdicts(phase))
         pending = in_prefix_order(
             [
                 self._pending(phase, planned)
@@ -285,7 +292,7 @@ class Session:
     ) -> None:
         """Tell the observer how far the phase is."""
         self._last_noted = (iteration, phase, done, total)
-        fresh = self.state.scores.score("fresh", iteration)
+        standing = self._standing if self._standing.phase == phase else Standing(phase)
         self.runtime.observer(
             Note(
                 run_id=self.run.id,
@@ -294,7 +301,9 @@ class Session:
                 phase=phase,
                 done=done,
                 total=total,
-                accuracy=fresh.correct / fresh.total if fresh.total else None,
+                measure=self._measure,
+                level=standing.level(self._measure),
+                revisits=(standing.revisits_right, standing.revisits),
                 execution_calls=self.state.ledger.total("execution").calls,
                 guidance_calls=self.state.ledger.total("guidance").calls,
                 message=message,

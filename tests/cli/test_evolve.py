@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -150,3 +151,11 @@ def test_own_tasks_beside_a_benchmark_are_refused(mage: Command, empty_folder: P
     outcome = mage("evolve", "wordmath", "--tasks", "mine.csv")
     assert outcome.code == 2
     assert "Both the benchmark wordmath and --tasks mine.csv" in outcome.err
+
+
+def test_what_the_guard_takes_back_is_said_when_it_does(mage: Command) -> None:
+    sizes = ("--iterations", "4", "--pool", "12", "--held-out", "10", "--anchors", "5")
+    told = mage("evolve", "wordmath", *sizes, "--guard", "paper", "--json")
+    verdicts = {row["iteration"]: row["guard"] for row in json.loads(told.out)["rows"] if row["iteration"] >= 0}
+    taken_back = [k for k, verdict in verdicts.items() if verdict.endswith("rollback")]
+    assert taken_back and [int(k) for k in re.findall(r"iter-(\d): rolled back", told.err)] == taken_back

@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from mage_es.cli.progress import EVERY, Estimate, Progress, describe, duration
-from mage_es.engine.reports import Note
+from mage_es.engine.notes import Note
+from tests.cli.conftest import Command
 
 NOTE = Note(
     run_id="r1",
@@ -19,7 +20,8 @@ NOTE = Note(
     phase="evaluate",
     done=50,
     total=100,
-    accuracy=0.545,
+    measure="accuracy",
+    level=0.545,
     execution_calls=412,
     guidance_calls=9,
 )
@@ -34,6 +36,22 @@ def test_a_note_is_one_line_with_phase_accuracy_calls_and_time_left() -> None:
     assert line == "iter-3 of 10: evaluate 50/100, accuracy 54.5 %, calls 412 and 9 for guidance, 1 min 5 s left"
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"revisits": (3, 20)}, "iter-3 of 10: evaluate 50/100, accuracy 54.5 %, revisits 3/20, calls"),
+        ({"measure": "mean score"}, "iter-3 of 10: evaluate 50/100, mean score 54.5 %, calls"),
+        ({"phase": "snapshot"}, "iter-3 of 10: snapshot 50/100, anchor accuracy 54.5 %, calls"),
+        ({"phase": "evolve", "level": None}, "iter-3 of 10: evolve 50/100, calls"),
+        ({"phase": "open", "iteration": -1, "total": 0, "level": None}, "start: open, calls"),
+    ],
+)
+def test_a_line_says_what_the_questions_of_its_phase_came_to_and_what_that_is(
+    changes: dict[str, object], said: str
+) -> None:
+    assert describe(replaced(**changes), None).startswith(said)
+
+
 def test_a_message_is_cleaned() -> None:
     assert describe(replaced(message="\x1b[31mrolled back"), None).endswith("rolled back")
 
@@ -43,7 +61,16 @@ def test_the_time_left_is_in_proportion_to_what_this_process_did() -> None:
     resumed = replaced(iteration=5, phase="plan", done=0, total=0)
     assert estimate.seconds_left(resumed, now=100.0) is None
     assert estimate.seconds_left(replaced(iteration=6, done=100), now=120.0) == pytest.approx(30.0)
-    assert estimate.seconds_left(replaced(iteration=9, phase="snapshot"), now=200.0) == pytest.approx(0.0)
+
+
+def test_anchors_are_work_as_well_and_count_from_the_first_iteration_on() -> None:
+    estimate = Estimate()
+    assert estimate.seconds_left(replaced(iteration=-1, phase="snapshot", done=100), now=50.0) is None
+    assert estimate.seconds_left(replaced(iteration=0, phase="plan", done=0, total=0), now=60.0) is None
+    assert estimate.seconds_left(replaced(iteration=0, done=100), now=70.0) == pytest.approx(380.0)  # a half of a tenth
+    last = replaced(iteration=9, phase="snapshot", done=50)
+    assert estimate.seconds_left(last, now=440.0) == pytest.approx(10.0)
+    assert estimate.seconds_left(msgspec.structs.replace(last, done=100), now=450.0) is None
 
 
 def test_an_exam_is_the_whole_of_its_own_work() -> None:
@@ -109,3 +136,22 @@ def test_what_is_said_aloud_is_shown_at_once_between_the_lines(capsys: pytest.Ca
         progress.observe(replaced(done=2, message="nobody hears this"))
     lines = capsys.readouterr().err.splitlines()
     assert lines[-1] == "it waits for the provider"
+
+
+def test_a_phase_without_questions_has_no_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress() as progress:
+        progress.observe(replaced(phase="snapshot", done=0, total=0, level=None))
+    assert capsys.readouterr().err == ""
+
+
+def test_where_questions_are_episodes_the_mean_score_is_told_and_no_accuracy(mage: Command) -> None:
+    sizes = ("--iterations", "1", "--pool", "4", "--held-out", "2", "--anchors", "2", "--explore-episodes", "2")
+    said = mage("evolve", "workshop", *sizes, "--run-id", "w").err
+    told = re.findall(r"(start|iter-0 of 1): (\w+) \d/\d, ([a-z ]+) \d", said)
+    assert told == [
+        ("start", "snapshot", "anchor mean score"),
+        ("iter-0 of 1", "explore", "mean score"),
+        ("iter-0 of 1", "evaluate", "mean score"),
+        ("iter-0 of 1", "snapshot", "anchor mean score"),
+    ]
+    assert "mean score" in mage("exam", "w").err.splitlines()[0]

@@ -9,7 +9,7 @@ import pytest
 
 from mage_es.engine.config import Config
 from mage_es.engine.evolution import evolve
-from mage_es.engine.reports import Note
+from mage_es.engine.notes import Note
 from mage_es.engine.runs import Run, find_run
 from mage_es.engine.runtime import Runtime
 

@@ -13,8 +13,8 @@ from mage_es.engine.audit import verify
 from mage_es.engine.config import Config
 from mage_es.engine.evolution import evolve, resume
 from mage_es.engine.exam import examine
+from mage_es.engine.notes import Note
 from mage_es.engine.replay import replay
-from mage_es.engine.reports import Note
 from mage_es.engine.runs import Run, find_run, list_runs
 from mage_es.engine.runtime import Runtime
 from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError

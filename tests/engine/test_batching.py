@@ -17,6 +17,7 @@ import msgspec
 import pytest
 
 from mage_es.engine.benchmarks.truthworld.standings import SAYINGS
+from mage_es.engine.baselines.running import run_baseline
 from mage_es.engine.budget import UNLIMITED, Limits
 from mage_es.engine.config import Config
 from mage_es.engine.evolution import evolve, resume
@@ -24,8 +25,9 @@ from mage_es.engine.exam import examine
 from mage_es.engine.models.line import PATIENCE, ProviderDown
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Request
+from mage_es.engine.notes import Note
 from mage_es.engine.pricing import read_prices
-from mage_es.engine.reports import ExamReport, Note
+from mage_es.engine.reports import ExamReport
 from mage_es.engine.runs import Run, find_run
 from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models
@@ -296,6 +298,22 @@ def test_the_judge_is_asked_once_a_phase_about_everything_undecided(judging: Pro
     answers = [exam(run, batches=batches).answers for run, batches in ((alone, False), (together, True))]
     assert answers[0] == answers[1] and len(judging.batch_sizes) == before + 1
     assert all(check.ok for check in check_inference(together, LogReader(together.log_path)))
+
+
+def test_a_baseline_has_its_judge_asked_in_one_batch_too(judging: Provider, tmp_path: Path) -> None:
+    config = msgspec.structs.replace(JUDGED, judge=f"anthropic/judge?base_url={judging.anthropic_url}")
+    alone, together = (
+        run_baseline(
+            "zero_shot_cot",
+            config,
+            runs_dir=tmp_path / str(batches),
+            data_dir=None,
+            runtime=Runtime(workers=4, patience=QUICK, batches=batches),
+        )
+        for batches in (False, True)
+    )
+    assert together.answers == alone.answers
+    assert judging.batch_sizes == [together.judge_calls] and together.judge_calls > 0
 
 
 def exam(run: Run, *, batches: bool) -> ExamReport:

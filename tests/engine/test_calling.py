@@ -17,7 +17,7 @@ from mage_es.engine.models.faults import Fault, ModelFault
 from mage_es.engine.models.line import Patience, ProviderDown
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Model, Request
-from mage_es.engine.reports import Note
+from mage_es.engine.notes import Note
 from mage_es.engine.runs import Run, find_run
 from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models

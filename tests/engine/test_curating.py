@@ -12,8 +12,8 @@ from mage_es.engine.config import Config
 from mage_es.engine.curating import curate, memories, memory
 from mage_es.engine.evolution import evolve, resume
 from mage_es.engine.exam import examine
+from mage_es.engine.notes import Note
 from mage_es.engine.replay import replay
-from mage_es.engine.reports import Note
 from mage_es.engine.runs import Run, clock, find_run
 from mage_es.engine.runtime import Runtime
 from mage_es.events.errors import Interrupted, RunLocked, UsageError

@@ -17,8 +17,9 @@ from mage_es.engine.exam import donors, examine
 from mage_es.engine.inspection import show
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Request
+from mage_es.engine.notes import Note
 from mage_es.engine.reporting.recorded import Recorded
-from mage_es.engine.reports import ExamReport, Note
+from mage_es.engine.reports import ExamReport
 from mage_es.engine.runs import Run, clock
 from mage_es.engine.runtime import Runtime
 from mage_es.engine.theorems.inference import check_inference

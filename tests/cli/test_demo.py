@@ -15,7 +15,7 @@ from mage_es.cli.tables import agents
 
 def test_the_demonstration_evolves_examines_and_replays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = msgspec.structs.replace(CONFIG, iterations=2, pool=20, held_out=20, anchors=10)
-    settings = resolve({}, environment={}, folder=tmp_path)
+    settings = resolve({}, environment={"MAGE_ES_MAX_CALLS": "1"}, folder=tmp_path)  # a budget of other runs
     episodes = msgspec.structs.replace(EPISODES, pool=4, held_out=4, anchors=4)
     report = demonstrate(config, settings, Output(), episodes=episodes)
     said = capsys.readouterr().err

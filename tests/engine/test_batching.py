@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from mage_es.engine.benchmarks.truthworld.standings import SAYINGS
 from mage_es.engine.baselines.running import run_baseline
+from mage_es.engine.benchmarks.truthworld.standings import SAYINGS
 from mage_es.engine.budget import UNLIMITED, Limits
 from mage_es.engine.config import Config
 from mage_es.engine.evolution import evolve, resume

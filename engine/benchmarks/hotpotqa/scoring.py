@@ -29,7 +29,7 @@ Fact = tuple[object, ...]
 def verdict(question: Question, reply: str) -> Verdict:
     """Judge a reply: the greater of exact match and F1; undecided where it is wrong, but has something of the gold."""
     answer = final_answer(reply, _unmarked)
-    is_equal = exact_match(answer, question.gold)
+    is_equal = bool(answer) and exact_match(answer, question.gold)
     score = max(float(is_equal), overlap(answer, question.gold).f1)
     is_open = score < LENIENT and may_mean(answer, question.gold)
     return Verdict(answer=answer, score=0.0 if is_open else score, strict=is_equal, undecided=is_open)

@@ -1,6 +1,6 @@
 """Scorers for own tasks, by name: how an answer is asked for, and when a reply is right.
 
-    exact       the final answer equals a right one, apart from case, articles and punctuation
+    exact       the final answer equals a right one, apart from case, articles and punctuation; numbers by their value
     contains    a right answer stands in the final answer, word for word
     f1          the share of common words, of which half is right (HotpotQA's)
     number      the final number equals the right one
@@ -13,6 +13,7 @@ Each is a pure function of the question and the reply that never raises.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from mage_es.engine.benchmarks.medqa import chosen
 from mage_es.engine.benchmarks.numbers import ANSWER_FORMAT, number_in, read_number, score_number
 from mage_es.engine.benchmarks.protocol import Question, Verdict
 
+_BARE_NUMBER = re.compile(r"[-+−]?[0-9][0-9,]{0,40}(?:\.[0-9]{1,20})?")
 _FINISH = 'Finish with a line "Answer: <the answer, as short as it can be>".'
 
 
@@ -40,22 +42,50 @@ def right_answers(question: Question) -> Sequence[str]:
     return answers
 
 
+def _is_same(answer: str, right: str) -> bool:
+    """Return whether two answers have one normal form, which drops signs and points: numbers have one value instead.
+
+    Those that have no normal form (`A`, `+`) are equal if their texts are.
+    """
+    if _are_numbers(answer, right):
+        return read_number(answer) == read_number(right)
+    if normalise_answer(answer) or normalise_answer(right):
+        return exact_match(answer, right)
+    return answer.casefold() == right.casefold()
+
+
+def _are_numbers(*texts: str) -> bool:
+    return all(map(_BARE_NUMBER.fullmatch, texts))
+
+
+def _holds(answer: str, right: str) -> bool:
+    """Return whether a right answer stands in an answer, word for word; a number as a word of its own."""
+    if _are_numbers(right):
+        return any(_is_same(word.strip("()[].,;:!?"), right) for word in answer.split())
+    normal = normalise_answer(right)
+    return _is_same(answer, right) or (bool(normal) and f" {normal} " in f" {normalise_answer(answer)} ")
+
+
 def _exact(question: Question, reply: str) -> Verdict:
     answer = plain_answer(reply)
-    is_right = any(exact_match(answer, right) for right in right_answers(question))
+    is_right = any(_is_same(answer, right) for right in right_answers(question))
     return Verdict(answer=answer, score=float(is_right), strict=is_right)
 
 
 def _contains(question: Question, reply: str) -> Verdict:
     answer = plain_answer(reply)
-    words = f" {normalise_answer(answer)} "
-    is_right = any(f" {normal} " in words for right in right_answers(question) if (normal := normalise_answer(right)))
+    is_right = any(_holds(answer, right) for right in right_answers(question))
     return Verdict(answer=answer, score=float(is_right), strict=_exact(question, reply).strict)
+
+
+def _share(answer: str, right: str) -> float:
+    shared = 0.0 if _are_numbers(answer, right) else overlap(answer, right).f1
+    return max(shared, float(_is_same(answer, right)))
 
 
 def _f1(question: Question, reply: str) -> Verdict:
     answer = plain_answer(reply)
-    score = max(max(overlap(answer, right).f1, float(exact_match(answer, right))) for right in right_answers(question))
+    score = max(_share(answer, right) for right in right_answers(question))
     return Verdict(answer=answer, score=score, strict=score == 1.0)
 
 

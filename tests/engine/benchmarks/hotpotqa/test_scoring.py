@@ -114,6 +114,7 @@ def test_facts_that_nobody_predicted_are_left_out_except_to_the_letter() -> None
         ("yes", "Yes, they are", 0, False, True),
         ("yes", "no", 0, False, False),
         ("Chief of Protocol", "", 0, False, False),
+        ("The The", "", 0, False, False),
         ("Chief of Protocol", "<think>Chief of Protocol", 0, False, False),
     ],
 )

@@ -21,26 +21,29 @@ EXAMPLES = examples(
     "mage-es score realmath --data-dir data --predictions mine.jsonl --judge anthropic/claude-sonnet-4-6 --max-usd 2",
 )
 
+_Predictions = Annotated[
+    Path,
+    typer.Option(
+        "--predictions", metavar="FILE", help='JSON lines of {"id": ..., "prediction": ...}.', show_default=False
+    ),
+]
+_Records = Annotated[
+    Path | None,
+    typer.Option(
+        "--records",
+        metavar="FILE",
+        help="An upstream file, all of whose questions count. [default: the test split]",
+    ),
+]
+
 
 @takes("data_dir", "seed", "workers", "max_connections", "max_usd", "max_calls", "prices")
 def score(
     name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Name of the benchmark, such as gsm8k.")],
     *,
     settings: Settings,
-    predictions: Annotated[
-        Path,
-        typer.Option(
-            "--predictions", metavar="FILE", help='JSON lines of {"id": ..., "prediction": ...}.', show_default=False
-        ),
-    ],
-    records: Annotated[
-        Path | None,
-        typer.Option(
-            "--records",
-            metavar="FILE",
-            help="An upstream file, all of whose questions count. [default: the test split]",
-        ),
-    ] = None,
+    predictions: _Predictions,
+    records: _Records = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Upstream's scorer to the letter, its defects included.")
     ] = False,

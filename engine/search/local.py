@@ -3,12 +3,13 @@
 Rules
     - Text files (`.txt`, `.md`) are one page each, named by their title line (`# ...`) or their file; `.jsonl` files
       hold one page a line, as `title` and `text`.
+    - Of pages with one title the first has it, in the order of the files' names; the others are numbered, `Title (2)`.
     - The index lives in memory: nothing is written beside the user's documents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +39,10 @@ class LocalSearch:
             raise PrerequisiteError(
                 f"There is no folder {folder} to search in: give one that holds .txt, .md or .jsonl."
             )
-        self._pages = {page.title: page for page in _read(folder)}
+        self._folded: dict[str, str] = {}
+        self._pages = {page.title: page for page in _apart(_read(folder), self._folded)}
         if not self._pages:
             raise PrerequisiteError(f"{folder} holds no documents: put .txt, .md or .jsonl files there.")
-        self._folded = {title.casefold(): title for title in self._pages}
         self._texts, self._titles = self._index()
 
     def page(self, title: str) -> Page | None:
@@ -80,6 +81,17 @@ class LocalSearch:
         search = table.search(MatchQuery(query, "words")).select(["title", "_score"]).limit(_MORE * count)
         hits = [(-float(hit["_score"]), str(hit["title"])) for hit in search.to_list()]
         return [title for _, title in sorted(hits)[:count]]
+
+
+def _apart(pages: Iterable[Page], folded: dict[str, str]) -> Iterator[Page]:
+    """Yield pages with titles of their own, of equal ones all but the first numbered; fill in titles by their case."""
+    for page in pages:
+        title, number = page.title.strip(), 1
+        while title.casefold() in folded:
+            number += 1
+            title = f"{page.title.strip()} ({number})"
+        folded[title.casefold()] = title
+        yield page._replace(title=title)
 
 
 def _read(folder: Path) -> Iterator[Page]:

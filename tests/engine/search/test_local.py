@@ -41,6 +41,17 @@ def test_similar_titles_come_before_pages_that_only_speak_of_it(folder: Path) ->
     assert LocalSearch("local/x", folder).similar("Hungary", count=3) == ["Béla Bartók", "plain"]
 
 
+def test_pages_of_one_title_are_all_kept_and_the_first_has_it(tmp_path: Path) -> None:
+    for name, text in (("a", "Salt is mined in Wieliczka."), ("b", "Tin is mined in Cornwall.")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "index.md").write_text(text)
+    (tmp_path / "c.jsonl").write_text('{"title": " INDEX ", "text": "Gold is mined in Ballarat."}')
+    search = LocalSearch("local/x", tmp_path)
+    found = [search.passages(words, count=1)[0].title for words in ("salt", "tin", "gold")]
+    assert found == ["index", "index (2)", "INDEX (3)"]
+    assert search.page("Index").text == "Salt is mined in Wieliczka."
+
+
 def test_a_query_is_words_and_no_syntax(folder: Path) -> None:
     assert LocalSearch("local/x", folder).passages('"Danube" AND (river OR', count=1)[0].title == "plain"
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from mage_es.engine.benchmarks.protocol import Question
 from tests.engine.rules.states import setting_of
 
 
@@ -30,3 +31,16 @@ def test_a_configured_warmup_stands() -> None:
 def test_a_memory_of_the_question_itself_is_left_out_unless_the_paper_is_followed() -> None:
     assert setting_of().terms.exclude_self
     assert not setting_of(revisit_self="include").terms.exclude_self
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "length"),
+    [("hotpotqa", 7), ("stbench", 3), ("stbench-merged", 3), ("stbench-extended", 3), ("crafter", 0)],
+)
+def test_the_context_is_what_stands_beside_a_question_or_the_question_where_that_is_the_whole_prompt(
+    benchmark: str, length: int
+) -> None:
+    question = Question(
+        id="q", benchmark=benchmark, split="test", task_type="t", question="???", context="7 chars", gold="x"
+    )
+    assert setting_of(benchmark=benchmark).context_length(question) == length

@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.config import Config
 from tests.engine.rules.states import setting_of
 
 
@@ -43,4 +44,5 @@ def test_the_context_is_what_stands_beside_a_question_or_the_question_where_that
     question = Question(
         id="q", benchmark=benchmark, split="test", task_type="t", question="???", context="7 chars", gold="x"
     )
-    assert setting_of(benchmark=benchmark).context_length(question) == length
+    setting = setting_of()._replace(config=Config(benchmark=benchmark))
+    assert setting.context_length(question) == length

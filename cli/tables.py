@@ -44,6 +44,7 @@ def overview(summary: RunSummary) -> str:
     if summary.quarantined:
         shown = _counted(summary.quarantined, "thing")
         lines.append(f"  {shown} that it learned in quarantine: mage-es memory list --status quarantined")
+    lines += [f"  {told}" for told in summary.shortfalls]
     if summary.judge:
         lines.append(f"  judge {summary.judge}, asked {summary.judge_calls} times")
     if summary.waiting:
@@ -57,7 +58,7 @@ def _done(summary: RunSummary) -> str:
     """Return how far a run is, or what a baseline came to."""
     if summary.baseline:
         right, total = summary.answered
-        return f"baseline {summary.baseline}: {percent(right, total)} ({right}/{total})"
+        return f"baseline {summary.baseline}: {_result(summary)} ({right}/{total} right)"
     return f"{summary.iterations_done} of {summary.iterations} iterations"
 
 
@@ -90,10 +91,12 @@ def _counted(count: int, noun: str) -> str:
 
 
 def iterations(summary: RunSummary) -> Table:
-    """Return accuracy, guard, memories and calls of each iteration."""
+    """Return accuracy (of episodes the mean score), guard, memories and calls of each iteration."""
     questions = ("iteration", "fresh", "correct", "revisits", "anchors", "guard")
     sizes = ("successes", "failures", "principles", "calls", "guidance")
-    return Table("Accuracy per iteration", (*questions, *sizes), [_iteration(row) for row in summary.rows])
+    return Table(
+        f"{summary.measure.capitalize()} per iteration", (*questions, *sizes), [_iteration(row) for row in summary.rows]
+    )
 
 
 def agents(title: str, *summaries: RunSummary) -> Table:
@@ -180,10 +183,10 @@ def _used(rows: list[LedgerRow]) -> tuple[str, ...]:
 def _iteration(row: IterationRow) -> tuple[str, ...]:
     return (
         "start" if row.iteration < 0 else str(row.iteration),
-        percent(row.fresh_correct, row.fresh_total),
+        _level(row.fresh_score, row.fresh_correct, row.fresh_total),
         _share(row.fresh_correct, row.fresh_total),
         _share(row.revisit_correct, row.revisit_total),
-        percent(row.anchor_correct, row.anchor_total),
+        _level(row.anchor_score, row.anchor_correct, row.anchor_total),
         row.guard or "-",
         str(row.success_memories),
         str(row.failure_memories),
@@ -193,13 +196,19 @@ def _iteration(row: IterationRow) -> tuple[str, ...]:
     )
 
 
+def _level(mean_score: float | None, right: int, total: int) -> str:
+    """Return a mean score in percent where there is one, else the share of right answers."""
+    return percent(right, total) if mean_score is None else f"{100 * mean_score:.1f} %"
+
+
 def _share(part: int, whole: int) -> str:
     return f"{part}/{whole}" if whole else "-"
 
 
 def baseline_table(report: BaselineReport) -> Table:
     """Return what a baseline came to."""
-    columns = ("baseline", "benchmark", "questions", "accuracy", "correct", "unanswered", "calls", "judge", "guidance")
+    share, calls = _share_of(report.episodes), ("calls", "judge", "guidance")
+    columns = ("baseline", "benchmark", "questions", share, "correct", "unanswered", *calls)
     cells = (
         report.baseline,
         _benchmark(report.benchmark),
@@ -233,7 +242,7 @@ def episodes(rows: tuple[EpisodeRow, ...]) -> list[Table]:
 
 def runs(summaries: list[RunSummary]) -> Table:
     """Return one line for each run, the newest first."""
-    columns = ("run", "benchmark", "seed", "iterations", "last accuracy", "events", "state")
+    columns = ("run", "benchmark", "seed", "iterations", "latest result", "events", "state")
     return Table("", columns, [_run(summary) for summary in summaries])
 
 
@@ -247,20 +256,27 @@ def _benchmark(name: str) -> str:
 def _run(summary: RunSummary) -> tuple[str, ...]:
     if summary.state == "damaged":
         return (summary.run_id, summary.benchmark or "-", "-", "-", "-", "-", f"damaged: {summary.problem}")
-    asked = [row for row in summary.rows if row.fresh_total]
-    last = percent(asked[-1].fresh_correct, asked[-1].fresh_total) if asked else "-"
-    done = f"{summary.iterations_done} of {summary.iterations}"
-    if summary.baseline:
-        done, last = summary.baseline, percent(*summary.answered)
+    done = summary.baseline or f"{summary.iterations_done} of {summary.iterations}"
     return (
         summary.run_id,
         _benchmark(summary.benchmark),
         str(summary.seed),
         done,
-        last,
+        _result(summary),
         str(summary.events),
         summary.state,
     )
+
+
+def _result(summary: RunSummary) -> str:
+    """Return what a run's latest fresh questions came to, or a baseline's held-out ones, by the measure that counts."""
+    asked = [row for row in summary.rows if row.fresh_total]
+    if summary.baseline:
+        means = [row.mean_score for row in summary.episodes]
+        level = _level(means[0] if means else None, *summary.answered)
+    else:
+        level = _level(asked[-1].fresh_score, asked[-1].fresh_correct, asked[-1].fresh_total) if asked else "-"
+    return f"{summary.measure} {level}" if level != "-" else level
 
 
 def exam(report: ExamReport) -> Table:
@@ -270,13 +286,18 @@ def exam(report: ExamReport) -> Table:
     groups = [GroupScore(name="all", correct=report.correct, total=report.total)]
     groups += [group for group in (report.familiar, report.unfamiliar) if group is not None]
     title = f"Exam at {report.marker}" + (f", control {report.control}" if report.control != "none" else "")
-    return scores(title, [*groups, *report.task_types])
+    return scores(title, [*groups, *report.task_types], share=_share_of(report.episodes))
 
 
-def scores(title: str, groups: list[GroupScore]) -> Table:
-    """Return accuracy of groups of questions."""
+def _share_of(episodes: tuple[EpisodeRow, ...]) -> str:
+    """Return what a share of right answers is called: of episodes it says less than their mean score."""
+    return "succeeded" if episodes else "accuracy"
+
+
+def scores(title: str, groups: list[GroupScore], *, share: str = "accuracy") -> Table:
+    """Return the share of right answers in groups of questions."""
     rows = [(group.name, percent(group.correct, group.total), _share(group.correct, group.total)) for group in groups]
-    return Table(title, ("questions", "accuracy", "correct"), rows)
+    return Table(title, ("questions", share, "correct"), rows)
 
 
 def digests(report: ReplayReport) -> Table:

@@ -16,6 +16,7 @@ from mage_es.engine.rules.rotation import ACTIONS, with_companions
 from mage_es.engine.runs import Run, clock, create_run
 from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models, Session, open_models, reopened
+from mage_es.engine.shortfalls import shortfalls
 from mage_es.engine.summary import summarise
 from mage_es.events.envelope import Draft
 from mage_es.events.filesystem import FileSystem
@@ -55,6 +56,8 @@ def evolve(
     run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, run_id=run_id)
     with Log.create(run.log_path, run=run.id, clock=clock, fs=fs) as log:
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
+        for told in shortfalls(config, world.splits.events):
+            session.say(told)
         asyncio.run(_work(session))
     return summarise(run, fs=fs)
 

@@ -15,7 +15,8 @@ from mage_es.engine.moves import MoveReport
 class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
     """One iteration of a run. Iteration -1 is the start: it has an anchor result only.
 
-    `unanswered` questions, of any series, are in no total: a call for each failed for good.
+    `unanswered` questions, of any series, are in no total: a call for each failed for good. The two
+    scores are the mean ones of episodes, as fractions, and None where questions are no episodes.
     """
 
     iteration: int
@@ -32,6 +33,8 @@ class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
     execution_calls: int
     guidance_calls: int
     unanswered: int = 0
+    fresh_score: float | None = None
+    anchor_score: float | None = None
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,7 +127,9 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     `prices` says of each model that was called what its price is from, "" where nobody said what it costs.
     `cache_hits` is by tier the share of input tokens that the provider had cached; a tier of which none was told is
     left out. `quarantined` counts what stands in quarantine now; the sizes in `rows` count what was learned, that too.
-    A `baseline` is named by its name, with (right, answered) questions; other runs have "" there.
+    A `baseline` is named by its name, with (right, answered) questions; other runs have "" there. `measure` is what
+    tells how well the questions go: accuracy, or the mean score of episodes. `shortfalls` says of which questions there
+    were fewer than were asked for.
     """
 
     run_id: str
@@ -154,6 +159,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     cache_hits: dict[str, float] = {}
     baseline: str = ""
     answered: tuple[int, int] = (0, 0)
+    measure: str = "accuracy"
+    shortfalls: tuple[str, ...] = ()
 
 
 class DigestCheck(msgspec.Struct, frozen=True, kw_only=True):

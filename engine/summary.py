@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import get_args
 
@@ -24,6 +24,8 @@ from mage_es.engine.reports import (
 )
 from mage_es.engine.rules.coverage import effective_bound, selections
 from mage_es.engine.runs import Run
+from mage_es.engine.shortfalls import shortfalls
+from mage_es.engine.standing import measure_of
 from mage_es.events.errors import LogError, PrerequisiteError
 from mage_es.events.filesystem import FileSystem
 from mage_es.events.reader import LogReader
@@ -38,6 +40,7 @@ from mage_es.events.vocabulary import (
     MemoryReleased,
     Outcome,
     Purpose,
+    SplitCommitted,
     TargetsSelected,
     Tier,
 )
@@ -75,6 +78,10 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
     begun = first_event(reader)
     config = parse(begun.config)
     state = fold(reader, state=latest_snapshot(run.snapshots_path, reader))
+    played = [record.event for record in reader.records({EpisodeClosed}) if isinstance(record.event, EpisodeClosed)]
+    splits = (record.event for record in reader.records({SplitCommitted}))
+    committed = [event for event in splits if isinstance(event, SplitCommitted)]
+    baseline = _baseline(reader)
     return RunSummary(
         run_id=run.id,
         path=str(run.path),
@@ -87,7 +94,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         iterations=config.iterations,
         events=reader.head.seq,
         head=reader.head.chain,
-        rows=tuple(iteration_rows(state)),
+        rows=tuple(iteration_rows(state, _mean_scores(played))),
         waiting=_waiting(reader, state, config),
         noticing=_noticing(reader, config),
         actions=tuple(_actions(reader)),
@@ -95,12 +102,14 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         judge=config.judge,
         judge_calls=state.ledger.total("judge").calls,
         episodes=episode_rows(reader),
+        measure=measure_of(are_episodes=bool(played)),
+        shortfalls=shortfalls(config, committed, has_guard=not baseline),
         ledger=tuple(_ledger(state, prices)),
         prices=_told(state, prices),
         agents=attendance(reader),
         quarantined=_quarantined(reader),
         cache_hits=_cache_hits(state),
-        baseline=_baseline(reader),
+        baseline=baseline,
         answered=_answered(state),
     )
 
@@ -216,7 +225,15 @@ def _waiting(reader: LogReader, state: State, config: Config) -> Waiting | None:
     )
 
 
-def iteration_rows(state: State) -> list[IterationRow]:
+def _mean_scores(episodes: Iterable[EpisodeClosed]) -> dict[tuple[str, int], float]:
+    """Return the mean score of the episodes of each purpose and iteration."""
+    scores: dict[tuple[str, int], list[int]] = {}
+    for episode in episodes:
+        scores.setdefault((episode.purpose, episode.iteration), []).append(episode.score_micro)
+    return {key: sum(found) / MICRO / len(found) for key, found in scores.items()}
+
+
+def iteration_rows(state: State, mean_scores: Mapping[tuple[str, int], float]) -> list[IterationRow]:
     """Return one row for the start (-1) and for each closed iteration; memory sizes are cumulative."""
     born: Counter[tuple[int, Outcome]] = Counter((row.iteration, row.outcome) for row in state.memory.rows())
     sizes: Counter[Outcome] = Counter()
@@ -241,6 +258,8 @@ def iteration_rows(state: State) -> list[IterationRow]:
                 principles=sizes["principle"],
                 execution_calls=state.ledger.total("execution", iteration=k).calls,
                 guidance_calls=state.ledger.total("guidance", iteration=k).calls,
+                fresh_score=mean_scores.get(("fresh", k)),
+                anchor_score=mean_scores.get(("anchor", k)),
                 unanswered=sum(state.scores.unanswered(purpose, k) for purpose in get_args(Purpose)),
             )
         )

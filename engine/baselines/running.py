@@ -26,6 +26,7 @@ from mage_es.engine.reports import BaselineReport
 from mage_es.engine.runs import Run, clock, create_run
 from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models, Session, open_models, reopened
+from mage_es.engine.shortfalls import shortfalls
 from mage_es.engine.summary import episode_rows
 from mage_es.engine.ways import planned_course
 from mage_es.events.envelope import Draft
@@ -73,6 +74,8 @@ def run_baseline(
         opened = decide(world.setting, session.state, OpenRun(world.started(run.id), world.splits.events))
         # One commit: a run that was killed between the two would not be known for a baseline's.
         session.commit([*opened, *_beginning(session, name, world.setting.held_out[:questions])])
+        for told in shortfalls(config, world.splits.events, has_guard=False):
+            session.say(told)
         asyncio.run(_answer(session))
     return read_baseline(run)
 

@@ -19,8 +19,9 @@ def test_a_baseline_ends_with_its_accuracy_and_is_resumed_as_it_is(mage: Command
     assert resumed.code == 0
     report = json.loads(resumed.out)
     assert report["baseline"] == "zero_shot_cot"
-    came_to = f"{report['correct']}/{report['total']}"
-    assert f"baseline zero_shot_cot: {100 * report['correct'] / 5:.1f} % ({came_to})" in mage("runs", "show").out
+    came_to = f"{report['correct']}/{report['total']} right"
+    accuracy = f"accuracy {100 * report['correct'] / 5:.1f} %"
+    assert f"baseline zero_shot_cot: {accuracy} ({came_to})" in mage("runs", "show").out
     listed = mage("runs", "list").out.splitlines()[-1].split()
     assert "zero_shot_cot" in listed and f"{100 * report['correct'] / 5:.1f}" in listed
 

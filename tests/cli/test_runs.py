@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 Command = Callable[..., Any]
 
@@ -51,3 +54,34 @@ def test_a_run_is_shown_with_its_iterations(mage: Command, runs_dir: Path) -> No
 def test_the_folder_of_the_runs_may_come_from_the_environment(mage: Command, finished: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("MAGE_ES_RUNS_DIR", str(finished))
     assert "first" in mage("runs", "list").out
+
+
+def test_of_episodes_the_mean_score_is_listed_and_shown(mage: Command) -> None:
+    sizes = ("--iterations", "1", "--pool", "4", "--held-out", "2", "--anchors", "2", "--explore-episodes", "1")
+    mage("evolve", "workshop", *sizes, "--run-id", "w")
+    summary = json.loads(mage("runs", "show", "w", "--json").out)
+    played = {row["purpose"]: row["mean_score"] for row in summary["episodes"]}
+    assert [row["anchor_score"] is not None for row in summary["rows"]] == [True, True]
+    assert summary["rows"][1]["fresh_score"] == pytest.approx(played["fresh"])
+    fresh = f"{100 * played['fresh']:.1f} %"
+    assert f"mean score {fresh}" in mage("runs", "list").out
+    shown = mage("runs", "show", "w").out
+    assert fresh in shown.partition("Mean score per iteration")[2].splitlines()[3]
+    assert "ccuracy" not in shown
+
+
+def test_what_there_is_less_of_than_was_asked_for_is_said_at_the_start_and_where_the_run_is_shown(
+    mage: Command,
+) -> None:
+    sizes = ("--iterations", "1", "--pool", "4", "--held-out", "5000", "--anchors", "5000")
+    said = mage("evolve", "wordmath", *sizes, "--max-calls", "5", "--run-id", "cut").err
+    shown = mage("runs", "show", "cut").out
+    for place in (said, shown):
+        assert len(re.findall(r"^ *\d+ questions are held out, not the 5000 of --held-out", place, re.MULTILINE)) == 1
+        assert len(re.findall(r"The guard compares \d+ anchors, not the 5000 of --anchors", place)) == 1
+    mage("baseline", "zero_shot_cot", "wordmath", "--held-out", "5000", "--questions", "3", "--run-id", "b")
+    assert "anchors" not in mage("runs", "show", "b").out
+
+
+def test_what_there_is_enough_of_is_not_spoken_of(mage: Command, runs_dir: Path) -> None:
+    assert "--held-out" not in mage("runs", "show").out

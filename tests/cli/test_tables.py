@@ -12,6 +12,7 @@ from mage_es.engine.reports import (
     BundleMember,
     Check,
     DigestCheck,
+    EpisodeRow,
     ExamReport,
     Exploration,
     GroupScore,
@@ -98,6 +99,30 @@ def test_an_iteration_is_a_row_and_what_was_not_counted_is_a_dash() -> None:
     assert first == ("0", "50.0 %", "30/60", "2/9", "66.7 %", "accepted", "30", "9", "3", "129", "4")
 
 
+PLAYED = EpisodeRow(purpose="exam", episodes=4, steps=90, mean_score=0.671, unparsed=0)
+
+
+def test_of_episodes_the_mean_score_stands_where_else_the_accuracy_does_and_is_named() -> None:
+    row = msgspec.structs.replace(ROW, fresh_score=0.125, anchor_score=0.25)
+    played = msgspec.structs.replace(summary(), rows=(START, row), measure="mean score")
+    table = tables.iterations(played)
+    assert table.title == "Mean score per iteration" and tables.iterations(summary()).title == "Accuracy per iteration"
+    assert table.rows[1][:5] == ("0", "12.5 %", "30/60", "2/9", "25.0 %")
+    assert "mean score 12.5 %" in tables.runs([played]).rows[0]
+    baseline = msgspec.structs.replace(
+        played, rows=(), baseline="react", answered=(1, 4), episodes=(PLAYED,), measure="mean score"
+    )
+    assert "mean score 67.1 %" in tables.runs([baseline]).rows[0]
+    assert "baseline react: mean score 67.1 % (1/4 right)" in tables.overview(baseline)
+    examined = tables.exam(msgspec.structs.replace(EXAM, episodes=(PLAYED,)))
+    assert (examined.columns[1], tables.exam(EXAM).columns[1]) == ("succeeded", "accuracy")
+
+
+def test_an_overview_says_what_there_was_less_of_than_asked_for() -> None:
+    short = msgspec.structs.replace(summary(), shortfalls=("There are fewer.",))
+    assert "\n  There are fewer.\n" in tables.overview(short) + "\n"
+
+
 def test_an_overview_names_state_and_problem() -> None:
     assert "finished" in tables.overview(summary())
     assert tables.overview(summary("damaged", "segment 3 is short")).endswith("segment 3 is short")
@@ -105,7 +130,7 @@ def test_an_overview_names_state_and_problem() -> None:
 
 def test_a_damaged_run_is_listed_as_such() -> None:
     good, bad = tables.runs([summary(), summary("damaged", "segment 3 is short")]).rows
-    assert good == ("r1", "wordmath", "42", "1 of 1", "50.0 %", "900", "finished")
+    assert good == ("r1", "wordmath", "42", "1 of 1", "accuracy 50.0 %", "900", "finished")
     assert bad[-1] == "damaged: segment 3 is short"
 
 

@@ -42,11 +42,12 @@ def plain_answer(reply: str) -> str:
 
 
 def without_reasoning(reply: str) -> str:
-    """Return the reply after its leading `<think>` block; "" when the block is never closed."""
-    text = reply.lstrip()
-    if not text.startswith(_THINK):
-        return reply
-    return text.partition(_UNTHINK)[2]
+    """Return the reply after its leading `<think>` block; "" when the block is never closed.
+
+    Some chat templates open the block in the prompt: then the reply only closes it.
+    """
+    is_opened_before = _THINK not in reply and _UNTHINK in reply
+    return reply.partition(_UNTHINK)[2] if is_opened_before or reply.lstrip().startswith(_THINK) else reply
 
 
 def _after_label(text: str) -> str | None:

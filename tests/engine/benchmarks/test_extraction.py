@@ -85,6 +85,11 @@ def test_only_a_leading_reasoning_block_is_dropped() -> None:
     assert without_reasoning("a<think>b</think>") == "a<think>b</think>"
 
 
+def test_a_reasoning_block_that_the_prompt_has_opened_ends_where_it_is_closed() -> None:
+    assert without_reasoning("#### 3, or not?</think>\n#### 5") == "\n#### 5"
+    assert final_answer("Answer: Rome\n</think>\nParis", none) == "Paris"
+
+
 @given(st.text(alphabet='ab \n.*_"\\boxed{}<think>/Answer:', max_size=200))
 def test_extraction_never_raises(reply: str) -> None:
     assert isinstance(final_answer(reply, none), str)

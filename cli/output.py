@@ -6,7 +6,7 @@ Rules
     - With `--json` stdout holds exactly one JSON document. It says everything as it is recorded, but spells out what a
       terminal would obey, so that it can be looked at, too.
     - Colours and boxes only on a terminal; `NO_COLOR` is honoured (by rich); otherwise plain aligned lines.
-    - On a terminal a table that is too wide stands there in parts, each with the first column, and no number is cut.
+    - On a terminal a table that is too wide stands there in parts, see `boxes`, and no number is cut.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -45,19 +45,17 @@ def in_json(document: object, *, indent: int = -1) -> str:
 _NUMBER = re.compile(r"[+-]?\d[\d.,/:]*(?=\s|$)")
 """A number with or without its unit; an id that begins with a digit is none."""
 
-_PROSE = 30
-"""Characters down to which a column of wider cells may be folded."""
-
-_BESIDE = 3
-"""Characters between two columns of a table on a terminal."""
-
 
 class Table(NamedTuple):
-    """Rows under column names. A column whose cells all start with a number is set flush right."""
+    """Rows under column names. A column whose cells all start with a number is set flush right.
+
+    The first `keys` columns say what a row is; they stand in every part of a table that is too wide for a terminal.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
+    keys: int = 1
 
 
 class Output:
@@ -100,13 +98,15 @@ def _print_table(table: Table) -> None:
     rows = [tuple(clean(cell).replace("\n", " ") for cell in row) for row in table.rows]
     right = [bool(rows) and all(_is_number(row[column]) for row in rows) for column in range(len(table.columns))]
     if is_terminal():
-        _print_boxed(table, rows, right)
+        from mage_es.cli.boxes import Boxed, print_boxed
+
+        print_boxed(Boxed(clean(table.title), table.columns, rows, right, table.keys))
     else:
         _print_plain(table, rows, right)
 
 
 def _is_number(cell: str) -> bool:
-    return cell == "-" or _NUMBER.match(cell) is not None
+    return cell in ("-", "") or _NUMBER.match(cell) is not None
 
 
 def _print_plain(table: Table, rows: Sequence[tuple[str, ...]], right: Sequence[bool]) -> None:
@@ -120,40 +120,3 @@ def _print_plain(table: Table, rows: Sequence[tuple[str, ...]], right: Sequence[
             for cell, width, flush in zip(line, widths, right, strict=True)
         )
         print("  ".join(cells).rstrip())
-
-
-def _print_boxed(table: Table, rows: Sequence[tuple[str, ...]], right: Sequence[bool]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table as Grid
-    from rich.text import Text
-
-    console, title = Console(), Text(clean(table.title))
-    widths = [_widths(cells) for cells in zip(table.columns, *rows, strict=True)]
-    for part in _parts([least for least, _ in widths], room=console.width - 1):
-        grid = Grid(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-        for at in part:
-            is_fixed = widths[at][1] <= _PROSE
-            justify: Literal["left", "right"] = "right" if right[at] else "left"
-            grid.add_column(Text(table.columns[at]), justify=justify, overflow="fold", no_wrap=is_fixed)
-        for row in rows:
-            grid.add_row(*(Text(row[at]) for at in part))
-        console.print(grid)
-        title = Text("")
-
-
-def _widths(cells: Sequence[str]) -> tuple[int, int]:
-    """Return the least width that a column can be read in, and the width that it would like to have."""
-    wide = max(len(cell) for cell in cells)
-    return (min(wide, _PROSE) if any(" " in cell for cell in cells) else wide), wide
-
-
-def _parts(widths: Sequence[int], *, room: int) -> list[list[int]]:
-    """Return the columns of each part of a table such that every part fits; the first column stands in all of them."""
-    parts = [[0]]
-    for at in range(1, len(widths)):
-        used = sum(widths[column] + _BESIDE for column in parts[-1])
-        if len(parts[-1]) > 1 and used + widths[at] + _BESIDE > room:
-            parts.append([0])
-        parts[-1].append(at)
-    return parts

@@ -89,7 +89,7 @@ def _parts(table: Reported) -> list[Table | str]:
 
     about = f"{table.title} ({table.name}; paper: {table.place})\n{table.measure}"
     notes = "\n".join(notes_of(table))
-    return [about, Table("", heads_of(table), rows_of(table)), *([notes] if notes else [])]
+    return [about, Table("", heads_of(table), rows_of(table), keys=table.keys), *([notes] if notes else [])]
 
 
 def _ending(form: Literal["text", "csv", "markdown", "latex"]) -> str:

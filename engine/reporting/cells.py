@@ -69,6 +69,12 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
             self.rows and all(isinstance(entry, str) for row in self.rows for entry in row)
         )
 
+    @property
+    def keys(self) -> int:
+        """Return how many columns, from the left, say what a row is: those of words before the first number."""
+        words = [all(isinstance(row[at], str) for row in self.rows) for at in range(len(self.columns))]
+        return words.index(False) if self.rows and False in words[1:] and words[0] else 1
+
 
 def columns(*names: str, group: str = "") -> tuple[Column, ...]:
     """Return columns of these names, all of one group."""

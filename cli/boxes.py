@@ -1,0 +1,112 @@
+"""Tables on a terminal: boxed; too wide, with heads and texts folded, then in parts, then row by row.
+
+Rules
+    - No number is cut, and nothing is left out: what has no room beside the rest stands below it.
+    - Every part of a table begins with the columns that say what its rows are.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PROSE = 30
+"""Characters down to which a column of wider cells may be folded."""
+NAME = 12
+"""The same where the cells say what a row is."""
+_BESIDE = 3
+"""Characters between two columns."""
+
+
+class Boxed(NamedTuple):
+    """What is shown: cells without anything that a terminal would obey; `right` are the columns set flush right.
+
+    The first `keys` columns say what a row is.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    right: Sequence[bool]
+    keys: int
+
+
+def print_boxed(table: Boxed) -> None:
+    """Print a table such that no line is wider than the terminal, if its widest word is not."""
+    from rich.console import Console
+
+    console = Console()
+    room = console.width - 1
+    cells = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
+    whole = [max(map(len, (head, *column))) for head, column in zip(table.columns, cells, strict=True)]
+    if _needed(whole) <= room or not table.rows:
+        _print_part(console, table, range(len(whole)), heads=table.columns)
+        return
+    least = [
+        _least(head, column, PROSE if at >= table.keys else NAME)
+        for at, (head, column) in enumerate(zip(table.columns, cells, strict=True))
+    ]
+    widest = max(least[table.keys :], default=0)
+    if _needed([*least[: table.keys], *([widest] if widest else [])]) > room:
+        _print_rows(table, room=room)
+        return
+    heads = [textwrap.wrap(head, max(width, 1)) for head, width in zip(table.columns, least, strict=True)]
+    title = table.title
+    for part in _parts(least, keys=table.keys, room=room):
+        height = max(len(heads[at]) for at in part)
+        lowered = ["\n".join([*[""] * (height - len(head)), *head]) for head in heads]
+        _print_part(console, table._replace(title=title), part, heads=lowered)
+        title = ""
+
+
+def _print_part(console: Console, table: Boxed, part: Sequence[int], *, heads: Sequence[str]) -> None:
+    """Print some columns of a table beside each other."""
+    from rich import box
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid(title=Text(table.title), title_justify="left", box=box.SIMPLE_HEAD)
+    for at in part:
+        longest = max((len(row[at]) for row in table.rows), default=0)
+        justify: Literal["left", "right"] = "right" if table.right[at] else "left"
+        is_fixed = longest <= (PROSE if at >= table.keys else NAME)
+        grid.add_column(Text(heads[at]), justify=justify, overflow="fold", no_wrap=is_fixed)
+    for row in table.rows:
+        grid.add_row(*(Text(row[at]) for at in part))
+    console.print(grid)
+
+
+def _print_rows(table: Boxed, *, room: int) -> None:
+    """Print each row by itself: what it is of, and below that a line for each of its other columns."""
+    names = max((len(name) for name in table.columns[table.keys :]), default=0)
+    for number, row in enumerate(table.rows):
+        print(table.title if not number else "")
+        print(textwrap.fill(", ".join(cell for cell in row[: table.keys] if cell), room))
+        for name, cell in list(zip(table.columns, row, strict=True))[table.keys :]:
+            print(textwrap.fill(cell, room, initial_indent=f"  {name:<{names}}  ", subsequent_indent=" " * (names + 4)))
+
+
+def _least(head: str, cells: Sequence[str], prose: int) -> int:
+    """Return the least width in which a column can be read: its head may be folded, its cells where they are long."""
+    longest = max(map(len, cells), default=0)
+    foldable = prose if any(" " in cell for cell in cells) else longest
+    return max(*map(len, head.split()), 1, min(longest, foldable))
+
+
+def _needed(widths: Sequence[int]) -> int:
+    return sum(width + _BESIDE for width in widths)
+
+
+def _parts(widths: Sequence[int], *, keys: int, room: int) -> list[list[int]]:
+    """Return the columns of each part of a table such that every part fits."""
+    leading = list(range(keys))
+    parts = [leading.copy()]
+    for at in range(keys, len(widths)):
+        if len(parts[-1]) > keys and _needed([widths[column] for column in (*parts[-1], at)]) > room:
+            parts.append(leading.copy())
+        parts[-1].append(at)
+    return parts

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 EVERY = 15.0
 """Seconds between plain lines within one phase."""
+
+_WIDE = 100
+"""Columns of a terminal on which there is room for a bar beside the words."""
 
 _PHASES = ("open", "plan", "explore", "evaluate", "update", "evolve", "snapshot")
 """The phases of an iteration in their order."""
@@ -53,7 +56,7 @@ class Estimate:
             return note.done / note.total if note.total else 1.0
         before = _PHASES[: _PHASES.index(note.phase)]
         asked = sum(self._sizes.get(phase, 0) for phase in before) + (note.done if note.phase in _ASKING else 0)
-        within = asked / max(1, sum(self._sizes.values())) if note.iteration >= 0 else 0.0
+        within = asked / max(1, sum(self._sizes.values())) if note.iteration >= _WIDE else 0.0
         return min(1.0, (max(note.iteration, 0) + within) / max(note.iterations, 1))
 
 
@@ -90,8 +93,9 @@ class Progress:
         elif self._is_worth_a_line(note, now=now):
             self._print(describe(note, left))
         if self._bar is not None:
+            shown = ", ".join((*_how_far(note), *_time_left(left)))
             for task in self._bar.task_ids:
-                self._bar.update(task, completed=note.done, total=note.total or 1, description=describe(note, left))
+                self._bar.update(task, completed=note.done, total=note.total or 1, description=shown)
 
     def _is_worth_a_line(self, note: Note, *, now: float) -> bool:
         """Return whether a round of questions has just ended, or (without a live line) it has long been silent."""
@@ -112,20 +116,24 @@ class Progress:
 
 def describe(note: Note, left: float | None) -> str:
     """Return a note as one line: how far, how well the questions of this phase go, calls so far, time left."""
+    revisits = [f"revisits {note.revisits[0]}/{note.revisits[1]}"] if note.revisits[1] else []
+    calls = f"calls {note.execution_calls} and {note.guidance_calls} for guidance"
+    message = [note.message] if note.message else []
+    return clean(", ".join((*_how_far(note), *revisits, calls, *_time_left(left), *message)))
+
+
+def _how_far(note: Note) -> Iterator[str]:
     start = "" if note.phase == "exam" else "start: "
-    where = f"iter-{note.iteration} of {note.iterations}: " if note.iteration >= 0 else start
-    parts = [f"{where}{note.phase}{f' {note.done}/{note.total}' if note.total else ''}"]
+    where = f"iter-{note.iteration} of {note.iterations}: " if note.iteration >= _WIDE else start
+    yield f"{where}{note.phase}{f' {note.done}/{note.total}' if note.total else ''}"
     if note.level is not None:
         of = "anchor " if note.phase == "snapshot" else ""
-        parts.append(f"{of}{note.measure} {100 * note.level:.1f} %")
-    if note.revisits[1]:
-        parts.append(f"revisits {note.revisits[0]}/{note.revisits[1]}")
-    parts.append(f"calls {note.execution_calls} and {note.guidance_calls} for guidance")
-    if left is not None:
-        parts.append(f"{duration(left)} left")
-    if note.message:
-        parts.append(note.message)
-    return clean(", ".join(parts))
+        yield f"{of}{note.measure} {100 * note.level:.1f} %"
+
+
+def _time_left(seconds: float | None) -> Iterator[str]:
+    if seconds is not None:
+        yield f"{duration(seconds)} left"
 
 
 def duration(seconds: float) -> str:
@@ -142,9 +150,6 @@ def _live_bar() -> Bar:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        console=Console(stderr=True),
-        transient=True,
-    )
+    console, text = Console(stderr=True), TextColumn("{task.description}", markup=False)
+    bar = [BarColumn(bar_width=20)] if console.width >= _WIDE else []  # what is counted says the same
+    return Progress(text, *bar, console=console, transient=True)

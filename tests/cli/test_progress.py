@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
+from mage_es.cli.output import clean
 from mage_es.cli.progress import EVERY, Estimate, Progress, describe, duration
 from mage_es.engine.notes import Note
 from tests.cli.conftest import Command
@@ -124,7 +125,7 @@ def test_on_a_terminal_there_is_a_live_line_below_those_that_stay_and_no_color_i
         progress.observe(replaced(done=100))
         progress.observe(NOTE)
     shown = capsys.readouterr().err
-    assert "evaluate 50/100, accuracy 54.5 %" in shown
+    assert "evaluate 50/100, accuracy 54.5 %" in shown and "━" in shown
     assert "evaluate 100/100, accuracy 54.5 %, calls 412 and 9 for guidance" in shown.split("\n")[0]
     assert bool(re.search(r"\x1b\[(3\d|38;)", shown)) == coloured
 
@@ -155,3 +156,18 @@ def test_where_questions_are_episodes_the_mean_score_is_told_and_no_accuracy(mag
         ("iter-0 of 1", "snapshot", "anchor mean score"),
     ]
     assert "mean score" in mage("exam", "w").err.splitlines()[0]
+
+
+def test_on_a_narrow_terminal_the_live_line_fits_without_a_bar(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "80")
+    times = clock(0, 0, 3472)
+    with Progress(clock=lambda: next(times)) as progress:
+        for iteration in (10, 12):
+            progress.observe(replaced(iteration=iteration, iterations=20, phase="snapshot", measure="mean score"))
+    shown = clean(capsys.readouterr().err)
+    assert "iter-12 of 20: snapshot 50/100, anchor mean score 54.5 %, 3 h 37 min left" in shown
+    assert "━" not in shown and "…" not in shown

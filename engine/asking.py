@@ -13,6 +13,9 @@ from mage_es.engine.budget import UNLIMITED, Budget, Limits, require_prices
 from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.courses import Course, Fact, Finish, advance, begin
 from mage_es.engine.effects import Effects
+from mage_es.engine.embedders.metering import Metered
+from mage_es.engine.embedders.protocol import Embedder
+from mage_es.engine.embedders.registry import metered
 from mage_es.engine.environments.protocol import is_sequential
 from mage_es.engine.exam import require_ontology
 from mage_es.engine.inspection import bundle_of, report_of
@@ -43,11 +46,13 @@ def ask(
     limits: Limits = UNLIMITED,
     prices: Prices | None = None,
     execution: Model | None = None,
+    embedder: Embedder | None = None,
     say: Callable[[str], None] = lambda words: None,
 ) -> AskReport:
     """Answer a question with the state at a marker; its task type is told from its text alone.
 
-    `execution` takes the place of the model that the run's configuration names; `say` is told when it must wait.
+    `execution` and `embedder` take the place of those that the run's configuration names; `say` is told when it must
+    wait.
 
     Raises:
         UsageError: The question is empty or not text, the marker does not exist or is too early, or the benchmark's
@@ -58,7 +63,7 @@ def ask(
     text = _checked(question)
     reader = LogReader(run.log_path)
     seq = reader.resolve(at)
-    world = reopen_world(reader, data_dir=data_dir)
+    world = reopen_world(reader, data_dir=data_dir, embedder=embedder)
     state = fold(reader, until=seq, state=latest_snapshot(run.snapshots_path, reader, until=seq))
     require_ontology(state, at)
     if is_sequential(world.benchmark):
@@ -67,9 +72,7 @@ def ask(
             "Set an exam with `mage-es exam`, or look at an episode with `mage-es show`."
         )
     model = execution or open_model(world.setting.config.execution, "execution")
-    prices = prices or Prices()
-    require_prices(limits, prices, {"execution": model.name})
-    budget = Budget(limits, prices, Ledger())
+    budget = _budget(world, model, limits, prices or Prices())
     asked = Question(id="ask", benchmark="", split="test", task_type="", question=text, gold="")
     planned = _planned(world, state, asked)
     line = Line(model, connections=1, say=say, toll=budget)
@@ -94,6 +97,15 @@ def ask(
         answer=extract_of(world.benchmark)(reply),
         moves=tuple(moves),
     )
+
+
+def _budget(world: World, model: Model, limits: Limits, prices: Prices) -> Budget:
+    """Return the budget of a question, which what its embedder took is counted in already; that is recorded nowhere."""
+    require_prices(limits, prices, {"execution": model.name, **metered(world.setting.config.embedder)})
+    budget = Budget(limits, prices, Ledger())
+    if isinstance(world.embedder, Metered):
+        world.embedder.meter.connect(lambda attempt: None, budget)
+    return budget
 
 
 def _checked(question: str) -> str:

@@ -4,6 +4,8 @@ Rules
     - No call is begun that could take the run over its budget: what every call in flight may cost at most is held
       back until its reply says what it did cost.
     - Attempts count as calls whether or not a reply comes; an attempt that fails costs what nobody tells, so nothing.
+    - Calls of an embedder that somebody bills are calls like any other, but for the few of its fingerprint: those are
+      made when it is opened, and counted.
     - Reaching the budget is no failure: calls in flight are waited for, and the run can be resumed with more.
 """
 
@@ -15,7 +17,7 @@ from typing import NamedTuple
 
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.pricing import Prices, Rate, require_rates
-from mage_es.events.errors import BudgetReached
+from mage_es.events.errors import BudgetReached, UsageError
 from mage_es.projections.ledger import Ledger
 
 
@@ -69,6 +71,25 @@ class Budget:
             yield pay
         finally:
             self._held -= most
+
+    def count(self, model: str, completion: Completion | None) -> None:
+        """Count an attempt of an embedder that was made before this budget was there, None where it brought no reply.
+
+        Raises:
+            UsageError: Dollars are limited, and nobody said what it costs, or it does not tell how much it read.
+        """
+        self._calls += 1
+        if self._limits.max_usd:
+            require_rates(self._prices, {"embedder": model})
+        rate = self._rate(model)
+        if completion is None or rate is None:
+            return
+        self._usd += rate.paid(completion, batched=False)
+        if self._limits.max_usd and rate.input and not completion.input_tokens:
+            raise UsageError(
+                f"The server of the embedder {model} does not tell how many tokens it reads, so a budget in dollars "
+                "cannot hold it. Limit the calls instead (--max-calls)."
+            )
 
     def require_iteration(self, iteration: int) -> None:
         """Raise `BudgetReached` where an iteration is one too many."""

@@ -210,12 +210,13 @@ def price(text: str, tier: str, prices: Prices) -> Finding:
 def embedder(given: str, prices: Prices, *, calls: bool) -> Iterator[Finding]:
     """Check that the embedder turns a text into a vector; of a server also whether it tells tokens, and its price."""
     from mage_es.engine.embedders.metering import Metered
-    from mage_es.engine.embedders.registry import metered, open_embedder
+    from mage_es.engine.embedders.registry import open_embedder
     from mage_es.engine.models.line import PATIENCE
 
     text, remedy = given, "Choose another with --embedder."
-    if paid := metered(given):
-        text += ("&" if "?" in given else "?") + urlencode({"timeout": f"{PATIENCE_S:g}"})
+    if paid := given.startswith("openai/"):
+        if "timeout=" not in given:  # an option may be given once only
+            text += ("&" if "?" in given else "?") + urlencode({"timeout": f"{PATIENCE_S:g}"})
         remedy = (
             "Correct name, key or address; the server must offer /v1/embeddings, as vLLM does with --runner pooling."
         )

@@ -4,6 +4,7 @@ Rules
     - The rehearsal is the loop itself, with the benchmark's embedded models in the place of those that cost something,
       in a folder that is thrown away: whatever the loop plans is what is counted.
     - Later iterations are taken to be like the rehearsed ones; as many are rehearsed as EVOLVE has actions in rotation.
+    - An embedder that is served is played by `hash` behind a server of its own, asked in the same batches.
     - A model that the rehearsal has itself is counted as it counts. Of another the tokens are told from lengths: those
       of a prompt from its characters, those of a reply between the stand-in's and the most that is asked for.
     - Nothing is taken to come from a cache. The high estimate has every fixed part written into one, and every call of
@@ -13,17 +14,21 @@ Rules
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
+import numpy as np
 
 from mage_es.engine.agents.skill_discovery import TEMPLATES
 from mage_es.engine.benchmarks.registry import own_models
 from mage_es.engine.budget import Limits
 from mage_es.engine.config import Config
+from mage_es.engine.embedders.hash import HashEmbedder
+from mage_es.engine.embedders.registry import metered
+from mage_es.engine.embedders.served import Embedded, ServedEmbedder, request_of
 from mage_es.engine.estimates import Estimate, Range, TierEstimate
 from mage_es.engine.evolution import evolve
 from mage_es.engine.guiding import MOST_REPAIRS
@@ -37,7 +42,7 @@ from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models
 from mage_es.events.errors import BudgetReached
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import AnswerJudged, ModelCalled, QuestionPlanned
+from mage_es.events.vocabulary import AnswerJudged, EmbeddingCalled, Event, ModelCalled, QuestionPlanned
 
 _CHARACTERS_PER_TOKEN = Range(low=6.0, expected=4.0, high=2.5)
 """Of prose in a Latin script: tokenizers and languages differ by so much. `low` makes the fewest tokens."""
@@ -74,17 +79,48 @@ class _StandIn:
         return reply
 
 
+class _EmbedderStandIn:
+    """The embedder `hash` as a server has it, and the characters of each call, by the hash of the request."""
+
+    def __init__(self) -> None:
+        self._embedder = HashEmbedder()
+        self.sizes: dict[str, int] = {}
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        """Return the vectors of `hash`; of tokens it knows nothing."""
+        self.sizes[request_of(texts).sha256] = sum(map(len, texts))
+        return Embedded(self._embedder.encode(texts).astype(np.float64), input_tokens=0)
+
+
 class _Rehearsal(NamedTuple):
-    """What the log of a rehearsal says, and how many iterations one of its iterations stands for."""
+    """What the log of a rehearsal says; how many iterations the run has, and how many of them were rehearsed."""
 
     calls: Sequence[ModelCalled]
     planned: Sequence[QuestionPlanned]
     judged: Sequence[AnswerJudged]
-    weight: float
+    embedded: Sequence[EmbeddingCalled]
+    iterations: int
+    rehearsed: int
 
     def total(self, events: Iterable[ModelCalled | QuestionPlanned | AnswerJudged]) -> float:
         """Return how many of such events the whole run will have."""
         return sum(1.0 if event.iteration < 0 else self.weight for event in events)
+
+    @property
+    def weight(self) -> float:
+        """Return how many iterations one of the rehearsed stands for."""
+        return self.iterations / self.rehearsed
+
+    def embedding(self, amount: Callable[[EmbeddingCalled], float]) -> Range:
+        """Return an amount of the embedder's calls in the whole run, if each later iteration takes as little as the
+        least, as much as the mean, or as much as the greediest of the rehearsed."""
+        taken = dict.fromkeys(range(-1, self.rehearsed), 0.0)
+        for call in self.embedded:
+            taken[call.iteration] += amount(call)
+        opening = taken.pop(-1)
+        least, most, mean = min(taken.values()), max(taken.values()), sum(taken.values()) / len(taken)
+        low, expected, high = (opening + each * self.iterations for each in (least, mean, most))
+        return Range(low=low, expected=expected, high=high)
 
 
 def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Prices, batches: bool = False) -> Estimate:
@@ -97,9 +133,13 @@ def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Pri
     check_models(execution=config.execution, guidance=config.guidance, judge=config.judge)
     own, rehearsed = own_models(config.benchmark), min(config.iterations, len(ACTIONS))
     execution, guidance = _StandIn(own.execution, "execution"), _StandIn(own.guidance, "guidance")
+    served = _EmbedderStandIn() if metered(config.embedder) else None
+    embedder = ServedEmbedder(config.embedder, served) if served else None
     with TemporaryDirectory() as folder:
-        _rehearse(config, Models(execution, guidance), rehearsed, Path(folder), data_dir, workers)
-        rehearsal = _read(LogReader(find_run(Path(folder), "rehearsal").log_path), config.iterations / rehearsed)
+        models = Models(execution, guidance, embedder=embedder)
+        _rehearse(config, models, rehearsed, Path(folder), data_dir, workers)
+        reader = LogReader(find_run(Path(folder), "rehearsal").log_path)
+        rehearsal = _read(reader, config.iterations, rehearsed)
     batched = _batched_share(rehearsal) if batches else 0.0
     tiers = [
         _tier("execution", config.execution, execution, rehearsal, _execution_calls(rehearsal), prices),
@@ -107,6 +147,8 @@ def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Pri
     ]
     if config.judge:
         tiers.append(_judge(config.judge, rehearsal, prices, 1.0 if batches else 0.0))
+    if served:
+        tiers.append(_embedder(config.embedder, served, rehearsal, prices))
     return Estimate(benchmark=config.benchmark, iterations=config.iterations, rehearsed=rehearsed, tiers=tuple(tiers))
 
 
@@ -127,13 +169,16 @@ def _rehearse(
         return  # so ends a rehearsal of less than the whole run
 
 
-def _read(reader: LogReader, weight: float) -> _Rehearsal:
-    events = [record.event for record in reader.records({ModelCalled, QuestionPlanned, AnswerJudged})]
+def _read(reader: LogReader, iterations: int, rehearsed: int) -> _Rehearsal:
+    types: set[type[Event]] = {ModelCalled, QuestionPlanned, AnswerJudged, EmbeddingCalled}
+    events = [record.event for record in reader.records(types)]
     return _Rehearsal(
         [event for event in events if isinstance(event, ModelCalled)],
         [event for event in events if isinstance(event, QuestionPlanned)],
         [event for event in events if isinstance(event, AnswerJudged)],
-        weight,
+        [event for event in events if isinstance(event, EmbeddingCalled)],
+        iterations,
+        rehearsed,
     )
 
 
@@ -199,8 +244,20 @@ def _judge(model: str, rehearsal: _Rehearsal, prices: Prices, batched: float) ->
     return _priced("judge", model, calls, given, said, prices, fixed=1.0, batched=batched)
 
 
+def _embedder(model: str, stand_in: _EmbedderStandIn, rehearsal: _Rehearsal, prices: Prices) -> TierEstimate:
+    """An embedder is asked for the vectors of the same texts, whatever it makes of them."""
+    calls = rehearsal.embedding(lambda call: 1.0)
+    characters = rehearsal.embedding(lambda call: stand_in.sizes[call.request_sha256])
+    given = Range(
+        low=characters.low / _CHARACTERS_PER_TOKEN.low,
+        expected=characters.expected / _CHARACTERS_PER_TOKEN.expected,
+        high=characters.high / _CHARACTERS_PER_TOKEN.high,
+    )
+    return _priced("embedder", model, calls, given, Range.of(0.0), prices, fixed=0.0, batched=0.0)
+
+
 def _priced(
-    tier: Tier,
+    tier: Tier | Literal["embedder"],
     model: str,
     calls: Range,
     given: Range,

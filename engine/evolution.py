@@ -9,6 +9,7 @@ from pathlib import Path
 from mage_es import __version__
 from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.config import Config, checked
+from mage_es.engine.embedders.registry import metered
 from mage_es.engine.loop import run_iterations
 from mage_es.engine.opening import open_world
 from mage_es.engine.reports import RunSummary
@@ -24,6 +25,7 @@ from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import RunResumed
 from mage_es.projections.fold import State
+from mage_es.projections.ledger import Ledger
 from mage_es.projections.progress import PHASE_OF_PURPOSE
 
 
@@ -51,8 +53,9 @@ def evolve(
     """
     config = checked(config)
     models = models or open_models(config, has_guidance=True)
-    runtime.require_prices(models.names())
-    world = open_world(config, data_dir=data_dir)
+    runtime.require_prices({**models.names(), **metered(config.embedder)})
+    budget = runtime.budget(Ledger())
+    world = open_world(config, data_dir=data_dir, embedder=models.embedder, toll=budget)
     run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, run_id=run_id)
     with Log.create(run.log_path, run=run.id, clock=clock, fs=fs) as log:
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)

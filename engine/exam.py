@@ -23,6 +23,8 @@ import msgspec
 from mage_es import __version__
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.config import Config, canonical
+from mage_es.engine.embedders.protocol import Embedder
+from mage_es.engine.embedders.registry import metered
 from mage_es.engine.judging import NOBODY
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Model
@@ -40,6 +42,7 @@ from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
+    EmbeddingCalled,
     Event,
     ExamClosed,
     ExamStarted,
@@ -53,6 +56,7 @@ from mage_es.projections.ledger import Ledger
 from mage_es.projections.snapshots import latest_snapshot
 
 CONTROLS = ("none", "shuffled")
+_REPORTED: set[type[Event]] = {ExamStarted, AnswerJudged, AnswerUnanswered, ModelCalled, EmbeddingCalled}
 
 
 def examine(
@@ -65,10 +69,11 @@ def examine(
     runtime: Runtime,
     execution: Model | None = None,
     judge: Model | None = None,
+    embedder: Embedder | None = None,
 ) -> ExamReport:
     """Examine a run at a marker on the first `questions` of its held-out split (default: all of it).
 
-    `execution` and `judge` take the place of the models that the run's configuration names.
+    `execution`, `judge` and `embedder` take the place of those that the run's configuration names.
 
     Raises:
         UsageError: An unknown marker or control, more questions than are held out, all of one task type for the control
@@ -80,12 +85,12 @@ def examine(
     began = time.perf_counter()
     reader = LogReader(run.log_path)
     seq = reader.resolve(at)
-    world = reopen_world(reader, data_dir=data_dir)
+    world = reopen_world(reader, data_dir=data_dir, embedder=embedder)
     names = _chosen(world, questions)
     if control == "shuffled":
         _require_types(world, names)
     models = _models(world.setting.config, execution, judge)
-    runtime.require_prices(models.names())
+    runtime.require_prices({**models.names(), **metered(world.setting.config.embedder)})
     state = fold(reader, until=seq, state=latest_snapshot(run.snapshots_path, reader, until=seq))
     require_ontology(state, at)
     started = _started(run, reader, world, state, at=at, seq=seq, control=control)
@@ -129,7 +134,7 @@ def donors(asked: Sequence[Asked], seed: int) -> Mapping[str, Asked]:
 def read_exam(run: Run, exam: Run, world: World, *, seconds: float = 0.0) -> ExamReport:
     """Return the report of an exam from its log."""
     reader = LogReader(exam.log_path)
-    events = [record.event for record in reader.records({ExamStarted, AnswerJudged, AnswerUnanswered, ModelCalled})]
+    events = [record.event for record in reader.records(_REPORTED)]
     started = next(event for event in events if isinstance(event, ExamStarted))
     answers = sorted((e for e in events if isinstance(e, AnswerJudged)), key=lambda e: e.question_id)
     tiers = [event.tier for event in events if isinstance(event, ModelCalled)]
@@ -154,6 +159,7 @@ def read_exam(run: Run, exam: Run, world: World, *, seconds: float = 0.0) -> Exa
         episodes=episode_rows(reader),
         answers=tuple((answer.question_id, answer.correct) for answer in answers),
         judge_calls=tiers.count("judge"),
+        embedder_calls=sum(isinstance(event, EmbeddingCalled) for event in events),
         unanswered=sum(isinstance(event, AnswerUnanswered) for event in events),
         undecided=sum(answer.judge == NOBODY for answer in answers),
     )
@@ -180,6 +186,7 @@ def _started(
 
 
 async def _sit(session: Session, names: Sequence[str], control: str) -> None:
+    session.enter(-1, "exam")
     if not session.state.progress.plans("exam"):
         purposes: dict[str, Purpose] = dict.fromkeys(names, "exam")
         asked = session.asked(purposes)

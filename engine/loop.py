@@ -125,6 +125,7 @@ def update(session: Session, k: int) -> None:
     """UPDATE: mastery, both bandits, the harvest; decided over answers sorted by question id."""
     if session.state.progress.is_completed(k, "update"):
         return
+    session.enter(k, "update")
     asked = [verdict.question_id for verdict in session.state.progress.verdicts("evaluate")]
     questions = {name: session.world.questions[name] for name in asked}
     vectors = session.world.embed([question.question for question in questions.values()])

@@ -17,6 +17,7 @@ from mage_es.engine.benchmarks.protocol import Benchmark, Question
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.commands import Asked
 from mage_es.engine.config import Config, canonical, fingerprint, parse
+from mage_es.engine.embedders.metering import Metered, Spending
 from mage_es.engine.embedders.protocol import Embedder, Vectors
 from mage_es.engine.embedders.registry import open_embedder
 from mage_es.engine.environments.protocol import is_sequential
@@ -91,14 +92,21 @@ class World(NamedTuple):
         )
 
 
-def open_world(config: Config, *, data_dir: Path | None) -> World:
+def open_world(
+    config: Config, *, data_dir: Path | None, embedder: Embedder | None = None, toll: Spending | None = None
+) -> World:
     """Return the world of a new run; a strategy floor that nobody set is measured on its evolution questions.
+
+    `embedder` takes the place of the one that the configuration names; `toll` is asked before its calls cost something.
 
     Raises:
         UsageError: An unknown benchmark, embedder or search, or a search in paragraphs that no question has.
         PrerequisiteError: A data set or a corpus is missing or malformed, or too small for the configuration.
+        BudgetReached: The toll allows no further call of the embedder.
     """
-    embedder = open_embedder(config.embedder)
+    embedder = embedder or open_embedder(config.embedder)
+    if toll and isinstance(embedder, Metered):
+        embedder.meter.charge(toll)
     chosen = config.strategy_floor or embedder.strategy_floor
     world = _open(config, embedder, data_dir=data_dir, strategy_floor=chosen)
     if world.searches:

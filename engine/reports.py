@@ -238,6 +238,7 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     undecided: int = 0
     unanswered: int = 0
     episodes: tuple[EpisodeRow, ...] = ()
+    embedder_calls: int = 0
 
 
 class BaselineReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -260,6 +261,7 @@ class BaselineReport(msgspec.Struct, frozen=True, kw_only=True):
     output_tokens: int
     answers: tuple[tuple[str, bool], ...]
     episodes: tuple[EpisodeRow, ...] = ()
+    embedder_calls: int = 0
 
 
 class BundleMember(msgspec.Struct, frozen=True, kw_only=True):

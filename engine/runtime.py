@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from mage_es.engine.budget import UNLIMITED, Limits, require_prices
+from mage_es.engine.budget import UNLIMITED, Budget, Limits, require_prices
 from mage_es.engine.models.line import PATIENCE, Patience
 from mage_es.engine.notes import Observer
 from mage_es.engine.pricing import Prices
+from mage_es.projections.ledger import Ledger
 
 
 class Runtime(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +35,10 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """What models cost; those of the package unless told otherwise."""
     batches: bool = False
     """Whether calls of guidance and judge that do not depend on one another go in batches, where a provider has any."""
+
+    def budget(self, ledger: Ledger) -> Budget:
+        """Return what may still be spent where a ledger says what is spent already."""
+        return Budget(self.limits, self.prices, ledger)
 
     def require_prices(self, models: Mapping[str, str]) -> None:
         """Raise `UsageError` where dollars are limited, and one of the models (tier -> spec) has no price."""

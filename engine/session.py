@@ -15,12 +15,14 @@ from typing import NamedTuple, TypeVar
 
 from mage_es.engine.answering import Moved, Pending, answer_all, in_prefix_order
 from mage_es.engine.batching import BatchGate
-from mage_es.engine.budget import Budget
-from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordUnanswered, RecordVerdict
+from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordEmbedding, RecordUnanswered, RecordVerdict
 from mage_es.engine.config import Config, parse, require_same
 from mage_es.engine.courses import Act, Ask, Fact, Look, Move, Use, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.effects import Effects
+from mage_es.engine.embedders.metering import Attempt, Metered
+from mage_es.engine.embedders.protocol import Embedder
+from mage_es.engine.embedders.registry import metered
 from mage_es.engine.environments.protocol import is_sequential
 from mage_es.engine.guiding import Errand, guided
 from mage_es.engine.judging import judged, template_of
@@ -53,11 +55,15 @@ Reply = TypeVar("Reply")
 
 
 class Models(NamedTuple):
-    """The tiers. An exam has no guidance model at all; without a judge what no rule can decide counts as wrong."""
+    """The tiers. An exam has no guidance model at all; without a judge what no rule can decide counts as wrong.
+
+    `embedder` takes the place of the one that the configuration names, where there is one.
+    """
 
     execution: Model
     guidance: Model | None
     judge: Model | None = None
+    embedder: Embedder | None = None
 
     def by_tier(self) -> dict[Tier, Model]:
         """Return the models that there are."""
@@ -88,11 +94,12 @@ class Session:
 
     def __init__(self, *, run: Run, world: World, log: Log, state: State, models: Models, runtime: Runtime) -> None:
         self.run, self.world, self.log, self.state, self.models = run, world, log, state, models
-        self.runtime, self.budget = runtime, Budget(runtime.limits, runtime.prices, state.ledger)
+        self.runtime, self.budget = runtime, runtime.budget(state.ledger)
         self.plan_seq: dict[tuple[Phase, str], int] = {}
         self._last_noted: tuple[int, Phase, int, int] = (-1, "open", 0, 0)
         self._measure = measure_of(are_episodes=is_sequential(world.benchmark))
         self._standing = Standing("open")
+        self._unheard = world.embedder if isinstance(world.embedder, Metered) else None
         self.tables = MemoryTables(run.memory_path)
         self.sandbox = Sandbox()
         self.lines: dict[Tier, Line] = {
@@ -131,7 +138,8 @@ class Session:
             )
 
     async def aclose(self) -> None:
-        """Close what the models keep open."""
+        """Close what the models keep open; what the embedder took and nobody recorded yet is recorded before."""
+        self._hear_embedder()
         for gate in self.gates.values():
             await gate.aclose()
         for line in self.lines.values():
@@ -154,7 +162,25 @@ class Session:
                     self._standing.add(event)
             if isinstance(event, QuestionPlanned):
                 self.plan_seq[draft.phase, event.question_id] = seq
+        self._hear_embedder()
         return appended
+
+    def _hear_embedder(self) -> None:
+        """Record what the embedder took before the log had its first event, and from then on each of its attempts."""
+        embedder = self._unheard
+        if embedder is None or not self.state.seq:
+            return
+        self._unheard = None
+
+        def record(attempt: Attempt) -> None:
+            iteration, phase, _, _ = self._last_noted
+            self.do(RecordEmbedding(iteration, phase, embedder.name, attempt))
+
+        embedder.meter.connect(record, self.budget)
+
+    def enter(self, iteration: int, phase: Phase) -> None:
+        """Begin with a phase: what the embedder takes from now on, and what is said, belongs to it."""
+        self._last_noted = (iteration, phase, 0, 0)
 
     def find_plans(self, records: Iterable[Record]) -> None:
         """Note where plans stand among records of an earlier session: they are the causes of what is recorded next."""
@@ -171,6 +197,7 @@ class Session:
 
     async def ask(self, iteration: int, phase: Phase, purposes: Mapping[str, Purpose], *, frozen: bool) -> None:
         """Plan and answer questions (id -> purpose), leaving out what an earlier attempt recorded."""
+        self.enter(iteration, phase)
         if not self.state.progress.plans(phase) and purposes:
             self.do(PlanAnswers(iteration=iteration, phase=phase, asked=self.asked(purposes), frozen=frozen, donors={}))
         await self.answer(iteration, phase)
@@ -333,9 +360,9 @@ def reopened(
     with Log.open(run.log_path, clock=clock, fs=fs) as log:
         reader = LogReader(run.log_path, fs)
         require_same(parse(first_event(reader).config), config)
-        world = reopen_world(reader, data_dir=data_dir)
+        world = reopen_world(reader, data_dir=data_dir, embedder=models.embedder if models else None)
         models = models or open_models(world.setting.config, has_guidance=has_guidance)
-        runtime.require_prices(models.names())
+        runtime.require_prices({**models.names(), **metered(world.setting.config.embedder)})
         state = fold(reader, state=latest_snapshot(run.snapshots_path, reader))
         session = Session(run=run, world=world, log=log, state=state, models=models, runtime=runtime)
         session.find_plans(reader.records({QuestionPlanned}))

@@ -20,6 +20,7 @@ from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.commands import OpenRun
 from mage_es.engine.config import Config, checked
 from mage_es.engine.decide import decide
+from mage_es.engine.embedders.registry import metered
 from mage_es.engine.environments.protocol import is_sequential, modes_of
 from mage_es.engine.opening import World, first_event, open_world
 from mage_es.engine.reports import BaselineReport
@@ -37,11 +38,16 @@ from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
     BaselineStarted,
+    EmbeddingCalled,
+    Event,
     ExamClosed,
     ModelCalled,
     RunFinished,
 )
 from mage_es.projections.fold import State
+from mage_es.projections.ledger import Ledger
+
+_REPORTED: set[type[Event]] = {BaselineStarted, AnswerJudged, AnswerUnanswered, ModelCalled, EmbeddingCalled}
 
 
 def run_baseline(
@@ -65,8 +71,9 @@ def run_baseline(
     require_baseline(name)
     config = checked(msgspec.structs.replace(config, guidance="", iterations=1))
     models = models or open_models(config, has_guidance=False)
-    runtime.require_prices(models.names())
-    world = open_world(config, data_dir=data_dir)
+    runtime.require_prices({**models.names(), **metered(config.embedder)})
+    budget = runtime.budget(Ledger())
+    world = open_world(config, data_dir=data_dir, embedder=models.embedder, toll=budget)
     require_fit(name, world)
     run = create_run(runs_dir, benchmark=f"{title(config.benchmark)}-{name}", seed=config.seed, run_id=run_id)
     with Log.create(run.log_path, run=run.id, clock=clock) as log:
@@ -108,7 +115,7 @@ def is_baseline(run: Run) -> bool:
 def read_baseline(run: Run) -> BaselineReport:
     """Return the report of a baseline from its log."""
     reader = LogReader(run.log_path)
-    events = [record.event for record in reader.records({BaselineStarted, AnswerJudged, AnswerUnanswered, ModelCalled})]
+    events = [record.event for record in reader.records(_REPORTED)]
     begun = next(event for event in events if isinstance(event, BaselineStarted))
     answers = sorted((e for e in events if isinstance(e, AnswerJudged)), key=lambda e: e.question_id)
     calls = [event for event in events if isinstance(event, ModelCalled)]
@@ -124,6 +131,7 @@ def read_baseline(run: Run) -> BaselineReport:
         execution_calls=sum(call.tier == "execution" for call in calls),
         judge_calls=sum(call.tier == "judge" for call in calls),
         guidance_calls=sum(call.tier == "guidance" for call in calls),
+        embedder_calls=sum(isinstance(event, EmbeddingCalled) for event in events),
         output_tokens=sum(call.output_tokens for call in calls),
         answers=tuple((answer.question_id, answer.correct) for answer in answers),
         episodes=episode_rows(reader),

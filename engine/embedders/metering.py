@@ -67,13 +67,19 @@ class Meter:
         """Return a block to make an attempt in, which gives what books its reply; a toll may refuse to enter it."""
         return self._toll.holding(self._name, request) if self._toll else nullcontext(lambda completion: None)
 
-    def connect(self, report: Callable[[Attempt], object], toll: Spending) -> None:
-        """Report what was kept, and from now on every attempt as it ends; a toll counts the one and is asked first."""
-        kept, self._kept, self._report, self._toll = self._kept, [], report, toll
-        for attempt in kept:
-            report(attempt)
-        for attempt in kept:
+    def charge(self, toll: Spending) -> None:
+        """Have a toll count what was kept so far, and ask it before every attempt from now on."""
+        self._toll = toll
+        for attempt in self._kept:
             toll.count(self._name, attempt.completion)
+
+    def connect(self, report: Callable[[Attempt], object], toll: Spending) -> None:
+        """Report what was kept, and from now on every attempt as it ends, all of it at the expense of a toll."""
+        self._report = report
+        for attempt in self._kept:
+            report(attempt)
+        self.charge(toll)
+        self._kept = []
 
 
 @runtime_checkable

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from mage_es.engine.embedders import sentence_transformer, served
 from mage_es.engine.embedders.protocol import Embedder
 from mage_es.engine.models.line import PATIENCE, Patience
-from mage_es.engine.models.spec import parse_spec
+from mage_es.engine.models.spec import ModelSpec, parse_spec
 from mage_es.engine.plugins import load, plugins
 from mage_es.events.errors import UsageError, nearest
 
@@ -28,8 +28,11 @@ def names() -> list[str]:
 
 
 def metered(spec: str) -> dict[str, str]:
-    """Return the embedder by its tier where its calls may cost something, as far as its name tells; else nothing."""
-    return {"embedder": spec} if spec.startswith("openai/") else {}
+    """Return an embedder by its tier where its calls may cost something, as far as its name tells; else nothing.
+
+    Raises `UsageError` for what names no embedder.
+    """
+    return {"embedder": spec} if spec != "hash" and _parsed(spec).provider == "openai" else {}
 
 
 def open_embedder(spec: str, *, patience: Patience = PATIENCE) -> Embedder:
@@ -43,13 +46,16 @@ def open_embedder(spec: str, *, patience: Patience = PATIENCE) -> Embedder:
         from mage_es.engine.embedders.hash import HashEmbedder
 
         return HashEmbedder()
-    if "/" not in spec:
-        raise UsageError(f"There is no embedder {spec!r}.{nearest(spec, names())}")
-    offered = plugins("mage_es.embedders")
-    parsed = parse_spec(spec, known={**dict.fromkeys(offered), **OPTIONS})
+    parsed = _parsed(spec)
     if parsed.provider == "openai":
         return served.open_served(parsed, patience)
     if parsed.provider == "sentence-transformers":
         return sentence_transformer.SentenceTransformer(parsed)
     plugged: Embedder = load("mage_es.embedders", parsed.provider)(parsed)
     return plugged
+
+
+def _parsed(spec: str) -> ModelSpec:
+    if "/" not in spec:
+        raise UsageError(f"There is no embedder {spec!r}.{nearest(spec, names())}")
+    return parse_spec(spec, known={**dict.fromkeys(plugins("mage_es.embedders")), **OPTIONS})

@@ -112,7 +112,7 @@ class ServedEmbedder:
 
     def _once(self, batch: Sequence[str], purpose: EmbeddingPurpose, *, is_last: bool) -> NDArray[np.float64]:
         """Return the vectors of one attempt, shape [len(batch), dimension]. Raises `ModelFault`."""
-        request = Request(prompt="\0".join(batch), max_tokens=0)
+        request = request_of(batch)
         made, began = Attempt(purpose, request.sha256, len(batch)), time.perf_counter_ns()
         try:
             with self.meter.holding(request) as pay:
@@ -171,6 +171,11 @@ class EmbeddingsEndpoint:
             max_retries=0,
             timeout=httpx2.Timeout(self._timeout, connect=min(10.0, self._timeout)),
         )
+
+
+def request_of(texts: Sequence[str]) -> Request:
+    """Return a call in the terms of the seam: what its hash and the most that it may cost are made of."""
+    return Request(prompt="\0".join(texts), max_tokens=0)
 
 
 def open_served(spec: ModelSpec, patience: Patience = PATIENCE) -> ServedEmbedder:

@@ -8,9 +8,9 @@ from mage_es.cli.output import Table, percent
 
 if TYPE_CHECKING:
     from mage_es.engine.estimates import Estimate, TierEstimate
+    from mage_es.engine.moves import BundleMember, QuestionReport
     from mage_es.engine.reports import (
         BaselineReport,
-        BundleMember,
         Check,
         EpisodeRow,
         ExamReport,
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         IterationRow,
         LedgerRow,
         Noticing,
-        QuestionReport,
         ReplayReport,
         RunSummary,
         Waiting,

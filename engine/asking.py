@@ -22,10 +22,9 @@ from mage_es.engine.inspection import bundle_of, report_of
 from mage_es.engine.models.line import Line
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Model
-from mage_es.engine.moves import CallReport, MoveReport, TrimReport
+from mage_es.engine.moves import AskReport, CallReport, MoveReport, TrimReport
 from mage_es.engine.opening import World, reopen_world
 from mage_es.engine.pricing import Prices
-from mage_es.engine.reports import AskReport
 from mage_es.engine.rules.trimming import without
 from mage_es.engine.runs import Run
 from mage_es.engine.sandbox.sandbox import Sandbox

@@ -9,9 +9,18 @@ from typing import NamedTuple
 from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Look, Move, Use, advance, begin
 from mage_es.engine.embedders.late import LateEmbedder
 from mage_es.engine.judging import judged
-from mage_es.engine.moves import CallReport, MoveReport, SearchReport, Source, StepReport, ToolReport, TrimReport
+from mage_es.engine.moves import (
+    BundleMember,
+    CallReport,
+    MoveReport,
+    QuestionReport,
+    SearchReport,
+    Source,
+    StepReport,
+    ToolReport,
+    TrimReport,
+)
 from mage_es.engine.opening import World, first_event, reopen_world
-from mage_es.engine.reports import BundleMember, QuestionReport
 from mage_es.engine.rules.trimming import without
 from mage_es.engine.runs import Run
 from mage_es.engine.ways import planned_course

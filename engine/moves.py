@@ -1,4 +1,4 @@
-"""The moves of a course as `show` and `ask` report them: calls with their exact prompts, tools, actions."""
+"""A question as `show` and `ask` report it: bundle, calls with their exact prompts, tools, actions, verdict."""
 
 from __future__ import annotations
 
@@ -62,3 +62,59 @@ class StepReport(msgspec.Struct, frozen=True, kw_only=True, tag="step"):
 
 
 MoveReport = CallReport | TrimReport | ToolReport | SearchReport | StepReport
+
+
+class BundleMember(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory in a prompt, and where it came from."""
+
+    memory_id: str
+    outcome: str
+    similarity: float
+    origin: str
+    question: str
+
+
+class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A question as it was asked: bundle, every move with its exact prompt, the verdict.
+
+    `prompt` and `reply` are those of the execution tier's last call; `prompt_verified`: every prompt, rendered again,
+    has the hash that was recorded.
+    `judge` is what decided: `rule`, a judge's model, or `nobody`; `unanswered` says why there was nothing to decide.
+    """
+
+    run_id: str
+    question_id: str
+    iteration: int
+    purpose: str
+    task_type: str
+    skill: str
+    search_arm: str
+    search_probability: float
+    routing_arm: str
+    routing_probability: float
+    bundle: tuple[BundleMember, ...]
+    prompt: str
+    prompt_verified: bool
+    reply: str
+    answer: str
+    expected: str
+    correct: bool | None
+    moves: tuple[MoveReport, ...]
+    seq: int
+    other_times: tuple[str, ...]
+    judge: str = "rule"
+    unanswered: str = ""
+
+
+class AskReport(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer to a question of the user's own, with the frozen state of a run."""
+
+    run_id: str
+    marker: str
+    task_type: str
+    skill: str
+    bundle: tuple[BundleMember, ...]
+    prompt: str
+    reply: str
+    answer: str
+    moves: tuple[MoveReport, ...]

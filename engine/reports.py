@@ -9,8 +9,6 @@ from typing import Any
 
 import msgspec
 
-from mage_es.engine.moves import MoveReport
-
 
 class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
     """One iteration of a run. Iteration -1 is the start: it has an anchor result only.
@@ -262,62 +260,6 @@ class BaselineReport(msgspec.Struct, frozen=True, kw_only=True):
     answers: tuple[tuple[str, bool], ...]
     episodes: tuple[EpisodeRow, ...] = ()
     embedder_calls: int = 0
-
-
-class BundleMember(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory in a prompt, and where it came from."""
-
-    memory_id: str
-    outcome: str
-    similarity: float
-    origin: str
-    question: str
-
-
-class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A question as it was asked: bundle, every move with its exact prompt, the verdict.
-
-    `prompt` and `reply` are those of the execution tier's last call; `prompt_verified`: every prompt, rendered again,
-    has the hash that was recorded.
-    `judge` is what decided: `rule`, a judge's model, or `nobody`; `unanswered` says why there was nothing to decide.
-    """
-
-    run_id: str
-    question_id: str
-    iteration: int
-    purpose: str
-    task_type: str
-    skill: str
-    search_arm: str
-    search_probability: float
-    routing_arm: str
-    routing_probability: float
-    bundle: tuple[BundleMember, ...]
-    prompt: str
-    prompt_verified: bool
-    reply: str
-    answer: str
-    expected: str
-    correct: bool | None
-    moves: tuple[MoveReport, ...]
-    seq: int
-    other_times: tuple[str, ...]
-    judge: str = "rule"
-    unanswered: str = ""
-
-
-class AskReport(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer to a question of the user's own, with the frozen state of a run."""
-
-    run_id: str
-    marker: str
-    task_type: str
-    skill: str
-    bundle: tuple[BundleMember, ...]
-    prompt: str
-    reply: str
-    answer: str
-    moves: tuple[MoveReport, ...]
 
 
 class MemoryItem(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,9 +7,9 @@ import pytest
 
 from mage_es.cli import tables
 from mage_es.cli.output import Table
+from mage_es.engine.moves import BundleMember, QuestionReport
 from mage_es.engine.reports import (
     ActionRow,
-    BundleMember,
     Check,
     DigestCheck,
     EpisodeRow,
@@ -19,7 +19,6 @@ from mage_es.engine.reports import (
     IterationRow,
     LedgerRow,
     Noticing,
-    QuestionReport,
     ReplayReport,
     RunSummary,
     Waiting,

@@ -1,4 +1,4 @@
-"""How help is laid out: options and commands in panels, the common ones first, and one way to write a value's kind.
+"""Commands as they are shown and run: help in panels, one way to write a value's kind, and Ctrl-C as an error.
 
 Typer draws panels only with rich, which is too slow to load for a help text.
 """
@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
+
+from mage_es.events.errors import Interrupted
 
 OPTIONS = ("Options", "Your own tasks", "Run", "Models", "Budget", "Machine", "Parts to leave out", "Rules to change")
 """The panels of options in the order in which they stand; an option without one stands in the first."""
@@ -54,6 +56,13 @@ class PanelledGroup(TyperGroup):
         if option is not None:
             option.default = False
         return option
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that the words name. Raises `Interrupted` on Ctrl-C, of which Typer would say nothing."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Interrupted("Stopped before it was done.") from None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write each panel that has a command."""

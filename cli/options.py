@@ -23,7 +23,6 @@ import typer
 from mage_es.cli.settings import Machine, fields, kind, resolve
 from mage_es.engine.config import Config
 from mage_es.engine.presets import Starting
-from mage_es.events.errors import Interrupted
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of tables.")]
 RunArgument = Annotated[
@@ -84,10 +83,7 @@ def takes(*names: str, unlisted: tuple[str, ...] = ()) -> Callable[[Callable[...
             flags = {name: given.pop(name) for name in (*names, *unlisted)}
             if "benchmark" in given:
                 flags["benchmark"] = given.pop("benchmark")
-            try:
-                command(settings=resolve(flags, environment=os.environ, folder=Path.cwd()), **given)
-            except KeyboardInterrupt:  # of which Typer would say nothing
-                raise Interrupted("Stopped before it was done.") from None
+            command(settings=resolve(flags, environment=os.environ, folder=Path.cwd()), **given)
 
         own = inspect.signature(command, eval_str=True).parameters.values()
         parameters = [parameter for parameter in own if parameter.name != "settings"]

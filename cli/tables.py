@@ -57,7 +57,8 @@ def _done(summary: RunSummary) -> str:
     """Return how far a run is, or what a baseline came to."""
     if summary.baseline:
         right, total = summary.answered
-        return f"baseline {summary.baseline}: {_result(summary)} ({right}/{total} right)"
+        came_to = f"{_result(summary)} ({right}/{total} right)" if total else "nothing is answered yet"
+        return f"baseline {summary.baseline}: {came_to}"
     return f"{summary.iterations_done} of {summary.iterations} iterations"
 
 

@@ -106,6 +106,17 @@ def test_a_closed_stream_takes_nothing_to_the_other_one(finished: Path) -> None:
     assert json.loads(without_stderr.stdout)[0]["run_id"] == "first"
 
 
+def test_ctrl_c_while_the_words_of_a_command_are_read_is_said(mage: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mage_es.cli import options
+
+    def interrupted(flags: object, *, environment: object, folder: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(options, "resolve", interrupted)
+    outcome = mage("verify")
+    assert (outcome.code, outcome.err) == (130, "mage-es: Stopped before it was done.\n")
+
+
 def test_ctrl_c_at_work_is_said(mage: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     from mage_es.engine import runs
 

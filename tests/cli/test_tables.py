@@ -113,6 +113,8 @@ def test_of_episodes_the_mean_score_stands_where_else_the_accuracy_does_and_is_n
     )
     assert "mean score 67.1 %" in tables.runs([baseline]).rows[0]
     assert "baseline react: mean score 67.1 % (1/4 right)" in tables.overview(baseline)
+    begun = msgspec.structs.replace(baseline, answered=(0, 0), episodes=())
+    assert "baseline react: nothing is answered yet" in tables.overview(begun)
     examined = tables.exam(msgspec.structs.replace(EXAM, episodes=(PLAYED,)))
     assert (examined.columns[1], tables.exam(EXAM).columns[1]) == ("succeeded", "accuracy")
 

@@ -26,6 +26,8 @@ from mage_es.events.errors import PrerequisiteError, UsageError
 ATTEMPTS = 3
 _CHUNK = 1 << 16
 _TIMEOUT = 30.0
+_PASSING = frozenset({408, 429, 500, 502, 503, 504})
+"""Answers of a server that is overloaded or ill."""
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
 
 
@@ -131,6 +133,10 @@ def _opened(request: urllib.request.Request, part: Path) -> HTTPResponse:
             if error.code == 416:  # the part is longer than the file: it is of another version
                 part.unlink(missing_ok=True)
                 raise _BrokeOff("the server has nothing after that") from error
+            if error.code in _PASSING:
+                raise PrerequisiteError(
+                    f"{url} answered {error.code} {error.reason}, which passes: run the same command again later."
+                ) from error
             raise PrerequisiteError(
                 f"{url} answered {error.code} {error.reason}. Look whether the address still holds, "
                 f"or put the file at {part.with_suffix('')} by hand."

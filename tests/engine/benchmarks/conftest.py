@@ -10,13 +10,14 @@ import pytest
 
 
 class Files:
-    """What is served: content and ETag by path, and after how many bytes the next responses break off."""
+    """What is served: content and ETag by path; what the next responses are instead, or after how many bytes they end."""
 
     def __init__(self) -> None:
         self.content: dict[str, bytes] = {}
         self.tag = '"v1"'
         self.has_ranges = True
         self.cuts: list[int] = []
+        self.errors: list[int] = []
         self.requests: list[tuple[str, str]] = []
         self.url = ""
 
@@ -30,6 +31,9 @@ def server() -> Iterator[Files]:
         def do_GET(self) -> None:
             wanted = self.headers.get("Range", "")
             files.requests.append((self.path, wanted))
+            if files.errors:
+                self.send_error(files.errors.pop(0))
+                return
             if self.path not in files.content:
                 self.send_error(404)
                 return

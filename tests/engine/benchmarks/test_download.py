@@ -100,6 +100,16 @@ def test_a_missing_file_says_404_and_what_to_do(server, tmp_path: Path) -> None:
         download(f"{server.url}/f", tmp_path / "f", announce=Said())
 
 
+def test_a_server_that_is_busy_is_to_be_asked_again_later_and_what_arrived_is_kept(server, tmp_path: Path) -> None:
+    server.content["/f"], server.cuts = BODY, [1000, 0, 0]
+    with pytest.raises(PrerequisiteError, match="goes on from there"):
+        download(f"{server.url}/f", tmp_path / "f", announce=Said())
+    server.errors = [503]
+    with pytest.raises(PrerequisiteError, match=r"/f answered 503 Service Unavailable, which passes: run .* later"):
+        download(f"{server.url}/f", tmp_path / "f", announce=Said())
+    assert download(f"{server.url}/f", tmp_path / "f", sha256=SHA, announce=Said()).resumed == 1000
+
+
 def test_no_network_is_a_prerequisite(tmp_path: Path) -> None:
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))

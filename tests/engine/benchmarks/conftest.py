@@ -10,7 +10,7 @@ import pytest
 
 
 class Files:
-    """What is served: content and ETag by path; what the next responses are instead, or after how many bytes they end."""
+    """What is served: content and ETag by path; what comes in its place, or after how many bytes a response ends."""
 
     def __init__(self) -> None:
         self.content: dict[str, bytes] = {}

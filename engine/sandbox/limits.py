@@ -21,8 +21,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     cpu_seconds: int = 2
     """Processor time."""
     wall_seconds: float = 120.0
-    """Time on the clock. A tool waits for nothing, so this ends only what the machine itself keeps from running: so long
-    that a busy machine, which must not change a result, never comes near it."""
+    """Time on the clock. A tool waits for nothing, so this ends only what the machine itself keeps from running; a busy
+    machine, which must not change a result, does not come near it."""
     source: int = 8_000
     """Characters of a tool's source."""
     arguments: int = 4_000

@@ -76,14 +76,14 @@ def test_following_goes_on_with_a_writer_and_ends_with_ctrl_c(tmp_path: Path) ->
             preexec_fn=hear_interrupts,
         ) as process:
             assert process.stdout is not None and process.stderr is not None
-            rescue = threading.Timer(60, process.kill)  # a line that never comes fails the test, and does not hang it
+            rescue = threading.Timer(300, process.kill)  # a line that never comes fails the test, and does not hang it
             rescue.start()
             assert json.loads(process.stdout.readline())["seq"] == 2
             for number in (3, 4, 5):
                 log.append([judged(number)])
                 assert json.loads(process.stdout.readline())["event"]["question_id"] == f"q{number}"
             process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=30) == 130
+            assert process.wait() == 130
             assert process.stdout.read() == ""
             said = process.stderr.read()
             rescue.cancel()

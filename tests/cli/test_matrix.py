@@ -133,17 +133,17 @@ def test_what_cannot_be_run_is_a_usage_error(mage: Command, words: list[str], pa
 
 def test_ctrl_c_stops_the_cells_which_can_be_gone_on_with(mage: Command) -> None:
     Path("m.toml").write_text(
-        'benchmarks = ["wordmath"]\nseeds = [1]\nexams = []\n[settings]\niterations = 20\npool = 60\n'
+        'benchmarks = ["wordmath"]\nseeds = [1]\nexams = []\n[settings]\niterations = 100\npool = 60\n'
     )
     command = [sys.executable, "-c", "from mage_es.cli import main; main()", "matrix", "m.toml"]
     with subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
     ) as child:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 600
         while not list(Path("runs").glob("wordmath-full-s1/log/wal/*")) and time.monotonic() < deadline:
             time.sleep(0.05)
         time.sleep(0.5)
         child.send_signal(signal.SIGINT)
-        _, err = child.communicate(timeout=60)
+        _, err = child.communicate()
     assert child.returncode == 130
     assert "Finishing the calls in flight" in err and "go on with: mage-es " in err

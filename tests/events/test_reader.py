@@ -158,7 +158,7 @@ def test_readers_keep_up_with_a_writer_that_appends_rolls_and_seals(
         log.append([judged(number + k) for k in range(3)])
     log.close()
     for follower in followers:
-        follower.join(timeout=60)
+        follower.join(timeout=600)
         assert not follower.is_alive()
     assert trouble == []
 

@@ -173,7 +173,7 @@ def test_the_first_stop_reaches_the_step_once_and_the_second_again(desk: Callabl
         "    if count == 2: sys.exit(130)\n"
         "signal.signal(signal.SIGINT, heard)\n"
         "print('ready', flush=True)\n"
-        "time.sleep(30); time.sleep(30)"
+        "time.sleep(600); time.sleep(600)"
     )
     printed = tmp_path / NOTES / "cell.txt"
 
@@ -202,8 +202,8 @@ def test_who_loses_the_lease_stops_at_once(desk: Callable[..., Desk], tmp_path: 
 
     robbed: list[Any] = []
     began = time.monotonic()
-    outcome = work(JOB, desk("time.sleep(60)", leases=mine, beside=rob))
-    assert outcome.end == "failed" and time.monotonic() - began < 30
+    outcome = work(JOB, desk("time.sleep(600)", leases=mine, beside=rob))
+    assert outcome.end == "failed" and time.monotonic() - began < 300
     assert rival.holder_of("cell") == "rival"
 
 

@@ -17,7 +17,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.error import URLError
@@ -49,6 +49,8 @@ from tests.vllm.checkpoint import make_checkpoint
 
 pytestmark = pytest.mark.filterwarnings("default")  # vLLM and torch warn of themselves
 QUIET = {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
+START_S = 1800.0
+"""Seconds in which a server has to start: one that fails ends, so this is for one that hangs, on any machine."""
 CONFIG = Config(benchmark="wordmath", iterations=1, pool=8, held_out=4, anchors=4, max_tokens=32)
 
 
@@ -57,13 +59,24 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_checkpoint(tmp_path_factory.mktemp("tiny"))
 
 
+def free_port() -> int:
+    """Return a port where nobody listens, below those that the system gives out.
+
+    One of those might be given to somebody else while the server starts, or to a client that calls the server while it
+    is away, which then would be connected to itself.
+    """
+    for port in range(21_000, 32_000):
+        with socket.socket() as server, suppress(OSError):
+            server.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
+
+
 class Server:
     """A real vLLM server on one loopback port, in a process group of its own; it can be killed and started again."""
 
     def __init__(self, checkpoint: Path, log: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._log = log
         self._command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(checkpoint)]
@@ -78,7 +91,8 @@ class Server:
             self._process = subprocess.Popen(
                 self._command, stdout=output, stderr=output, env={**os.environ, **QUIET}, start_new_session=True
             )
-        for _ in range(240):
+        until = time.monotonic() + START_S
+        while time.monotonic() < until:
             assert self._process.poll() is None, self._log.read_text()[-2000:]
             try:
                 with urlopen(f"{self.url}/health", timeout=5):
@@ -90,14 +104,17 @@ class Server:
     def kill(self) -> None:
         """End every process of the group at once, without a word."""
         assert self._process is not None
-        os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait(60)
+        with suppress(ProcessLookupError):  # it has ended by itself
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
 
     def stop(self) -> None:
-        """End in good order, if it runs."""
+        """End in good order, if it runs and can."""
         if self._process is not None and self._process.poll() is None:
             self._process.terminate()
-            self._process.wait(60)
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(60)
+            self.kill()
 
 
 @pytest.fixture(scope="module")

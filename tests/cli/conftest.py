@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from collections.abc import Callable
@@ -34,8 +35,9 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def mage(capfd: pytest.CaptureFixture[str]) -> Command:
-    """Return a function that runs a command line and returns its outcome."""
+def mage(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Return a function that runs a command line and returns its outcome; no machine is so slow that more is said."""
+    monkeypatch.setattr("mage_es.cli.progress.EVERY", math.inf)
 
     def command(*words: str) -> Outcome:
         capfd.readouterr()

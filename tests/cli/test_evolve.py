@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -111,6 +111,16 @@ def test_a_name_that_is_taken_is_refused(mage: Command, runs_dir: Path) -> None:
     assert "mage-es resume first" in outcome.err
 
 
+def said_until(stream: IO[str], words: str) -> str:
+    """Return what a program says up to the line with some words."""
+    said = ""
+    while words not in said:
+        line = stream.readline()
+        assert line, said
+        said += line
+    return said
+
+
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_once_or_twice_stops_with_130_and_resume_goes_on_to_the_end(mage: Command, times: int) -> None:
     words = ("evolve", "wordmath", "--iterations", "2", "--pool", "60", "--held-out", "20", "--anchors", "10")
@@ -119,9 +129,9 @@ def test_ctrl_c_once_or_twice_stops_with_130_and_resume_goes_on_to_the_end(mage:
         [sys.executable, "-W", "error", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr is not None and process.stdout is not None
-        assert "snapshot" in process.stderr.readline()
+        said_until(process.stderr, "snapshot")
         process.send_signal(signal.SIGINT)
-        err = process.stderr.readline() + process.stderr.readline()
+        err = said_until(process.stderr, "Ctrl-C again")
         if times == 2:
             process.send_signal(signal.SIGINT)
         out, err = process.stdout.read(), err + process.stderr.read()

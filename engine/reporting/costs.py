@@ -22,12 +22,14 @@ _THOUSAND = 1000.0
 def cost(study: Study) -> Table:
     """Return calls, tokens and dollars by tier for each benchmark, for all runs together, and for all exams."""
     runs = [run for run in study.counted if not run.baseline]
-    body = [_cost("All runs", [run.ledger for run in runs], study.prices, total=True)] if runs else []
-    exams = [exam.ledger for run in runs for exam in run.exams]
+    evolved, exams = [run.ledger for run in runs], [exam.ledger for run in runs for exam in run.exams]
+    tiers = _tiers([*evolved, *exams])
+    body = [_cost("All runs", evolved, tiers, study.prices, total=True)] if runs else []
     if exams:
-        body.append(_cost("All exams", exams, study.prices, total=True))
+        body.append(_cost("All exams", exams, tiers, study.prices, total=True))
     for benchmark in sorted({run.begun.benchmark for run in runs}):
-        body.append(_cost(benchmark, [run.ledger for run in runs if run.begun.benchmark == benchmark], study.prices))
+        ledgers = [run.ledger for run in runs if run.begun.benchmark == benchmark]
+        body.append(_cost(benchmark, ledgers, tiers, study.prices))
     return Table(
         name="cost",
         title="Calls, tokens and dollars by tier",
@@ -36,22 +38,30 @@ def cost(study: Study) -> Table:
         "and execution, least to most of a run; the judge is a tier of its own",
         columns=(
             *columns("Runs", "n", "Guidance share", "range"),
-            *columns(*TIER_NAMES, group="calls"),
-            *columns(*TIER_NAMES, group="thousand tokens"),
-            *columns(*TIER_NAMES, group="dollars"),
+            *columns(*tiers, group="calls"),
+            *columns(*tiers, group="thousand tokens"),
+            *columns(*tiers, group="dollars"),
         ),
         rows=tuple(body),
         notes=("Attempts that brought no reply are no calls here. Tokens are those of prompts and replies together.",),
     )
 
 
-def _cost(name: str, ledgers: Sequence[Ledger], prices: Prices, *, total: bool = False) -> tuple[Entry, ...]:
-    calls = {tier: [ledger.total(tier).calls for ledger in ledgers] for tier in TIER_NAMES}
+def _tiers(ledgers: Sequence[Ledger]) -> Sequence[Tier]:
+    """Return the tiers of the models, and that of the embedder where one is served: most are not."""
+    is_served = any(ledger.total("embedder").calls for ledger in ledgers)
+    return (*TIER_NAMES, "embedder") if is_served else TIER_NAMES
+
+
+def _cost(
+    name: str, ledgers: Sequence[Ledger], tiers: Sequence[Tier], prices: Prices, *, total: bool = False
+) -> tuple[Entry, ...]:
+    calls = {tier: [ledger.total(tier).calls for ledger in ledgers] for tier in tiers}
     tokens = {
         tier: [
             (used.input_tokens + used.output_tokens) / _THOUSAND for used in (ledger.total(tier) for ledger in ledgers)
         ]
-        for tier in TIER_NAMES
+        for tier in tiers
     }
     shares = [
         _share(guidance, execution) for guidance, execution in zip(calls["guidance"], calls["execution"], strict=True)
@@ -62,9 +72,9 @@ def _cost(name: str, ledgers: Sequence[Ledger], prices: Prices, *, total: bool =
         str(len(ledgers)),
         Cell(mean=whole, sd=None, n=len(ledgers)),
         f"{min(shares):.1f} to {max(shares):.1f}",
-        *(_amount(calls[tier], total=total) for tier in TIER_NAMES),
-        *(_amount(tokens[tier], total=total) for tier in TIER_NAMES),
-        *(_dollars(ledgers, tier, prices, total=total) for tier in TIER_NAMES),
+        *(_amount(calls[tier], total=total) for tier in tiers),
+        *(_amount(tokens[tier], total=total) for tier in tiers),
+        *(_dollars(ledgers, tier, prices, total=total) for tier in tiers),
     )
 
 
@@ -83,7 +93,7 @@ def _dollars(ledgers: Sequence[Ledger], tier: Tier, prices: Prices, *, total: bo
                 rate = prices.rate(account.model)
                 if rate is None:
                     return Gap(command="mage-es report DIR --prices FILE, with a price for " + account.model)
-                usd += rate.cost(use.input_tokens, use.cached_tokens, use.output_tokens)
+                usd += rate.paid(use, batched=account.batched)
         spent.append(usd)
     if total:
         return Cell(mean=sum(spent), sd=None, n=len(spent), unit="dollars")
@@ -102,7 +112,7 @@ def calls(study: Study) -> Table:
     keys = sorted(evolved.keys() | examined.keys(), key=lambda key: (order.get(key[0], len(order)), key))
     body = [
         (
-            agent,
+            agent or "-",
             tier,
             purpose,
             _count(evolved.get((agent, tier, purpose))),

@@ -22,6 +22,7 @@ from mage_es.events.vocabulary import (
     AnswerJudged,
     BaselineStarted,
     CallFailed,
+    EmbeddingCalled,
     EpisodeClosed,
     Event,
     ExamClosed,
@@ -226,6 +227,7 @@ _READS: Reads = {
     AnswerJudged: ("iteration", "purpose", "question_id", "score_micro", "correct", "strict", "judge"),
     ModelCalled: (*dict.fromkeys((*Ledger.reads[ModelCalled], *_CALLS)),),
     CallFailed: Ledger.reads[CallFailed],
+    EmbeddingCalled: Ledger.reads[EmbeddingCalled],
     EpisodeClosed: ("iteration", "purpose", "episode_id", "steps", "score_micro", "achievements", "unparsed"),
     QuestionPlanned: ("iteration", "purpose", "search_arm", "routing_arm"),
     MemoryAppended: ("memory_id", "outcome", "iteration"),
@@ -281,9 +283,10 @@ class _Columns:
         ledger = Ledger()
         for batch in self._batches(ModelCalled):
             ledger.apply_columns(ModelCalled, batch.columns)
-        for batch in self._batches(CallFailed):
-            for event in batch.events:
-                ledger.apply(event)
+        for cls in (CallFailed, EmbeddingCalled):
+            for batch in self._batches(cls):
+                for event in batch.events:
+                    ledger.apply(event)
         return ledger
 
     def pulls(self) -> Counter[tuple[str, int, str]]:

@@ -8,6 +8,7 @@ from typing import Any
 from mage_es.engine.pricing import Price, Prices
 from mage_es.engine.reporting.costs import calls, cost, latency
 from mage_es.engine.reporting.rendering import notes_of
+from mage_es.events.vocabulary import EmbeddingCalled
 
 
 def priced(model: str) -> Prices:
@@ -42,6 +43,37 @@ def test_calls_tokens_and_dollars_are_by_tier_and_shares_have_their_range(bench:
     assert exams[:6] == ["All exams", "2", "0.0", "0.0 to 0.0", "0", "0"]
     assert one[4:6] == ["5.0 ± 2.8 n=2", "1.0 ± 0.0 n=2"]
     assert one[11] == "0.0200 ± 0.0000 n=2"
+
+
+def embedded(number: int, **changes: Any) -> EmbeddingCalled:
+    known = {"purpose": "vectors", "texts": 64, "tries": 0, "request_sha256": "", "model": "openai/e", **changes}
+    return EmbeddingCalled(iteration=0, number=number, input_tokens=500, **known)
+
+
+def test_a_served_embedder_is_a_tier_where_there_is_one_and_no_agent_asks_it(bench: Any, cells: Any) -> None:
+    make = bench.tools
+    events = [make.called("q", purpose="fresh", iteration=0), embedded(1, purpose="fingerprint"), embedded(2)]
+    bench.run("served", events=events, after="1", facts={"latest": [embedded(3)]})
+    bench.run("plain", seed=2, events=[make.called("q", purpose="fresh", iteration=0)], after="1")
+    study = bench.study(prices=priced("openai/e"))
+    table = cost(study)
+    assert [column.name for column in table.columns][4:8] == ["execution", "guidance", "judge", "embedder"]
+    whole, exams, _ = cells(table)
+    assert (whole[4:8], whole[11], whole[15]) == (["2", "0", "0", "2"], "1", "1.0000")
+    assert (exams[7], exams[2]) == ("1", "0.0")
+    assert [row[:3] for row in cells(calls(study))][-2:] == [
+        ["-", "embedder", "fingerprint"],
+        ["-", "embedder", "vectors"],
+    ]
+
+
+def test_what_came_in_batches_costs_what_batches_cost(bench: Any, cells: Any) -> None:
+    price = Price(
+        models=("anthropic/sage",), input=1000.0, output=2000.0, source="x", date=datetime.date(2026, 1, 1), batch=0.5
+    )
+    event = bench.tools.called("q", purpose="fresh", iteration=0, model="anthropic/sage", batched=True)
+    bench.run("r", events=[event], after="1")
+    assert cells(cost(bench.study(prices=Prices([price]))))[0][10] == "0.0100"
 
 
 def test_a_model_without_a_price_leaves_a_dash_and_the_way_to_give_one(bench: Any, cells: Any) -> None:

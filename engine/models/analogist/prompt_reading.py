@@ -23,6 +23,7 @@ _LABELS = {
     "Tool result": ("Name", "Description", "Arguments", "Result", "Problem"),
 }
 _OF_EXAMPLES = ("Question", "Reasoning", "Answer", "Wrong answer", "Correction", "Right answer")
+_LAST = ("Answer", "Right answer")
 _PARAMETER = re.compile(r"^- (\w+): (.*)$")
 _MOST_BLOCKS = 16
 
@@ -172,12 +173,16 @@ def _blocks(sections: Mapping[str, str], name: str) -> list[list[str]]:
 
 
 def _fields(block: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
-    """Return a block's labelled fields; lines without a label belong to the field before them."""
+    """Return a block's labelled fields; lines without a label belong to the field before them.
+
+    A label counts where it stands first, but what ends a block where it stands last: before that the question or the
+    reasoning may say `Answer:` of their own.
+    """
     fields: dict[str, list[str]] = {}
     label = ""
     for line in block:
         name, colon, rest = line.partition(":")
-        if colon and name in labels and name not in fields:
+        if colon and name in labels and (name not in fields or name in _LAST):
             label = name
             fields[label] = [rest.removeprefix(" ")]
         elif label:

@@ -144,6 +144,12 @@ def test_a_heading_inside_the_question_belongs_to_the_question() -> None:
     assert read.question.startswith("What?")
 
 
+def test_an_example_may_say_answer_before_its_answer_does() -> None:
+    solved = "> Question: Which?\n> Answer: Option (\n> Reasoning: The second.\n> Answer: 2\n> Answer: 2"
+    example = read_prompt(f"## Solved earlier\n\n{solved}\n\n## Question\n\nWhich?\n\nAnswer.").examples[0]
+    assert (example.question, example.reasoning, example.answer) == ("Which?", "The second.", "2")
+
+
 def test_a_bare_text_is_the_question() -> None:
     assert read_prompt("What is 2 and 2?").question == "What is 2 and 2?"
 

@@ -2,25 +2,33 @@
 
 Rules
     - Only the question's own words are read; what is not told by them is a text.
+    - A question may break off where its answer belongs (`Answer: Option (`); that end is no part of what it asks, but
+      tells of options, too.
+    - Numbers in brackets are options only where the last line speaks of some: a passage may count things as well.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 
 import msgspec
 
+_BEGUN = re.compile(r"\bAnswer:([^\n.?!]*)$")
 _LETTERED = re.compile(r"^([A-Z])\. (.+)$", re.MULTILINE)
-_NUMBERED = re.compile(r"\(?(\d+)\)[:.]? ?(.+?)(?=,? \(?\d+\)[:.]? |[\n\"]|\. |\.$|$)")
+_CHOICE = re.compile(r"\b(?:your|one|following) options?\b|\boptions?:", re.IGNORECASE)
+_CHOSEN = re.compile(r"\b(?:Option|answer is) *\(?$", re.IGNORECASE)
+_MARK = re.compile(r"(?<![\w.(-])\(?(\d{1,2})\)[:.]? ")
+_END = re.compile(r"[\n\"]|[.;] |[.;,]?\s*$")
+_REGIONS = re.compile(r"\bnumber of the region\b|\bRegion *$", re.IGNORECASE)
 _REGION = re.compile(r"\bRegion (\d+)\b")
-_BREAKS_OFF = re.compile(r"(?:Option|answer is|in Region)\s*\(?$")
 _WORDS = re.compile(r"answer [\"'](?:[\w ]+ )?(\w+)[\"'] or [\"'](?:[\w ]+ )?(\w+)[\"']", re.IGNORECASE)
 _AUXILIARY = re.compile(r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will)\b", re.IGNORECASE)
+_POINT = re.compile(r"\bnext point\b")
 _PAIR = re.compile(r"\((-?\d+\.\d+), ?(-?\d+\.\d+)")
-_ROW = re.compile(r"(inflows|outflows): \[([\d., ]+)\]", re.IGNORECASE)
-_STEPS = 6
-"""Numbers that a flow is continued by."""
+_ROW = re.compile(r"\b(inflow|outflow)s: \[([\d., ]+)\]", re.IGNORECASE)
+_STEPS = re.compile(r"\b(inflow|outflow)\b.* (\d{1,2}) time steps", re.IGNORECASE)
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,8 +46,10 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_wanted(question: str) -> Wanted:
     """Return what a question asks for."""
-    text = question.strip()
-    options = _options(text)
+    broken_off = _BEGUN.search(question)
+    begun = broken_off[1] if broken_off else ""
+    text = (question[: broken_off.start()] if broken_off else question).strip()
+    options = _options(text, begun)
     passage, _, sentence = text.rpartition("\n")
     if options and not passage.strip():
         sentence = text
@@ -47,26 +57,48 @@ def read_wanted(question: str) -> Wanted:
                   guess="" if options else _continued(text))  # fmt: skip
 
 
-def _options(text: str) -> dict[str, str]:
+def _options(text: str, begun: str) -> dict[str, str]:
     lettered = dict(_LETTERED.findall(text))
     if len(lettered) > 1:
         return lettered
     if words := _WORDS.search(text):
         return {word: word for word in words.groups()}
-    if _BREAKS_OFF.search(text):
-        if text.endswith("Region"):
-            return {number: "" for number in sorted(set(_REGION.findall(text)))}
-        return {number: option.strip() for number, option in _NUMBERED.findall(text[-600:])}
-    last = text.rpartition("\n")[2].rpartition(". ")[2]
-    return {"yes": "yes", "no": "no"} if _AUXILIARY.match(last) and " or " not in last else {}
+    last = text.rpartition("\n")[2]
+    if (_CHOICE.search(last) or _CHOSEN.search(begun)) and (numbered := _numbered(text)):
+        return numbered
+    if _REGIONS.search(last) or _REGIONS.search(begun):
+        return {number: "" for number in sorted(set(_REGION.findall(text)))}
+    asked = last.rpartition(". ")[2]
+    return {"yes": "yes", "no": "no"} if _AUXILIARY.match(asked) and " or " not in asked else {}
+
+
+def _numbered(text: str) -> dict[str, str]:
+    """Return the last list of a text whose items are numbered on from 0 or 1; none if there are fewer than two."""
+    found: list[dict[str, str]] = [{}]
+    for number, item in _items(text):
+        if number <= 1 and str(number - 1) not in found[-1]:
+            found.append({})
+        if not found[-1] or str(number - 1) in found[-1]:
+            found[-1][str(number)] = item
+    return next((items for items in reversed(found) if len(items) > 1), {})
+
+
+def _items(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the numbers in a text that may count items, each with what stands behind it."""
+    marks = list(_MARK.finditer(text))
+    for mark, after in zip_longest(marks, marks[1:]):
+        item = text[mark.end() : after.start() if after else len(text)].strip(" ")
+        if after is None and (end := _END.search(item)):
+            item = item[: end.start()]
+        yield int(mark[1]), item.rstrip(" ,;")
 
 
 def _continued(text: str) -> str:
     """Return the last point of a trajectory, or the last number of a flow as often as it is to be continued."""
-    if text.endswith("next point is") and (pairs := _PAIR.findall(text)):
+    last = text.rpartition("\n")[2]
+    if _POINT.search(last) and (pairs := _PAIR.findall(text)):
         return f"({pairs[-1][0]}, {pairs[-1][1]})"
     rows = {name.lower(): numbers.split(",") for name, numbers in _ROW.findall(text)}
-    wanted = "outflows" if "predicted outflows" in text else "inflows"
-    if "are: [" in text[-20:] and wanted in rows:
-        return "[" + ", ".join([rows[wanted][-1].strip()] * _STEPS) + "]"
+    if (steps := _STEPS.search(last)) and (row := rows.get(steps[1].lower())):
+        return "[" + ", ".join([row[-1].strip()] * int(steps[2])) + "]"
     return ""

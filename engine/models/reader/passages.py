@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import dropwhile
+
+from mage_es.engine.models.reader.candidates import Candidate, ranked
 
 _WORD = re.compile(r"\w+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_NAME = re.compile(
-    r"(?:[A-Z][\w'.-]*)(?: (?:of|the|and|de|van|von) (?=[A-Z])| [A-Z][\w'.-]*|(?<=[a-z]) ?& ?(?=[A-Z]))*"
-)
+_NAME = re.compile(r"(?:[A-Z][\w'.-]*)(?: (?:of|the|de|van|von)(?= [A-Z])| [A-Z][\w'.-]*|(?<=[a-z]) ?& ?(?=[A-Z]))*")
 _NUMBER = re.compile(r"\b\d[\d,.]*\b")
 _EITHER = re.compile(
     r"(?<![\w'.-])([\w'.-]++(?: [\w'.-]++){0,4}) or (?:the )?([\w'.-]++(?: [\w'.-]++){0,4}) ?\?$", re.IGNORECASE
@@ -22,6 +23,8 @@ _COMMON = frozenset(
         "their they this to was were what when where which who whose will with"
     )
 )
+_NEAREST = 3
+"""Sentences that answers are looked for in."""
 _TIMED = ("when", "what year", "how many", "how much", "how old", "which year", "in which year")
 
 
@@ -30,36 +33,58 @@ def words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold())) - _COMMON
 
 
-def find_answer(question: str, passage: str) -> str:
-    """Return a short answer to a question in a passage, "" if nothing in it shares a word with the question."""
-    asked = words(question)
-    sentences = [sentence for sentence in _SENTENCE.split(passage) if sentence.strip()]
+def sentences_of(text: str) -> list[str]:
+    """Return the sentences of a text."""
+    return [sentence for sentence in _SENTENCE.split(text) if sentence.strip()]
+
+
+def nearest_sentences(question: str, passage: str) -> list[tuple[str, float]]:
+    """Return the sentences of a passage, those nearest to the question first, and how near: 0 without a common word.
+
+    A word counts the less, the more sentences have it.
+    """
+    asked, sentences = words(question), sentences_of(passage)
     spread = Counter(word for sentence in sentences for word in words(sentence))
-    ranked = sorted(sentences, key=lambda sentence: -_nearness(asked, sentence, spread))
+    near = ((sentence, _nearness(asked, sentence, spread)) for sentence in sentences)
+    return sorted(near, key=lambda pair: -pair[1])
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names in a text, in its order, without the small words that may begin a sentence before one."""
+    pieces = (name.rstrip(".,'").split() for name in _NAME.findall(text))
+    begun = (" ".join(dropwhile(lambda word: word.casefold() in _COMMON, piece)) for piece in pieces)
+    return [name for name in begun if len(name) > 2]
+
+
+def find_answers(question: str, passage: str) -> list[Candidate]:
+    """Return short answers to a question in a passage; none if nothing in it shares a word with the question.
+
+    They weigh as much as their sentence is near to the question, those further behind in it less.
+    """
+    asked = words(question)
+    near = nearest_sentences(question, passage)
     if either := _EITHER.search(question.strip()):
-        return _one_of(either.groups(), ranked)
+        return _each_of(either.groups(), [sentence for sentence, _ in near[:4]])
     is_number = question.casefold().startswith(_TIMED) or any(f" {cue} " in question.casefold() for cue in _TIMED)
-    for sentence in ranked[:3]:
-        if not asked & words(sentence):
-            break
-        for candidate in _candidates(_LABEL.sub("", sentence), is_number=is_number):
-            if not words(candidate) <= asked:
-                return candidate
-    return ""
+    answers = []
+    for sentence, nearness in near[:_NEAREST]:
+        said = (text for text in _said(_LABEL.sub("", sentence), is_number=is_number) if not words(text) <= asked)
+        answers += [Candidate(text, nearness / place) for place, text in enumerate(said, start=1) if nearness]
+    return ranked(answers)
 
 
 def _nearness(asked: frozenset[str], sentence: str, spread: Counter[str]) -> float:
     return sum(1 / spread[word] for word in sorted(asked & words(sentence)))
 
 
-def _candidates(sentence: str, *, is_number: bool) -> Iterator[str]:
+def _said(sentence: str, *, is_number: bool) -> Iterator[str]:
     if is_number:
         yield from (number.rstrip(".,") for number in _NUMBER.findall(sentence))
     else:
         yield from (name.rstrip(".,'") for name in _NAME.findall(sentence) if len(name) > 2)
 
 
-def _one_of(options: Sequence[str], ranked: Sequence[str]) -> str:
-    """Return the option that the sentences nearest to the question speak of more."""
-    shares = [sum(len(words(option) & words(sentence)) for sentence in ranked[:4]) for option in options]
-    return options[shares.index(max(shares))].strip()
+def _each_of(options: Sequence[str], sentences: Sequence[str]) -> list[Candidate]:
+    """Return the options by how much sentences speak of each."""
+    shares = [sum(len(words(option) & words(sentence)) for sentence in sentences) for option in options]
+    return ranked(Candidate(option.strip(), share) for option, share in zip(options, shares, strict=True))

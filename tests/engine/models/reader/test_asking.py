@@ -12,7 +12,16 @@ from mage_es.engine.models.reader.asking import read_wanted
     [
         ("A man coughs.\n\nA. Asthma\nB. Emphysema", {"A": "Asthma", "B": "Emphysema"}),
         ("Where is B from A? (1) North, (2) East. Answer: Option (", {"1": "North", "2": "East"}),
-        ("Region 1: [(1, 2)]\nRegion 2: [(3, 4)]\nThe point falls in Region ", {"1": "", "2": ""}),
+        ("Where is B? (1) North, (2) East. Please give the number of your option.", {"1": "North", "2": "East"}),
+        ("You are at location 1. Options: (1) road 4, (2) road 3.", {"1": "road 4", "2": "road 3"}),
+        ("How often? Of following options: 1) 6 times, 2) 0 times. Your option?", {"1": "6 times", "2": "0 times"}),
+        ('{"options": "(0): Eaton, TN (1): Adams, TN"}\nWhat is your option?', {"0": "Eaton, TN", "1": "Adams, TN"}),
+        ("In which order: (1) [3, 1], (2) [3]. Answer one option.", {"1": "[3, 1]", "2": "[3]"}),
+        ("Costs of (1) rent and (2) fuel rose.\nWhat is your option? (1) a, (2) b.", {"1": "a", "2": "b"}),
+        ("Costs of (1) rent and (2) fuel rose.\nHow many stock options are there?", {}),
+        ("Which of your options is (3) alone?", {}),
+        ("Region 1: [(1, 2)]\nRegion 2: [(3, 4)]\nWhere is it? Answer: The point falls in Region ", {"1": "", "2": ""}),
+        ("Region 1: [(1, 2)]\nRegion 2: [(3, 4)]\nTell the number of the region.", {"1": "", "2": ""}),
         ("Say \"This trajectory is\". Please answer 'Yes' or 'No'.", {"Yes": "Yes", "No": "No"}),
         ('Answer "This way is normal" or "This way is odd".', {"normal": "normal", "odd": "odd"}),
         ("They met. Are both of them singers?", {"yes": "yes", "no": "no"}),
@@ -29,8 +38,18 @@ def test_what_is_asked_is_the_last_line_and_the_passage_stands_before_it() -> No
     assert (wanted.passage, wanted.sentence) == ("A passage.\nIts end.", "Who was it?")
 
 
-def test_a_trajectory_goes_on_at_its_last_point_and_a_flow_with_its_last_number() -> None:
-    way = "Here is [(108.1, 34.2, 7), (108.3, 34.25, 9)]. The next point is"
-    assert read_wanted(way).guess == "(108.3, 34.25)"
-    flow = "Inflows: [1, 2]. Outflows: [3, 4.5]. Then the predicted outflows are: ["
-    assert read_wanted(flow).guess == "[4.5, 4.5, 4.5, 4.5, 4.5, 4.5]"
+@pytest.mark.parametrize("stub", ["", " Answer: The next point is", "\nAnswer: The next point is"])
+def test_a_trajectory_goes_on_at_its_last_point(stub: str) -> None:
+    way = "Here is [(108.1, 34.2, 7), (108.3, 34.25, 9)]. Please predict the next point."
+    assert read_wanted(way + stub).guess == "(108.3, 34.25)"
+
+
+@pytest.mark.parametrize("stub", ["", "\nAnswer: The predicted outflows are: ["])
+def test_a_flow_goes_on_with_its_last_number_as_often_as_is_asked(stub: str) -> None:
+    flow = "Taxi inflows: [1, 2]. Taxi outflows: [3, 4.5].\nPlease forecast the taxi outflow for the next 3 time steps."
+    assert read_wanted(flow + stub).guess == "[4.5, 4.5, 4.5]"
+
+
+def test_an_end_that_breaks_off_is_no_part_of_what_is_asked() -> None:
+    wanted = read_wanted("There are roads.\nWhich one? Options: (1) a, (2) b.\nAnswer: The answer is (")
+    assert (wanted.passage, wanted.sentence) == ("There are roads.", "Which one? Options: (1) a, (2) b.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mage_es.engine.models.analogist.prompt_reading import Example
-from mage_es.engine.models.reader.deciding import UNKNOWN, decide
+from mage_es.engine.models.reader.deciding import UNKNOWN, candidates, decide
 
 
 def example(question: str, answer: str) -> Example:
@@ -32,6 +32,23 @@ def test_a_principle_that_names_an_answer_has_a_vote() -> None:
 def test_without_votes_the_option_that_shares_words_with_the_question_wins() -> None:
     options = "A. Measles, mumps or pox\nB. Acute gout\nC. Flu"
     assert decide(f"Which pain is it? It is gout of the toe.\n\n{options}", [], []) == "B"
+
+
+def test_a_long_option_is_not_preferred_for_its_length() -> None:
+    assert decide("The way goes on to 3.\n\nA. 3, 1, 4 and 5\nB. 3", [], []) == "B"
+
+
+def test_what_was_looked_up_is_read_before_the_passage_that_a_question_brings() -> None:
+    asked = "Faust was written by Marlowe.\nWho wrote Faust?"
+    assert decide(asked, [], [], "Faust: Goethe wrote it.") == "Goethe"
+    assert decide(asked, [], [], "Nothing about it.") == "Marlowe"
+
+
+def test_all_that_something_speaks_for_is_there_once_the_weightiest_first() -> None:
+    found = candidates("Faust was written by Goethe and Bert.\nAlma wrote to Bert.\nWho wrote Faust?", [], [])
+    assert [answer for answer, _ in found] == ["Goethe", "Alma", "Bert"]
+    weights = [weight for _, weight in found]
+    assert weights == sorted(weights, reverse=True)
 
 
 def test_nearly_the_same_question_has_the_same_answer_and_another_one_is_the_last_resort() -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mage_es.engine.models.reader.model import Reader, reply
+from mage_es.engine.models.reader.model import Reader
+from mage_es.engine.models.reader.model import reply as reply_to
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Request
 from mage_es.engine.rules.prompt import Asked, Quote, Section, render_answer
@@ -18,8 +19,14 @@ PIECES = (
     "next point is", "(1.5, 2.5", "inflows: [,. ]", "predicted outflows are: [", "| a | 2019 |\n", "| --- | --- |\n",
     "| row | - |\n", "change of row from 2019 to 2020?", "## Question\n", "## Solved earlier\n", "> Question: a\n",
     "> Answer: b\n", "\n\n", "one or two?", "when was it", "[1] T: text.\n", "answered with: x.",
-    "## Tool\n> Name: t\n", "## This step\n> Skill: s\n",
+    "## Tool\n> Name: t\n", "## This step\n> Skill: s\n", "## Earlier attempt\n> Answer: b\n", "## Thoughts on it\n",
+    "Search[x] Finish[x]\n", "## Steps so far\n> Action 1: Search[A]\n> Observation 1: B. C.\n", "## Found\n> T: t.\n",
+    "Could not find A. Similar: B, C.", "(0): a (1): b", "your option", "Answer: x", "inflow for 3 time steps",
 )  # fmt: skip
+
+
+def reply(text: str, *, temperature: float = 0.0, sample: int = 0) -> str:
+    return reply_to(Request(prompt=text, temperature=temperature, sample=sample))
 
 
 def prompt(question: str, ending: str, *examples: str, template: str = "answer_cot") -> str:
@@ -31,6 +38,7 @@ def prompt(question: str, ending: str, *examples: str, template: str = "answer_c
 @example("")
 def test_any_text_has_a_reply(text: str) -> None:
     assert reply(text)
+    assert reply(text, temperature=0.7, sample=3)
     assert reply(prompt(text, 'End with "Answer: <x>".', text))
 
 
@@ -62,3 +70,16 @@ def test_the_same_prompt_has_the_same_reply_and_it_is_known_by_its_name() -> Non
     assert first == second
     assert first.input_tokens > 0 and first.output_tokens > 0
     assert open_model("builtin/reader", "execution").name == Reader.name
+
+
+def test_what_was_looked_up_is_read() -> None:
+    found = [Section("Found", [Quote("search/Faust", "Faust: Goethe wrote it.")])]
+    assert reply(render_answer("answer_cot", found, Asked("Who wrote Faust?", "", "Answer.")).text).endswith("Goethe")
+
+
+def test_samples_at_a_temperature_differ_and_each_of_them_is_always_the_same() -> None:
+    text = prompt("Anna met Bert.\nCarl met Dora.\nWho met whom?", "Answer.")
+    drawn = [reply(text, temperature=1.0, sample=sample) for sample in range(40)]
+    assert len(set(drawn)) > 1
+    assert drawn == [reply(text, temperature=1.0, sample=sample) for sample in range(40)]
+    assert {reply(text, sample=sample) for sample in range(40)} == {reply(text)}

@@ -207,7 +207,8 @@ def _share(part: int, whole: int) -> str:
 
 def baseline_table(report: BaselineReport) -> Table:
     """Return what a baseline came to."""
-    share, calls = _share_of(report.episodes), ("calls", "judge", "guidance")
+    share, embedder = _share_of(report.episodes), ("embedder",) if report.embedder_calls else ()
+    calls = ("calls", "judge", "guidance", *embedder)
     columns = ("baseline", "benchmark", "questions", share, "correct", "unanswered", *calls)
     cells = (
         report.baseline,
@@ -219,6 +220,7 @@ def baseline_table(report: BaselineReport) -> Table:
         str(report.execution_calls),
         str(report.judge_calls),
         str(report.guidance_calls),
+        *(str(report.embedder_calls) for _ in embedder),
     )
     return Table(f"Run {report.run_id}", columns, [cells])
 
@@ -367,10 +369,11 @@ def memory_sizes(successes: int, failures: int, principles: int) -> str:
 def examined(report: ExamReport) -> str:
     """Return what an exam cost."""
     judge = f", {report.judge_calls} judge calls" if report.judge_calls else ""
+    embedder = f", {report.embedder_calls} embedder calls" if report.embedder_calls else ""
     undecided = f"; {report.undecided} undecided, counted as wrong" if report.undecided else ""
     undecided += f"; {report.unanswered} unanswered, counted neither way" if report.unanswered else ""
     return (
-        f"{report.execution_calls} execution calls, {report.guidance_calls} guidance calls{judge}, "
+        f"{report.execution_calls} execution calls, {report.guidance_calls} guidance calls{judge}{embedder}, "
         f"{report.seconds:.1f} s; task types from {report.task_type_source}{undecided}"
     )
 

@@ -76,3 +76,21 @@ def test_an_episode_is_shown_with_the_vectors_of_the_very_model_or_not_at_all(ma
         server.embed = lambda texts: [[float(len(text)), *(1.0 for _ in range(127))] for text in texts]
         outcome = mage(*words)
     assert outcome.code == 4 and "gives other vectors than when the run was started" in outcome.err
+
+
+def test_what_a_served_embedder_takes_is_shown_and_ends_a_session_at_the_budget(mage: Command, tmp_path: Path) -> None:
+    rows = [f"What is {k} + {k + 3}?,{2 * k + 3}" for k in range(5, 65)]
+    (tmp_path / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
+    with provider() as server:
+        own = ("--tasks", "mine.csv", "--scorer", "number", "--embedder", f"openai/embed?base_url={server.openai_url}")
+        stopped = mage("evolve", *own, *SMALL, "--pool", "8", "--held-out", "6", "--anchors", "4", "--max-calls", "14")
+        assert stopped.code == 3 and "--max-calls" in stopped.err
+        assert mage("resume", "r").code == 0
+        exam = mage("exam", "r")
+        assert exam.code == 0 and " embedder calls, " in exam.out + exam.err
+        examined = json.loads(mage("exam", "r", "--json").out)["embedder_calls"]
+        asked = server.embedded - 2 * examined
+        shown = mage("runs", "show", "r")
+    rows = [row for row in json.loads(mage("runs", "show", "r", "--json").out)["ledger"] if row["tier"] == "embedder"]
+    assert sum(row["calls"] for row in rows) == asked and {row["purpose"] for row in rows} == {"fingerprint", "vectors"}
+    assert "embedder" in shown.out and "fingerprint" in shown.out

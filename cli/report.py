@@ -53,7 +53,7 @@ def report(
     from mage_es.engine.pricing import read_prices
     from mage_es.engine.reporting.rendering import render
     from mage_es.engine.reporting.study import open_study
-    from mage_es.engine.reporting.tables import TABLES, tables
+    from mage_es.engine.reporting.tables import TABLES, beginnings, tables
 
     if figures and to is None:
         raise UsageError("--figures writes files: say into which folder with --to FOLDER.")
@@ -78,7 +78,9 @@ def report(
         out.report(made, "\n".join(render(table, form) for table in made).removesuffix("\n"))
     empty = [name for name in TABLES if name not in {table.name for table in made}]
     if not names and empty:
-        out.say(f"\nWithout data: {', '.join(empty)}. Name one to see what would fill it.")
+        out.say("\nWithout data, with what would begin to fill them:")
+        for command, tables_ in beginnings(study, empty).items():
+            out.say(f"  {', '.join(tables_)}{f': {command}' if command else ''}")
     again = settings.again("report", str(folder), names=("data_dir", "prices"))
     out.next(f"{again} --format latex --to FOLDER --figures" if to is None else f"{again} --format text")
 

@@ -12,6 +12,8 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 210.0, 48.0, 48.0
 _ROW = 20.0
 _BAR = 16.0
 """Pixels of a line of the legend, and of a bar."""
+_LETTER, _TITLE_LETTER = 7.0, 8.5
+"""Pixels that a letter takes at most on the average, in a text and in a title."""
 
 
 class Mark(NamedTuple):
@@ -48,7 +50,10 @@ def line_chart(
     if not marks:
         return ""
     top = high if high is not None else max((mark.value + mark.sd for mark in marks), default=1.0) or 1.0
-    drawing = Drawing(WIDTH, max(HEIGHT, _TOP + _BOTTOM + _ROW * len(series)), title=title, description=f"{y} by {x}")
+    has_band = any(each.banded and any(mark.sd for mark in each.line) for each in series)
+    names = [*(each.name for each in series), *([_BAND] if has_band else ())]
+    height = max(HEIGHT, _TOP + _BOTTOM + _ROW * len(names))
+    drawing = Drawing(_width(title, names), height, title=title, description=f"{y} by {x}")
     across = Scale(min(m.x for m in marks), max(m.x for m in marks), _LEFT, WIDTH - _RIGHT)
     upwards = Scale(low, top, HEIGHT - _BOTTOM, _TOP)
     _frame(drawing, title, across, upwards, x=x, y=y)
@@ -58,18 +63,32 @@ def line_chart(
             below = [(across(m.x), upwards(max(m.value - m.sd, low))) for m in reversed(each.line)]
             drawing.area([*above, *below], colour=_colour(number), opacity=0.18)
     for number, each in enumerate(series):
-        drawing.line([(across(m.x), upwards(m.value)) for m in each.line], colour=_colour(number), dash=_dash(number))
+        path = [(across(m.x), upwards(m.value)) for m in each.line]
+        if len(path) == 1:
+            drawing.dot(*path[0], colour=_colour(number))
+        drawing.line(path, colour=_colour(number), dash=_dash(number))
         for point in each.points:
             _point(drawing, point, across, upwards, colour=_colour(number))
     _legend(drawing, [each.name for each in series])
-    if any(each.points for each in series):
-        drawing.text(WIDTH - _RIGHT + 16, _TOP + _ROW * len(series) + 16, "◆ exam, ± sd", kind="s")
+    below = [*(["◆ exam, ± sd"] if any(each.points for each in series) else []), *([_BAND] if has_band else [])]
+    for number, words in enumerate(below, start=len(series)):
+        drawing.text(WIDTH - _RIGHT + 16, _TOP + _ROW * number + 16, words, kind="s")
     return str(drawing)
+
+
+_BAND = "▒ ± sd over seeds"
+
+
+def _width(title: str, names: Sequence[str]) -> float:
+    """Return the pixels that a chart takes with its title above and these names beside it."""
+    beside = WIDTH - _RIGHT + 44 + _LETTER * max(map(len, names), default=0)
+    return max(WIDTH, beside + 8, _LEFT + _TITLE_LETTER * len(title) + 8)
 
 
 def stacked_chart(panels: Mapping[str, Mapping[str, Sequence[Mark]]], *, title: str, x: str) -> str:
     """Return one panel below another, each with the shares (in percent, adding up to 100) of its layers."""
-    drawing = Drawing(WIDTH, HEIGHT * len(panels), title=title, description=f"shares by {x}")
+    width = _width(f"{title}: {max(panels, key=len)}", [name for layers in panels.values() for name in layers])
+    drawing = Drawing(width, HEIGHT * len(panels), title=title, description=f"shares by {x}")
     for place, (name, layers) in enumerate(panels.items()):
         xs = sorted({mark.x for marks in layers.values() for mark in marks})
         across = Scale(xs[0], xs[-1], _LEFT, WIDTH - _RIGHT)
@@ -77,8 +96,10 @@ def stacked_chart(panels: Mapping[str, Mapping[str, Sequence[Mark]]], *, title: 
         base = dict.fromkeys(xs, 0.0)
         for number, marks in enumerate(layers.values()):
             top = {mark.x: base[mark.x] + mark.value for mark in marks}
-            edge = [(across(at), upwards(top[at])) for at in xs]
-            drawing.area([*edge, *((across(at), upwards(base[at])) for at in reversed(xs))], colour=_colour(number))
+            # The shares of a single iteration stand as a bar: between two points that are one there is nothing.
+            ends = [(across(at), at) for at in xs] if len(xs) > 1 else [(_LEFT, xs[0]), (_LEFT + _BAR, xs[0])]
+            edge = [(place_x, upwards(top[at])) for place_x, at in ends]
+            drawing.area([*edge, *((px, upwards(base[at])) for px, at in reversed(ends))], colour=_colour(number))
             base = top
         _frame(drawing, f"{title}: {name}", across, upwards, x=x, y="share, %")
         _legend(drawing, list(layers), top=place * HEIGHT + _TOP, from_below=True)
@@ -90,8 +111,9 @@ def bar_chart(panels: Mapping[str, Sequence[Bar]], *, title: str) -> str:
     rows = max(len(bars) for bars in panels.values())
     height = _TOP + 28 + (_BAR + 10) * rows + 16
     longest = max(len(bar.name) for bars in panels.values() for bar in bars)
-    left = 16 + 7.0 * longest
-    width = max(WIDTH, left + 200.0 * len(panels))
+    left = 16 + _LETTER * longest
+    room = max(200.0, 24 + _LETTER * max(map(len, panels)))
+    width = max(WIDTH, left + room * len(panels))
     each = (width - left - 16) / len(panels)
     drawing = Drawing(width, height, title=title, description=", ".join(panels))
     drawing.text(16, 24, title, kind="t")
@@ -158,4 +180,4 @@ def _colour(number: int) -> str:
 
 
 def _dash(number: int) -> str:
-    return DASHES[number // len(PALETTE) % len(DASHES)]
+    return DASHES[number % len(DASHES)]

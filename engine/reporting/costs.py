@@ -43,7 +43,10 @@ def cost(study: Study) -> Table:
             *columns(*tiers, group="dollars"),
         ),
         rows=tuple(body),
-        notes=("Attempts that brought no reply are no calls here. Tokens are those of prompts and replies together.",),
+        notes=(
+            "Attempts that brought no reply are no calls here. Tokens are those of prompts and replies together.",
+            *([f"Not finished, and counted as far as they are: {', '.join(broken)}."] if broken else []),
+        ),
     )
 
 

@@ -80,7 +80,10 @@ def recovery(study: Study) -> Table:
         by_run = [{row.iteration: row for row in recovery_of(run)} for run in study.at(place).values()]
         for k in sorted({k for rows in by_run for k in rows}):
             body.append((*head.cells(place), str(k), *_recovered([rows[k] for rows in by_run if k in rows])))
-        body.append((*head.cells(place), "sum", "", "", "", *_sum(by_run), "", ""))
+        if any(by_run):
+            body.append((*head.cells(place), "sum", "", "", "", *_sum(by_run), "", ""))
+        else:
+            body.append((*head.cells(place), "0", study.gap(place), *[Gap()] * 5))
     names = ("New questions, accuracy", "Revisits, accuracy", "Revisits", "Recovered", "Solved pool", "Failed pool")
     return Table(
         name="recovery",

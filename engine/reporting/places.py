@@ -41,11 +41,11 @@ class _Apart(NamedTuple):
 
 
 class Places:
-    """Runs by place and seed; `notes` say which of them count for nothing."""
+    """Runs by place and seed."""
 
     def __init__(self, runs: Iterable[Recorded]) -> None:
         self.runs = list(runs)
-        self.notes: list[str] = []
+        self._notes: list[str] = []
         benchmarks = sorted({run.begun.benchmark for run in self.runs})
         self._guarded = {run.begun.benchmark for run in self.runs if run.config.guard != "off"}
         self._apart = {benchmark: self._setting_apart(benchmark) for benchmark in benchmarks}
@@ -58,8 +58,13 @@ class Places:
             self._examined[place._replace(system=FULL)] = self._conditions[run]
             seeds = self._by_place.setdefault(place, {})
             if run.begun.seed in seeds:
-                self.notes.append(_superseded(seeds[run.begun.seed], run))
+                self._notes.append(_superseded(seeds[run.begun.seed], run))
             seeds[run.begun.seed] = run
+
+    @property
+    def notes(self) -> list[str]:
+        """Return what is not whole, or counts for nothing, as far as anything was read."""
+        return [*self._notes, *(problem for run in self.runs for problem in run.problems)]
 
     def place(self, run: Recorded) -> Place:
         """Return where a run stands. A baseline knows no teacher, and no setting but those of the exam."""
@@ -192,6 +197,11 @@ class Places:
     def is_sequential(self, benchmark: str) -> bool:
         """Return whether the questions of a benchmark are episodes."""
         return any(run.is_sequential for run in self.runs if run.begun.benchmark == benchmark)
+
+    @cached_property
+    def models(self) -> Mapping[str, str]:
+        """The whole names of models by those that they are called by in tables."""
+        return {name: model for model, name in self._names.items()}
 
     @cached_property
     def _names(self) -> Mapping[str, str]:

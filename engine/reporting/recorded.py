@@ -16,6 +16,7 @@ from mage_es.engine.config import Config, parse
 from mage_es.engine.opening import first_event
 from mage_es.engine.runs import Run
 from mage_es.events.batches import Batch, Batches, Reads
+from mage_es.events.errors import LogError
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
     MICRO,
@@ -100,10 +101,14 @@ class Sat(NamedTuple):
 
 
 class Recorded:
-    """A run as its log tells it; what costs more than a look at the columns is read when it is first asked for."""
+    """A run as its log tells it; what costs more than a look at the columns is read when it is first asked for.
+
+    `problems` names the exams that were found to be damaged so far, which count for nothing.
+    """
 
     def __init__(self, run: Run) -> None:
         self.run = run
+        self.problems: list[str] = []
         self.reader = LogReader(run.log_path)
         self.begun: RunStarted = first_event(self.reader)
         self.config: Config = parse(self.begun.config)
@@ -142,7 +147,13 @@ class Recorded:
         """The exams in the order in which they were sat; that of a baseline stands in its own log."""
         if self.baseline:
             return [self._own_exam()]
-        return [read_exam(exam.path.name, LogReader(exam.log_path)) for exam in self.run.exams()]
+        found = []
+        for exam in self.run.exams():
+            try:
+                found.append(read_exam(exam.path.name, LogReader(exam.log_path)))
+            except LogError as error:
+                self.problems.append(f"Exam {exam.path.name} of {self.run.id} is left out: {error}")
+        return found
 
     @property
     def final(self) -> Sat | None:

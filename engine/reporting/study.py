@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from mage_es.engine.baselines.table import BASELINES as METHODS
+from mage_es.engine.benchmarks.registry import own_models
 from mage_es.engine.config import Config, difference
 from mage_es.engine.pricing import Prices
 from mage_es.engine.reporting.cells import Cell, Column, Gap, columns
@@ -31,6 +32,8 @@ from mage_es.events.errors import LogError, PrerequisiteError, UsageError
 Measure = Literal["accuracy", "score", "strict"]
 """Right answers, the mean score, or the answers that are right by the strict rule; each in percent."""
 
+EMBEDDED = "builtin/"
+"""What the names of the embedded models begin with, each of which knows its own benchmarks only."""
 OF_BASELINES = ("anchors", "execution", "task_types", *EXAMINED, *LOOKED_UP)
 """The settings that decide what a baseline is asked and how it may answer; the others are those of learning."""
 
@@ -44,14 +47,23 @@ class Head(NamedTuple):
 
 
 class Study(Places):
-    """The runs of a folder with what their exams came to; `notes` say what does not count, or is not whole."""
+    """The runs of a folder with what their exams came to; `problems` are those of runs that cannot be read."""
 
-    def __init__(self, folder: Path, runs: Iterable[Recorded], *, prices: Prices, data_dir: Path | None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        runs: Iterable[Recorded],
+        *,
+        prices: Prices,
+        data_dir: Path | None,
+        problems: Sequence[str] = (),
+    ) -> None:
         super().__init__(runs)
+        self._notes[:0] = problems
         self.folder, self.prices, self.data_dir = folder, prices, data_dir
         for run in self.counted:
             if not run.finished:
-                self.notes.append(f"{run.run.id} has not finished: {self._command('resume', run.run.id)}")
+                self._notes.append(f"{run.run.id} has not finished: {self._command('resume', run.run.id)}")
 
     def exams(self, place: Place, *, at: Literal["start", "end"] = "end") -> dict[int, Sat]:
         """Return the exam of each seed's run, for those that have one."""
@@ -84,8 +96,17 @@ class Study(Places):
         config = self._like(place)
         if way_of(place.system) in NAMES:
             return self._missing_baseline(place, config)
-        options = _options(config, *Config.__struct_fields__)
-        return Gap(command=self._command("evolve", place.benchmark, *options))
+        return self._missing_run(place, config)
+
+    def _missing_run(self, place: Place, config: Config) -> Gap:
+        """Return the command that would begin a run; none with models that are embedded for another benchmark."""
+        models = {"execution": place.learner, "guidance": place.teacher}
+        chosen = {tier: self.models[name] for tier, name in models.items() if self.models.get(name)}
+        config = msgspec.structs.replace(config, **chosen)
+        own = own_models(place.benchmark)
+        if any(model.startswith(EMBEDDED) and model != getattr(own, tier) for tier, model in chosen.items()):
+            return Gap()
+        return Gap(command=self._command("evolve", place.benchmark, *_options(config, *Config.__struct_fields__)))
 
     def _missing_baseline(self, place: Place, config: Config) -> Gap:
         """Return the command that would run a baseline; none for one that makes no sense, or has variants instead."""
@@ -125,9 +146,8 @@ class Study(Places):
         near = [run for run in learning if self.place(run)[:4] == place[:4]]
         near = near or [run for run in learning if self.place(run).learner == place.learner] or learning
         config = min(near, key=lambda run: run.begun.seed).config if near else Config(benchmark=place.benchmark)
-        examined = self.conditions(place)
         for run in here:
-            if (self.place(run).learner, self.conditions_of(run)) == (place.learner, examined):
+            if (self.place(run).learner, self.conditions_of(run)) == (place.learner, self.conditions(place)):
                 asked = {name: getattr(run.config, name) for name in ("execution", *EXAMINED)}
                 return msgspec.structs.replace(config, **asked)
         return config
@@ -152,8 +172,12 @@ def open_study(folder: Path, *, prices: Prices | None = None, data_dir: Path | N
     """Return the study of every run in a folder and in the folders below it; damaged ones are named in its notes.
 
     Raises:
-        UsageError: There is no run in it.
+        UsageError: There is no such folder, or no run in it that can be read.
     """
+    if not folder.is_dir():
+        raise UsageError(
+            f"There is no folder {folder}. Name the one of the runs, or begin some: `mage-es matrix FILE.toml`."
+        )
     found, problems = list[Recorded](), list[str]()
     for run in find_runs(folder):
         try:
@@ -163,9 +187,7 @@ def open_study(folder: Path, *, prices: Prices | None = None, data_dir: Path | N
     if not found:
         why = f" {problems[0]}" if problems else ""
         raise UsageError(f"There is no run in {folder} to report on.{why} Begin some with `mage-es matrix FILE.toml`.")
-    study = Study(folder, found, prices=prices or Prices(), data_dir=data_dir)
-    study.notes[:0] = problems
-    return study
+    return Study(folder, found, prices=prices or Prices(), data_dir=data_dir, problems=problems)
 
 
 def find_runs(folder: Path) -> list[Run]:

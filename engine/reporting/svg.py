@@ -107,6 +107,10 @@ class Drawing:
         """Add a diamond around a point."""
         self.area([(x - size, y), (x, y - size), (x + size, y), (x, y + size)], colour=colour)
 
+    def dot(self, x: float, y: float, *, colour: str, size: float = 3) -> None:
+        """Add a filled circle around a point."""
+        self._elements.append(f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(size)}" fill="{colour}"/>')
+
     def __str__(self) -> str:
         width, height = map(number, self._size)
         title, description = map(escape, self._head)

@@ -9,7 +9,7 @@ import msgspec
 from mage_es.engine.reporting.ablation import ablation, cascade, sequential_ablation
 from mage_es.engine.reporting.accuracy import extension, main_results, seeds, teachers_and_learners
 from mage_es.engine.reporting.bundles import bundles
-from mage_es.engine.reporting.cells import Table
+from mage_es.engine.reporting.cells import Gap, Table
 from mage_es.engine.reporting.costs import calls, cost, latency
 from mage_es.engine.reporting.growth import growth, recovery
 from mage_es.engine.reporting.judging import hotpotqa, judging, metrics
@@ -23,6 +23,7 @@ NEEDS = {
     "sequential": "mage-es evolve workshop",
     "ablation-sequential": "mage-es evolve workshop --no-success-memories",
     "hotpotqa": "mage-es evolve hotpotqa",
+    "metrics": "mage-es evolve hotpotqa",
     "bundles": "mage-es exam",
 }
 """What begins to fill a table that not every study has rows for."""
@@ -56,6 +57,18 @@ def tables(study: Study, names: Sequence[str] = ()) -> list[Table]:
             raise UsageError(f"There is no table {name!r}.{nearest(name, list(TABLES))}")
     made = [_entitled(TABLES[name](study), study.titles) for name in names or TABLES]
     return [_excused(table) for table in made] if names else [table for table in made if not table.is_empty]
+
+
+def beginnings(study: Study, names: Sequence[str]) -> dict[str, list[str]]:
+    """Return by command the tables without data that it would begin to fill, "" for those that nothing would."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        gaps = (entry for row in TABLES[name](study).rows for entry in row if isinstance(entry, Gap))
+        wanted = [gap.command for gap in gaps if gap.command]
+        # An exam is the smallest step; a whole run is begun where there is nothing to examine.
+        wanted.sort(key=lambda command: (not command.startswith(("mage-es exam ", "mage-es resume ")), len(command)))
+        found.setdefault(wanted[0] if wanted else NEEDS.get(name, ""), []).append(name)
+    return found
 
 
 def _entitled(table: Table, titles: Mapping[str, str]) -> Table:

@@ -107,3 +107,9 @@ def test_the_latency_of_a_question_is_all_calls_of_its_course_added_up(bench: An
     (row,) = cells(latency(bench.study()))
     assert row[1:3] == ["0.150", "50.0"]
     assert row[-2:] == ["1.000", "50.0"]  # (0.5 + 1.5) / 2; the judge's time is not the learner's
+
+
+def test_the_calls_of_a_run_that_has_not_finished_are_said_to_be_in_the_means(bench: Any) -> None:
+    bench.run("whole", after="1")
+    bench.run("broken", seed=2, finished=False)
+    assert "Not finished, and counted as far as they are: broken." in cost(bench.study()).notes

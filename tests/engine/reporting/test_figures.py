@@ -75,6 +75,35 @@ def test_stacked_shares_fill_the_panel() -> None:
     ]
 
 
+def test_what_has_one_iteration_only_can_be_seen() -> None:
+    svg = stacked_chart({"p": {"a": [Mark(0, 25)], "b": [Mark(0, 75)]}}, title="t", x="x")
+    assert re.findall(r'<polygon points="([^"]*)"', svg) == ["64,276 80,276 80,352 64,352", "64,48 80,48 80,276 64,276"]
+    assert "<circle" in line_chart("t", [Series("s", [Mark(0, 50)])], x="x", y="y")
+
+
+def test_lines_that_fall_together_can_be_told_apart_and_a_band_is_explained_where_there_is_one() -> None:
+    both = [Series("full", [Mark(0, 1, 1), Mark(1, 2)], banded=True), Series("less", [Mark(0, 1), Mark(1, 2)])]
+    svg = line_chart("t", both, x="x", y="y")
+    first, second = re.findall(r'<polyline points="64,\S+ 550,48" [^>]*>', svg)[-2:]
+    assert "dasharray" not in first and "dasharray" in second
+    assert "▒ ± sd over seeds" in texts(svg)
+    assert "▒ ± sd over seeds" not in texts(line_chart("t", both[1:], x="x", y="y"))
+
+
+def test_a_chart_is_as_wide_as_its_title_and_its_names() -> None:
+    def width(svg: str) -> float:
+        return float(ElementTree.fromstring(svg).get("width", "0"))
+
+    marks = [Mark(0, 1), Mark(1, 2)]
+    plain = width(line_chart("t", [Series("full", marks)], x="x", y="y"))
+    assert width(line_chart("t", [Series("no success memories, no tools, cascade ABD", marks)], x="x", y="y")) > plain
+    assert width(line_chart("t" * 120, [Series("full", marks)], x="x", y="y")) > plain
+    assert width(stacked_chart({"p": {"an arm of a very long name indeed, it is": marks}}, title="t", x="x")) > plain
+    assert width(bar_chart({"a panel of a very long name indeed" * 2: [Bar("x", 1)]}, title="t")) < width(
+        bar_chart({f"{n} a panel of a very long name indeed": [Bar("x", 1)] for n in range(3)}, title="t")
+    )
+
+
 def test_a_bar_that_was_not_measured_is_a_dash_and_no_zero() -> None:
     svg = bar_chart({"p": [Bar("one", 10.0), Bar("two", None)]}, title="t")
     assert svg.count("<rect") == 1

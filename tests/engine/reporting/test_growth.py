@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mage_es.engine.reporting.cells import Gap
 from mage_es.engine.reporting.growth import growth, recovery, recovery_of
 from mage_es.events.vocabulary import (
     EdgeAdded,
@@ -90,3 +91,9 @@ def test_recovered_are_the_earlier_failures_that_were_answered_right(bench: Any,
         ["wordmath", "sum", "", "", "", "3", "", ""],
     ]
     assert sum(row.recovered for row in recovery_of(study.runs[0])) == 3
+
+
+def test_a_run_without_an_iteration_has_nothing_recovered_and_says_how_it_goes_on(bench: Any) -> None:
+    bench.run("begun", iterations=0, told=3, finished=False)
+    table = recovery(bench.study())
+    assert table.is_empty and table.rows[0][2] == Gap(command=f"mage-es resume begun --runs-dir {bench.folder}")

@@ -95,6 +95,34 @@ def test_a_damaged_run_is_left_out_and_named(bench: Any) -> None:
     assert study.notes[0].startswith("bad is left out: ")
 
 
+def test_a_damaged_exam_is_left_out_and_named_and_the_rest_of_its_run_counts(bench: Any) -> None:
+    run = bench.run("one", before="0011", after="0111")
+    for path in (run.exams_path / "0001-start" / "log").rglob("*"):
+        if path.is_file() and path.name != "FORMAT":
+            path.write_bytes(b"\x00" * path.stat().st_size)
+    study = bench.study()
+    assert study.reached(HERE) == Cell(mean=75.0, sd=None, n=1)
+    assert study.reached(HERE, at="start") == Gap(command=f"mage-es exam one --at start --runs-dir {bench.folder}")
+    assert [note.partition(": ")[0] for note in study.notes] == ["Exam 0001-start of one is left out"]
+
+
+def test_a_run_with_another_teacher_names_that_teacher_and_none_that_is_embedded_for_other_benchmarks(
+    bench: Any,
+) -> None:
+    bench.run("here", after="11")
+    bench.run("there", benchmark="truthworld", guidance="anthropic/sage?effort=low", after="11")
+    bench.run("yonder", benchmark="truthworld", after="11")
+    study = bench.study()
+    missing = study.gap(HERE._replace(teacher="sage")).command
+    assert missing.startswith("mage-es evolve wordmath ") and "--guidance 'anthropic/sage?effort=low' " in missing
+    assert study.gap(HERE._replace(teacher="truthguide")) == Gap()
+
+
+def test_a_folder_that_is_none_is_told_from_one_without_runs(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no folder"):
+        open_study(tmp_path / "nowhere")
+
+
 def test_a_folder_without_runs_is_a_usage_error_that_names_the_way(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="mage-es matrix"):
         open_study(tmp_path)

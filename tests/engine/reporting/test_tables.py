@@ -10,7 +10,7 @@ from mage_es.engine.reporting.cells import Cell, Gap
 from mage_es.engine.reporting.figures import figures
 from mage_es.engine.reporting.rendering import ENDINGS, plain, render
 from mage_es.engine.reporting.study import open_study
-from mage_es.engine.reporting.tables import TABLES, tables
+from mage_es.engine.reporting.tables import TABLES, beginnings, tables
 from mage_es.engine.runtime import Runtime
 from mage_es.events.errors import UsageError
 
@@ -77,6 +77,13 @@ def test_a_table_that_was_asked_for_by_name_says_what_would_begin_to_fill_it(ben
     bench.run("a", after="1")
     (table,) = tables(bench.study(), ["sequential"])
     assert table.is_empty and "`mage-es evolve workshop`" in table.notes[-1]
+
+
+def test_tables_without_data_are_told_by_the_command_that_would_begin_to_fill_them(bench: Any) -> None:
+    bench.run("a")
+    found = beginnings(bench.study(), ["main", "variance", "sequential"])
+    here = f"mage-es exam a --runs-dir {bench.folder}"
+    assert found == {here: ["main", "variance"], "mage-es evolve workshop": ["sequential"]}
 
 
 def test_own_tasks_stand_by_their_title_unless_two_would_be_alike(bench: Any, cells: Any) -> None:

@@ -12,11 +12,12 @@ from mage_es.engine.config import Config, checked
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.loop import run_iterations
 from mage_es.engine.opening import open_world
+from mage_es.engine.reopening import reopened
 from mage_es.engine.reports import RunSummary
 from mage_es.engine.rules.rotation import ACTIONS, with_companions
 from mage_es.engine.runs import Run, clock, create_run
 from mage_es.engine.runtime import Runtime
-from mage_es.engine.session import Models, Session, open_models, reopened
+from mage_es.engine.session import Models, Session, open_models
 from mage_es.engine.shortfalls import shortfalls
 from mage_es.engine.summary import summarise
 from mage_es.events.envelope import Draft

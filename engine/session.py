@@ -8,21 +8,18 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from mage_es.engine.answering import Moved, Pending, answer_all, in_prefix_order
 from mage_es.engine.batching import BatchGate
 from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordEmbedding, RecordUnanswered, RecordVerdict
-from mage_es.engine.config import Config, parse, require_same
+from mage_es.engine.config import Config
 from mage_es.engine.courses import Act, Ask, Fact, Look, Move, Use, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.effects import Effects
 from mage_es.engine.embedders.metering import Attempt, Metered
 from mage_es.engine.embedders.protocol import Embedder
-from mage_es.engine.embedders.registry import metered
 from mage_es.engine.environments.protocol import is_sequential
 from mage_es.engine.guiding import Errand, guided
 from mage_es.engine.judging import judged, template_of
@@ -31,9 +28,9 @@ from mage_es.engine.models.line import Line
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Model
 from mage_es.engine.notes import Note
-from mage_es.engine.opening import World, first_event, reopen_world
+from mage_es.engine.opening import World
 from mage_es.engine.rules.trimming import trimming_of
-from mage_es.engine.runs import Run, clock
+from mage_es.engine.runs import Run
 from mage_es.engine.runtime import Runtime
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.standing import Standing, measure_of
@@ -42,14 +39,11 @@ from mage_es.events.appended import Appended
 from mage_es.events.digests import sha256_text
 from mage_es.events.envelope import Draft, Record
 from mage_es.events.errors import Interrupted, LogError
-from mage_es.events.filesystem import FileSystem
 from mage_es.events.log import Log
-from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import AnswerJudged, EpisodeStepped, Phase, Purpose, QuestionPlanned, Tier
-from mage_es.projections.fold import State, fold
+from mage_es.projections.fold import State
 from mage_es.projections.lance import MemoryTables
 from mage_es.projections.progress import CallKey
-from mage_es.projections.snapshots import latest_snapshot
 
 Reply = TypeVar("Reply")
 
@@ -337,36 +331,6 @@ class Session:
                 aloud=aloud,
             )
         )
-
-
-@contextmanager
-def reopened(
-    run: Run,
-    *,
-    config: Config | None,
-    data_dir: Path | None,
-    models: Models | None,
-    has_guidance: bool,
-    runtime: Runtime,
-    fs: FileSystem | None = None,
-) -> Iterator[Session]:
-    """Open the log of a run to go on with it; the block is given its session.
-
-    Raises:
-        UsageError: `config` is given and is not the run's, or dollars are limited and a model has no price.
-        PrerequisiteError: Data, embedder or a model is not what the run was started with, or missing.
-        RunLocked: Another process is writing the run.
-    """
-    with Log.open(run.log_path, clock=clock, fs=fs) as log:
-        reader = LogReader(run.log_path, fs)
-        require_same(parse(first_event(reader).config), config)
-        world = reopen_world(reader, data_dir=data_dir, embedder=models.embedder if models else None)
-        models = models or open_models(world.setting.config, has_guidance=has_guidance)
-        runtime.require_prices({**models.names(), **metered(world.setting.config.embedder)})
-        state = fold(reader, state=latest_snapshot(run.snapshots_path, reader))
-        session = Session(run=run, world=world, log=log, state=state, models=models, runtime=runtime)
-        session.find_plans(reader.records({QuestionPlanned}))
-        yield session
 
 
 def _renders_differently(about: str) -> LogError:

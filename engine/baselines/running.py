@@ -23,10 +23,11 @@ from mage_es.engine.decide import decide
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.environments.protocol import is_sequential, modes_of
 from mage_es.engine.opening import World, first_event, open_world
+from mage_es.engine.reopening import reopened
 from mage_es.engine.reports import BaselineReport
 from mage_es.engine.runs import Run, clock, create_run
 from mage_es.engine.runtime import Runtime
-from mage_es.engine.session import Models, Session, open_models, reopened
+from mage_es.engine.session import Models, Session, open_models
 from mage_es.engine.shortfalls import shortfalls
 from mage_es.engine.summary import episode_rows
 from mage_es.engine.ways import planned_course

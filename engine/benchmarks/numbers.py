@@ -20,6 +20,8 @@ INVALID = "[invalid]"
 _OFFICIAL = re.compile(r"#### (-?[0-9.,]+)")
 _TOLERANCE = Decimal("1e-6")
 _LONGEST = 64
+_SPACING = re.compile(r"\\[()\[\] ,;:!]")
+_WRAPPED = re.compile(r"\\(?:boxed|text|textbf|mathrm|mathbf)\s*\{([^{}]*)\}")
 _CURRENCY = "$€£¥₹"
 _NUMBER = re.compile(
     rf"(?P<sign>[-+−]?)\s*[{_CURRENCY}]?\s*(?P<sign2>[-+−]?)\s*"
@@ -63,10 +65,10 @@ def _is_same(answer: str, gold: str) -> bool:
 def read_number(text: str) -> Decimal | None:
     """Return the number that a text states, None if it is anything but one number.
 
-    Leading hashes, surrounding `$...$`, currency signs, thousands commas and a trailing unit or `%` are
-    dropped; a text with a second number, or with words in front, is not a number.
+    Leading hashes, surrounding `$...$`, currency signs, thousands commas, LaTeX's dress and a trailing unit or `%`
+    are dropped; a text with a second number, or with words in front, is not a number.
     """
-    plain = text.strip().lstrip("#").strip()
+    plain = _undressed(text.strip().lstrip("#").strip())
     if len(plain) > 2 and plain.startswith("$") and plain.endswith("$"):
         plain = plain.strip("$").strip()
     if len(plain) > _LONGEST or not (found := _NUMBER.fullmatch(plain)):
@@ -78,3 +80,13 @@ def read_number(text: str) -> Decimal | None:
         return Decimal(sign + found["digits"].replace(",", ""))
     except InvalidOperation:
         return None
+
+
+def _undressed(text: str) -> str:
+    r"""Return a text without the LaTeX that numbers are dressed in, such as `\$`, `{,}`, `\boxed{18 \text{ eggs}}`."""
+    if len(text) > 4 * _LONGEST or ("\\" not in text and "{" not in text):
+        return text
+    plain = _SPACING.sub(" ", text.replace("{,}", ",")).replace("\\$", "$").replace("\\%", "%")
+    while (bare := _WRAPPED.sub(r" \1 ", plain)) != plain:
+        plain = bare
+    return " ".join(plain.replace("$ ", "$").replace(" $", "$").split())

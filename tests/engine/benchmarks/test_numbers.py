@@ -92,6 +92,8 @@ def test_a_reply_is_right_when_strictly_right_or_numerically_equal(
         ("18", "18"), ("$18", "18"), ("-$18", "-18"), ("$-18", "-18"), ("18 €", "18"), ("18%", "18"),
         ("1,234,567.5 km", "1234567.5"), (".5", "0.5"), ("$12.50$", "12.50"), ("18 eggs per day", "18"),
         ("#### 18", "18"), ("\u22123", "-3"),
+        (r"\$18", "18"), (r"18\%", "18"), (r"\boxed{18}", "18"), (r"$\boxed{18 \text{ dollars}}$", "18"),
+        (r"18\ \mathrm{cm}", "18"), (r"1{,}000", "1000"), (r"\(18\)", "18"), (r"-\$18", "-18"),
     ],
 )  # fmt: skip
 def test_a_number_is_read_through_currency_commas_and_units(text: str, number: str) -> None:

@@ -25,6 +25,7 @@ def cost(study: Study) -> Table:
     evolved, exams = [run.ledger for run in runs], [exam.ledger for run in runs for exam in run.exams]
     tiers = _tiers([*evolved, *exams])
     body = [_cost("All runs", evolved, tiers, study.prices, total=True)] if runs else []
+    broken = [run.run.id for run in runs if not run.finished]
     if exams:
         body.append(_cost("All exams", exams, tiers, study.prices, total=True))
     for benchmark in sorted({run.begun.benchmark for run in runs}):

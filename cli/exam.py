@@ -71,7 +71,8 @@ def _sitting(out: Output, settings: Settings, again: str) -> Iterator[Runtime]:
     """Watch an exam; if it does not come to its end, say how to go on with it.
 
     Raises:
-        typer.Exit: The first Ctrl-C stopped it (130), or its budget did (3).
+        Interrupted: The first Ctrl-C stopped it.
+        BudgetReached: It used what it may.
     """
     progress = Progress()
     try:
@@ -79,8 +80,7 @@ def _sitting(out: Output, settings: Settings, again: str) -> Iterator[Runtime]:
             yield settings.runtime(progress.observe, interrupts.asked)
     except Interrupted as stopped:
         why = f" {stopped}" if isinstance(stopped, BudgetReached) else ""
-        out.say(f"Stopped; every answer so far is kept.{why} Go on with: {again}")
-        raise typer.Exit(stopped.exit_code) from stopped
+        raise type(stopped)(f"Stopped; every answer so far is kept.{why} Go on with: {again}") from stopped
     except Exception as error:
         if progress.run_id:  # it has begun
             error.add_note(f"Every answer so far is kept. Go on with: {again}")

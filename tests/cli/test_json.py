@@ -1,0 +1,86 @@
+"""With `--json` each command puts one JSON document on stdout and nothing else, whether it succeeds or not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.cli.test_examples import LEAVES
+
+QUESTION = "A shop has 8 crates with 14 bottles each. If 20 bottles break, how many bottles are left?"
+SMALL = ("--iterations", "1", "--pool", "4", "--held-out", "4", "--anchors", "2")
+DONE: dict[str, tuple[str, ...]] = {
+    "evolve": ("wordmath", *SMALL),
+    "resume": ("first",),
+    "replay": ("first",),
+    "exam": ("first", "--questions", "3"),
+    "ask": (QUESTION,),
+    "verify": ("first",),
+    "baseline": ("zero_shot_cot", "wordmath", "--held-out", "4"),
+    "repair": ("first",),
+    "export": ("first", "--format", "csv", "--to", "exported"),
+    "matrix": ("matrix.toml", "--dry-run"),
+    "report": ("runs",),
+    "backup": ("first", "kept"),
+    "doctor": ("--no-calls",),
+    "runs list": (),
+    "runs show": ("first",),
+    "log show": ("latest",),
+    "memory list": ("first",),
+    "data list": (),
+    "config show": (),
+    "new benchmark": ("mine",),
+}
+"""What each command is given so that it succeeds."""
+MATRIX = 'benchmarks = ["wordmath"]\nlearners = ["benchmark"]\nteachers = ["benchmark"]\nseeds = [1]\n[settings]\niterations = 1\npool = 4\n'
+REFUSED: dict[str, tuple[str, ...]] = {
+    "demo": ("--workers", "none"),
+    "show": ("no-such-question",),
+    "score": ("wordmath", "--predictions", "nowhere.jsonl"),
+    "restore": ("nowhere", "again"),
+    "memory show": ("ffff",),
+    "memory quarantine": ("ffff", "--reason", "x"),
+    "memory release": ("ffff", "--reason", "x"),
+    "data fetch": ("no-such-benchmark",),
+    **dict.fromkeys(("exam", "replay", "verify", "resume", "repair", "runs show", "memory list"), ("no-such-run",)),
+}
+"""What a command refuses, or fails at."""
+IN_LINES = {"log tail"}
+"""The command whose every line is a document."""
+
+
+def test_every_command_is_tried() -> None:
+    assert {*DONE, *REFUSED, *IN_LINES} == {" ".join(names) for names in LEAVES}
+
+
+@pytest.mark.parametrize("command", DONE)
+def test_what_is_done_is_one_document(command: str, mage: Command, runs_dir: Path) -> None:
+    Path("matrix.toml").write_text(MATRIX)
+    outcome = mage(*command.split(), *DONE[command], "--json")
+    assert outcome.code == 0, outcome.err
+    assert json.loads(outcome.out)
+
+
+@pytest.mark.parametrize("command", REFUSED)
+def test_what_is_refused_is_one_document_with_the_words_that_people_see(
+    command: str, mage: Command, runs_dir: Path
+) -> None:
+    outcome = mage(*command.split(), *REFUSED[command], "--json")
+    document = json.loads(outcome.out)
+    assert document == {"error": document["error"], "exit_code": outcome.code} and outcome.code
+    assert document["error"] in outcome.err
+
+
+def test_a_log_is_told_in_lines_of_one_document_each(mage: Command, runs_dir: Path) -> None:
+    lines = mage("log", "tail", "first", "-n", "5", "--json").out.splitlines()
+    assert [isinstance(json.loads(line)["seq"], int) for line in lines] == [True] * 5
+
+
+def test_an_exam_that_stops_at_its_budget_is_a_document_too(mage: Command, runs_dir: Path) -> None:
+    outcome = mage("exam", "first", "--max-calls", "3", "--json")
+    document = json.loads(outcome.out)
+    assert (outcome.code, document["exit_code"]) == (3, 3)
+    assert "Go on with: mage-es exam first" in document["error"]

@@ -57,7 +57,7 @@ def read_reply(text: str, reply: type[Reply], *, stop_reason: str = "end") -> tu
         return None, _because("the reply holds no JSON object", stop_reason)
     try:
         return msgspec.json.decode(text[start : end + 1], type=reply), ""
-    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:  # the last: nested too deep
         return None, _because(str(error), stop_reason)
 
 

@@ -6,10 +6,10 @@ Rules
     - After `pause_after` failures in a row, of whichever calls, nobody calls for `pause_s` seconds; after
       `give_up_after` of them the run stops cleanly and can be resumed. Calls that were under way when a pause began
       are not counted: many calls that fail at once, as when a server goes down, are one sign and not many.
-    - A provider that was never heard of (no reply yet, and nobody listens) is given up after `reach_s` seconds:
-      its address is wrong or it was not started. One that has answered before gets the long patience.
+    - A provider that was never heard of (no reply yet, and nobody listens, or what comes is none) is given up after
+      `reach_s` seconds: its address is wrong or it was not started. One that has answered gets the long patience.
     - A call is given up for its own sake only: while the provider serves nobody else, and as long as it is busy, no
-      call is.
+      call is. If the first `pause_after` calls of all are refused or come back empty, that is not for their own sake.
     - A provider that is busy halves the number of calls in flight, once for all that were under way together; every
       success lets it grow again by a part of one.
     - Whoever asks to stop waits for calls, never for the pauses between them.
@@ -47,6 +47,8 @@ class Patience(NamedTuple):
 
 PATIENCE = Patience()
 """What a line has unless told otherwise."""
+LONGEST_REPLY = 2_000_000
+"""Characters; far more than the most tokens that any call asks for, far less than an event may have."""
 _GLANCE_S = 0.2
 """Seconds after which somebody who waits looks whether to stop."""
 
@@ -97,7 +99,7 @@ class Line:
         self.model, self.name = model, model.name
         self._patience, self._say, self._stop, self._toll, self._clock = patience, say, stop, toll, patience.clock
         self._most, self._allowed = float(connections), float(connections)
-        self._in_flight, self._served, self._failures = 0, 0, 0
+        self._in_flight, self._served, self._failures, self._given_up = 0, 0, 0, 0
         self._freed = asyncio.Event()
         self._resting_until = self._eased_at = self._rested_at = 0.0
         self._unreached_since: float | None = None
@@ -154,10 +156,14 @@ class Line:
             took = (time.perf_counter_ns() - began) // 1000
             self._count(error.fault, began_at)
             is_lost = self._is_lost(error.fault, number, served)
-            failed = FailedAttempt(error.fault, took, is_lost=is_lost)
-            if is_lost:
+            self._given_up += is_lost and _is_of_all(error.fault)
+            is_useless = is_lost and not self._served and self._given_up >= self._patience.pause_after
+            failed = FailedAttempt(error.fault, took, is_lost=is_lost and not is_useless)
+            if failed.is_lost:
                 raise Unanswered(failed) from None
             report(failed)
+            if is_useless:
+                self._give_up_asking(error.fault)
             self._consider(error.fault, began_at)
             raise
         finally:
@@ -170,15 +176,15 @@ class Line:
 
     async def _complete(self, request: Request) -> Completion:
         if self._toll is None:
-            return await self.model.complete(request)
+            return _bounded(await self.model.complete(request))
         with self._toll.holding(self.name, request) as pay:
             completion = await self.model.complete(request)
             pay(completion)
-        return completion
+        return _bounded(completion)
 
     def _count(self, fault: Fault, began: float) -> None:
         """Note a failure: of the provider, or (a reply that is withheld or empty) of one that works."""
-        if fault.kind == "connection" and not self._served:
+        if fault.kind in ("connection", "malformed") and not self._served:
             if self._unreached_since is None:
                 self._unreached_since = self._clock.now()
                 self._say(f"{self.name} is not there yet ({fault.message}); trying for {self._patience.reach_s:g} s.")
@@ -204,6 +210,8 @@ class Line:
         if fault.kind == "busy":  # a place in a queue, which everybody else gets before this call
             return number >= self._patience.give_up_after and self._served > served
         if number < self._patience.attempts or self._failures >= self._patience.pause_after:
+            return False
+        if self._unreached_since is not None:
             return False
         return fault.kind not in ("connection", "server") or self._served > served
 
@@ -232,8 +240,15 @@ class Line:
 
     def _give_up_reaching(self, fault: Fault) -> NoReturn:
         raise ProviderDown(
-            f"{self.name} was tried for {self._patience.reach_s:g} s and nobody listens there: {fault.message}. Start "
-            "the server, or correct its address; `mage-es doctor` shows who answers. Everything recorded is kept."
+            f"{self.name} was tried for {self._patience.reach_s:g} s and no model answers there: {fault.message}. "
+            "Start the server, or correct its address; `mage-es doctor` shows who answers. Everything recorded is kept."
+        ) from None
+
+    def _give_up_asking(self, fault: Fault) -> NoReturn:
+        raise ProviderDown(
+            f"{self.name} has answered none of its first {self._given_up} calls, last with: {fault.message}. That is "
+            "no matter of the questions. Mend the server and resume the run, or correct what the calls ask for (the "
+            "model's options, --max-tokens) and begin another. Everything recorded is kept."
         ) from None
 
     def _rest(self, seconds: float, why: str) -> None:
@@ -268,5 +283,19 @@ class Line:
 
 _REMEDIES = {
     "denied": "Check the key in the environment and what it may be used for; `mage-es doctor` tells which is read.",
-    "missing": "Check the model's name and the server's address; `mage-es doctor` lists what the server offers.",
+    "missing": "Check the model's name and the server's address (base_url ends in /v1 for openai/, before it for "
+    "anthropic/); `mage-es doctor` lists what the server offers.",
 }
+
+
+def _bounded(completion: Completion) -> Completion:
+    """Return a completion that can be recorded. Raises `ModelFault` for one longer than any that is asked for."""
+    if len(completion.text) > LONGEST_REPLY:
+        told = f"a reply of {len(completion.text)} characters; {LONGEST_REPLY} are read at most"
+        raise ModelFault(Fault("malformed", told))
+    return completion
+
+
+def _is_of_all(fault: Fault) -> bool:
+    """Return whether what is wrong with one call may be wrong with all: refused by a server, or without any text."""
+    return fault.kind == "empty" or (fault.kind == "rejected" and fault.status > 0)

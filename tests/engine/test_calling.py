@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from mage_es.engine.asking import ask
+from mage_es.engine.calling import read_reply
 from mage_es.engine.config import Config
 from mage_es.engine.evolution import evolve, resume
 from mage_es.engine.exam import examine
+from mage_es.engine.judging import JudgeReply
 from mage_es.engine.models.faults import Fault, ModelFault
 from mage_es.engine.models.line import Patience, ProviderDown
 from mage_es.engine.models.registry import open_model
@@ -37,6 +39,21 @@ from mage_es.events.vocabulary import (
 from tests.engine.conftest import SMALL, silent
 
 QUICK = Patience(attempts=3, first_wait_s=0.001, longest_wait_s=0.002, pause_after=40, pause_s=0.01, give_up_after=80)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"score": 1, "reason": "\ud800"}', "surrogates not allowed"),
+        ('{"a":' * 50_000 + "1" + "}" * 50_000, "recursion"),
+        ('{"score": NaN, "reason": ""}', "malformed"),
+        ('{"score": 2, "reason": ""}', "<= 1"),
+        ("no { object", "holds no JSON object"),
+    ],
+)
+def test_a_reply_that_cannot_be_read_has_a_problem_and_ends_nothing(text: str, problem: str) -> None:
+    found, told = read_reply(text, JudgeReply, stop_reason="length")
+    assert found is None and problem in told and "stopped because of: length" in told
 
 
 class Failing:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
+import msgspec
 import pytest
 
 from mage_es.engine.models.faults import FailedAttempt, Fault, FaultKind, ModelFault
-from mage_es.engine.models.line import Line, Patience, ProviderDown, Unanswered
+from mage_es.engine.models.line import LONGEST_REPLY, Line, Patience, ProviderDown, Unanswered
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.events.errors import Interrupted
 
@@ -273,6 +275,83 @@ def test_a_server_that_was_never_there_is_given_up_after_half_a_minute_with_the_
     assert isinstance(down, ProviderDown) and "doctor" in str(down) and "Start the server" in str(down)
     assert 25 <= clock.now() < 30
     assert len(said) == 1 and "not there yet" in said[0]
+
+
+def test_a_page_of_something_else_from_the_start_is_no_provider_either() -> None:
+    clock = Virtual()
+    line = Line(Timed(clock, lambda now: "malformed"), connections=4, patience=Patience(clock=clock))
+    with pytest.raises(ExceptionGroup) as raised:
+        asyncio.run(ask_many(line, 4, 1))
+    assert "no model answers there" in str(raised.value.exceptions[0])
+    assert 25 <= clock.now() < 30
+
+
+def test_a_reply_that_is_longer_than_any_asked_for_is_not_kept() -> None:
+    class Endless(Scripted):
+        async def complete(self, request: Request) -> Completion:
+            reply = await super().complete(request)
+            return msgspec.structs.replace(reply, text="7" * (LONGEST_REPLY + (self.calls == 1)))
+
+    reported: list[FailedAttempt] = []
+    came = asyncio.run(
+        Line(Endless(), connections=1, patience=QUICK).complete(Request(prompt="?"), report=reported.append)
+    )
+    assert len(came.completion.text) == LONGEST_REPLY
+    assert [failed.fault.kind for failed in reported] == ["malformed"]
+
+
+class Choosy:
+    """A model that fails every call in one way, from the n-th on."""
+
+    name = "choosy/model"
+
+    def __init__(self, fault: Fault, *, after: int = 0) -> None:
+        self.fault, self.after, self.calls = fault, after, 0
+
+    async def complete(self, request: Request) -> Completion:
+        self.calls += 1
+        if self.calls <= self.after:
+            return REPLY
+        raise ModelFault(self.fault)
+
+
+def given_up(model: Choosy, count: int) -> tuple[int, list[FailedAttempt]]:
+    """Return how many of so many calls were given up by themselves, and every other attempt that failed."""
+    line, reported, lost = Line(model, connections=1, patience=QUICK), list[FailedAttempt](), 0
+    for _ in range(count):
+        with suppress(Unanswered):
+            lost += 1
+            asyncio.run(line.complete(Request(prompt="?"), report=reported.append))
+            lost -= 1
+    return lost, reported
+
+
+@pytest.mark.parametrize("fault", [Fault("rejected", "no such field", 400), Fault("empty", "all thinking")])
+def test_a_provider_that_answers_none_of_its_first_calls_is_not_asked_all_the_others(fault: Fault) -> None:
+    with pytest.raises(ProviderDown, match=f"none of its first {QUICK.pause_after} calls, last with: {fault.message}"):
+        given_up(Choosy(fault), 99)
+
+
+def test_the_call_that_shows_it_is_asked_again_by_whoever_resumes() -> None:
+    reported: list[FailedAttempt] = []
+    line = Line(Choosy(Fault("rejected", "no", 400)), connections=1, patience=QUICK._replace(pause_after=1))
+    with pytest.raises(ProviderDown):
+        asyncio.run(line.complete(Request(prompt="?"), report=reported.append))
+    assert [failed.is_lost for failed in reported] == [False]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Choosy(Fault("rejected", "no", 400), after=1),
+        Choosy(Fault("rejected", "never made that request")),
+        Choosy(Fault("filtered", "I will not")),
+        Choosy(Fault("too_long", "too long", 400)),
+    ],
+    ids=["after a reply", "off a record", "filtered", "too long"],
+)
+def test_what_may_be_wrong_with_the_questions_alone_stops_nobody(model: Choosy) -> None:
+    assert given_up(model, 20) == (20 - model.after, [])
 
 
 def test_a_server_that_starts_within_the_half_minute_is_waited_for() -> None:

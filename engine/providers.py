@@ -102,6 +102,9 @@ def _listed(spec: ModelSpec, key: str) -> Served:
         raise ModelFault(Fault("timeout", f"{_url(spec)} does not answer within {PATIENCE_S:g} s")) from None
     except httpx2.HTTPError as error:
         raise ModelFault(Fault("connection", without_key(shortened(f"{_url(spec)}: {error}"), key))) from None
+    except (ImportError, OSError, httpx2.InvalidURL):
+        told = "what HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE says cannot be used"
+        raise ModelFault(Fault("connection", f"{_url(spec)}: {told}")) from None
     except (ValueError, msgspec.DecodeError) as error:
         raise ModelFault(Fault("malformed", f"{_url(spec)} does not speak the protocol: {error}")) from None
     if reply.is_error:

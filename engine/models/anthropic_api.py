@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mage_es.engine.models.clients import TIMEOUT, Tokens, as_faults, key_of, read_as
+from mage_es.engine.models.clients import TIMEOUT, Tokens, as_faults, key_of, read_as, require_way_out
 from mage_es.engine.models.faults import Fault, ModelFault, fault_of_status, shortened, without_key
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import ModelSpec
@@ -32,6 +32,8 @@ OPTIONS = ("base_url", "timeout", "structured", "key_env", "effort", "temperatur
 """`structured`: `json_schema` (default) or `none`; `effort`: low to max; `temperature`: `send` or `omit` (default);
 `cache`: `send` (default) or `omit` the mark that asks the provider to keep the fixed part of a prompt."""
 
+DEFAULT_URL = "https://api.anthropic.com"
+"""Said outright: an address that the SDK found in the environment would stand on no record."""
 _CHOICES = {
     "structured": ("json_schema", "none"),
     "temperature": ("omit", "send"),
@@ -172,9 +174,10 @@ class Anthropic:
             raise PrerequisiteError(
                 f"{self.name} needs the package anthropic: python -m pip install 'mage-es[anthropic]'"
             ) from error
+        require_way_out(self.name)
         return AsyncAnthropic(
             api_key=self._key or "none",
-            base_url=self._spec.options.get("base_url"),
+            base_url=self._spec.options.get("base_url", DEFAULT_URL),
             max_retries=0,
             timeout=httpx2.Timeout(self._timeout, connect=min(10.0, self._timeout)),
         )

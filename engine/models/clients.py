@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Annotated, Any, TypeVar
+from urllib.parse import urlsplit
+from urllib.request import getproxies_environment, proxy_bypass
 
 import msgspec
 
@@ -42,6 +44,24 @@ def key_of(spec: ModelSpec, variable: str, *, needed: bool) -> str:
     return key
 
 
+def require_way_out(name: str) -> None:
+    """Refuse an environment that no client can be made from: they read proxies and certificates there.
+
+    Raises:
+        PrerequisiteError: What stands there cannot be used. Of an address no word is shown: it may hold a password.
+    """
+    import httpx2
+
+    try:
+        httpx2.Client().close()  # the providers' own clients complain a second time when they are thrown away half made
+    except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:
+        why = shortened(str(error)) if isinstance(error, ImportError | OSError) else "an address is none"
+        raise PrerequisiteError(
+            f"{name} cannot be called by way of what the environment says: {why}. Correct or unset HTTP_PROXY, "
+            "HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE."
+        ) from None
+
+
 @contextmanager
 def as_faults(client: ModuleType, *, url: str, key: str, silence: float) -> Iterator[None]:
     """Let whatever a client raises in a block leave it as a `ModelFault`, with no word of the key that it was sent.
@@ -64,7 +84,8 @@ def as_faults(client: ModuleType, *, url: str, key: str, silence: float) -> Iter
         words = _heard(_words(error), key)
         raise ModelFault(fault_of_status(error.status_code, words, retry_after=after, date=date)) from None
     except raised.APIConnectionError as error:
-        raise ModelFault(Fault("connection", _heard(f"{url}: {error.__cause__ or error}", key))) from None
+        words = f"{url}{_by_proxy(url)}: {error.__cause__ or error}"
+        raise ModelFault(Fault("connection", _heard(words, key))) from None
     # Clients wrap what goes wrong before a reply begins, not what ends one in its middle.
     except httpx2.TimeoutException:
         raise ModelFault(Fault("timeout", f"nothing more within {silence:g} s")) from None
@@ -84,6 +105,15 @@ def read_as(form: type[Form], reply: object, *, what: str) -> Form:
 
 def _heard(words: str, key: str) -> str:
     return shortened(without_key(words, key))
+
+
+def _by_proxy(url: str) -> str:
+    """Return which proxy stands between, by its variable: whoever runs a server of their own seldom means one."""
+    address, proxies = urlsplit(url), getproxies_environment()
+    host, used = address.hostname or "", next((name for name in (address.scheme, "all") if proxies.get(name)), "")
+    if not used or proxy_bypass(host):
+        return ""
+    return f" (through {used.upper()}_PROXY; NO_PROXY={host} goes without)"
 
 
 def _words(error: Any) -> str:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mage_es.engine.models.clients import TIMEOUT, Tokens, as_faults, key_of, read_as
+from mage_es.engine.models.clients import TIMEOUT, Tokens, as_faults, key_of, read_as, require_way_out
 from mage_es.engine.models.context import require_fit
 from mage_es.engine.models.faults import Fault, ModelFault, shortened, without_key
 from mage_es.engine.models.seam import Completion, Request
@@ -165,14 +165,14 @@ class OpenAICompatible:
             raise PrerequisiteError(
                 f"{self.name} needs the package openai: python -m pip install 'mage-es[openai]'"
             ) from error
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0)
+        require_way_out(self.name)
         return AsyncOpenAI(
             api_key=self._key or "none",
             base_url=self._url,
             max_retries=0,
             timeout=httpx2.Timeout(self._timeout, connect=min(10.0, self._timeout), read=self._longest_silence()),
-            http_client=DefaultAsyncHttpxClient(
-                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60.0)
-            ),
+            http_client=DefaultAsyncHttpxClient(limits=limits),
         )
 
     def _longest_silence(self) -> float:

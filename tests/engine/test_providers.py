@@ -55,6 +55,13 @@ def test_a_server_that_does_all_that_is_needed_has_no_finding_but_good_ones(kind
     assert {finding.state for finding in found.values()} == {"ok"}
 
 
+def test_a_proxy_that_no_client_can_use_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "http://me:secret@there:x")
+    monkeypatch.setenv("NO_PROXY", "")
+    found = asked(healthy)["endpoint"]
+    assert found.state == "failed" and "ALL_PROXY" in found.detail and "secret" not in found.detail
+
+
 def test_a_timeout_of_the_spec_gives_way_to_the_doctors_own() -> None:
     assert {finding.state for finding in asked(healthy, options="&timeout=1000&seed=5").values()} == {"ok"}
 

@@ -173,6 +173,20 @@ def test_every_form_of_reply_is_sent_without_what_the_provider_refuses(form: typ
     assert ("{minimum: 0, maximum: 1}" in told) == (form is JudgeReply)
 
 
+def test_an_address_in_the_environment_is_not_followed_since_no_record_would_have_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with provider() as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.anthropic_url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "canary-key-1234")
+        monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")  # or it would be sent
+        monkeypatch.setenv("NO_PROXY", "")
+        served = Anthropic(parse_spec("anthropic/claude-sonnet-5", known={"anthropic": OPTIONS}))
+        with pytest.raises(ModelFault, match=r"https://api\.anthropic\.com"):
+            ask(served, Request(prompt="?"))
+        assert not server.asked
+
+
 def message(**fields: object) -> object:
     """Return a message as the SDK hands one on, which it has held against nothing."""
     from anthropic._models import construct_type

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import httpx2
 import pytest
 
+from mage_es.engine.models.anthropic_api import Anthropic
 from mage_es.engine.models.clients import as_faults, key_of
 from mage_es.engine.models.faults import Fault, ModelFault
+from mage_es.engine.models.openai_compatible import OpenAICompatible
+from mage_es.engine.models.seam import Request
 from mage_es.engine.models.spec import parse_spec
 from mage_es.events.errors import PrerequisiteError
 
@@ -91,6 +95,44 @@ def test_a_key_that_no_request_can_carry_is_refused_unseen(key: str, monkeypatch
     with pytest.raises(PrerequisiteError, match="The key in CANARY_KEY cannot be sent") as raised:
         key_of(parse_spec("openai/x", known={"openai": ()}), "CANARY_KEY", needed=False)
     assert "sk-" not in str(raised.value)
+
+
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy")
+
+
+@pytest.mark.parametrize(
+    ("variable", "told"),
+    [
+        ("HTTP_PROXY", " (through HTTP_PROXY; NO_PROXY=there goes without)"),
+        ("ALL_PROXY", " (through ALL_PROXY; NO_PROXY=there goes without)"),
+        ("HTTPS_PROXY", ""),
+    ],
+)
+def test_a_connection_that_fails_behind_a_proxy_says_which_and_the_way_round_it(
+    variable: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in PROXIES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, "http://me:secret@127.0.0.1:9")
+    broken = openai.APIConnectionError(request=REQUEST)
+    assert fault_of(openai, broken).message == f"http://there{told}: Connection error."
+    monkeypatch.setenv("NO_PROXY", "there")
+    assert fault_of(openai, broken).message == "http://there: Connection error."
+
+
+@pytest.mark.parametrize("kind", [Anthropic, OpenAICompatible], ids=["anthropic", "openai"])
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("ALL_PROXY", "http://me:secret@there:x"), ("SSL_CERT_FILE", "/no/such/file"), ("HTTP_PROXY", "ftp://secret")],
+)
+def test_an_environment_that_no_client_can_be_made_from_is_told_with_the_variables(
+    kind: type[Any], variable: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
+    spec = parse_spec("x/y?base_url=http://127.0.0.1:9", known={"x": ("base_url",)})
+    with pytest.raises(PrerequisiteError, match=r"Correct or unset HTTP_PROXY, .*SSL_CERT_FILE") as raised:
+        asyncio.run(kind(spec).complete(Request(prompt="?")))
+    assert "secret" not in str(raised.value)
 
 
 def test_what_is_no_clients_error_passes() -> None:

@@ -100,7 +100,7 @@ def test_workshop_is_played_with_an_empty_graph(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "benchmark", "complaint"),
     [
-        ("zero", "wordmath", "no baseline 'zero'. Known: few_shot_cot"),
+        ("zero", "wordmath", "no baseline 'zero'. Did you mean zero_shot_cot"),
         ("react", "wordmath", "nothing was said about where: give --search record"),
         ("reflexion", "workshop", "does not play episodes"),
     ],

@@ -35,7 +35,15 @@ DONE: dict[str, tuple[str, ...]] = {
     "new benchmark": ("mine",),
 }
 """What each command is given so that it succeeds."""
-MATRIX = 'benchmarks = ["wordmath"]\nlearners = ["benchmark"]\nteachers = ["benchmark"]\nseeds = [1]\n[settings]\niterations = 1\npool = 4\n'
+MATRIX = """
+benchmarks = ["wordmath"]
+learners = ["benchmark"]
+teachers = ["benchmark"]
+seeds = [1]
+[settings]
+iterations = 1
+pool = 4
+"""
 REFUSED: dict[str, tuple[str, ...]] = {
     "demo": ("--workers", "none"),
     "show": ("no-such-question",),

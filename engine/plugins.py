@@ -10,7 +10,7 @@
 Rules
     - Nothing of a plugin is imported before it is asked for by name.
     - What is built in cannot be replaced: its names go first.
-    - An embedder whose calls cost something has a `meter` beside (engine/embedders/metering.py); any other costs nothing.
+    - An embedder whose calls cost something has a `meter` too (engine/embedders/metering.py); any other costs nothing.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ from mage_es.engine.loop import run_iterations
 from mage_es.engine.opening import open_world
 from mage_es.engine.reopening import reopened
 from mage_es.engine.reports import RunSummary
-from mage_es.engine.rules.rotation import ACTIONS, with_companions
 from mage_es.engine.runs import Run, clock, create_run
 from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models, Session, open_models
@@ -27,7 +26,6 @@ from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import RunResumed
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
-from mage_es.projections.progress import PHASE_OF_PURPOSE
 
 
 def evolve(
@@ -100,25 +98,4 @@ def _note_resumption(session: Session, reader: LogReader) -> None:
     attempt = 1 + sum(1 for _ in reader.records({RunResumed}))
     resumed, at = RunResumed(package_version=__version__, attempt=attempt), max(-1, session.state.progress.closed)
     session.commit([Draft(event=resumed, iteration=at, phase="log", ordinal=attempt)])
-    session.say(
-        f"Resuming {session.run.id}. Calls made again, because they were in flight when it stopped: "
-        f"at most {_in_flight(session)}, if it had as many workers as now ({session.runtime.workers})."
-    )
-
-
-def _in_flight(session: Session) -> int:
-    """Return how many calls may have been under way when the run stopped: planned, and no reply on record.
-
-    An exact number cannot be had: a call leaves its trace with its reply, so one that was under way looks like one that
-    was not begun. To record each beginning durably would double the commits of every run, to tell the few calls that a
-    killed process repeats. Never more than are made at once. The guidance tier is asked one thing at a time, but in
-    EVOLVE.
-    """
-    progress, asking = session.state.progress, set(PHASE_OF_PURPOSE.values())
-    if progress.is_completed(progress.closed + 1, "update"):
-        most = session.world.setting.config.targets * max(len(with_companions(action)) for action in ACTIONS)
-        return min(most, session.runtime.workers)
-    waiting = sum(
-        not progress.is_settled(phase, planned.question_id) for phase in asking for planned in progress.plans(phase)
-    )
-    return min(waiting, session.runtime.workers) or 1
+    session.say_gone_on(f"Resuming {session.run.id}.")

@@ -248,7 +248,7 @@ def _beginning(session: Session, started: ExamStarted, recorded: Sequence[Record
     session.find_plans(recorded)
     progress = session.state.progress
     settled = sum(progress.is_settled("exam", planned.question_id) for planned in progress.plans("exam"))
-    session.say(f"Going on with the exam {session.run.id}: {settled} of its questions are settled already.")
+    session.say_gone_on(f"Going on with the exam {session.run.id}: {settled} of its questions are settled already.")
     attempt = 1 + sum(isinstance(record.event, RunResumed) for record in recorded)
     resumed = RunResumed(package_version=__version__, attempt=attempt)
     return Draft(event=resumed, iteration=-1, phase="log", ordinal=attempt)

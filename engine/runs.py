@@ -5,6 +5,7 @@
 <runs-dir>/<run>/memory/       the LanceDB tables; may be deleted
 <runs-dir>/<run>/replays/      what `replay` rebuilt; may be deleted
 <runs-dir>/<run>/exams/<n>/    one log for each exam
+<runs-dir>/<run>/in-flight     how many calls are under way; may be deleted
 """
 
 from __future__ import annotations
@@ -38,6 +39,11 @@ class Run(NamedTuple):
     def memory_path(self) -> Path:
         """Return the folder of the LanceDB tables."""
         return self.path / "memory"
+
+    @property
+    def flight_path(self) -> Path:
+        """Return the file that says how many calls are under way."""
+        return self.path / "in-flight"
 
     @property
     def exams_path(self) -> Path:

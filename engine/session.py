@@ -21,6 +21,7 @@ from mage_es.engine.effects import Effects
 from mage_es.engine.embedders.metering import Attempt, Metered
 from mage_es.engine.embedders.protocol import Embedder
 from mage_es.engine.environments.protocol import is_sequential
+from mage_es.engine.flight import Flight, Watched
 from mage_es.engine.guiding import Errand, guided
 from mage_es.engine.judging import judged, template_of
 from mage_es.engine.models.batches import Batching
@@ -40,7 +41,17 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.envelope import Draft, Record
 from mage_es.events.errors import Interrupted, LogError
 from mage_es.events.log import Log
-from mage_es.events.vocabulary import AnswerJudged, EpisodeStepped, Phase, Purpose, QuestionPlanned, Tier
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    BundleTrimmed,
+    CallFailed,
+    EpisodeStepped,
+    ModelCalled,
+    Phase,
+    Purpose,
+    QuestionPlanned,
+    Tier,
+)
 from mage_es.projections.fold import State
 from mage_es.projections.lance import MemoryTables
 from mage_es.projections.progress import CallKey
@@ -94,11 +105,12 @@ class Session:
         self._measure = measure_of(are_episodes=is_sequential(world.benchmark))
         self._standing = Standing("open")
         self._unheard = world.embedder if isinstance(world.embedder, Metered) else None
+        self.flight = Flight(run.flight_path)
         self.tables = MemoryTables(run.memory_path)
         self.sandbox = Sandbox()
         self.lines: dict[Tier, Line] = {
             tier: Line(
-                model,
+                Watched(model, self.flight),
                 connections=runtime.max_connections or runtime.workers,
                 patience=runtime.patience,
                 say=self.say,
@@ -138,6 +150,7 @@ class Session:
             await gate.aclose()
         for line in self.lines.values():
             await line.aclose()
+        self.flight.close()
 
     # ------------------------------------------------------------ deciding and recording
 
@@ -154,6 +167,8 @@ class Session:
                 self.state.seq = seq
                 if isinstance(event, AnswerJudged):
                     self._standing.add(event)
+                elif isinstance(event, ModelCalled | CallFailed | BundleTrimmed):
+                    self.flight.land(event.request_sha256)
             if isinstance(event, QuestionPlanned):
                 self.plan_seq[draft.phase, event.question_id] = seq
         self._hear_embedder()
@@ -302,6 +317,10 @@ class Session:
         return await guided(self, self.gates.get("guidance", self.lines["guidance"]), errand, reply)
 
     # ------------------------------------------------------------ telling
+
+    def say_gone_on(self, words: str) -> None:
+        """Tell the observer that an earlier process's work goes on, and what of it is done again."""
+        self.say(f"{words} Calls made again, because they were in flight when it stopped: {self.flight.left_behind}.")
 
     def say(self, words: str) -> None:
         """Tell the observer something that a person should hear whatever is being done."""

@@ -104,6 +104,7 @@ def resume_baseline(
     """
     with reopened(run, config=config, data_dir=data_dir, models=models, has_guidance=False, runtime=runtime) as session:
         if not session.state.progress.finished:
+            session.say_gone_on(f"Going on with {run.id}.")
             asyncio.run(_answer(session))
     return read_baseline(run)
 

@@ -124,7 +124,7 @@ def describe(note: Note, left: float | None) -> str:
 
 def _how_far(note: Note) -> Iterator[str]:
     start = "" if note.phase == "exam" else "start: "
-    where = f"iter-{note.iteration} of {note.iterations}: " if note.iteration >= _WIDE else start
+    where = f"iter-{note.iteration} of {note.iterations}: " if note.iteration >= 0 else start
     yield f"{where}{note.phase}{f' {note.done}/{note.total}' if note.total else ''}"
     if note.level is not None:
         of = "anchor " if note.phase == "snapshot" else ""

@@ -1,4 +1,4 @@
-"""What the official clients of providers have in common: a key from the environment, one tree of errors, loose replies.
+"""What the official clients of providers have in common: a key from the environment, and one tree of errors.
 
 The clients of OpenAI and Anthropic are made by the same generator: what either raises becomes a fault here, and what
 either returns, which has been held against no type, is read here as what it should be.

@@ -12,6 +12,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 210.0, 48.0, 48.0
 _ROW = 20.0
 _BAR = 16.0
 """Pixels of a line of the legend, and of a bar."""
+_BAND = "▒ ± sd over seeds"
 _LETTER, _TITLE_LETTER = 7.0, 8.5
 """Pixels that a letter takes at most on the average, in a text and in a title."""
 
@@ -70,13 +71,10 @@ def line_chart(
         for point in each.points:
             _point(drawing, point, across, upwards, colour=_colour(number))
     _legend(drawing, [each.name for each in series])
-    below = [*(["◆ exam, ± sd"] if any(each.points for each in series) else []), *([_BAND] if has_band else [])]
-    for number, words in enumerate(below, start=len(series)):
+    keys = [*(["◆ exam, ± sd"] if any(each.points for each in series) else []), *([_BAND] if has_band else [])]
+    for number, words in enumerate(keys, start=len(series)):
         drawing.text(WIDTH - _RIGHT + 16, _TOP + _ROW * number + 16, words, kind="s")
     return str(drawing)
-
-
-_BAND = "▒ ± sd over seeds"
 
 
 def _width(title: str, names: Sequence[str]) -> float:

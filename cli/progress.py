@@ -56,7 +56,7 @@ class Estimate:
             return note.done / note.total if note.total else 1.0
         before = _PHASES[: _PHASES.index(note.phase)]
         asked = sum(self._sizes.get(phase, 0) for phase in before) + (note.done if note.phase in _ASKING else 0)
-        within = asked / max(1, sum(self._sizes.values())) if note.iteration >= _WIDE else 0.0
+        within = asked / max(1, sum(self._sizes.values())) if note.iteration >= 0 else 0.0
         return min(1.0, (max(note.iteration, 0) + within) / max(note.iterations, 1))
 
 

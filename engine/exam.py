@@ -227,7 +227,10 @@ def _require_types(world: World, names: Sequence[str]) -> None:
 def _chosen(world: World, count: int | None) -> Sequence[str]:
     held_out = world.setting.held_out
     if count is not None and not 0 < count <= len(held_out):
-        raise UsageError(f"This run holds out {len(held_out)} questions, so an exam of {count} cannot be set.")
+        raise UsageError(
+            f"An exam of {count} questions cannot be set: this run holds out {len(held_out)}. Ask for 1 to "
+            f"{len(held_out)}, or leave the number out."
+        )
     return held_out[:count]
 
 

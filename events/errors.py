@@ -83,14 +83,14 @@ _PART = 3
 
 
 def nearest(name: str, known: list[str]) -> str:
-    """Return ` Did you mean a, b?` for the names in `known` that are hardly different from `name`, else all, or the first.
+    """Return ` Did you mean a, b?` for the names in `known` that hardly differ from `name`, else all, or the first.
 
     Case makes no difference, and what all names begin with (MAGE_ES_) makes none alike.
     """
     from difflib import get_close_matches
-    from os.path import commonprefix
 
-    common = len(commonprefix([name, *known]))
+    unlike = (at for at, letters in enumerate(zip(name, *known, strict=False)) if len(set(letters)) > 1)
+    common = next(unlike, len(name))
     common = common if len(name) - common >= _PART else 0  # else what is left of `iter-33` says too little
     typed, others = name[common:].casefold(), {other[common:].casefold(): other for other in known}
     near = get_close_matches(typed, others, n=3, cutoff=_NEAR)

@@ -93,14 +93,13 @@ def score(
 def _judge(spec: str, settings: Settings, out: Output) -> Judge:
     """Return the judge that was named, and what it may cost. Raises `UsageError` and `PrerequisiteError`."""
     from mage_es.engine.agreement import Judge
-    from mage_es.engine.budget import Budget
+    from mage_es.engine.budget import Budget, require_prices
     from mage_es.engine.models.registry import open_model
-    from mage_es.engine.pricing import read_prices, require_rates
+    from mage_es.engine.pricing import read_prices
     from mage_es.projections.ledger import Ledger
 
     model, prices = open_model(spec, "judge"), read_prices(settings.prices)
-    if settings.limits.max_usd:
-        require_rates(prices, {"judge": model.name})
+    require_prices(settings.limits, prices, {"judge": model.name})
     toll = Budget(settings.limits, prices, Ledger())
     return Judge(model, min(settings.workers, settings.max_connections), toll, say=out.say)
 

@@ -54,7 +54,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     max_usd: Dollars = 0.0
     """Dollars that a run may cost in all, also over several sessions; 0: no limit."""
     max_calls: Amount = 0
-    """Calls that a run may make in all, failed attempts included; 0: no limit."""
+    """Calls that a run may make in all, failed attempts and a served embedder's included; 0: no limit."""
     max_iterations: Amount = 0
     """Iterations after which a run pauses; 0: only at its end."""
     guidance_batch: bool = False

@@ -1,4 +1,10 @@
-"""Reading a figure off a pipe table, and the one operation on two figures that a question's words name."""
+"""Reading a figure off a pipe table, and the one operation on two figures that a question's words name.
+
+Rules
+    - The row is the one whose name shares most words with the question, the columns are those of the years it names.
+    - A part of a whole is told by two rows, the other one being that of the words left over, or a total; what is
+      smaller is the part. Everything else is told by two figures of one row.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +14,14 @@ from collections.abc import Sequence
 from mage_es.engine.models.reader.passages import words
 
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
+_OPERATIONS = {
+    "average": re.compile("average"),
+    "relative change": re.compile(r"percent\w* (?:change|increase|decrease|decline)|growth"),
+    "change": re.compile("change|difference|increase|decrease|decline"),
+    "part": re.compile("portion|percent|ratio|share"),
+    "total": re.compile("total|sum"),
+}
+"""Operations in the order in which they are looked for, and how a question names them; a total may but name a row."""
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 Row = tuple[str, tuple[float | None, ...]]
@@ -25,29 +39,56 @@ def calculate(question: str, passage: str) -> str:
         return ""
     years = sorted(set(_YEAR.findall(question)), reverse=True)  # tables of filings begin with the newest year, too
     columns = [at for year in years if 0 <= (at := _column(header, year)) < len(cells)]
+    if len(columns) < 2 and _operation(question) == "part":
+        part = _part(rows, rows.index((name, cells)), asked, column=columns[0] if columns else 0)
+        if part is not None:
+            return _print(part)
     picked = [cell for at in columns or range(2) if at < len(cells) and (cell := cells[at]) is not None]
     if not picked:
         return ""
     others = (cell for cell in cells if cell is not None and cell != picked[0])
-    value = _operated(question.casefold(), picked, next(others, 0.0))
-    return "" if value is None else f"{value:.5f}".rstrip("0").rstrip(".")
+    value = _operated(_operation(question), picked, next(others, 0.0))
+    return "" if value is None else _print(value)
 
 
-def _operated(question: str, picked: Sequence[float], other: float) -> float | None:
-    """Return what the question's words make of the figures picked; of one alone with another of its row."""
+def _operation(question: str) -> str:
+    """Return what the question's words name first of the operations, "" for none."""
+    text = question.casefold()
+    return next((name for name, words_of in _OPERATIONS.items() if words_of.search(text)), "")
+
+
+def _part(rows: Sequence[Row], at: int, asked: frozenset[str], *, column: int) -> float | None:
+    """Return the share that one of two rows has of the other in a column; None where there is no other row."""
+    left = asked - words(rows[at][0])
+    others = [row for number, row in enumerate(rows) if number != at and (left | {"total"}) & words(row[0])]
+    if not others:
+        return None
+    other = max(others, key=lambda row: (len(left & words(row[0])), "total" in words(row[0])))
+    figures = [abs(row[1][column] or 0.0) for row in (rows[at], other) if column < len(row[1])]
+    return min(figures) / max(figures) if len(figures) == 2 and all(figures) else None
+
+
+def _operated(operation: str, picked: Sequence[float], other: float) -> float | None:
+    """Return what an operation makes of the figures picked; of one alone with another of its row."""
     first, second = (*picked, other)[:2]
     earlier, later = second, first
-    if "average" in question:
-        return sum(picked) / len(picked)
-    if "total" in question or "sum" in question:
-        return sum(picked)
-    if re.search(r"percent\w* (?:change|increase|decrease|decline)|growth", question):
-        return (later - earlier) / earlier if earlier else None
-    if re.search(r"change|difference|increase|decrease|decline", question):
-        return later - earlier
-    if re.search(r"portion|percent|ratio|share", question):
-        return first / second if second else None
-    return first
+    match operation:
+        case "average":
+            return sum(picked) / len(picked)
+        case "total":
+            return sum(picked)
+        case "relative change":
+            return (later - earlier) / earlier if earlier else None
+        case "change":
+            return later - earlier
+        case "part":
+            return first / second if second else None
+        case _:
+            return first
+
+
+def _print(value: float) -> str:
+    return f"{value:.5f}".rstrip("0").rstrip(".")
 
 
 def _table(passage: str) -> tuple[list[str], list[Row]]:

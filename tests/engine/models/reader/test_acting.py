@@ -59,6 +59,18 @@ def test_a_page_that_goes_on_is_read_on_for_a_word_that_it_did_not_show() -> Non
     assert reply == "Answer: 1911"
 
 
+def test_a_word_that_a_page_does_not_have_is_looked_up_once() -> None:
+    actions, _ = played("When was the crossing of Long Street whitewashed?")
+    assert actions[:2] == ["Search[Long Street]", "Lookup[whitewashed]"]
+    assert actions.count("Lookup[whitewashed]") == 1
+
+
+def test_of_names_that_a_page_has_one_known_for_a_title_is_searched_first() -> None:
+    context = "[1] Kiss Me: Max Bauer filmed Kiss Me with Anna Temple.\n[2] Anna Temple: She sang."
+    actions, _ = played("Who is in Lost and in Kiss Me?", context)
+    assert actions[:3] == ["Search[Lost]", "Search[Kiss Me]", "Search[Anna Temple]"]
+
+
 def test_nothing_is_done_twice_and_every_course_ends_with_an_answer_in_time() -> None:
     names = ", ".join(f"Name{letter}" for letter in "abcdefghijk")
     actions, reply = played(f"What of {names}?")

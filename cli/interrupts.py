@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import sys
 from types import FrameType, TracebackType
 
 _ASKED = b"\nFinishing the calls in flight, then stopping. Ctrl-C again stops now; nothing recorded is lost.\n"
@@ -32,8 +33,10 @@ class Interrupts:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._asked:
-            # Of the tasks that are cut off asyncio would say that nobody fetched their exception.
+            # Of the tasks that are cut off asyncio would say that nobody fetched their exception, and of a destructor
+            # or callback that is cut off Python that it ignored that; the run stops all the same, as it was asked to.
             logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+            sys.unraisablehook = lambda unraisable: None
             raise KeyboardInterrupt
         self._asked = True
         os.write(2, _ASKED)  # not print: a signal may arrive in the middle of another print

@@ -135,7 +135,8 @@ def test_ctrl_c_once_or_twice_stops_with_130_and_resume_goes_on_to_the_end(mage:
         if times == 2:
             process.send_signal(signal.SIGINT)
         out, err = process.stdout.read(), err + process.stderr.read()
-    assert process.returncode == 130, err
+    # A second one that comes when everything is said ends the interpreter, which a shell calls 130, too.
+    assert process.returncode in ((130,) if times == 1 else (130, -signal.SIGINT)), err
     assert "Finishing the calls in flight" in err and "Traceback" not in err
     assert "mage-es resume r1" in err
     assert times == 2 or "Run r1" in out

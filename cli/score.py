@@ -64,8 +64,9 @@ def score(
     metric. The totals follow on stderr; with --json all is one document.
 
     With --judge a model is asked about every prediction, with the benchmark's own template, and a table says how far
-    it agrees with the rule. In a run it is otherwise: there the rule decides first, and a judge is asked only where the
-    rule cannot. Calls may cost money, so the judge of the settings is not asked: name it here.
+    it agrees with the rule. In a run it is otherwise: there the rule decides first, and a judge is asked only where it
+    cannot, or finds an answer of GSM8K, HotpotQA, WebQuestions or STBench wrong. Calls may cost money, so the judge of
+    the settings is not asked: name it here.
     """
     from mage_es.engine.scoring import score as measure
 

@@ -1,8 +1,8 @@
 """Rule and judge side by side: a judge's opinion of every prediction, and how far it agrees with the rule.
 
 Rules
-    - In a run the rule decides first, and a judge is asked only what it leaves open. Here the judge is asked about all,
-      with the same template and the same repairs, so that it can be seen how far to trust either.
+    - In a run the rule decides first, and a judge is asked only about what it does not hold right. Here it is asked
+      about all, with the same template and the same repairs, so that it can be seen how far to trust either.
     - An empty prediction is wrong, and nobody is asked about it.
     - Where no reply can be used, and where no reply comes, the opinion is 0 and is counted apart: what nobody could
       read is never right.

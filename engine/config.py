@@ -46,7 +46,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     guidance: str = "benchmark"
     """The model that writes to the graph in evolution; `benchmark`: the benchmark's own. Never called in an exam."""
     judge: str = "benchmark"
-    """The model that scores what no rule can decide, as provider/model; `benchmark`: the benchmark's own; "": none."""
+    """The model that scores what no rule settles, as provider/model; `benchmark`: the benchmark's; "": none."""
     embedder: str = "hash"
     """What turns questions into vectors: hash, sentence-transformers/<name or folder>, openai/<model>?base_url=URL."""
     search: str = ""

@@ -5,6 +5,7 @@ Rules
       in a folder that is thrown away: whatever the loop plans is what is counted.
     - Later iterations are taken to be like the rehearsed ones; as many are rehearsed as EVOLVE has actions in rotation.
     - An embedder that is served is played by `hash` behind a server of its own, asked in the same batches.
+    - Where there is a judge, one that holds everything wrong plays it: it is asked what the run's will be asked.
     - A model that the rehearsal has itself is counted as it counts. Of another the tokens are told from lengths: those
       of a prompt from its characters, those of a reply between the stand-in's and the most that is asked for.
     - Nothing is taken to come from a cache. The high estimate has every fixed part written into one, and every call of
@@ -32,7 +33,6 @@ from mage_es.engine.embedders.served import Embedded, ServedEmbedder, request_of
 from mage_es.engine.estimates import Estimate, Range, TierEstimate
 from mage_es.engine.evolution import evolve
 from mage_es.engine.guiding import MOST_REPAIRS
-from mage_es.engine.judging import NOBODY
 from mage_es.engine.models.registry import Tier, check_models, open_model
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.pricing import Prices
@@ -48,8 +48,6 @@ _CHARACTERS_PER_TOKEN = Range(low=6.0, expected=4.0, high=2.5)
 """Of prose in a Latin script: tokenizers and languages differ by so much. `low` makes the fewest tokens."""
 _REPLY_TOKENS = 250
 """Tokens of a worked answer to a school problem, by a model that thinks aloud."""
-_JUDGE_PROMPT = 2000
-"""Characters of what a judge is asked."""
 _JUDGE_REPLY = Range(low=20, expected=80, high=512)
 """Tokens of what it replies."""
 
@@ -77,6 +75,21 @@ class _StandIn:
         prompt = len(request.prompt) + len(request.reply_schema)
         self.sizes[request.sha256] = _Sizes(prompt, request.fixed, len(reply.text), request.max_tokens)
         return reply
+
+
+class _JudgeStandIn:
+    """A judge that holds every answer wrong, in both forms of a verdict, and the characters of what it was asked."""
+
+    name = "rehearsal/judge"
+
+    def __init__(self) -> None:
+        self.asked: dict[str, int] = {}
+
+    async def complete(self, request: Request) -> Completion:
+        """Return the verdict."""
+        self.asked[request.sha256] = len(request.prompt) + len(request.reply_schema)
+        text = '{"score": 0, "reason": "", "is_correct": false}'
+        return Completion(text=text, input_tokens=0, output_tokens=0)
 
 
 class _EmbedderStandIn:
@@ -135,8 +148,9 @@ def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Pri
     execution, guidance = _StandIn(own.execution, "execution"), _StandIn(own.guidance, "guidance")
     served = _EmbedderStandIn() if metered(config.embedder) else None
     embedder = ServedEmbedder(config.embedder, served) if served else None
+    judge = _JudgeStandIn() if config.judge else None
     with TemporaryDirectory() as folder:
-        models = Models(execution, guidance, embedder=embedder)
+        models = Models(execution, guidance, judge, embedder)
         _rehearse(config, models, rehearsed, Path(folder), data_dir, workers)
         reader = LogReader(find_run(Path(folder), "rehearsal").log_path)
         rehearsal = _read(reader, config.iterations, rehearsed)
@@ -145,8 +159,8 @@ def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Pri
         _tier("execution", config.execution, execution, rehearsal, _execution_calls(rehearsal), prices),
         _tier("guidance", config.guidance, guidance, rehearsal, _guidance_calls(rehearsal, config), prices, batched),
     ]
-    if config.judge:
-        tiers.append(_judge(config.judge, rehearsal, prices, 1.0 if batches else 0.0))
+    if judge:
+        tiers.append(_judge(config.judge, judge, rehearsal, prices, 1.0 if batches else 0.0))
     if served:
         tiers.append(_embedder(config.embedder, served, rehearsal, prices))
     return Estimate(benchmark=config.benchmark, iterations=config.iterations, rehearsed=rehearsed, tiers=tuple(tiers))
@@ -235,12 +249,13 @@ def _tier(
     return _priced(tier, model, calls, given, said, prices, fixed=fixed, batched=batched)
 
 
-def _judge(model: str, rehearsal: _Rehearsal, prices: Prices, batched: float) -> TierEstimate:
-    """A judge is asked where the rule left an answer undecided; at most about every answer, with every repair."""
-    expected = rehearsal.total(verdict for verdict in rehearsal.judged if verdict.judge == NOBODY)
+def _judge(model: str, stand_in: _JudgeStandIn, rehearsal: _Rehearsal, prices: Prices, batched: float) -> TierEstimate:
+    """A judge is asked where the rule has not the last word; at most about every answer, with every repair."""
+    made = [call for call in rehearsal.calls if call.tier == "judge"]
     most = rehearsal.total(rehearsal.judged) * (1 + MOST_REPAIRS)
-    calls = Range(low=0, expected=expected, high=most if expected else 0)
-    given, said = _tokens(_JUDGE_PROMPT).times(calls, 1.0), _JUDGE_REPLY.times(calls, 1.0)
+    calls = Range(low=0, expected=rehearsal.total(made), high=most if made else 0)
+    prompts = _tokens(sum(stand_in.asked[call.request_sha256] for call in made))
+    given, said = prompts.times(calls, 1 / max(1, len(made))), _JUDGE_REPLY.times(calls, 1.0)
     return _priced("judge", model, calls, given, said, prices, fixed=1.0, batched=batched)
 
 

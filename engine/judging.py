@@ -1,11 +1,12 @@
-"""The judge: a third role, asked about an answer only where the benchmark's own rule leaves it undecided.
+"""The judge: a third role, asked about an answer only where the benchmark's own rule does not have the last word.
 
 Rules
-    - The rule first: what it decides is never put to a judge.
+    - The rule first: what it holds right is never put to a judge. What it leaves undecided always is, and what it holds
+      wrong where the benchmark says that it is cross-checked.
     - The judge is shown question, expected and given answer, as data inside JSON strings, and nothing else.
     - A reply that is no score in [0, 1] with a reason (or, in the strict form, no yes or no) is rejected, and the judge
-      is asked again at most twice. If no reply can be used, or there is no judge, the answer counts as wrong and the
-      verdict says that nobody decided.
+      is asked again at most twice. If no reply can be used, or there is no judge, the rule's verdict stands; what that
+      leaves undecided counts as wrong, and the verdict says that nobody decided.
     - A judge's calls are part of the course of a question: durable before anything follows from them, found again by
       a resumed run, counted in a tier of their own. A judge is no guidance: an exam may have one.
 """
@@ -17,7 +18,7 @@ from typing import Annotated
 
 import msgspec
 
-from mage_es.engine.benchmarks.protocol import Benchmark, Question, Verdict
+from mage_es.engine.benchmarks.protocol import Benchmark, Question, Verdict, may_be_judged
 from mage_es.engine.calling import read_reply
 from mage_es.engine.courses import Ask, Course, Fact, Move
 from mage_es.engine.guiding import MOST_REPAIRS, asked_again
@@ -71,21 +72,24 @@ def template_of(benchmark: Benchmark) -> str:
 
 
 def judged(course: Course, question: Question, *, benchmark: Benchmark, has_judge: bool) -> Course:
-    """Follow a course to its end and give the verdict: by the rule, by a judge where that cannot decide.
+    """Follow a course to its end and give the verdict: by the rule, or by a judge where the answer is its matter.
 
     The verdict that an episode brings with it, its environment's own score, stands.
     """
     finish = yield from course
-    verdict = finish.verdict or benchmark.score(question, finish.reply)
+    if finish.verdict is not None:
+        return finish
+    verdict = benchmark.score(question, finish.reply)
+    if has_judge and may_be_judged(benchmark, question, verdict):
+        verdict = (yield from opinion(question, verdict, template_of(benchmark))) or verdict
     if verdict.undecided:
-        said = (yield from opinion(question, verdict, template_of(benchmark))) if has_judge else None
-        verdict = msgspec.structs.replace(verdict, by=NOBODY) if said is None else said
+        verdict = msgspec.structs.replace(verdict, by=NOBODY)
     return finish._replace(verdict=verdict)
 
 
-def opinion(question: Question, undecided: Verdict, template: str) -> Generator[Move, Fact, Verdict | None]:
-    """Ask the judge about the answer of a verdict, and return its own; None where no reply could be used."""
-    brief = JudgeBrief(question=question.question, expected=question.gold, answer=undecided.answer)
+def opinion(question: Question, ruled: Verdict, template: str) -> Generator[Move, Fact, Verdict | None]:
+    """Ask the judge about the answer of the rule's verdict, and return its own; None where no reply could be used."""
+    brief = JudgeBrief(question=question.question, expected=question.gold, answer=ruled.answer)
     form = _REPLIES[template]
     prompt = render_guidance(template, {}, msgspec.json.encode(brief).decode())
     schema = msgspec.json.encode(msgspec.json.schema(form)).decode()
@@ -98,6 +102,6 @@ def opinion(question: Question, undecided: Verdict, template: str) -> Generator[
         assert isinstance(fact, ModelCalled)
         reply, problem = read_reply(fact.text, form, stop_reason=fact.stop_reason)
         if reply is not None:
-            return Verdict(answer=undecided.answer, score=reply.score, strict=False, by=fact.model)
+            return Verdict(answer=ruled.answer, score=reply.score, strict=ruled.strict, by=fact.model)
         repair = asked_again(fact.text, problem)
     return None

@@ -1,4 +1,4 @@
-"""Critic: scores a reply in [0, 1], by the benchmark's rule, and by a judge where that rule cannot decide."""
+"""Critic: scores a reply in [0, 1], by the benchmark's rule, and by a judge where that has not the last word."""
 
 from __future__ import annotations
 

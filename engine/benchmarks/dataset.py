@@ -19,7 +19,7 @@ import msgspec
 
 from mage_es.engine.benchmarks.extraction import plain_answer
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
-from mage_es.engine.benchmarks.protocol import Question, Split, TaskTypeSource, Verdict
+from mage_es.engine.benchmarks.protocol import Question, Split, TaskTypeSource, Verdict, nowhere
 from mage_es.engine.benchmarks.records import Records
 from mage_es.engine.plugins import plugins
 from mage_es.events.errors import PrerequisiteError
@@ -59,7 +59,10 @@ class Definition(NamedTuple):
     extract: Callable[[str], str] = plain_answer
     """Reads the final answer off a reply to any question, one of the user's own included."""
     judge_template: str = "judge_v1"
-    """What a judge is asked where the rule leaves an answer undecided."""
+    """What a judge is asked with."""
+    is_cross_checked: Callable[[Question], bool] = nowhere
+    """Whether a judge, where there is one, is asked about a wrong answer to a question, too, not only where the rule
+    leaves it undecided."""
     folder: str = ""
     """Where its files lie, below the folder of all data sets; "" is its name."""
 
@@ -105,6 +108,10 @@ class Dataset:
     def score(self, question: Question, reply: str) -> Verdict:
         """Judge a reply by rule."""
         return self.definition.verdict(question, reply)
+
+    def is_cross_checked(self, question: Question) -> bool:
+        """Return whether a wrong answer to a question is put to a judge, too."""
+        return self.definition.is_cross_checked(question)
 
     def measure(self, question: Question, prediction: Prediction, *, strict: bool) -> Measured:
         """Return the metrics of a prediction."""

@@ -22,7 +22,7 @@ from mage_es.engine.benchmarks.numbers import (
     read_number,
     score_number,
 )
-from mage_es.engine.benchmarks.protocol import Question, Split, Verdict
+from mage_es.engine.benchmarks.protocol import Question, Split, Verdict, everywhere
 from mage_es.engine.benchmarks.records import Records, read_records
 
 _CALCULATION = re.compile(r"<<[^<>]*>>")
@@ -98,5 +98,6 @@ GSM8K = Definition(
     verdict=verdict,
     measure=measure,
     extract=number_in,
+    is_cross_checked=everywhere,
 )
 """Grade-school mathematics in English: 7,473 training and 1,319 test questions upstream."""

@@ -61,6 +61,28 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         return self.score >= self.passing
 
 
+def may_be_judged(benchmark: Benchmark, question: Question, verdict: Verdict) -> bool:
+    """Return whether a judge, where there is one, has the last word on an answer.
+
+    It has where the rule leaves it undecided; where a benchmark is cross-checked (its own `is_cross_checked` says which
+    questions are), also where the rule holds wrong what is not empty.
+    """
+    if verdict.undecided:
+        return True
+    is_cross_checked: Callable[[Question], bool] = getattr(benchmark, "is_cross_checked", nowhere)
+    return not verdict.correct and verdict.answer.strip() != "" and is_cross_checked(question)
+
+
+def nowhere(question: Question) -> bool:
+    """Return that no wrong answer is put to a judge: the rule has the last word wherever it has one."""
+    return False
+
+
+def everywhere(question: Question) -> bool:
+    """Return that a wrong answer to any question is put to a judge."""
+    return True
+
+
 def extract_of(benchmark: Benchmark) -> Callable[[str], str]:
     """Return what reads the final answer off a reply: the benchmark's own `extract`, where it has one."""
     own: Callable[[str], str] = getattr(benchmark, "extract", plain_answer)

@@ -60,7 +60,7 @@ def values(run: Recorded) -> dict[str, object]:
 def bears(name: str, config: Config, *, is_sequential: bool, is_judged: bool) -> bool:
     """Return whether a setting can have changed what a run came to.
 
-    `is_sequential`: the benchmark's questions are episodes. `is_judged`: some answer was left open by the rule.
+    `is_sequential`: the benchmark's questions are episodes. `is_judged`: some answer was not left to the rule.
     """
     if name in _OF_EPISODES and not is_sequential:
         return False

@@ -61,7 +61,7 @@ def judging(study: Study) -> Table:
             *columns("right", "strictly right", "agreement", "kappa"),
         ),
         rows=tuple(body),
-        notes=("The rule comes first: a judge is asked only where the rule leaves an answer undecided.",),
+        notes=("The rule first: a judge is asked about what it leaves undecided or, where cross-checked, wrong.",),
     )
 
 

@@ -131,7 +131,7 @@ class Recorded:
 
     @property
     def is_judged(self) -> bool:
-        """Return whether the rule left an answer open, of the run or of an exam."""
+        """Return whether an answer was not left to the rule, of the run or of an exam."""
         exams = () if self.baseline else self.exams
         return any(
             answer.judge != RULE for each in (self.answers, *(e.answers.values() for e in exams)) for answer in each

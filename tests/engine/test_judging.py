@@ -76,7 +76,7 @@ def judge_it(
 
 
 @pytest.mark.parametrize("reply", ["#### surplus", "#### debt", "####"])
-def test_what_the_rule_decides_is_put_to_no_judge(reply: str) -> None:
+def test_what_the_rule_decides_where_nothing_is_cross_checked_is_put_to_no_judge(reply: str) -> None:
     asked, finish = judge_it(reply)
     assert asked == []
     assert finish.verdict == BENCHMARK.score(ESTATE, reply)

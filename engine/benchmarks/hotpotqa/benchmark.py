@@ -15,7 +15,7 @@ import msgspec
 
 from mage_es.engine.benchmarks.dataset import Definition, Part
 from mage_es.engine.benchmarks.hotpotqa.scoring import measure, total, verdict
-from mage_es.engine.benchmarks.protocol import Question, Split
+from mage_es.engine.benchmarks.protocol import Question, Split, everywhere
 from mage_es.engine.benchmarks.records import Records, read_records
 
 _KINDS = ("bridge", "comparison")
@@ -159,6 +159,7 @@ HOTPOTQA = Definition(
     verdict=verdict,
     measure=measure,
     total=total,
+    is_cross_checked=everywhere,
 )
 """Multi-hop questions in English: 90,447 training and 7,405 dev questions upstream."""
 LEVELS = HOTPOTQA._replace(

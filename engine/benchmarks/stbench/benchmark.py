@@ -22,7 +22,7 @@ from mage_es.engine.benchmarks.protocol import Question, Split
 from mage_es.engine.benchmarks.records import Records, read_records
 from mage_es.engine.benchmarks.stbench.answers import without_stub
 from mage_es.engine.benchmarks.stbench.geodesics import require
-from mage_es.engine.benchmarks.stbench.scoring import Scorer, Thresholds, total
+from mage_es.engine.benchmarks.stbench.scoring import Scorer, Thresholds, has_class, total
 from mage_es.engine.benchmarks.stbench.tasks import TASK_TYPES, TaskType, type_of_file, type_of_question
 from mage_es.engine.benchmarks.stbench.upstream import STEPS
 from mage_es.events.errors import PrerequisiteError
@@ -169,6 +169,7 @@ def stbench(
         verdict=scorer.verdict,
         measure=scorer.measure,
         total=total,
+        is_cross_checked=has_class,
     )
 
 

@@ -4,6 +4,7 @@ Rules
     - Strict is the parser of the question's official task. For tasks with a class the accuracy counts an exception as
       wrong; the errors of points and flows are means over what could be read.
     - Upstream counts for each file; a task's figure is the mean of its files' figures.
+    - A judge may be asked about a wrong class, whatever words it is said in; it measures no distances and no flows.
     - A predicted number is right within a threshold (ours: the paper does not tell how it makes percentages of errors).
 """
 
@@ -54,7 +55,7 @@ class Scorer(NamedTuple):
     thresholds: Thresholds = Thresholds()
 
     def verdict(self, question: Question, reply: str) -> Verdict:
-        """Judge a reply. Undecided is only what names no option, and yet has a word of one."""
+        """Judge a reply. Undecided is what names no option, and yet has a word of one."""
         kind = kind_of(question)
         strict = _strict(question, reply)
         if kind in _CLASSES:
@@ -135,6 +136,11 @@ def total(measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
         if metric not in _ERRORS:
             overall[metric].extend(value for values in counted for value in values)
     return {**{metric: _mean(values) for metric, values in overall.items() if values}, **by_task}
+
+
+def has_class(question: Question) -> bool:
+    """Return whether the answer to a question is a class (an option, yes or no, a finding), and no measured number."""
+    return kind_of(question) in _CLASSES
 
 
 def kind_of(question: Question) -> Kind:

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from mage_es.engine.benchmarks.dataset import Definition, Part
-from mage_es.engine.benchmarks.protocol import Question, Split
+from mage_es.engine.benchmarks.protocol import Question, Split, everywhere
 from mage_es.engine.benchmarks.records import Records, read_records
 from mage_es.engine.benchmarks.webqa.scoring import measure, total, verdict
 from mage_es.engine.benchmarks.webqa.target_values import read_target_value
@@ -108,5 +108,6 @@ WEBQA = Definition(
     verdict=verdict,
     measure=measure,
     total=total,
+    is_cross_checked=everywhere,
 )
 """Closed-book factoid questions in English: 3,778 training and 2,032 test questions upstream."""

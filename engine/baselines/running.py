@@ -2,6 +2,7 @@
 
 Rules
     - It commits to the same splits as an evolution with the same configuration, so both answer the same questions.
+    - One that looks things up does so in the paragraphs that questions bring with them, where nobody says otherwise.
     - It has no guidance model and learns nothing. Like any run it can be stopped, resumed, shown and verified; what is
       recorded is not asked again.
 """
@@ -27,6 +28,8 @@ from mage_es.engine.reopening import reopened
 from mage_es.engine.reports import BaselineReport
 from mage_es.engine.runs import Run, clock, create_run
 from mage_es.engine.runtime import Runtime
+from mage_es.engine.search.record import have_paragraphs
+from mage_es.engine.search.registry import RECORD, Searches
 from mage_es.engine.session import Models, Session, open_models
 from mage_es.engine.shortfalls import shortfalls
 from mage_es.engine.summary import episode_rows
@@ -74,7 +77,7 @@ def run_baseline(
     models = models or open_models(config, has_guidance=False)
     runtime.require_prices({**models.names(), **metered(config.embedder)})
     budget = runtime.budget(Ledger())
-    world = open_world(config, data_dir=data_dir, embedder=models.embedder, toll=budget)
+    world = in_paragraphs(name, open_world(config, data_dir=data_dir, embedder=models.embedder, toll=budget))
     require_fit(name, world)
     run = create_run(runs_dir, benchmark=f"{title(config.benchmark)}-{name}", seed=config.seed, run_id=run_id)
     with Log.create(run.log_path, run=run.id, clock=clock) as log:
@@ -82,6 +85,8 @@ def run_baseline(
         opened = decide(world.setting, session.state, OpenRun(world.started(run.id), world.splits.events))
         # One commit: a run that was killed between the two would not be known for a baseline's.
         session.commit([*opened, *_beginning(session, name, world.setting.held_out[:questions])])
+        if world.setting.config.search != config.search:
+            session.say(f"{name} looks in the paragraphs that questions bring with them, as with --search {RECORD}.")
         for told in shortfalls(config, world.splits.events, has_guard=False):
             session.say(told)
         asyncio.run(_answer(session))
@@ -144,6 +149,18 @@ def require_baseline(name: str) -> None:
     """Raise `UsageError` where no baseline has that name."""
     if name not in BASELINES:
         raise UsageError(f"There is no baseline {name!r}.{nearest(name, list(BASELINES))}")
+
+
+def in_paragraphs(name: str, world: World) -> World:
+    """Return the world as it is where a baseline that looks things up looks in what questions bring with them.
+
+    That is where nobody said where to look, and there are such paragraphs; its configuration then says `record`.
+    """
+    is_told = world.searches is not None or not BASELINES[name].needs_search or is_sequential(world.benchmark)
+    if is_told or not have_paragraphs(world.questions.values()):
+        return world
+    config = msgspec.structs.replace(world.setting.config, search=RECORD)
+    return world._replace(setting=world.setting._replace(config=config), searches=Searches(RECORD))
 
 
 def require_fit(name: str, world: World) -> None:

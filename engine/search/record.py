@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
 from mage_es.engine.benchmarks.protocol import Question
@@ -18,6 +18,11 @@ _MARK = ": "
 def in_record(question: Question) -> RecordSearch:
     """Return the search in what a question brings with it; its `titles`, where it has them, tell where each ends."""
     return RecordSearch(question.context, json.loads(question.meta.get("titles", "[]")))
+
+
+def have_paragraphs(questions: Iterable[Question]) -> bool:
+    """Return whether any question brings paragraphs with it that have titles."""
+    return any(in_record(question).similar("", count=1) for question in questions)
 
 
 class RecordSearch:

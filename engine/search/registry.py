@@ -45,9 +45,11 @@ class Searches:
             PrerequisiteError: It is not there.
             UsageError: Each question's own paragraphs were wanted, and none of `questions` brings any.
         """
+        from mage_es.engine.search.record import have_paragraphs
+
         if self._spec.provider != RECORD:
             self._opened()
-        elif not any(self.of(question).similar("", count=1) for question in questions):
+        elif not have_paragraphs(questions):
             raise UsageError("--search record looks in the paragraphs of each question, and no question here has any.")
 
     def of(self, question: Question) -> Search:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -111,3 +112,61 @@ def test_what_makes_no_sense_is_refused_before_a_folder_is_made(
     with pytest.raises(UsageError, match=complaint):
         run(tmp_path, name, Config(benchmark=benchmark, held_out=4))
     assert not any(tmp_path.iterdir())
+
+
+NAMES = ("Ada Quill", "Bo Reed", "Cy Marsh", "Di Fenn", "Eli Stone", "Flo Brook", "Gil Heath", "Hal Moor")
+
+
+def hotpot(folder: Path) -> Path:
+    """Write a small HotpotQA, each question with two paragraphs of its own."""
+    (folder / "hotpotqa").mkdir(parents=True)
+    files = {"hotpot_train_v1.1.json": ("born", "raised", "buried"), "hotpot_dev_distractor_v1.json": ("wed",)}
+    for file, deeds in files.items():
+        rows = [
+            {
+                "_id": f"{deed}{n}", "question": f"In which town was {name}, the {n}th mayor, {deed}?",
+                "answer": f"Town {n}", "type": "bridge", "level": "hard", "supporting_facts": [[name, 0]],
+                "context": [[name, [f"{name} was {deed} in Town {n}."]], [f"Town {n}", [f"Town {n} lies low."]]],
+            }
+            for deed in deeds
+            for n, name in enumerate(NAMES)
+        ]  # fmt: skip
+        (folder / "hotpotqa" / file).write_text(json.dumps(rows))
+    return folder
+
+
+def test_react_looks_in_the_questions_own_paragraphs_where_nobody_says_where_as_if_it_had_been_said(
+    tmp_path: Path,
+) -> None:
+    data, said = hotpot(tmp_path / "data"), list[str]()
+    found = []
+    for search in ("", "record"):
+        run_baseline(
+            "react", Config(benchmark="hotpotqa", seed=7, held_out=4, anchors=0, search=search), runs_dir=tmp_path,
+            data_dir=data, runtime=Runtime(workers=3, observer=lambda note: said.append(note.message)),
+            run_id=f"r{search}",
+        )  # fmt: skip
+        said.append("end")
+        done = find_run(tmp_path, f"r{search}")
+        found.append([record.event for record in LogReader(done.log_path).records({RunStarted, ModelCalled})])
+    implied, given = (
+        [msgspec.structs.replace(e, run_id="") if isinstance(e, RunStarted) else e for e in f] for f in found
+    )
+    assert implied[0] == given[0] and parse(first_event(LogReader(done.log_path)).config).search == "record"
+    assert {(e.about, e.text) for e in implied[1:]} == {(e.about, e.text) for e in given[1:]}
+    told = "react looks in the paragraphs that questions bring with them, as with --search record."
+    assert said.count(told) == 1 and said.index(told) < said.index("end")
+    assert resume_baseline(find_run(tmp_path, "r"), data_dir=data, runtime=Runtime()).total == 4
+
+
+def test_react_that_could_look_nowhere_is_refused_with_the_advice(tmp_path: Path) -> None:
+    (tmp_path / "webqa").mkdir()
+    rows = [{"question": f"who is {name} of town {n}?", "answers": [name]} for n, name in enumerate(NAMES)]
+    for file in ("train.jsonl", "test.jsonl"):
+        (tmp_path / "webqa" / file).write_text(
+            "".join(json.dumps({**row, "question": file + row["question"]}) + "\n" for row in rows)
+        )
+    config = Config(benchmark="webqa", seed=7, held_out=4, anchors=0)
+    with pytest.raises(UsageError, match="give --search record"):
+        run_baseline("react", config, runs_dir=tmp_path / "runs", data_dir=tmp_path, runtime=Runtime())
+    assert not (tmp_path / "runs").exists()

@@ -125,7 +125,7 @@ class BatchGate:
             return await self._line.complete(request, report=report)
         began = time.perf_counter_ns()
         try:
-            with self._holding(request) as pay:
+            with await self._holding(request) as pay:
                 came = await self._came(call, request)
                 if isinstance(came, Completion):
                     pay(came)
@@ -163,8 +163,13 @@ class BatchGate:
             self._at_work.add(task)
             task.add_done_callback(self._at_work.discard)
 
-    def _holding(self, request: Request) -> AbstractContextManager[Callable[[Completion], None]]:
-        return self._toll.holding(self.name, request) if self._toll else nullcontext(lambda completion: None)
+    async def _holding(self, request: Request) -> AbstractContextManager[Callable[[Completion], None]]:
+        """Return the block of a call, which may wait for calls that were made by themselves, never for the gate."""
+        if self._toll is None:
+            return nullcontext(lambda completion: None)
+        if await self._toll.room(self.name, request):
+            self._require_going()
+        return self._toll.holding(self.name, request, in_batch=True)
 
     # ------------------------------------------------------------ a batch
 

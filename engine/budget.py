@@ -2,7 +2,11 @@
 
 Rules
     - No call is begun that could take the run over its budget: what every call in flight may cost at most is held
-      back until its reply says what it did cost.
+      back until its reply says what it did cost. A call that fits but for what is held for others waits until they
+      have come back, first come, first served. What stands in a batch is not waited for: the batch may be waiting for
+      that very call.
+    - A reply whose tokens nobody tells is taken to have cost the most that it can. A model that has never told any
+      ends the session as a budget that is reached does: of what is on record without tokens no sum can be made.
     - Attempts count as calls whether or not a reply comes; an attempt that fails costs what nobody tells, so nothing.
     - Calls of an embedder that somebody bills are calls like any other, but for the few of its fingerprint: those are
       made when it is opened, and counted.
@@ -11,12 +15,13 @@ Rules
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from mage_es.engine.models.seam import Completion, Request
-from mage_es.engine.pricing import Prices, Rate, require_rates
+from mage_es.engine.pricing import Prices, Rate, Used, require_rates
 from mage_es.events.errors import BudgetReached, UsageError
 from mage_es.projections.ledger import Ledger
 
@@ -44,33 +49,61 @@ class Budget:
     def __init__(self, limits: Limits, prices: Prices, ledger: Ledger) -> None:
         self._limits, self._prices = limits, prices
         self._rates: dict[str, Rate | None] = {}
+        self._tells: dict[str, bool] = {}
         self._calls, self._usd, self._held = 0, 0.0, 0.0
+        self._holding, self._in_flight = 0, 0
+        self._turn, self._came_back = asyncio.Lock(), asyncio.Event()
         for account, use in ledger.accounts():
             self._calls += use.calls + use.failures
             if rate := self._rate(account.model):
                 self._usd += rate.paid(use, batched=account.batched)
+                if use.calls:
+                    self._is_told(account.model, rate, use)
+
+    async def room(self, model: str, request: Request) -> bool:
+        """Wait while a call fits only without what is held for calls in flight; return whether that took any time.
+
+        Whoever is let in enters `holding` before it lets anybody else run; that says what a call is refused for.
+        """
+        most, has_waited = self._most(model, request), self._turn.locked()
+        if not has_waited and not self._is_short(most):
+            return False
+        async with self._turn:
+            while self._in_flight and self._is_short(most):
+                has_waited = True
+                self._came_back.clear()
+                await self._came_back.wait()
+        return has_waited
 
     @contextmanager
-    def holding(self, model: str, request: Request) -> Iterator[Callable[[Completion], None]]:
+    def holding(
+        self, model: str, request: Request, *, in_batch: bool = False
+    ) -> Iterator[Callable[[Completion], None]]:
         """Hold back what a call may cost while it is made; the block is given what books its reply.
 
         Raises:
             BudgetReached: The call could take the run over its budget.
         """
-        rate = self._rate(model)
-        most = rate.most(request) if rate else 0.0
+        rate, most = self._rate(model), self._most(model, request)
         self._require(most)
         self._calls += 1
         self._held += most
+        self._holding += 1
+        self._in_flight += not in_batch
 
         def pay(completion: Completion) -> None:
-            if rate:
-                self._usd += rate.paid(completion, batched=completion.batched)
+            if rate is None:
+                return
+            is_told = self._is_told(model, rate, completion)
+            self._usd += rate.paid(completion, batched=completion.batched) if is_told else most
 
         try:
             yield pay
         finally:
-            self._held -= most
+            self._holding -= 1
+            self._in_flight -= not in_batch
+            self._held = self._held - most if self._holding else 0.0  # no rest of a sum of fractions stays behind
+            self._came_back.set()
 
     def count(self, model: str, completion: Completion | None) -> None:
         """Count an attempt of an embedder that was made before this budget was there, None where it brought no reply.
@@ -101,11 +134,31 @@ class Budget:
         max_usd, max_calls, _ = self._limits
         if max_calls and self._calls >= max_calls:
             raise BudgetReached(f"The budget of {max_calls} calls is reached. Raise --max-calls to go on.")
-        if max_usd and self._usd + self._held + most > max_usd:
+        if max_usd and (silent := [model for model, tells in self._tells.items() if not tells]):
+            raise BudgetReached(
+                f"The server of {silent[0]} does not tell how many tokens it reads and writes, so a budget in dollars "
+                "cannot hold it. Limit the calls instead (--max-calls, without --max-usd)."
+            )
+        if self._is_short(most):
             raise BudgetReached(
                 f"The budget of ${max_usd:.2f} is reached: ${self._usd:.4f} are spent, calls in flight may cost up to "
                 f"${self._held:.4f}, and the next one up to ${most:.4f}. Raise --max-usd to go on."
             )
+
+    def _is_short(self, most: float) -> bool:
+        """Return whether a call that may cost so much fits no more beside what is spent and held."""
+        max_usd = self._limits.max_usd
+        return max_usd > 0 and self._usd + self._held + most > max_usd
+
+    def _is_told(self, model: str, rate: Rate, used: Used) -> bool:
+        """Return whether anybody said what calls took, as far as that is paid for; note whether a model ever tells."""
+        is_told = rate.is_told(used)
+        self._tells[model] = self._tells.get(model, False) or is_told
+        return is_told
+
+    def _most(self, model: str, request: Request) -> float:
+        rate = self._rate(model)
+        return rate.most(request) if rate else 0.0
 
     def _rate(self, model: str) -> Rate | None:
         if model not in self._rates:

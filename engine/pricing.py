@@ -2,8 +2,11 @@
 
 Rules
     - A price that is not known is not taken for nothing.
+    - A user's own entry goes before everything else, also before the next rule: what answers on this machine may be a
+      gateway that bills. It is that of one endpoint: `base_url` as in the model's spec, none for the provider's own.
     - An embedded or recorded model, vLLM in this process, and a server on this machine or its private network cost
       nothing that anybody could bill. A server elsewhere is nobody's known endpoint: only a user's table prices it.
+    - An own entry without a source, or of a day that is still to come, is none: who audits a sum asks for both.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -27,6 +30,8 @@ from mage_es.events.errors import UsageError
 
 Dollars = Annotated[float, msgspec.Meta(ge=0)]
 Factor = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Named = Annotated[str, msgspec.Meta(pattern=r"\S")]
+"""A text that is not blank."""
 _MILLION = 1e6
 _CACHE_WRITE = 1.25
 """What writing a token into a cache for five minutes costs, in prices of its input, where a table does not say."""
@@ -39,6 +44,7 @@ input = 0.0
 output = 0.0
 source = "where the price is from"
 date = 2026-01-31"""
+_FORM = _OWN_PRICE.format(model="openai/gpt-x")
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -47,10 +53,10 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     `batch` is the factor on all of them for calls that go in batches; 1 where batches cost as much, or nobody said.
     """
 
-    models: tuple[str, ...]
+    models: Annotated[tuple[Named, ...], msgspec.Meta(min_length=1)]
     input: Dollars
     output: Dollars
-    source: str
+    source: Named
     date: datetime.date
     cached: Dollars | None = None
     cache_write: Dollars | None = None
@@ -59,7 +65,7 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    price: tuple[Price, ...]
+    price: tuple[dict[str, Any], ...]
 
 
 class Used(Protocol):
@@ -120,6 +126,10 @@ class Rate(NamedTuple):
             batched=batched,
         )
 
+    def is_told(self, used: Used) -> bool:
+        """Return whether anybody said what calls took, where that costs something: none takes no token at all."""
+        return bool(used.input_tokens or used.output_tokens or not (self.input or self.output))
+
     def most(self, request: Request) -> float:
         """Return the dollars that a call cannot exceed: no token is shorter than a byte, none that is fixed is cached.
 
@@ -135,13 +145,7 @@ class Prices:
 
     def __init__(self, own: Iterable[Price] = ()) -> None:
         shipped = resources.files("mage_es.engine").joinpath("prices.toml").read_bytes()
-        self._rates: dict[tuple[str, str], Rate] = {}
-        for price in (*_read(shipped, "prices.toml"), *own):
-            cached = price.input if price.cached is None else price.cached
-            written = _CACHE_WRITE * price.input if price.cache_write is None else price.cache_write
-            told = f"{price.source}, {price.date}"
-            rate = Rate(price.input, cached, price.output, told, written, price.batch)
-            self._rates.update(dict.fromkeys(((model, price.base_url) for model in price.models), rate))
+        self._own, self._shipped = _rates(own), _rates(_read(shipped, "prices.toml"))
 
     def rate(self, model: str) -> Rate | None:
         """Return what a model costs, by its spec; None where nobody said."""
@@ -150,10 +154,15 @@ class Prices:
             spec = parse_spec(model, known=dict.fromkeys(OPTIONS))
         except UsageError:  # a model that was handed over as an object, or of another release
             return None
-        if free := _free(spec):
-            return Rate(0.0, 0.0, 0.0, free)
-        name, url = f"{spec.provider}/{spec.model}", spec.options.get("base_url", "")
-        return self._rates.get((name, url)) or self._rates.get((_DATED.sub("", name), url))
+        name, url = f"{spec.provider}/{spec.model}", spec.options.get("base_url", "").rstrip("/")
+        keys = ((name, url), (_DATED.sub("", name), url))
+        free = _free(spec)
+        known = (
+            *(self._own.get(key) for key in keys),
+            Rate(0.0, 0.0, 0.0, free) if free else None,
+            *(self._shipped.get(key) for key in keys),
+        )
+        return next((rate for rate in known if rate is not None), None)
 
 
 def read_prices(path: Path | None) -> Prices:
@@ -161,9 +170,15 @@ def read_prices(path: Path | None) -> Prices:
     if path is None:
         return Prices()
     try:
-        return Prices(_read(path.read_bytes(), str(path)))
+        own = _read(path.read_bytes(), str(path))
     except OSError as error:
         raise UsageError(f"The prices in {path} cannot be read: {error.strerror}.") from error
+    for number, price in enumerate(own, 1):
+        if price.date > datetime.datetime.now(datetime.UTC).astimezone().date():
+            raise UsageError(
+                f"{_entry(path, number, price.models)}: its date, {price.date}, is still to come. Mend it."
+            )
+    return Prices(own)
 
 
 def require_rates(prices: Prices, models: Mapping[str, str]) -> None:
@@ -181,11 +196,35 @@ def require_rates(prices: Prices, models: Mapping[str, str]) -> None:
             )
 
 
+def _rates(prices: Iterable[Price]) -> dict[tuple[str, str], Rate]:
+    """Return rates by model and endpoint; of several for the same the last."""
+    rates: dict[tuple[str, str], Rate] = {}
+    for price in prices:
+        cached = price.input if price.cached is None else price.cached
+        written = _CACHE_WRITE * price.input if price.cache_write is None else price.cache_write
+        rate = Rate(price.input, cached, price.output, f"{price.source}, {price.date}", written, price.batch)
+        rates.update(dict.fromkeys(((model, price.base_url.rstrip("/")) for model in price.models), rate))
+    return rates
+
+
 def _read(content: bytes, place: str) -> tuple[Price, ...]:
     try:
-        return msgspec.convert(tomllib.loads(content.decode()), _Table).price
+        entries = msgspec.convert(tomllib.loads(content.decode()), _Table).price
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise UsageError(f"{place} is no table of prices: {error}. Correct that line.") from error
+        raise UsageError(f"{place} is no table of prices: {error}. It holds entries of this form:\n{_FORM}") from error
+    prices = []
+    for number, entry in enumerate(entries, 1):
+        try:
+            prices.append(msgspec.convert(entry, Price))
+        except msgspec.ValidationError as error:
+            where = _entry(place, number, entry.get("models", "of no model"))
+            raise UsageError(f"{where}: {error}. Write it in this form:\n{_FORM}") from error
+    return tuple(prices)
+
+
+def _entry(place: str | Path, number: int, models: object) -> str:
+    named = ", ".join(map(str, models)) if isinstance(models, list | tuple) else models
+    return f"{place} is no table of prices: entry {number} ({named})"
 
 
 def _free(spec: ModelSpec) -> str:

@@ -13,7 +13,6 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from mage_es.engine.models.faults import FailedAttempt
-from mage_es.engine.models.line import Toll
 from mage_es.engine.models.seam import Completion, Request
 
 EmbeddingPurpose = Literal["fingerprint", "vectors"]
@@ -38,8 +37,12 @@ class Attempt(NamedTuple):
         return Completion(text="", input_tokens=self.input_tokens, output_tokens=0)
 
 
-class Spending(Toll, Protocol):
-    """A toll that can also be told of what was used before it was asked."""
+class Spending(Protocol):
+    """What is asked before an attempt whether it can be afforded, and told what it and those before it came to."""
+
+    def holding(self, model: str, request: Request) -> AbstractContextManager[Callable[[Completion], None]]:
+        """Return a block in which the call is made, which gives what books the reply; it may refuse to be entered."""
+        ...
 
     def count(self, model: str, completion: Completion | None) -> None:
         """Count an attempt that was made already; None where it brought no reply."""
@@ -53,7 +56,7 @@ class Meter:
         self._name = name
         self._kept: list[Attempt] = []
         self._report: Callable[[Attempt], object] = self._kept.append
-        self._toll: Toll | None = None
+        self._toll: Spending | None = None
 
     def report(self, attempt: Attempt) -> None:
         """Tell of an attempt."""

@@ -66,7 +66,13 @@ Report = Callable[[FailedAttempt], object]
 class Toll(Protocol):
     """What is asked before an attempt whether it can be afforded, and told what it came to."""
 
-    def holding(self, model: str, request: Request) -> AbstractContextManager[Callable[[Completion], None]]:
+    async def room(self, model: str, request: Request) -> bool:
+        """Wait while a call can be afforded only once others have come back; return whether that took any time."""
+        ...
+
+    def holding(
+        self, model: str, request: Request, *, in_batch: bool = False
+    ) -> AbstractContextManager[Callable[[Completion], None]]:
         """Return a block in which the call is made, which gives what books the reply; it may refuse to be entered."""
         ...
 
@@ -148,8 +154,7 @@ class Line:
                 raise Interrupted("Stopped before a call's turn came.")
         self._in_flight += 1
         try:
-            if self._resting_until:
-                await self._sleep(self._resting_until - self._clock.now())
+            await self._may_begin(request)
             began, began_at = time.perf_counter_ns(), self._clock.now()
             completion = await self._complete(request)
         except ModelFault as error:
@@ -173,6 +178,21 @@ class Line:
         self._failures, self._resting_until, self._unreached_since = 0, 0.0, None
         self._allowed = min(self._most, self._allowed + 1 / self._allowed)
         return Answered(completion, (time.perf_counter_ns() - began) // 1000)
+
+    async def _may_begin(self, request: Request) -> None:
+        """Wait until nobody has to rest and the call can be afforded. Raises `Interrupted` where somebody asks to stop.
+
+        Nobody else runs between that moment and the call.
+        """
+        while True:
+            if self._resting_until:
+                await self._sleep(self._resting_until - self._clock.now())
+            if self._toll is None:
+                return
+            if await self._toll.room(self.name, request) and self._stop():
+                raise Interrupted("Stopped before a call could be afforded.")
+            if self._resting_until <= self._clock.now():
+                return
 
     async def _complete(self, request: Request) -> Completion:
         if self._toll is None:

@@ -363,7 +363,7 @@ def test_where_answers_can_be_paid_no_more_those_who_wait_for_a_judge_are_sent_a
                 workers=4,
                 patience=QUICK,
                 batches=True,
-                limits=Limits(max_usd=0.5),
+                limits=Limits(max_usd=0.15),
                 prices=read_prices(tmp_path / "prices.toml"),
                 stop=lambda: time.monotonic() > until,
             ),
@@ -395,3 +395,27 @@ def test_where_no_provider_has_batches_that_is_said_and_the_run_is_as_ever(tmp_p
     )
     assert next(note.message for note in heard if note.aloud).startswith("--guidance-batch changes nothing")
     assert summarise(find_run(tmp_path, "r")).state == "finished"
+
+
+def test_judge_calls_that_hold_the_money_at_the_gate_and_answers_that_wait_for_it_do_not_wait_for_each_other(
+    judging: Provider, tmp_path: Path
+) -> None:
+    url = judging.anthropic_url
+    own = PRICED.replace("openai/paid", "anthropic/judge").replace("input =", f'base_url = "{url}"\ninput =')
+    (tmp_path / "prices.toml").write_text(f"{PRICED}\n{own}")
+    prices = read_prices(tmp_path / "prices.toml")
+    judge = open_model(f"anthropic/judge?base_url={url}", "judge")
+    models = Models(Vague(), open_model("builtin/truthguide", "guidance"), judge)
+    until = time.monotonic() + 600
+    runtime = Runtime(
+        workers=4,
+        patience=QUICK,
+        batches=True,
+        limits=Limits(max_usd=0.4),
+        prices=prices,
+        stop=lambda: time.monotonic() > until,
+    )
+    with pytest.raises(BudgetReached, match=r"calls in flight may cost up to \$0\.[1-9]"):
+        evolve(JUDGED, runs_dir=tmp_path, data_dir=None, runtime=runtime, run_id="r", models=models)
+    assert time.monotonic() < until, "somebody waited until the stop"
+    assert sum(row.usd or 0.0 for row in summarise(find_run(tmp_path, "r"), prices=prices).ledger) <= 0.4

@@ -107,6 +107,52 @@ def test_a_file_that_is_no_table_of_prices_is_named_with_what_is_wrong(tmp_path:
         read_prices(tmp_path / "missing.toml")
 
 
+GATEWAY = """[[price]]
+models = ["openai/gpt-x", "anthropic/claude-opus-4-8"]
+base_url = "http://localhost:4000/v1"
+input = 3.0
+output = 15.0
+source = "the gateway's own table"
+date = 2026-11-01
+"""
+
+
+def test_a_gateway_on_this_machine_that_bills_has_a_users_own_price_and_never_that_of_the_package(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_text(GATEWAY)
+    prices = read_prices(path)
+    for model in ("openai/gpt-x", "anthropic/claude-opus-4-8", "anthropic/claude-opus-4-8-20261101"):
+        for slash in ("", "/"):
+            rate = prices.rate(f"{model}?base_url=http://localhost:4000/v1{slash}")
+            assert rate is not None and (rate.input, rate.told) == (3.0, "the gateway's own table, 2026-11-01")
+    for model in ("anthropic/claude-opus-4-8?base_url=http://localhost:5000", "openai/gpt-x?base_url=http://localhost"):
+        rate = prices.rate(model)
+        assert rate is not None and rate.input == 0.0 and "costs nothing" in rate.told
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("output = 4.0", 'output = "4"', r"entry 2 \(openai/gpt-x\): Expected `float`, got `str` - at `\$\.output`"),
+        ("input = 1.0\n", "", r"entry 2 \(openai/gpt-x\): Object missing required field `input`"),
+        ("cached = 0.5", "cashed = 0.5", r"entry 2 \(openai/gpt-x\): Object contains unknown field `cashed`"),
+        ('source = "an invoice"', 'source = " "', r"entry 1 \(openai/gpt-x, anthropic/claude-opus-4-8\)[\s\S]*source"),
+        ("date = 2026-11-02", "date = 2999-01-01", r"entry 2 \(openai/gpt-x\): its date, 2999-01-01, is still to come"),
+        ('models = ["openai/gpt-x"]', "models = []", r"entry 2 \(\)[\s\S]*models"),
+        ('models = ["openai/gpt-x"]\n', "", r"entry 2 \(of no model\)[\s\S]*models"),
+    ],
+)
+def test_an_entry_that_is_no_price_is_named_by_its_number_and_its_models(
+    tmp_path: Path, old: str, new: str, told: str
+) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(OWN.replace(old, new))
+    with pytest.raises(UsageError, match=r"mine\.toml is no table of prices: " + told):
+        read_prices(path)
+
+
 def test_no_call_costs_more_than_its_bound() -> None:
     rate = Prices().rate("anthropic/claude-opus-4-8")
     assert rate is not None

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import msgspec
 import typer
 
-from mage_es.cli.settings import Machine, fields, kind, resolve
+from mage_es.cli.settings import LIMITS, Machine, fields, kind, resolve
 from mage_es.engine.config import Config
 from mage_es.engine.presets import Starting
 
@@ -132,7 +132,8 @@ def _descriptions() -> Mapping[str, str]:
         for field, below in zip(body, [*body[1:], ast.Pass()], strict=True):
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
                 found[field.target.id] = _text(below)
-    return {name: f"{text} [default: {_shown(fields()[name].default)}]".strip() for name, text in found.items()}
+    defaults = {name: "no limit" if name in LIMITS else _shown(fields()[name].default) for name in found}
+    return {name: f"{text} [default: {defaults[name]}]".strip() for name, text in found.items()}
 
 
 def _text(node: ast.AST) -> str:

@@ -35,6 +35,8 @@ FILE = "mage-es.toml"
 PREFIX = "MAGE_ES_"
 DATA_VARIABLE = "MAGE_ES_DATA"
 """The short form of MAGE_ES_DATA_DIR."""
+LIMITS = ("max_usd", "max_calls", "max_iterations")
+"""Settings of which 0 is no limit, and no value that a flag may have: whoever types it means to spend nothing."""
 
 
 Dollars = Annotated[float, msgspec.Meta(ge=0)]
@@ -52,11 +54,12 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     data_dir: str = "data"
     """Folder that holds the benchmarks' files; MAGE_ES_DATA for short."""
     max_usd: Dollars = 0.0
-    """Dollars that a run may cost in all, also over several sessions; 0: no limit."""
+    """Dollars that a run may cost in all, also over several sessions. A reply whose tokens are not told counts as the
+    most that it can cost; a model that never tells any cannot be limited so."""
     max_calls: Amount = 0
-    """Calls that a run may make in all, failed attempts and a served embedder's included; 0: no limit."""
+    """Calls that a run may make in all, failed attempts and a served embedder's included."""
     max_iterations: Amount = 0
-    """Iterations after which a run pauses; 0: only at its end."""
+    """Iterations after which a run pauses."""
     guidance_batch: bool = False
     """Hand calls of guidance and judge that do not depend on one another in as batches, where the provider has them:
     half the price at Anthropic, replies within minutes or hours."""
@@ -222,9 +225,17 @@ def _first(layers: Sequence[Mapping[str, Setting]], name: str) -> Setting | None
 
 def _from_flags(flags: Mapping[str, object]) -> dict[str, Setting]:
     given = {name: value for name, value in flags.items() if value is not None}
-    return {
+    found = {
         name: Setting(name, _fit(name, value, f"--{name.replace('_', '-')}"), "flag") for name, value in given.items()
     }
+    for name in LIMITS:
+        if name in found and not found[name].value:
+            flag, variable = f"--{name.replace('_', '-')}", f"{PREFIX}{name.upper()}"
+            raise UsageError(
+                f"{flag}: with {given[name]} nothing could be done. Give more than that; for no limit leave {flag} out "
+                f"({variable}=0 in the environment lifts one that {FILE} sets)."
+            )
+    return found
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Setting]:

@@ -151,3 +151,15 @@ def test_the_sizes_of_a_benchmark_are_above_the_preset_and_below_what_was_set(tm
     assert entries["held_out"] == ("held_out", 100, "benchmark workshop")
     assert entries["pool"] == ("pool", 12, "flag")
     assert entries["warmup"] == ("warmup", 20, "preset paper")
+
+
+@pytest.mark.parametrize("name", ["max_usd", "max_calls", "max_iterations"])
+def test_a_budget_of_nothing_is_refused_as_a_flag_and_lifts_one_of_the_file_as_a_variable(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "mage-es.toml").write_text(f"{name} = 5\n")
+    flag, variable = f"--{name.replace('_', '-')}", f"MAGE_ES_{name.upper()}"
+    with pytest.raises(UsageError, match=f"^{flag}: with 0[\\s\\S]*leave {flag} out[\\s\\S]*{variable}=0"):
+        resolve({name: "0"}, environment={}, folder=tmp_path)
+    assert getattr(resolve({}, environment={}, folder=tmp_path).limits, name) == 5
+    assert getattr(resolve({}, environment={variable: "0"}, folder=tmp_path).limits, name) == 0

@@ -98,8 +98,8 @@ SOURCES: dict[str, Source] = {
         licence=WEBQA.licence,
         files={f"main/{name}.json": "" for name in ("trainmodel", "val", "devtest", "test")},
     ),
-    "webshop-100": _WEBSHOP,
-    "webshop-1000": _WEBSHOP,
+    **dict.fromkeys(("webshop-100", "webshop-100-by-index", "webshop-100-rich"), _WEBSHOP),
+    **dict.fromkeys(("webshop-1000", "webshop-1000-by-index", "webshop-1000-human", "webshop-1000-rich"), _WEBSHOP),
 }
 
 

@@ -107,6 +107,11 @@ def _records(place: str) -> Callable[[Path], Benchmark]:
     return opened
 
 
+def _shop(name: str, **sizes: int) -> Row:
+    """Return the row of a setting of WebShop, with sizes of its own."""
+    return Row(_placed(f"environments.webshop.benchmark:{name}"), _SHOPPING, {**_VISITS, **sizes})
+
+
 _TABLE: Mapping[str, Row] = {
     "crafter": Row(
         _generated("environments.crafter.benchmark:Crafter"),
@@ -129,8 +134,13 @@ _TABLE: Mapping[str, Row] = {
         OwnModels("builtin/truthworld", "builtin/truthguide", "builtin/truthjudge"),
     ),
     "webqa": _read("benchmarks.webqa.benchmark:WEBQA", _READING),
-    "webshop-100": Row(_placed("environments.webshop.benchmark:webshop_100"), _SHOPPING, _VISITS),
-    "webshop-1000": Row(_placed("environments.webshop.benchmark:webshop_1000"), _SHOPPING, _VISITS),
+    "webshop-100": _shop("webshop_100"),
+    "webshop-100-by-index": _shop("webshop_100_by_index"),
+    "webshop-100-rich": _shop("webshop_100_rich"),
+    "webshop-1000": _shop("webshop_1000"),
+    "webshop-1000-by-index": _shop("webshop_1000_by_index"),
+    "webshop-1000-human": _shop("webshop_1000_human", pool=4, held_out=4, anchors=0),
+    "webshop-1000-rich": _shop("webshop_1000_rich"),
     "wordmath": Row(_generated("benchmarks.wordmath.benchmark:WordMath")),
     "workshop": Row(
         _generated("environments.workshop.benchmark:Workshop"),

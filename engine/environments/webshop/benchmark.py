@@ -1,7 +1,11 @@
 """The benchmarks `webshop-100` and `webshop-1000`: what to buy in the first 100 or all products of the small catalogue.
 
+    -rich       the same goals, shown in rich mode: a line for each piece, and marks on what can be clicked and what was
+    -by-index   the same goals, divided by their number alone, as upstream and RetroAgent do
+    -human      (of 1,000 only) the goals that people wrote, which are a handful, half of them the test
+
 Rules
-    - A question is a goal; its number is its place in upstream's shuffle. Goals are synthetic: people's are too few.
+    - A question is a goal; its number is its place in upstream's shuffle. Goals are synthetic but for `-human`.
     - By product (the default) no product has goals in both splits: whole products are drawn for the test until it has
       its size. Without it the first goals are the test, as upstream numbers them.
     - The task type is how many options the instruction names, as anybody reads off it (`with color: red, and size: m`);
@@ -12,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Literal, NamedTuple, get_args
@@ -54,6 +59,8 @@ PAPER = Preset("webshop-100", 100, 100)
 """The paper's catalogue of one hundred products."""
 RETROAGENT = Preset("webshop-1000", None, 500)
 """The setting of RetroAgent's released code: the whole file of 1,000 products, 500 test goals."""
+HUMAN = Preset("webshop-1000-human", None, 4)
+"""People's goals for the whole file, a dozen upstream: four are the test. Of the first hundred products there is one."""
 
 
 class WebShop:
@@ -204,11 +211,10 @@ def test_places(goals: Sequence[Goal], size: int, *, stream: Random | None) -> f
     return frozenset(chosen)
 
 
-def webshop_100(seed: int, data_dir: Path | None) -> WebShop:
-    """Return the paper's setting."""
-    return WebShop(seed, data_dir, preset=PAPER)
-
-
-def webshop_1000(seed: int, data_dir: Path | None) -> WebShop:
-    """Return RetroAgent's setting, divided by product."""
-    return WebShop(seed, data_dir, preset=RETROAGENT)
+webshop_100 = partial(WebShop, preset=PAPER)
+webshop_100_rich = partial(WebShop, preset=PAPER._replace(name="webshop-100-rich"), mode="rich")
+webshop_100_by_index = partial(WebShop, preset=PAPER._replace(name="webshop-100-by-index"), by_product=False)
+webshop_1000 = partial(WebShop, preset=RETROAGENT)
+webshop_1000_rich = partial(WebShop, preset=RETROAGENT._replace(name="webshop-1000-rich"), mode="rich")
+webshop_1000_by_index = partial(WebShop, preset=RETROAGENT._replace(name="webshop-1000-by-index"), by_product=False)
+webshop_1000_human = partial(WebShop, preset=HUMAN, goals="human")

@@ -11,7 +11,7 @@ import pytest
 
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.benchmarks.protocol import Question
-from mage_es.engine.benchmarks.registry import open_benchmark
+from mage_es.engine.benchmarks.registry import names, open_benchmark
 from mage_es.engine.environments.webshop import matching, terms
 from mage_es.engine.environments.webshop.benchmark import PAPER, RETROAGENT, Preset, WebShop, task_type_of, test_places
 from mage_es.engine.environments.webshop.goals import Option
@@ -227,3 +227,44 @@ def test_people_s_goals_can_be_played_as_well() -> None:
     benchmark = WebShop(42, DATA, preset=RETROAGENT, goals="human", by_product=False, nouns=BY_RULE)
     assert len(benchmark.goals) == 8 and len(benchmark.questions("test")) == 8
     assert {question.task_type for question in benchmark.questions("test")} == {"webshop_plain"}
+
+
+VARIANTS = (
+    "webshop-100-by-index",
+    "webshop-100-rich",
+    "webshop-1000-by-index",
+    "webshop-1000-human",
+    "webshop-1000-rich",
+)
+
+
+@needs_data
+@pytest.mark.parametrize("name", VARIANTS)
+def test_an_episode_of_every_variant_is_played_by_its_reference_solution(name: str) -> None:
+    benchmark = open_benchmark(name, seed=42, data_dir=DATA)
+    assert isinstance(benchmark, WebShop) and benchmark.name == name and name in names()
+    question = next(q for q in benchmark.questions("evolution") if "Your score: 1" in q.solution)
+    assert question.id.startswith(f"{name}-") and question.benchmark == name
+    episode = benchmark.environment(question)
+    seen = [episode.reset().text]
+    for line in question.solution.splitlines():
+        action, _, effect = line.partition("]: ")
+        done = episode.step(f"{action}]")
+        assert done.effect == effect
+        seen.append(done.observation.text)
+    assert episode.score() == 1.0
+    assert any("[button]" in page for page in seen) == name.endswith("-rich")
+    assert any(" [SEP] " in page for page in seen) != name.endswith("-rich")
+
+
+@needs_data
+def test_goals_by_index_are_upstreams_first_and_peoples_goals_are_divided_in_two(paper: WebShop) -> None:
+    by_index = open_benchmark("webshop-1000-by-index", seed=42, data_dir=DATA)
+    assert [q.id for q in by_index.questions("test")] == [f"webshop-1000-by-index-{place:04d}" for place in range(500)]
+    human = open_benchmark("webshop-1000-human", seed=42, data_dir=DATA)
+    assert [len(human.questions(split)) for split in ("evolution", "test")] == [4, 4]
+    rich = open_benchmark("webshop-100-rich", seed=42, data_dir=DATA)
+    told = [[(q.question, q.gold, q.split) for q in each.questions("test")] for each in (rich, paper)]
+    assert told[0] == told[1]
+    hashes = {open_benchmark(name, seed=42, data_dir=DATA).data_sha256 for name in VARIANTS}
+    assert len(hashes) == len(VARIANTS)

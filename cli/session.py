@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -35,8 +35,9 @@ def session(out: Output, settings: Settings) -> Iterator[Runtime]:
     except Interrupted as stopped:
         if not progress.run_id:
             raise
-        why = f" {stopped}" if isinstance(stopped, BudgetReached) else ""
-        out.say(f"Stopped; everything recorded is kept.{why} {_way_back(settings, progress)}")
+        is_spent = isinstance(stopped, BudgetReached)
+        spent, why = (_reached(settings, stopped), f" {stopped}") if is_spent else ((), "")
+        out.say(f"Stopped; everything recorded is kept.{why} {_way_back(settings, progress, spent)}")
         _show_stopped(out, settings, progress.run_id)
         raise typer.Exit(stopped.exit_code) from stopped
     except Exception as error:
@@ -49,14 +50,22 @@ def session(out: Output, settings: Settings) -> Iterator[Runtime]:
         raise
 
 
-def _way_back(settings: Settings, progress: Progress) -> str:
-    names = (
-        "runs_dir",
-        "data_dir",
-        "guidance_batch",
-        *SPENDING,
-    )  # without its budget a resumed run would spend without bound
-    return f"Resume it with: {settings.again('resume', progress.run_id, names=names)}"
+def _reached(settings: Settings, stopped: Interrupted) -> tuple[str, ...]:
+    """Return the limits, among those that were given here, that the message of a budget names: more is needed."""
+    return tuple(name for name in SPENDING if name in settings.flags() and _flag(name) in str(stopped))
+
+
+def _way_back(settings: Settings, progress: Progress, spent: Sequence[str] = ()) -> str:
+    """Return how to go on; what is spent is left open, since the same limit would end the run at once."""
+    names = ("runs_dir", "data_dir", "guidance_batch", *SPENDING)  # without its budget it would spend without bound
+    again = settings.again("resume", progress.run_id, names=tuple(name for name in names if name not in spent))
+    more = "".join(f" {_flag(name)} N" for name in spent)
+    above = ", ".join(f"N above {settings.flags()[name]}" for name in spent)
+    return f"Resume it with: {again}{more}{f' ({above})' if above else ''}"
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _show_stopped(out: Output, settings: Settings, run_id: str) -> None:
@@ -64,7 +73,9 @@ def _show_stopped(out: Output, settings: Settings, run_id: str) -> None:
     from mage_es.engine.summary import summarise
 
     summary = summarise(find_run(settings.runs_dir, run_id))
-    out.report(summary, overview(summary), iterations(summary), *episodes(summary.episodes))
+    # Before the end of the first iteration, and in a baseline, there is none to show.
+    each = (iterations(summary),) if summary.rows else ()
+    out.report(summary, overview(summary), *each, *episodes(summary.episodes))
 
 
 def conclude(out: Output, summary: RunSummary, settings: Settings) -> None:

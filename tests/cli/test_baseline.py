@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+from tests.engine.baselines.test_running import hotpot
 
 Command = Callable[..., Any]
 
@@ -29,3 +32,18 @@ def test_a_baseline_ends_with_its_accuracy_and_is_resumed_as_it_is(mage: Command
 def test_without_a_benchmark_or_with_an_unknown_name_it_is_refused(mage: Command) -> None:
     assert mage("baseline", "zero_shot_cot").code == 2
     assert mage("baseline", "magic", "wordmath").code == 2
+
+
+def test_a_baseline_that_spent_its_budget_says_how_to_go_on_with_more_and_shows_no_empty_table(mage: Command) -> None:
+    words = ("baseline", "reflexion", "wordmath", "--held-out", "10", "--run-id", "s4", "--max-iterations", "5")
+    outcome = mage(*words, "--max-calls", "12")
+    assert outcome.code == 3
+    assert "Resume it with: mage-es resume s4 --max-iterations 5 --max-calls N (N above 12)" in outcome.err
+    assert "baseline reflexion:" in outcome.out and "per iteration" not in outcome.out
+    assert mage("resume", "s4", "--max-calls", "99").code == 0
+
+
+def test_react_that_nobody_told_where_to_look_says_so_where_it_begins(mage: Command, tmp_path: Path) -> None:
+    outcome = mage("baseline", "react", "hotpotqa", "--held-out", "4", "--data-dir", str(hotpot(tmp_path / "data")))
+    assert outcome.code == 0
+    assert "react looks in the paragraphs that questions bring with them, as with --search record." in outcome.err

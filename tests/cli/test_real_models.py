@@ -137,7 +137,7 @@ def test_a_budget_ends_a_run_with_exit_code_3_and_the_way_to_go_on(mage: Command
     outcome = mage("evolve", "wordmath", *SMALL, "--max-calls", "12")
     assert outcome.code == 3
     assert "budget of 12 calls is reached" in outcome.err
-    assert "Resume it with: mage-es resume r --max-calls 12" in outcome.err
+    assert "Resume it with: mage-es resume r --max-calls N (N above 12)" in outcome.err
     assert "Run r: wordmath, seed 42, unfinished" in outcome.out
     assert mage("resume", "r", "--max-calls", "12").code == 3
     assert mage("resume", "r").code == 0

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mage_es.engine.benchmarks.finqa.program import GREATER, OF_A_ROW, InvalidProgram, Step, reference, steps_of
+from mage_es.engine.benchmarks.finqa.program import GREATER, OF_A_ROW, InvalidProgram, Step, cut, reference, steps_of
 from mage_es.events.errors import PrerequisiteError
 
 if TYPE_CHECKING:
@@ -54,14 +54,14 @@ def is_same_program(gold: Sequence[str], predicted: Sequence[str], *, strict: bo
     Args:
         gold: Tokens of the gold program.
         predicted: Tokens of the prediction; anything at all.
-        strict: Keep upstream's slip that a table step counts as another one where it is the first step of one
-            program and a later step of the other.
+        strict: Keep upstream's slips: a table step counts as another one where it is the first step of one program and
+            a later step of the other; the arguments of other steps are cut at `|`.
 
     Raises:
         PrerequisiteError: The library for symbolic mathematics is not installed.
     """
     try:
-        gold_steps, steps = steps_of(gold), steps_of(predicted)
+        gold_steps, steps = (_steps(tokens, strict=strict) for tokens in (gold, predicted))
         symbols = {name: f"a{place}" for place, name in enumerate(dict.fromkeys(_operands(gold_steps, strict=strict)))}
         if any(name not in symbols for name in _operands(steps, strict=strict)):
             return False
@@ -69,6 +69,11 @@ def is_same_program(gold: Sequence[str], predicted: Sequence[str], *, strict: bo
     except (InvalidProgram, _Unreadable):
         return False
     return expected == given or (_agree(expected, given) and _is_identical_simplified(expected, given))
+
+
+def _steps(tokens: Sequence[str], *, strict: bool) -> list[Step]:
+    steps = steps_of(tokens)
+    return [step if step.operation in OF_A_ROW else cut(step) for step in steps] if strict else steps
 
 
 def _operands(steps: Sequence[Step], *, strict: bool) -> list[str]:

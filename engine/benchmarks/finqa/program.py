@@ -97,14 +97,26 @@ def execute(tokens: Sequence[str], table: Table, *, strict: bool = False) -> Exe
     Args:
         tokens: As `tokens_of` returns them, or as a model was trained to write them.
         table: The record's table, in which row operations find their rows.
-        strict: Keep upstream's slip that a row operation on `#k` works on the row of the row operation before it;
-            without it such a step is invalid.
+        strict: Keep upstream's slips: a row operation on `#k`, which is invalid without, works on the row of the row
+            operation before it; arguments are cut at `|`; no row operation is valid on a table with an empty row.
     """
     try:
         result = _run(steps_of(tokens), table, strict=strict)
         return Executed(result if isinstance(result, str) else round(result, _DIGITS))
     except (InvalidProgram, ArithmeticError, TypeError, ValueError) as problem:
         return Executed(NOTHING, str(problem) or type(problem).__name__)
+
+
+def cut(step: Step) -> Step:
+    """Return a step with its arguments as upstream reads them: it joins them by `|` and cuts them there again.
+
+    Raises:
+        InvalidProgram: There is no second argument then.
+    """
+    pieces = f"{step.first}|{step.second}".strip("|").strip().split("|")
+    if len(pieces) < 2:
+        raise InvalidProgram(f"{step.operation} has one argument only")
+    return Step(step.operation, pieces[0].strip(), pieces[1].strip())
 
 
 def literal(text: str) -> float:
@@ -138,8 +150,10 @@ def _run(steps: Sequence[Step], table: Table, *, strict: bool) -> Value:
     rows = {row[0]: row[1:] for row in table if row}  # a later row of the same name takes its place
     results: list[Value] = []
     cells: list[float] | None = None
-    for step in steps:
+    for step in map(cut, steps) if strict else steps:
         if step.operation in OF_A_ROW:
+            if strict and not all(table):
+                raise InvalidProgram("a row of the table is empty")
             cells = _cells(step, rows, results, before=cells if strict else None)
             results.append(OF_A_ROW[step.operation](cells))
             continue

@@ -129,6 +129,29 @@ def test_upstreams_row_operation_on_a_result_works_on_the_row_before_where_that_
     assert "which is no row" in execute(tokens, TABLE).problem
 
 
+@pytest.mark.parametrize(
+    ("tokens", "strictly", "usually"),
+    [
+        (["add(", "1|2", "5", ")"], 3.0, NOTHING),
+        (["add(", "1", "2|5", ")"], 3.0, NOTHING),
+        (["table_max(", "revenue|x", "none", ")"], 1200.0, NOTHING),
+        (["table_max(", "revenue", "", ")"], NOTHING, 1200.0),
+    ],
+)
+def test_upstream_cuts_arguments_at_its_own_mark_where_that_is_asked_for(
+    tokens: list[str], strictly: object, usually: object
+) -> None:
+    assert execute([*tokens, "EOF"], TABLE, strict=True).result == strictly
+    assert execute([*tokens, "EOF"], TABLE).result == usually
+
+
+def test_upstream_takes_row_operations_on_a_table_with_an_empty_row_for_invalid_and_no_others() -> None:
+    table = [*TABLE, []]
+    assert execute(tokens_of("table_max(revenue, none)"), table, strict=True).problem == "a row of the table is empty"
+    assert execute(tokens_of("table_max(revenue, none)"), table) == Executed(1200.0)
+    assert execute(tokens_of("add(1, 2)"), table, strict=True) == Executed(3.0)
+
+
 @pytest.mark.parametrize("opening", ["add", "add((", "(add("])
 def test_an_operation_has_exactly_one_bracket(opening: str) -> None:
     done = execute([opening, "1", "2", ")", "EOF"], TABLE)

@@ -22,7 +22,16 @@ from typing import NamedTuple, Protocol, TypeVar
 from mage_es.engine.commands import Call, Command, RecordBatch
 from mage_es.engine.models.batches import Batching
 from mage_es.engine.models.faults import HOPELESS, FailedAttempt, Fault, ModelFault
-from mage_es.engine.models.line import Answered, Line, Patience, ProviderDown, Report, Toll, Unanswered
+from mage_es.engine.models.line import (
+    Answered,
+    Line,
+    Patience,
+    ProviderDown,
+    Report,
+    Toll,
+    Unanswered,
+    require_near,
+)
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import Interrupted
@@ -227,7 +236,7 @@ class BatchGate:
             replies = await self._tried(lambda: self._model.replies(batch_id))
         except ModelFault as error:
             if error.fault.kind != "missing":
-                raise ProviderDown(f"{self.name} refuses batch {batch_id}: {error.fault.message}.") from None
+                raise ProviderDown(f"{self.name} refuses batch {batch_id}: {error.fault.sentence}") from None
             self._say(f"{self.name} knows nothing of batch {batch_id} any more; its {count} calls are made again.")
             return {}
         self._say(f"Batch {batch_id} of {self.name} has come back.")
@@ -248,10 +257,11 @@ class BatchGate:
                 if not error.fault.passes:
                     raise
                 last = error.fault
+                require_near(self.name, last, self._patience)
             await self._sleep(last.retry_after + wait)
             wait = min(wait * 2, self._patience.longest_wait_s)
         raise ProviderDown(
-            f"{self.name} failed {self._patience.give_up_after} times in a row, last with: {last.message}. Everything "
+            f"{self.name} failed {self._patience.give_up_after} times in a row, last with: {last.sentence} Everything "
             "recorded is kept; resume the run when the provider is back."
         )
 

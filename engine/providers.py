@@ -18,7 +18,7 @@ import msgspec
 from mage_es.engine.config import Config
 from mage_es.engine.finding import Finding
 from mage_es.engine.guiding import GUIDANCE_TOKENS
-from mage_es.engine.models.clients import key_of
+from mage_es.engine.models.clients import key_of, unconnected
 from mage_es.engine.models.faults import Fault, ModelFault, fault_of_status, shortened, without_key
 from mage_es.engine.models.openai_compatible import DEFAULT_URL
 from mage_es.engine.models.registry import OPTIONS, Tier, open_model
@@ -98,6 +98,8 @@ def _listed(spec: ModelSpec, key: str) -> Served:
         reply = httpx2.get(_url(spec) + path, headers=headers if key else {}, timeout=PATIENCE_S)
         said = without_key(reply.text, key)
         rows = [] if reply.is_error else _rows(msgspec.json.decode(said))
+    except httpx2.ConnectTimeout:
+        raise ModelFault(Fault("connection", shortened(unconnected(_url(spec))))) from None
     except httpx2.TimeoutException:
         raise ModelFault(Fault("timeout", f"{_url(spec)} does not answer within {PATIENCE_S:g} s")) from None
     except httpx2.HTTPError as error:

@@ -25,7 +25,7 @@ from mage_es.engine.embedders.probes import PROBES, sketch
 from mage_es.engine.embedders.protocol import Vectors
 from mage_es.engine.models.clients import as_faults, key_of
 from mage_es.engine.models.faults import HOPELESS, FailedAttempt, Fault, ModelFault
-from mage_es.engine.models.line import PATIENCE, Patience
+from mage_es.engine.models.line import PATIENCE, Patience, require_near
 from mage_es.engine.models.openai_compatible import DEFAULT_URL
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import ModelSpec
@@ -92,7 +92,9 @@ class ServedEmbedder:
 
         attempts = tenacity.Retrying(
             stop=tenacity.stop_after_attempt(self._patience.attempts),
-            retry=tenacity.retry_if_exception(lambda error: isinstance(error, ModelFault) and error.fault.passes),
+            retry=tenacity.retry_if_exception(
+                lambda error: isinstance(error, ModelFault) and self._may_pass(error.fault)
+            ),
             wait=waited,
             reraise=True,
         )
@@ -102,12 +104,13 @@ class ServedEmbedder:
                     is_last = attempt.retry_state.attempt_number >= self._patience.attempts
                     return self._once(batch, purpose, is_last=is_last)
         except ModelFault as error:
+            require_near(f"The embedder {self.name}", error.fault, self._patience)
             remedy = (
                 "Check the key, the model's name and the address; `mage-es doctor` tells what the server says."
                 if error.fault.kind in HOPELESS
                 else "What is recorded is kept: run the command again, or resume the run, when it is back."
             )
-            raise PrerequisiteError(f"The embedder {self.name} fails: {error.fault.message}. {remedy}") from None
+            raise PrerequisiteError(f"The embedder {self.name} fails: {error.fault.sentence} {remedy}") from None
         raise AssertionError("a loop of retries ends with a reply or an error")
 
     def _once(self, batch: Sequence[str], purpose: EmbeddingPurpose, *, is_last: bool) -> NDArray[np.float64]:
@@ -121,12 +124,16 @@ class ServedEmbedder:
                 made = made._replace(input_tokens=reply.input_tokens, latency_us=_microseconds_since(began))
                 pay(Completion(text="", input_tokens=reply.input_tokens, output_tokens=0))
         except ModelFault as error:
-            is_lost = is_last or not error.fault.passes
+            is_lost = is_last or not self._may_pass(error.fault)
             failed = FailedAttempt(error.fault, _microseconds_since(began), is_lost)
             self.meter.report(made._replace(failed=failed))
             raise
         self.meter.report(made)
         return reply.vectors
+
+    def _may_pass(self, fault: Fault) -> bool:
+        """Return whether the same call may succeed after a wait that anybody would wait."""
+        return fault.passes and fault.retry_after <= self._patience.longest_rest_s
 
     def _require_shape(self, vectors: NDArray[np.float64], count: int) -> None:
         dimension = getattr(self, "dimension", None) or (vectors.shape[1] if vectors.ndim == 2 else 0)

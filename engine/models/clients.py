@@ -78,6 +78,8 @@ def as_faults(client: ModuleType, *, url: str, key: str, silence: float) -> Iter
     try:
         yield
     except raised.APITimeoutError as error:
+        if isinstance(error.__cause__, httpx2.ConnectTimeout):
+            raise ModelFault(Fault("connection", _heard(unconnected(url), key))) from None
         raise ModelFault(Fault("timeout", _heard(str(error), key))) from None
     except raised.APIStatusError as error:
         after, date = (error.response.headers.get(name) for name in ("retry-after", "date"))
@@ -101,6 +103,12 @@ def read_as(form: type[Form], reply: object, *, what: str) -> Form:
         return msgspec.convert(reply, form, from_attributes=True)
     except msgspec.ValidationError as error:
         raise ModelFault(Fault("malformed", f"the reply is no {what}: {error}")) from None
+
+
+def unconnected(url: str) -> str:
+    """Return what to check where no connection came about in time, as when TLS is spoken to a port that has none."""
+    secure = ", and whether TLS is spoken there (if not, it is http://)" if url.startswith("https:") else ""
+    return f"no connection to {url}{_by_proxy(url)} in time: check host and port{secure}"
 
 
 def _heard(words: str, key: str) -> str:

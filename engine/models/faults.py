@@ -60,6 +60,7 @@ _TOO_LONG = (
 """How providers say that a prompt does not fit; a request that is refused in other words is given up."""
 _HALVES = re.compile("[\ud800-\udfff]")
 _MOST_WORDS = 300
+_YEAR_S = 365 * 86400.0
 _LEAST_KEY = 8
 
 
@@ -70,6 +71,11 @@ class Fault(NamedTuple):
     message: str
     status: int = 0
     retry_after: float = 0.0
+
+    @property
+    def sentence(self) -> str:
+        """Return the message with one full stop at its end, however a provider ends its words."""
+        return self.message if self.message.endswith((".", "!", "?")) else f"{self.message}."
 
     @property
     def passes(self) -> bool:
@@ -132,7 +138,7 @@ def _kind_of(status: int, message: str) -> FaultKind:
 
 
 def _seconds(retry_after: str, date: str) -> float:
-    """Return for how many seconds a provider asks, as a number or as a date; 0 for nonsense.
+    """Return for how many seconds a provider asks, as a number or as a date: 0 for nonsense, a year at most.
 
     A date is held against the one of the reply itself (`date`), so that the clock of this machine may be wrong.
     """
@@ -141,7 +147,7 @@ def _seconds(retry_after: str, date: str) -> float:
     except ValueError:
         until, now = _moment(retry_after), _moment(date)
         asked = until - (now or time.time()) if until else 0.0
-    return asked if 0 < asked < math.inf else 0.0
+    return min(asked, _YEAR_S) if 0 < asked < math.inf else 0.0
 
 
 def _moment(date: str) -> float:

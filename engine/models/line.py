@@ -2,7 +2,8 @@
 
 Rules
     - Every failed attempt is reported before the next one is made; whoever makes the call records it.
-    - Waits grow with full jitter and never undercut what the provider asked for (`retry-after`).
+    - Waits grow with full jitter and never undercut what the provider asked for (`retry-after`). One that asks for more
+      than `longest_rest_s` seconds, as when a day's quota is used up, stops the run with the time that it names.
     - After `pause_after` failures in a row, of whichever calls, nobody calls for `pause_s` seconds; after
       `give_up_after` of them the run stops cleanly and can be resumed. Calls that were under way when a pause began
       are not counted: many calls that fail at once, as when a server goes down, are one sign and not many.
@@ -18,6 +19,7 @@ Rules
 from __future__ import annotations
 
 import asyncio
+import datetime
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -42,6 +44,7 @@ class Patience(NamedTuple):
     pause_s: float = 30.0
     give_up_after: int = 60
     reach_s: float = 25.0
+    longest_rest_s: float = 3600.0
     clock: Clock = SYSTEM_CLOCK
 
 
@@ -238,7 +241,8 @@ class Line:
     def _consider(self, fault: Fault, began: float) -> None:
         """Raise where it makes no sense to go on; rest where a pause may help."""
         if fault.kind in HOPELESS:
-            raise ProviderDown(f"{self.name} refuses every call: {fault.message}. {_REMEDIES[fault.kind]}") from None
+            raise ProviderDown(f"{self.name} refuses every call: {fault.sentence} {_REMEDIES[fault.kind]}") from None
+        require_near(self.name, fault, self._patience)
         if self._unreached_since is not None:
             if self._clock.now() - self._unreached_since >= self._patience.reach_s:
                 self._give_up_reaching(fault)
@@ -254,19 +258,19 @@ class Line:
 
     def _give_up(self, fault: Fault) -> NoReturn:
         raise ProviderDown(
-            f"{self.name} failed {self._failures} times in a row, last with: {fault.message}. Everything recorded "
+            f"{self.name} failed {self._failures} times in a row, last with: {fault.sentence} Everything recorded "
             "is kept; resume the run when the provider is back."
         ) from None
 
     def _give_up_reaching(self, fault: Fault) -> NoReturn:
         raise ProviderDown(
-            f"{self.name} was tried for {self._patience.reach_s:g} s and no model answers there: {fault.message}. "
+            f"{self.name} was tried for {self._patience.reach_s:g} s and no model answers there: {fault.sentence} "
             "Start the server, or correct its address; `mage-es doctor` shows who answers. Everything recorded is kept."
         ) from None
 
     def _give_up_asking(self, fault: Fault) -> NoReturn:
         raise ProviderDown(
-            f"{self.name} has answered none of its first {self._given_up} calls, last with: {fault.message}. That is "
+            f"{self.name} has answered none of its first {self._given_up} calls, last with: {fault.sentence} That is "
             "no matter of the questions. Mend the server and resume the run, or correct what the calls ask for (the "
             "model's options, --max-tokens) and begin another. Everything recorded is kept."
         ) from None
@@ -306,6 +310,16 @@ _REMEDIES = {
     "missing": "Check the model's name and the server's address (base_url ends in /v1 for openai/, before it for "
     "anthropic/); `mage-es doctor` lists what the server offers.",
 }
+
+
+def require_near(name: str, fault: Fault, patience: Patience) -> None:
+    """Raise `ProviderDown` where a provider wants to be left alone for longer than anybody sleeps through."""
+    if fault.retry_after > patience.longest_rest_s:
+        until = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=fault.retry_after)
+        raise ProviderDown(
+            f"{name} wants no call before {until:%Y-%m-%d %H:%M} UTC: {fault.sentence} Everything recorded is kept; "
+            "resume the run then, or use another model."
+        ) from None
 
 
 def _bounded(completion: Completion) -> Completion:

@@ -265,6 +265,23 @@ def test_trouble_while_a_batch_is_asked_after_passes(server: Provider, tmp_path:
     assert summarise(run).state == "finished" and events(run, CallFailed) == []
 
 
+def test_a_provider_that_wants_no_question_about_a_batch_for_hours_is_left_alone_and_the_batch_found_again(
+    server: Provider, alone: Run, tmp_path: Path
+) -> None:
+    server.error_headers = {"retry-after": "7200"}
+    server.plan = lambda number: "429" if server.batch_sizes and "/batches" in server.asked[number].path else ""
+    try:
+        with pytest.raises(ProviderDown, match=r"wants no call before \S+ \S+ UTC") as raised:
+            begin(guided(server), tmp_path, batches=True)
+        assert raised.value.exit_code == 4
+        server.plan = lambda number: ""
+        run = find_run(tmp_path, "r")
+        go_on(run, batches=True)
+    finally:
+        server.error_headers = {"retry-after": "0"}
+    assert digests(run) == digests(alone) and len(server.batch_sizes) == len(events(run, BatchSubmitted))
+
+
 def test_a_budget_that_ends_within_evolve_stops_the_run_and_what_was_handed_in_is_not_paid_twice(
     server: Provider, alone: Run, tmp_path: Path
 ) -> None:

@@ -87,6 +87,19 @@ def test_a_vector_that_is_none_is_malformed(numbers: list[float]) -> None:
             served(server)
 
 
+def test_a_server_that_asks_for_more_than_an_hour_ends_the_command_with_the_time_that_it_names() -> None:
+    heard, purse = list[Attempt](), Purse()
+    with provider() as server:
+        embedder = served(server)
+        embedder.meter.connect(heard.append, purse)
+        before, server.plan, server.error_headers = len(heard), lambda number: "429", {"retry-after": "7200"}
+        with pytest.raises(PrerequisiteError, match=r"embedder openai/\S+ wants no call before \S+ \S+ UTC: .*429\."):
+            embedder.encode(["a"])
+    assert len(server.asked) == len(PROBES) + 1
+    failed = [attempt.failed for attempt in heard[before:]]
+    assert [each and each.is_lost for each in failed] == [True]
+
+
 def test_vectors_that_change_their_length_on_the_way_are_refused() -> None:
     with provider() as server:
         embedder = served(server)

@@ -63,6 +63,7 @@ class Provider:
         self.output_tokens = 0
         self.embedded = self.embedded_texts = self.embedded_tokens = 0
         self.tells_tokens = True
+        self.error_headers = {"retry-after": "0"}
         self.most_in_flight = 0
         self.connections = 0
         self.models: list[dict[str, Any]] = [{"id": "exec", "object": "model", "max_model_len": 8192}]
@@ -124,7 +125,7 @@ class Provider:
         if fault.removeprefix("echo ").isdigit():
             told = "the provider says " + (_key_in(asked) if fault.startswith("echo ") else fault)
             error = {"error": {"type": "some_error", "message": told}}
-            await _write(writer, int(fault.removeprefix("echo ")), json.dumps(error).encode(), {"retry-after": "0"})
+            await _write(writer, int(fault.removeprefix("echo ")), json.dumps(error).encode(), self.error_headers)
             return True
         if fault == "too long":
             error = {"error": {"message": "This model's maximum context length is 2048 tokens."}}

@@ -62,6 +62,23 @@ def test_whatever_a_client_raises_is_a_fault_without_the_key(
     assert fault.retry_after == (7.0 if fault.status else 0.0)
 
 
+@pytest.mark.parametrize("client", [anthropic, openai], ids=["anthropic", "openai"])
+@pytest.mark.parametrize("url", ["https://there:1", "http://there:1"])
+def test_where_no_connection_comes_about_in_time_it_is_said_what_to_check(client: Any, url: str) -> None:
+    error = client.APITimeoutError(REQUEST)
+    error.__cause__ = httpx2.ConnectTimeout("")
+    with pytest.raises(ModelFault) as raised, as_faults(client, url=url, key=KEY, silence=3.0):
+        raise error
+    fault = raised.value.fault
+    assert fault.kind == "connection" and f"no connection to {url}" in fault.message
+    assert ("TLS" in fault.message) is url.startswith("https")
+
+
+@pytest.mark.parametrize(("words", "sentence"), [("no", "no."), ("No.", "No."), ("Really?", "Really?"), ("", ".")])
+def test_a_fault_is_a_sentence_however_a_provider_ends_its_words(words: str, sentence: str) -> None:
+    assert Fault("busy", words).sentence == sentence
+
+
 @pytest.mark.parametrize(
     ("retry_after", "date", "asked"),
     [
@@ -71,6 +88,7 @@ def test_whatever_a_client_raises_is_a_fault_without_the_key(
         ("Sat, 21 Foo 2026 10:00:00 GMT", "never", 0.0),
         ("Wed, 21 Oct 2015 07:28:00 GMT", "", 0.0),
         ("inf", "", 0.0),
+        ("1e300", "", 365 * 86400.0),
         ("nan", "", 0.0),
         ("-3", "", 0.0),
         ("soon", "", 0.0),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
@@ -217,6 +219,30 @@ def test_a_provider_that_asks_for_a_long_wait_is_announced() -> None:
     with pytest.raises(Interrupted):
         asyncio.run(line.complete(Request(prompt="?"), report=lambda failed: None))
     assert "waiting 3600 s" in said[0]
+
+
+@pytest.mark.parametrize("asked", [3601.0, 86_400.0, 365 * 86_400.0])
+def test_a_provider_that_asks_for_more_than_an_hour_stops_the_run_with_the_time_that_it_names(asked: float) -> None:
+    reported: list[FailedAttempt] = []
+
+    class Exhausted(Scripted):
+        async def complete(self, request: Request) -> Completion:
+            self.calls += 1
+            raise ModelFault(Fault("busy", "The quota of today is used up.", 429, retry_after=asked))
+
+    model = Exhausted()
+    line = Line(model, connections=1, patience=QUICK)
+    before = datetime.datetime.now(datetime.UTC).replace(second=0, microsecond=0)
+    with pytest.raises(ProviderDown, match=r"used up\. Everything recorded is kept; resume the run then") as raised:
+        asyncio.run(line.complete(Request(prompt="?"), report=reported.append))
+    named = re.search(r"before (\S+ \S+) UTC", str(raised.value))
+    assert named and raised.value.exit_code == 4 and model.calls == 1 and len(reported) == 1
+    until = datetime.datetime.strptime(f"{named[1]} +0000", "%Y-%m-%d %H:%M %z")
+    assert (
+        before
+        <= until - datetime.timedelta(seconds=asked - 60)
+        <= datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=60)
+    )
 
 
 def test_a_model_that_keeps_connections_open_is_closed_with_its_line() -> None:

@@ -34,6 +34,7 @@ class DataRow(msgspec.Struct, frozen=True, kw_only=True):
 @takes("data_dir")
 def list_all(*, settings: Settings, as_json: Json = False) -> None:
     """List the benchmarks, their data and licences."""
+    from mage_es.engine.benchmarks.fetch import is_fetched
     from mage_es.engine.benchmarks.registry import names
 
     out = Output(as_json=as_json)
@@ -49,10 +50,12 @@ def list_all(*, settings: Settings, as_json: Json = False) -> None:
         for row in found
     ]
     out.report(found, Table("", ("benchmark", "data", "evolution", "test", "licence"), cells))
-    missing = [row for row in found if not row.present]
-    for row in missing:
-        out.say(row.problem)
-    out.next(settings.again("data", "fetch", missing[0].name) if missing else settings.again("evolve", found[0].name))
+    for row in found:
+        if not row.present:
+            out.say(row.problem)
+    wanted = next((row.name for row in found if not row.present and is_fetched(row.name)), "")
+    there = next(row.name for row in found if row.present)
+    out.next(settings.again("data", "fetch", wanted) if wanted else settings.again("evolve", there))
 
 
 def _row(name: str, settings: Settings) -> DataRow:

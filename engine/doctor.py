@@ -119,6 +119,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 def benchmarks(seed: int, data_dir: Path | None) -> Iterator[Finding]:
     """Check that each benchmark's data can be read; missing data stops only the commands that use it."""
     from mage_es.engine.benchmarks.dataset import missing_files
+    from mage_es.engine.benchmarks.fetch import is_fetched
     from mage_es.engine.benchmarks.registry import names, open_benchmark
 
     for name in names():
@@ -127,7 +128,9 @@ def benchmarks(seed: int, data_dir: Path | None) -> Iterator[Finding]:
             opened = open_benchmark(name, seed=seed, data_dir=data_dir)
         except MageError as error:
             fetch = f"mage-es data fetch {name} --data-dir {data_dir or 'data'}"
-            yield Finding(name=label, state="optional", detail=str(error).splitlines()[0], remedy=fetch)
+            own = "See what the package that offers it says, and name the folder of its data with --data-dir."
+            remedy = _way_out(str(error)) or (fetch if is_fetched(name) else own)
+            yield Finding(name=label, state="optional", detail=str(error).splitlines()[0], remedy=remedy)
         else:
             lacks = missing_files(opened)
             detail = f"{opened.licence}, data {opened.data_sha256[:16]}{lacks and f'; {lacks}'}"

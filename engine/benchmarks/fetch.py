@@ -141,7 +141,7 @@ def fetch(
     """
     if name not in names():
         raise UsageError(f"There is no benchmark {name!r}.{nearest(name, names())}")
-    if name not in SOURCES:
+    if not is_fetched(name):
         raise UsageError(_unfetched(name))
     source = SOURCES[name]
     if base_url is not None:
@@ -152,6 +152,11 @@ def fetch(
     counts = ", ".join(f"{len(benchmark.questions(split))} {split}" for split in ("evolution", "test"))
     announce(f"{name}: {counts} questions in {folder}")
     return files
+
+
+def is_fetched(name: str) -> bool:
+    """Return whether there is an address here from which `fetch` gets a benchmark's data."""
+    return name in SOURCES
 
 
 def _unfetched(name: str) -> str:

@@ -12,7 +12,7 @@ from mage_es.engine.embedders import sentence_transformer, served
 from mage_es.engine.embedders.protocol import Embedder
 from mage_es.engine.models.line import PATIENCE, Patience
 from mage_es.engine.models.spec import ModelSpec, parse_spec
-from mage_es.engine.plugins import load, plugins
+from mage_es.engine.plugins import load, open_plugin, plugins
 from mage_es.events.errors import UsageError, nearest
 
 OPTIONS: Mapping[str, Sequence[str]] = {
@@ -51,7 +51,8 @@ def open_embedder(spec: str, *, patience: Patience = PATIENCE) -> Embedder:
         return served.open_served(parsed, patience)
     if parsed.provider == "sentence-transformers":
         return sentence_transformer.SentenceTransformer(parsed)
-    plugged: Embedder = load("mage_es.embedders", parsed.provider)(parsed)
+    made = load("mage_es.embedders", parsed.provider)
+    plugged: Embedder = open_plugin("mage_es.embedders", parsed.provider, made, parsed)
     return plugged
 
 

@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from mage_es.engine.plugins import plugins
 
 Command = Callable[..., Any]
 REAL = Path(os.environ.get("MAGE_ES_DATA") or Path(__file__).parents[3] / "shared" / "data").absolute() / "gsm8k"
@@ -48,6 +51,33 @@ def test_the_list_says_what_is_there_and_how_to_get_the_rest(mage: Command) -> N
     rows = {line.split()[0]: line.split()[1] for line in outcome.out.splitlines()[1:]}
     assert (rows["wordmath"], rows["gsm8k"]) == ("present", "missing")
     assert "mage-es data fetch gsm8k" in outcome.err
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Return the name of a benchmark of another package, whose data is not there and which is listed first."""
+    (tmp_path / "a_plugin.py").write_text(
+        "from mage_es.engine.benchmarks.gsm8k import GSM8K\nFIRST = GSM8K._replace(name='aardvark')\n"
+    )
+    info = tmp_path / "a_plugin-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: a-plugin\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[mage_es.benchmarks]\naardvark = a_plugin:FIRST\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    plugins.cache_clear()
+    yield "aardvark"
+    monkeypatch.undo()
+    sys.modules.pop("a_plugin", None)
+    plugins.cache_clear()
+
+
+def test_the_list_sends_nobody_to_fetch_what_another_package_offers(mage: Command, plugin: str) -> None:
+    outcome = mage("data", "list")
+    rows = [line.split()[:2] for line in outcome.out.splitlines()]
+    assert [plugin, "missing"] in rows and f"The package that offers {plugin} says" in outcome.err
+    assert f"data fetch {plugin}" not in outcome.err and "Next: mage-es data fetch finqa" in outcome.err
+    refused = mage("data", "fetch", plugin)
+    assert refused.code == 2 and f"mage-es evolve {plugin} --data-dir FOLDER" in refused.err
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the GSM8K files are not there: set MAGE_ES_DATA")

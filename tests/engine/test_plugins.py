@@ -13,6 +13,7 @@ from mage_es.engine.benchmarks import registry
 from mage_es.engine.benchmarks.fetch import fetch
 from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.benchmarks.registry import names, open_benchmark, own_defaults
+from mage_es.engine.doctor import benchmarks
 from mage_es.engine.embedders.registry import open_embedder
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.plugins import load, plugins
@@ -145,6 +146,19 @@ def test_another_packages_search_that_fails_when_opened_is_named_with_its_packag
     install(FAULTY, group="search", atlas="my_plugin:Atlas")
     with pytest.raises(PrerequisiteError, match=r"atlas \(my_plugin:Atlas, of my-plugin\) cannot be opened.*no map"):
         Searches("atlas/world").open([])
+
+
+def test_another_packages_embedder_that_fails_when_opened_is_named_with_its_package(install: Install) -> None:
+    install(FAULTY, group="embedders", letters="my_plugin:Atlas")
+    with pytest.raises(PrerequisiteError, match=r"letters \(my_plugin:Atlas, of my-plugin\) cannot be opened.*no map"):
+        open_embedder("letters/latin")
+
+
+def test_the_doctor_sends_nobody_to_fetch_the_data_of_another_package(install: Install, tmp_path: Path) -> None:
+    install(PLUGIN, defined="my_plugin:DEFINED")
+    found = {finding.name: finding.remedy for finding in benchmarks(1, tmp_path)}
+    assert found["benchmark gsm8k"] == f"mage-es data fetch gsm8k --data-dir {tmp_path}"
+    assert "package that offers it" in found["benchmark defined"] and "fetch" not in found["benchmark defined"]
 
 
 PARTS = """

@@ -4,6 +4,7 @@ Rules
     - The final name appears by an atomic rename of a complete file whose checksum has been verified; a file
       that is there is therefore never half a file.
     - A part is continued only if the server confirms (by ETag) that the file is still the same one.
+    - A server that is busy is asked again a few times, never before it wants to be (`retry-after`).
 
 Why not a download library: none is among the dependencies, and what is needed beyond `urllib` is the rules above.
 """
@@ -19,16 +20,35 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from mage_es.engine.models.faults import Fault, fault_of_status
 from mage_es.events.errors import PrerequisiteError, UsageError
 
+if TYPE_CHECKING:
+    import tenacity
+
 ATTEMPTS = 3
+"""How often a file is begun or gone on with whose connection breaks off."""
 _CHUNK = 1 << 16
 _TIMEOUT = 30.0
 _PASSING = frozenset({408, 429, 500, 502, 503, 504})
 """Answers of a server that is overloaded or ill."""
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+)")
+
+
+class Waiting(NamedTuple):
+    """How often a busy server is asked, how long is waited at first, and at most where it names no time of its own.
+
+    It may name up to `longest_s` itself; where it wants more the command ends, and says so. All in seconds.
+    """
+
+    attempts: int = 5
+    first_s: float = 1.0
+    longest_s: float = 120.0
+
+
+WAITING = Waiting()
 
 
 class Downloaded(NamedTuple):
@@ -39,11 +59,21 @@ class Downloaded(NamedTuple):
     resumed: int
 
 
+class _Busy(Exception):
+    """The server is overloaded or ill, which passes."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(f"{fault.status} {fault.message}")
+        self.fault = fault
+
+
 class _BrokeOff(Exception):
     """The connection ended early; what arrived is in the part file."""
 
 
-def download(url: str, target: Path, *, sha256: str = "", announce: Callable[[str], None]) -> Downloaded:
+def download(
+    url: str, target: Path, *, sha256: str = "", announce: Callable[[str], None], waiting: Waiting = WAITING
+) -> Downloaded:
     """Download a file, going on from `<target>.part` if there is one.
 
     Args:
@@ -51,6 +81,7 @@ def download(url: str, target: Path, *, sha256: str = "", announce: Callable[[st
         target: Where it goes; replaced atomically.
         sha256: Expected checksum of the whole file, "" if none is known.
         announce: Told of resumption and of retries, one line each.
+        waiting: How a busy server is waited for.
 
     Raises:
         UsageError: The address is neither http nor https.
@@ -61,7 +92,7 @@ def download(url: str, target: Path, *, sha256: str = "", announce: Callable[[st
     part = target.with_name(target.name + ".part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        resumed = _complete(url, part, announce=announce)
+        resumed = _complete(url, part, waiting, announce=announce)
         return _put_in_place(part, target, url=url, sha256=sha256, resumed=resumed)
     except OSError as error:
         what = "the disk is full" if error.errno == errno.ENOSPC else str(error)
@@ -70,11 +101,11 @@ def download(url: str, target: Path, *, sha256: str = "", announce: Callable[[st
         ) from error
 
 
-def _complete(url: str, part: Path, *, announce: Callable[[str], None]) -> int:
+def _complete(url: str, part: Path, waiting: Waiting, *, announce: Callable[[str], None]) -> int:
     """Bring the part file to its full size; return where the last request began."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return _receive(url, part, announce=announce)
+            return _patiently(url, part, waiting, announce=announce)
         except _BrokeOff as broken:
             have = part.stat().st_size if part.exists() else 0
             if attempt == ATTEMPTS:
@@ -90,10 +121,39 @@ def _complete(url: str, part: Path, *, announce: Callable[[str], None]) -> int:
     raise AssertionError("the loop returns or raises in its last round")
 
 
+def _patiently(url: str, part: Path, waiting: Waiting, *, announce: Callable[[str], None]) -> int:
+    """Make a request, and make it again where the server is busy; raises as `_receive` does."""
+    import tenacity
+
+    def busy(state: tenacity.RetryCallState) -> _Busy:
+        error = state.outcome.exception() if state.outcome else None
+        assert isinstance(error, _Busy)
+        return error
+
+    jitter = tenacity.wait_random_exponential(waiting.first_s, max=waiting.longest_s)
+    retrying = tenacity.Retrying(
+        stop=tenacity.stop_after_attempt(waiting.attempts),
+        retry=tenacity.retry_if_exception(
+            lambda error: isinstance(error, _Busy) and error.fault.retry_after <= waiting.longest_s
+        ),
+        wait=lambda state: busy(state).fault.retry_after + jitter(state),
+        before_sleep=lambda state: announce(
+            f"{url} answered {busy(state)}; asking again in {state.upcoming_sleep:.0f} s"
+        ),
+        reraise=True,
+    )
+    try:
+        return retrying(_receive, url, part, announce=announce)
+    except _Busy as error:
+        asked = error.fault.retry_after
+        later = f"in {asked:.0f} seconds, which it asks for" if asked else "later"
+        raise PrerequisiteError(f"{url} answered {error}, which passes: run the same command again {later}.") from error
+
+
 def _receive(url: str, part: Path, *, announce: Callable[[str], None]) -> int:
     """Make one request and write what it brings; return the byte it began at.
 
-    Raises `_BrokeOff`, or `PrerequisiteError` where trying again is no use.
+    Raises `_BrokeOff`, `_Busy`, or `PrerequisiteError` where trying again is no use.
     """
     request = urllib.request.Request(url, headers={"Accept-Encoding": "identity", "User-Agent": "mage-es"})
     have, tag_file = 0, _tag_file(part)
@@ -134,9 +194,8 @@ def _opened(request: urllib.request.Request, part: Path) -> HTTPResponse:
                 part.unlink(missing_ok=True)
                 raise _BrokeOff("the server has nothing after that") from error
             if error.code in _PASSING:
-                raise PrerequisiteError(
-                    f"{url} answered {error.code} {error.reason}, which passes: run the same command again later."
-                ) from error
+                after, date = (error.headers.get(name) for name in ("retry-after", "date"))
+                raise _Busy(fault_of_status(error.code, error.reason, retry_after=after, date=date)) from error
             raise PrerequisiteError(
                 f"{url} answered {error.code} {error.reason}. Look whether the address still holds, "
                 f"or put the file at {part.with_suffix('')} by hand."

@@ -18,6 +18,7 @@ class Files:
         self.has_ranges = True
         self.cuts: list[int] = []
         self.errors: list[int] = []
+        self.retry_after = ""
         self.requests: list[tuple[str, str]] = []
         self.url = ""
 
@@ -32,7 +33,11 @@ def server() -> Iterator[Files]:
             wanted = self.headers.get("Range", "")
             files.requests.append((self.path, wanted))
             if files.errors:
-                self.send_error(files.errors.pop(0))
+                self.send_response(files.errors.pop(0))
+                if files.retry_after:
+                    self.send_header("Retry-After", files.retry_after)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
                 return
             if self.path not in files.content:
                 self.send_error(404)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import socket
+import time
 from pathlib import Path
 
 import pytest
 
-from mage_es.engine.benchmarks.download import download
+from mage_es.engine.benchmarks.download import Waiting, download
 from mage_es.events.errors import PrerequisiteError, UsageError
 
 BODY = bytes(range(256)) * 1000
@@ -100,14 +101,44 @@ def test_a_missing_file_says_404_and_what_to_do(server, tmp_path: Path) -> None:
         download(f"{server.url}/f", tmp_path / "f", announce=Said())
 
 
-def test_a_server_that_is_busy_is_to_be_asked_again_later_and_what_arrived_is_kept(server, tmp_path: Path) -> None:
+BRIEFLY = Waiting(attempts=3, first_s=0.01, longest_s=2.0)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_is_busy_is_asked_again_and_goes_on_with_what_arrived(
+    server, tmp_path: Path, status: int
+) -> None:
+    server.content["/f"], server.cuts, server.errors = BODY, [1000], [status]
+    said = Said()
+    got = download(f"{server.url}/f", tmp_path / "f", sha256=SHA, announce=said, waiting=BRIEFLY)
+    assert (got.size, got.resumed, len(server.requests)) == (len(BODY), 1000, 3)
+    assert sum(f"answered {status}" in line and "asking again in 0 s" in line for line in said) == 1
+
+
+def test_a_server_is_not_asked_before_it_wants_to_be(server, tmp_path: Path) -> None:
+    server.content["/f"], server.errors, server.retry_after = BODY, [429], "1"
+    said, began = Said(), time.monotonic()
+    download(f"{server.url}/f", tmp_path / "f", sha256=SHA, announce=said, waiting=BRIEFLY)
+    assert time.monotonic() - began >= 1.0  # never too early, however slow the machine is
+    assert "answered 429 Too Many Requests; asking again in 1 s" in said[0]
+
+
+def test_a_server_that_stays_busy_is_asked_three_times_and_what_arrived_is_kept(server, tmp_path: Path) -> None:
     server.content["/f"], server.cuts = BODY, [1000, 0, 0]
     with pytest.raises(PrerequisiteError, match="goes on from there"):
         download(f"{server.url}/f", tmp_path / "f", announce=Said())
-    server.errors = [503]
+    server.errors, server.requests = [503, 503, 503], []
     with pytest.raises(PrerequisiteError, match=r"/f answered 503 Service Unavailable, which passes: run .* later"):
-        download(f"{server.url}/f", tmp_path / "f", announce=Said())
+        download(f"{server.url}/f", tmp_path / "f", announce=Said(), waiting=BRIEFLY)
+    assert len(server.requests) == BRIEFLY.attempts
     assert download(f"{server.url}/f", tmp_path / "f", sha256=SHA, announce=Said()).resumed == 1000
+
+
+def test_a_server_that_wants_to_be_left_alone_for_long_ends_the_command_with_the_time(server, tmp_path: Path) -> None:
+    server.content["/f"], server.errors, server.retry_after = BODY, [429], "900"
+    with pytest.raises(PrerequisiteError, match="run the same command again in 900 seconds, which it asks for"):
+        download(f"{server.url}/f", tmp_path / "f", announce=Said())
+    assert len(server.requests) == 1
 
 
 def test_no_network_is_a_prerequisite(tmp_path: Path) -> None:

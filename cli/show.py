@@ -54,7 +54,7 @@ def _texts(number: int, move: MoveReport) -> list[str]:
         return [
             f"{number}. Prompt of {move.agent} ({move.tier} tier) about {move.about}{match}:\n{move.prompt}",
             *quoted,
-            f"Reply:\n{move.reply or '(none recorded)'}",
+            f"Reply{f' of {move.served_by}' if move.served_by else ''}:\n{move.reply or '(none recorded)'}",
         ]
     if isinstance(move, TrimReport):
         match = "" if move.verified else " (DOES NOT MATCH the recorded hash)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mage_es.cli.output import Table, percent
@@ -37,6 +38,7 @@ def overview(summary: RunSummary) -> str:
         f"  head {summary.head[:DIGEST_DIGITS]}",
     ]
     lines += [f"  {model}: {told or 'price unknown'}" for model, told in summary.prices.items()]
+    lines += [f"  {model}: {_served(names)}" for model, names in summary.served.items()]
     if unanswered := sum(row.unanswered for row in summary.rows):
         shown = _counted(unanswered, "question")
         lines.append(f"  {shown} unanswered, because a call failed for good: neither right nor wrong")
@@ -51,6 +53,12 @@ def overview(summary: RunSummary) -> str:
     if summary.noticing:
         lines.append(f"  {_noticing(summary.noticing)}")
     return "\n".join([*lines, f"  {summary.problem}"] if summary.problem else lines)
+
+
+def _served(names: Mapping[str, int]) -> str:
+    """Return who answered for a model, and whether that changed on the way."""
+    told = ", ".join(f"{name} ({_counted(calls, 'call')})" for name, calls in names.items())
+    return f"MORE THAN ONE MODEL answered: {told}" if len(names) > 1 else f"answered by {told}"
 
 
 def _done(summary: RunSummary) -> str:

@@ -149,6 +149,7 @@ def _record_call(command: RecordCall) -> list[Draft]:
         provider_id=completion.provider_id,
         cache_write_tokens=completion.cache_write_tokens,
         batched=completion.batched,
+        served_by=completion.served_by,
     )
     if not command.problem:
         return [_of_call(call, called)]

@@ -193,6 +193,7 @@ def report_of(move: Move, state: State, fact: Event | None) -> MoveReport:
                 verified=called is None or called.request_sha256 == move.request.sha256,
                 sources=tuple(spans),
                 reply=called.text if called else "",
+                served_by=called.served_by if called else "",
             )
         case Use():
             ran = fact if isinstance(fact, ToolRan) else None

@@ -14,7 +14,10 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CallReport(msgspec.Struct, frozen=True, kw_only=True, tag="call"):
-    """One call: the prompt rendered again, whether that has the recorded hash, where its quotes are from, the reply."""
+    """One call: the prompt rendered again, whether that has the recorded hash, where its quotes are from, the reply.
+
+    `served_by` is the provider's name of the model, where it told another one than was asked for.
+    """
 
     about: str
     tier: str
@@ -23,6 +26,7 @@ class CallReport(msgspec.Struct, frozen=True, kw_only=True, tag="call"):
     verified: bool
     sources: tuple[Source, ...]
     reply: str
+    served_by: str = ""
 
 
 class TrimReport(msgspec.Struct, frozen=True, kw_only=True, tag="trimmed"):

@@ -73,7 +73,7 @@ class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
 
     `failures` are attempts without a reply, `retries` those of them that were made again; `seconds` add up over calls
     that were in flight together; `usd` is None where nobody said what the model costs. Calls that came in batches have
-    a row of their own.
+    a row of their own, and so have those of another model than was asked for (`served_by`).
     """
 
     tier: str
@@ -92,6 +92,7 @@ class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
     usd: float | None
     cache_write_tokens: int = 0
     batched: bool = False
+    served_by: str = ""
 
 
 class Exploration(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,7 +128,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     left out. `quarantined` counts what stands in quarantine now; the sizes in `rows` count what was learned, that too.
     A `baseline` is named by its name, with (right, answered) questions; other runs have "" there. `measure` is what
     tells how well the questions go: accuracy, or the mean score of episodes. `shortfalls` says of which questions there
-    were fewer than were asked for.
+    were fewer than were asked for. `served` counts the calls of a model by the names under which its provider says that
+    they were answered; models that answered under the name asked for are left out.
     """
 
     run_id: str
@@ -159,6 +161,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     answered: tuple[int, int] = (0, 0)
     measure: str = "accuracy"
     shortfalls: tuple[str, ...] = ()
+    served: dict[str, dict[str, int]] = {}
 
 
 class DigestCheck(msgspec.Struct, frozen=True, kw_only=True):

@@ -111,6 +111,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         cache_hits=_cache_hits(state),
         baseline=baseline,
         answered=_answered(state),
+        served=_served(state),
     )
 
 
@@ -147,7 +148,19 @@ def _ledger(state: State, prices: Prices) -> Iterator[LedgerRow]:
             usd=rate.paid(use, batched=account.batched) if rate else None,
             cache_write_tokens=use.cache_write_tokens,
             batched=account.batched,
+            served_by=account.served_by,
         )
+
+
+def _served(state: State) -> dict[str, dict[str, int]]:
+    """Return how many calls of a model each of several served, by the provider's names, where any is another one."""
+    calls: dict[str, Counter[str]] = {}
+    for account, use in state.ledger.accounts():
+        if use.calls:
+            asked = account.model.partition("?")[0].partition("/")[2]
+            calls.setdefault(account.model, Counter())[account.served_by or asked] += use.calls
+    moved = {account.model for account, _ in state.ledger.accounts() if account.served_by}
+    return {model: dict(sorted(names.items())) for model, names in calls.items() if model in moved}
 
 
 def _cache_hits(state: State) -> dict[str, float]:

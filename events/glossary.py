@@ -201,6 +201,7 @@ search              spec of what was searched in
 search_arm          arm drawn by the search bandit
 search_probability  probability with which the search arm was drawn; 1.0 when frozen
 seed                seed of the run's random choices
+served_by           provider's name of the model that replied, where it is not the one asked for; else empty
 sha256              SHA-256 of the segment's bytes
 shingles            for each question the sorted 8-byte hashes of its word shingles, concatenated; empty for evolution
 shots               ids of the evolution questions whose solutions stand in every prompt

@@ -4,8 +4,9 @@ Rules
     - One recorded reply is one call. Latency is summed for display and enters no digest.
     - An attempt that failed is no call and cost no tokens that anybody told; it is counted beside them and enters no
       digest, because a provider's bad day changes nothing that was learned.
-    - Calls that came in batches are accounts of their own, because they cost less. That, and what was written into a
-      cache, is about prices only: the digest adds them to the others.
+    - Calls that came in batches are accounts of their own, because they cost less, and so are those that another model
+      served than was asked for. That, and what was written into a cache, is for prices and audits only: the digest adds
+      them to the others.
     - Calls to a server of embeddings are a tier of their own, which no agent asks. They enter no digest: how often
       vectors are asked for depends on how often a run was stopped, and a replay asks for none.
     - The guidance tier's line of an exam is zero; the ledger is where that is seen.
@@ -34,6 +35,7 @@ class Account(NamedTuple):
     iteration: int
     model: str
     batched: bool = False
+    served_by: str = ""
 
 
 class Use(NamedTuple):
@@ -89,7 +91,7 @@ class Ledger:
                 self._book(_account_of(event), (1, *amounts, 0, 0, written))
             case CallFailed():
                 failed = Use(latency_us=event.latency_us, failures=1, retries=int(not event.final))
-                self._book((*_who(event), False), failed)
+                self._book((*_who(event), False, ""), failed)
             case EmbeddingCalled():
                 asked = Account("embedder", "", event.purpose, event.iteration, event.model)
                 self._book(asked, Use(calls=1, input_tokens=event.input_tokens, latency_us=event.latency_us))

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mage_es.engine.models.clients import TIMEOUT, Tokens, as_faults, key_of, read_as, require_way_out
-from mage_es.engine.models.faults import Fault, ModelFault, fault_of_status, shortened, without_key
+from mage_es.engine.models.faults import Fault, ModelFault, fault_of_status, other_name, shortened, without_key
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError
@@ -79,6 +79,7 @@ class _Reply(msgspec.Struct):
     id: str | None = None
     stop_reason: str | None = None
     usage: _Usage | None = None
+    model: Any = None
 
 
 class _Error(msgspec.Struct):
@@ -113,7 +114,7 @@ class Anthropic:
         """Return Claude's reply. Raises `ModelFault`, and `PrerequisiteError` where SDK or key is missing."""
         async with self._connected() as client:
             reply = await client.messages.create(**self._fields(request))
-        return read_message(reply, key=self._key)
+        return self._read(reply)
 
     async def submit(self, requests: Mapping[str, Request]) -> str:
         """Hand in a batch of requests by custom id; return the batch's id. Raises `ModelFault`."""
@@ -134,11 +135,14 @@ class Anthropic:
                 found[_told(entry, "custom_id")] = self._came_of(_told(entry, "result"))
         return found
 
+    def _read(self, message: object) -> Completion:
+        return read_message(message, asked=self._spec.model, key=self._key)
+
     def _came_of(self, entry: object) -> Completion | Fault:
         try:
             result = read_as(_Result, entry, what="result of a batch")
             if result.type == "succeeded":
-                return msgspec.structs.replace(read_message(result.message, key=self._key), batched=True)
+                return msgspec.structs.replace(self._read(result.message), batched=True)
         except ModelFault as error:
             return error.fault
         if result.type == "errored":
@@ -218,8 +222,8 @@ class Anthropic:
         return [kept, {"type": "text", "text": rest}]
 
 
-def read_message(reply: object, *, key: str = "") -> Completion:
-    """Return what a message says, but `key` where it repeats that.
+def read_message(reply: object, *, asked: str = "", key: str = "") -> Completion:
+    """Return what a message of the model `asked` for says, but `key` where it repeats that.
 
     Tokens that the provider does not tell count as none.
 
@@ -248,6 +252,7 @@ def read_message(reply: object, *, key: str = "") -> Completion:
         stop_reason=_STOPS.get(stop, without_key(stop, key)),
         provider_id=without_key(read.id or "", key),
         cache_write_tokens=written,
+        served_by=other_name(read.model, asked, key),
     )
 
 

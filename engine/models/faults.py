@@ -118,6 +118,12 @@ def without_key(text: str, key: str) -> str:
     return _HALVES.sub("\ufffd", text.replace(key, HIDDEN) if len(key) >= _LEAST_KEY else text)
 
 
+def other_name(told: object, asked: str, key: str) -> str:
+    """Return what a provider calls the model that replied, "" where that is the name asked for, or it tells none."""
+    named = shortened(without_key(told, key)) if isinstance(told, str) else ""
+    return "" if named == asked else named
+
+
 def shortened(message: str) -> str:
     """Return a provider's words on one line, at most 300 characters of them."""
     words = " ".join(message.split())

@@ -22,7 +22,7 @@ import msgspec
 
 from mage_es.engine.models.clients import TIMEOUT, Tokens, as_faults, key_of, read_as, require_way_out
 from mage_es.engine.models.context import require_fit
-from mage_es.engine.models.faults import Fault, ModelFault, shortened, without_key
+from mage_es.engine.models.faults import Fault, ModelFault, other_name, shortened, without_key
 from mage_es.engine.models.seam import Completion, Request
 from mage_es.engine.models.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError
@@ -106,6 +106,7 @@ class _Reply(msgspec.Struct):
     id: str | int | None = None
     usage: _Usage | None = None
     error: Any = None
+    model: Any = None
 
 
 class OpenAICompatible:
@@ -135,7 +136,7 @@ class OpenAICompatible:
                     reply = await self._reply(client, request)
         except TimeoutError:
             raise ModelFault(Fault("timeout", f"no whole reply within {self._timeout:g} s")) from None
-        return read_completion(reply, key=self._key)
+        return read_completion(reply, asked=self._spec.model, key=self._key)
 
     async def _reply(self, client: AsyncOpenAI, request: Request) -> ChatCompletion:
         """Return the whole reply, put together where it comes in pieces."""
@@ -193,8 +194,8 @@ class OpenAICompatible:
         return fields
 
 
-def read_completion(reply: object, *, key: str = "") -> Completion:
-    """Return what a chat completion says, but `key` where it repeats that.
+def read_completion(reply: object, *, asked: str = "", key: str = "") -> Completion:
+    """Return what a chat completion of the model `asked` for says, but `key` where it repeats that.
 
     Tokens that the server does not tell count as none.
 
@@ -225,6 +226,7 @@ def read_completion(reply: object, *, key: str = "") -> Completion:
         thinking_tokens=made.reasoning_tokens or 0,
         stop_reason=_STOPS.get(finish, without_key(finish, key)),
         provider_id=without_key(str(read.id or ""), key),
+        served_by=other_name(read.model, asked, key),
     )
 
 

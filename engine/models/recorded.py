@@ -45,6 +45,7 @@ class Recorded:
             provider_id=call.provider_id,
             cache_write_tokens=call.cache_write_tokens,
             batched=call.batched,
+            served_by=call.served_by,
         )
 
     def _read(self) -> dict[str, ModelCalled | BundleTrimmed]:

@@ -39,7 +39,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 class Completion(msgspec.Struct, frozen=True, kw_only=True):
     """One reply. Tokens are the provider's own counts; for embedded models, words and punctuation.
 
-    Those read from a cache (`cached_tokens`) and those written into one are among the `input_tokens`.
+    Those read from a cache (`cached_tokens`) and those written into one are among the `input_tokens`. `served_by` is
+    the provider's name of the model that replied, "" where it is the one that was asked for, or none is told.
     """
 
     text: str
@@ -51,6 +52,7 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
     provider_id: str = ""
     cache_write_tokens: int = 0
     batched: bool = False
+    served_by: str = ""
 
 
 class Model(Protocol):

@@ -15,9 +15,9 @@ async def put_together(pieces: AsyncStream[ChatCompletionChunk]) -> ChatCompleti
     from openai.types.chat.chat_completion import Choice
 
     text: dict[str, list[str]] = {"content": [], "refusal": [], "reasoning_content": [], "reasoning": []}
-    has_choice, finish, usage, name = False, None, None, ""
+    has_choice, finish, usage, name, model = False, None, None, "", ""
     async for piece in pieces:
-        name, usage = piece.id or name, piece.usage or usage
+        name, usage, model = piece.id or name, piece.usage or usage, piece.model or model
         for choice in piece.choices[:1]:
             has_choice, finish = True, choice.finish_reason or finish
             for part, said in text.items():
@@ -25,4 +25,4 @@ async def put_together(pieces: AsyncStream[ChatCompletionChunk]) -> ChatCompleti
     said_in_all: dict[str, Any] = {part: "".join(said) or None for part, said in text.items()}
     message = ChatCompletionMessage.model_construct(role="assistant", **said_in_all)
     choices = [Choice.model_construct(index=0, message=message, finish_reason=finish)] if has_choice else []
-    return ChatCompletion.model_construct(id=name, choices=choices, usage=usage)
+    return ChatCompletion.model_construct(id=name, choices=choices, usage=usage, model=model)

@@ -79,7 +79,8 @@ class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
 
     `about` is a question id or what else was asked about; of several calls for one question those before the last
     carry their place, as in `q17/1`. `latency_us` is information only and enters no digest; nor do `cache_write_tokens`
-    and whether the call came in a batch, which change the price and nothing else.
+    and whether the call came in a batch, which change the price and nothing else. `served_by` says, for who audits a
+    run, what the provider called the model, where that is another name than was asked for: an alias may move.
     """
 
     iteration: int
@@ -100,6 +101,7 @@ class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
     provider_id: str = ""
     cache_write_tokens: int = 0
     batched: bool = False
+    served_by: str = ""
 
     stream: ClassVar[str] = "call/{0.tier}/{0.purpose}/{0.about}/{0.attempt}"
 

@@ -18,7 +18,15 @@ import pytest
 
 from mage_es.engine.models.analogist.model import reply
 from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import AnswerJudged, AnswerUnanswered, CallFailed, Event, ModelCalled, QuestionPlanned
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    AnswerUnanswered,
+    CallFailed,
+    Event,
+    IterationClosed,
+    ModelCalled,
+    QuestionPlanned,
+)
 from tests.engine.models.provider import provider
 
 Command = Callable[..., Any]
@@ -69,6 +77,33 @@ def test_with_a_tenth_of_the_calls_failing_every_question_is_accounted_for_to_th
     assert (total[5], total[8]) == (str(server.input_tokens), str(server.output_tokens))
     assert mage("verify", "r").code == 0
     assert mage("replay", "r").code == 0
+
+
+def test_a_name_that_moves_to_another_model_within_a_run_is_on_record_and_shown(mage: Command, tmp_path: Path) -> None:
+    with provider(answer=solved) as server:
+        spec = f"openai/exec?base_url={server.openai_url}"
+        assert mage("evolve", "wordmath", *SMALL, "--execution", spec).code == 0
+        assert "exec (" not in mage("runs", "show", "r").out
+        before = json.loads(mage("runs", "show", "r", "--json").out)
+        assert before["served"] == {}
+        server.name_of = lambda asked: f"exec-2026-{'01' if server.served <= 12 else '05'}"
+        server.served = 0
+        (tmp_path / "runs" / "r").rename(tmp_path / "runs" / "before")
+        assert mage("evolve", "wordmath", *SMALL, "--execution", spec, "--workers", "1").code == 0
+    calls = [e for e in events(tmp_path, ModelCalled) if e.tier == "execution"]
+    names = Counter(e.served_by for e in calls)
+    assert names == {"exec-2026-01": 12, "exec-2026-05": len(calls) - 12}
+    shown = json.loads(mage("runs", "show", "r", "--json").out)
+    assert shown["served"] == {spec: dict(names)}
+    told = f"MORE THAN ONE MODEL answered: exec-2026-01 (12 calls), exec-2026-05 ({len(calls) - 12} calls)"
+    assert f"{spec}: {told}" in mage("runs", "show", "r").out
+    question = next(e.about for e in calls if e.purpose == "fresh" and e.served_by == "exec-2026-05").partition("/")[0]
+    assert "Reply of exec-2026-05:" in mage("show", question, "--run", "r").out
+    closed = events(tmp_path, IterationClosed)
+    (tmp_path / "runs" / "r").rename(tmp_path / "runs" / "after")
+    (tmp_path / "runs" / "before").rename(tmp_path / "runs" / "r")
+    assert [e.digests for e in closed] == [e.digests for e in events(tmp_path, IterationClosed)]
+    assert all(call.served_by == "" for call in events(tmp_path, ModelCalled) if call.tier == "guidance")
 
 
 def test_no_more_calls_are_in_flight_than_connections_are_allowed(mage: Command) -> None:

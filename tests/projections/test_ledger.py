@@ -95,6 +95,22 @@ def test_batched_calls_are_an_account_of_their_own_and_neither_they_nor_cache_wr
     assert batched.digest() == alone.digest()
 
 
+def test_calls_that_another_model_served_are_an_account_of_their_own_and_change_no_digest() -> None:
+    plain, moved = Ledger(), Ledger()
+    for name in ("", "m-2026-01", "m-2026-05", "m-2026-05"):
+        plain.apply(called("execution"))
+        moved.apply(msgspec.structs.replace(called("execution"), served_by=name))
+    assert [(account.served_by, use.calls) for account, use in moved.accounts()] == [
+        ("", 1),
+        ("m-2026-01", 1),
+        ("m-2026-05", 2),
+    ]
+    assert moved.total("execution") == plain.total("execution") and moved.digest() == plain.digest()
+    loaded = Ledger()
+    loaded.load(round_trip(moved.dump()))
+    assert loaded.accounts() == moved.accounts()
+
+
 def embedded(k: int = 0, *, purpose: str = "vectors") -> EmbeddingCalled:
     return EmbeddingCalled(
         iteration=k,

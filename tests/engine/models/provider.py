@@ -64,6 +64,7 @@ class Provider:
         self.embedded = self.embedded_texts = self.embedded_tokens = 0
         self.tells_tokens = True
         self.error_headers = {"retry-after": "0"}
+        self.name_of: Callable[[str], str] = lambda asked: asked
         self.most_in_flight = 0
         self.connections = 0
         self.models: list[dict[str, Any]] = [{"id": "exec", "object": "model", "max_model_len": 8192}]
@@ -241,7 +242,7 @@ class Provider:
                 "id": f"msg_{len(self.asked)}",
                 "type": "message",
                 "role": "assistant",
-                "model": asked.body["model"],
+                "model": self.name_of(asked.body["model"]),
                 "content": [{"type": "text", "text": text}] if text else [],
                 "stop_reason": "refusal" if fault == "refusal" else "end_turn",
                 "stop_sequence": None,
@@ -253,7 +254,7 @@ class Provider:
             "id": f"chatcmpl-{len(self.asked)}",
             "object": "chat.completion",
             "created": 1,
-            "model": asked.body["model"],
+            "model": self.name_of(asked.body["model"]),
             "choices": [] if fault == "shape" else [{"index": 0, "message": message, "finish_reason": finish}],
             "usage": {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made},
         }

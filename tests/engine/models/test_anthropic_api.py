@@ -88,6 +88,26 @@ def test_tokens_read_from_a_cache_and_written_into_one_are_told_apart_within_the
     assert (completion.input_tokens, completion.cached_tokens, completion.cache_write_tokens) == (124, 100, 20)
 
 
+def test_the_name_by_which_the_provider_calls_the_model_is_told_where_it_is_another() -> None:
+    async def batched(served: Anthropic) -> str:
+        try:
+            batch = await served.submit({"c0": Request(prompt="How many?")})
+            while not await served.has_ended(batch):
+                pass
+            came = (await served.replies(batch))["c0"]
+            return came.served_by if isinstance(came, Completion) else "no reply"
+        finally:
+            await served.close()
+
+    with provider(answer=lambda body: "it is 7") as server:
+        names = []
+        for name in ("claude-sonnet-5", "claude-sonnet-5-20261101"):
+            server.name_of = lambda asked, name=name: name  # type: ignore[misc]
+            names.append(ask(model(server.anthropic_url), Request(prompt="How many?")).served_by)
+            names.append(asyncio.run(batched(model(server.anthropic_url))))
+    assert names == ["", "", "claude-sonnet-5-20261101", "claude-sonnet-5-20261101"]
+
+
 def test_a_batch_comes_back_by_custom_id_whatever_the_order_with_the_fault_of_each_request() -> None:
     fates = ["", "expired", "canceled", "overloaded_error", "invalid_request_error", "authentication_error", ""]
 

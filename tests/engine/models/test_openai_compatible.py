@@ -211,6 +211,20 @@ def test_a_client_that_is_not_installed_is_named_with_the_command_that_installs_
         ask(model("http://127.0.0.1:9"), Request(prompt="?"))
 
 
+@pytest.mark.parametrize("stream", ["", "&stream=on"])
+def test_the_name_by_which_a_server_calls_the_model_is_told_where_it_is_another_without_the_key(
+    monkeypatch: pytest.MonkeyPatch, stream: str
+) -> None:
+    monkeypatch.setenv("CANARY_KEY", "canary-1234")
+    with provider(answer=lambda body: "it is 7") as server:
+        served = []
+        for name in ("exec", "exec-2026-05-01", "exec canary-1234", "", "x" * 999):
+            server.name_of = lambda asked, name=name: name  # type: ignore[misc]
+            asked = model(server.openai_url, f"&key_env=CANARY_KEY{stream}")
+            served.append(ask(asked, Request(prompt="How many?")).served_by)
+    assert served == ["", "exec-2026-05-01", "exec [key]", "", "x" * 297 + "..."]
+
+
 # ---------------------------------------------------------------- streamed
 
 

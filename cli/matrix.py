@@ -70,6 +70,7 @@ def matrix(
     wanted = [(cell, _job(cell, found.exams, settings)) for cell in cells(found)]
     if not wanted:
         raise UsageError(f"{file} excludes every cell: there is nothing to run.")
+    _require_fits([cell for cell, _ in wanted], settings)
     if dry_run:
         _foretell(out, [cell for cell, _ in wanted], [job for _, job in wanted], settings, exams=len(found.exams))
         out.next(settings.again("matrix", str(file), names=("workers", "runs_dir", "data_dir")))
@@ -128,6 +129,24 @@ def _job(cell: Cell, exams: tuple[str, ...], settings: Settings) -> Job:
         return Job(cell.name, words, exams, "", places)
     begin = ("evolve", cell.benchmark, "--run-id", cell.name, *_options(learning))
     return Job(cell.name, begin, exams, canonical(config), places)
+
+
+def _require_fits(cells: Sequence[Cell], settings: Settings) -> None:
+    """Raise `UsageError`, with the cell's name, for a baseline that makes no sense on its benchmark."""
+    from mage_es.engine.baselines.running import require_fit
+
+    seen: set[tuple[str, str, str]] = set()
+    for cell in cells:
+        if not cell.baseline or (settings.runs_dir / cell.name).exists():
+            continue
+        config = _settings(cell).config()
+        kind = (cell.baseline, cell.benchmark, config.search)
+        try:
+            if kind not in seen:
+                require_fit(cell.baseline, config, data_dir=settings.data_dir)
+        except UsageError as error:
+            raise UsageError(f"{cell.name}: {error}") from error
+        seen.add(kind)
 
 
 def _settings(cell: Cell) -> Settings:

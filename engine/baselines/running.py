@@ -17,7 +17,8 @@ from pathlib import Path
 import msgspec
 
 from mage_es.engine.baselines.table import BASELINES, planned, started
-from mage_es.engine.benchmarks.registry import title
+from mage_es.engine.benchmarks.protocol import Benchmark, Split
+from mage_es.engine.benchmarks.registry import open_benchmark, title
 from mage_es.engine.commands import OpenRun
 from mage_es.engine.config import Config, checked
 from mage_es.engine.decide import decide
@@ -35,7 +36,7 @@ from mage_es.engine.shortfalls import shortfalls
 from mage_es.engine.summary import episode_rows
 from mage_es.engine.ways import planned_course
 from mage_es.events.envelope import Draft
-from mage_es.events.errors import UsageError, nearest
+from mage_es.events.errors import PrerequisiteError, UsageError, nearest
 from mage_es.events.log import Log
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
@@ -51,6 +52,7 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 
+SPLITS: tuple[Split, ...] = ("evolution", "test")
 _REPORTED: set[type[Event]] = {BaselineStarted, AnswerJudged, AnswerUnanswered, ModelCalled, EmbeddingCalled}
 
 
@@ -77,8 +79,7 @@ def run_baseline(
     models = models or open_models(config, has_guidance=False)
     runtime.require_prices({**models.names(), **metered(config.embedder)})
     budget = runtime.budget(Ledger())
-    world = in_paragraphs(name, open_world(config, data_dir=data_dir, embedder=models.embedder, toll=budget))
-    require_fit(name, world)
+    world = _looking(name, open_world(config, data_dir=data_dir, embedder=models.embedder, toll=budget))
     run = create_run(runs_dir, benchmark=f"{title(config.benchmark)}-{name}", seed=config.seed, run_id=run_id)
     with Log.create(run.log_path, run=run.id, clock=clock) as log:
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
@@ -151,29 +152,46 @@ def require_baseline(name: str) -> None:
         raise UsageError(f"There is no baseline {name!r}.{nearest(name, list(BASELINES))}")
 
 
-def in_paragraphs(name: str, world: World) -> World:
-    """Return the world as it is where a baseline that looks things up looks in what questions bring with them.
+def require_fit(name: str, config: Config, *, data_dir: Path | None) -> None:
+    """Raise `UsageError` where a baseline makes no sense with a configuration, as far as the data is there to tell."""
+    require_baseline(name)
+    try:
+        benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
+    except PrerequisiteError:
+        return  # which the baseline will say itself, wherever it is to run
+    looks_in(name, benchmark, config.search)
 
-    That is where nobody said where to look, and there are such paragraphs; its configuration then says `record`.
+
+def looks_in(name: str, benchmark: Benchmark, search: str) -> str:
+    """Return where a baseline looks things up, "" for nowhere: as was said, else, if it must, in the questions' own
+    paragraphs, where they bring any.
+
+    Raises:
+        UsageError: The baseline makes no sense on the benchmark, or would have nowhere to look.
     """
-    is_told = world.searches is not None or not BASELINES[name].needs_search or is_sequential(world.benchmark)
-    if is_told or not have_paragraphs(world.questions.values()):
-        return world
-    config = msgspec.structs.replace(world.setting.config, search=RECORD)
-    return world._replace(setting=world.setting._replace(config=config), searches=Searches(RECORD))
-
-
-def require_fit(name: str, world: World) -> None:
-    """Raise `UsageError` where a baseline makes no sense on a benchmark."""
-    baseline, benchmark = BASELINES[name], world.benchmark
+    baseline = BASELINES[name]
     if is_sequential(benchmark):
         if baseline.plays_as not in ("", *modes_of(benchmark)):
             raise UsageError(f"{name} does not play episodes, and {benchmark.name} is made of them: try zero_shot_cot.")
-    elif baseline.needs_search and world.searches is None:
-        raise UsageError(
-            f"{name} looks things up, and nothing was said about where: give --search record for the paragraphs that "
-            "questions bring with them, --search local/FOLDER, or --search wikipedia."
-        )
+        return search
+    if not baseline.needs_search or search:
+        return search
+    if have_paragraphs(question for split in SPLITS for question in benchmark.questions(split)):
+        return RECORD
+    raise UsageError(
+        f"{name} looks things up, and nothing was said about where: give --search record for the paragraphs that "
+        "questions bring with them, --search local/FOLDER, or --search wikipedia."
+    )
+
+
+def _looking(name: str, world: World) -> World:
+    """Return the world in which a baseline looks where it is to; the configuration says so as if it had been given."""
+    config = world.setting.config
+    search = looks_in(name, world.benchmark, config.search)
+    if search == config.search:
+        return world
+    told = msgspec.structs.replace(config, search=search)
+    return world._replace(setting=world.setting._replace(config=told), searches=Searches(search))
 
 
 def _beginning(session: Session, name: str, questions: Sequence[str]) -> list[Draft]:

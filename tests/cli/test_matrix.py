@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from tests.engine.baselines.test_running import hotpot
+
 Command = Callable[..., Any]
 
 SMALL = """
@@ -147,3 +149,33 @@ def test_ctrl_c_stops_the_cells_which_can_be_gone_on_with(mage: Command) -> None
         _, err = child.communicate()
     assert child.returncode == 130
     assert "Finishing the calls in flight" in err and "go on with: mage-es " in err
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "baseline", "complaint"),
+    [
+        ("workshop", "react", "workshop-way-s1: react does not play episodes"),
+        ("workshop", "few_shot_cot", "workshop-way-s1: few_shot_cot does not play episodes"),
+        ("wordmath", "react", "wordmath-way-s1: react looks things up, and nothing was said about where"),
+        ("wordmath", "raect", "wordmath-way-s1: There is no baseline 'raect'. Did you mean react?"),
+    ],
+)
+def test_a_baseline_that_makes_no_sense_is_refused_with_its_cell_before_anything_begins(
+    mage: Command, benchmark: str, baseline: str, complaint: str
+) -> None:
+    file = write(
+        f'benchmarks = ["{benchmark}"]\nseeds = [1]\nvariants = {{full = {{}}, way = {{baseline = "{baseline}"}}}}'
+    )
+    for words in ((), ("--dry-run",)):
+        refused = mage("matrix", file, *words)
+        assert refused.code == 2 and complaint in refused.err, refused.err
+    assert not Path("runs").exists()
+
+
+def test_react_is_taken_into_a_matrix_where_questions_bring_paragraphs_and_where_nobody_can_tell_yet(
+    mage: Command, tmp_path: Path
+) -> None:
+    file = write('benchmarks = ["hotpotqa"]\nseeds = [1]\nvariants = {react = {baseline = "react"}}')
+    assert mage("matrix", file, "--dry-run", "--data-dir", "nowhere").code == 0
+    done = mage("matrix", file, "--data-dir", str(hotpot(tmp_path / "data")))
+    assert done.code == 0, done.err

@@ -60,7 +60,7 @@ PAPER = Preset("webshop-100", 100, 100)
 RETROAGENT = Preset("webshop-1000", None, 500)
 """The setting of RetroAgent's released code: the whole file of 1,000 products, 500 test goals."""
 HUMAN = Preset("webshop-1000-human", None, 4)
-"""People's goals for the whole file, thirteen upstream: four are the test. Of the first hundred products there is one."""
+"""People's goals for the whole file, thirteen upstream: four are the test. The first 100 products have one."""
 
 
 class WebShop:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mage_es.cli.options import CONFIG, SPENDING, Json, examples, takes
-from mage_es.cli.output import Output
+from mage_es.cli.output import Output, Table
 from mage_es.cli.session import conclude, session
 from mage_es.cli.settings import Settings
-from mage_es.cli.tables import estimates
 from mage_es.engine.config import Config, cautions
+
+if TYPE_CHECKING:
+    from mage_es.engine.estimates import Estimate, TierEstimate
 
 EXAMPLES = examples(
     "mage-es evolve wordmath --iterations 10 --pool 60",
@@ -100,6 +102,25 @@ def _estimate(out: Output, config: Config, settings: Settings) -> None:
         batches=settings.batches,
     )
     prices = (f"{tier.tier}: {tier.price or 'nobody said what ' + tier.model + ' costs'}" for tier in told.tiers)
-    out.report(told, estimates(told), "Prices: " + "; ".join(prices))
+    out.report(told, _estimates(told), "Prices: " + "; ".join(prices))
     options = tuple(name for name in settings.flags() if name != "benchmark")  # that one is no option
     out.next(settings.again("evolve", config.benchmark, names=options))
+
+
+def _estimates(estimate: Estimate) -> Table:
+    """Return what a run will take, tier by tier, as low, expected and high; dollars over all tiers in the last row."""
+    rows = []
+    for tier in estimate.tiers:
+        amounts = (("calls", tier.calls), ("input", tier.input_tokens), ("output", tier.output_tokens))
+        rows += [(tier.tier, tier.model, f"{name}", *(f"{each:,.0f}" for each in of.values())) for name, of in amounts]
+        rows.append((tier.tier, tier.model, "dollars", *_dollars([tier])))
+    rows.append(("all", "", "dollars", *_dollars(list(estimate.tiers))))
+    title = f"{estimate.iterations} iterations of {estimate.benchmark}, told from {estimate.rehearsed} rehearsed ones"
+    return Table(title, ("tier", "model", "amount", "low", "expected", "high"), rows)
+
+
+def _dollars(tiers: list[TierEstimate]) -> tuple[str, ...]:
+    known = [tier.usd.values() for tier in tiers if tier.usd is not None]
+    if len(known) < len(tiers):
+        return ("unpriced",) * 3
+    return tuple(f"{sum(each):,.2f}" for each in zip(*known, strict=True))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from mage_es.cli.output import Table, percent
 
 if TYPE_CHECKING:
-    from mage_es.engine.estimates import Estimate, TierEstimate
     from mage_es.engine.moves import BundleMember, QuestionReport
     from mage_es.engine.reports import (
         BaselineReport,
@@ -155,25 +154,6 @@ def ledger(summary: RunSummary) -> Table:
         (*name, *_used(groups[name])) for name in sorted(groups, key=lambda name: (name[0], name[1] == "all", name))
     ]
     return Table("Calls, tokens, seconds and dollars", (*who, *counts, *tokens, "seconds", "dollars"), rows)
-
-
-def estimates(estimate: Estimate) -> Table:
-    """Return what a run will take, tier by tier, as low, expected and high; dollars over all tiers in the last row."""
-    rows = []
-    for tier in estimate.tiers:
-        amounts = (("calls", tier.calls), ("input", tier.input_tokens), ("output", tier.output_tokens))
-        rows += [(tier.tier, tier.model, f"{name}", *(f"{each:,.0f}" for each in of.values())) for name, of in amounts]
-        rows.append((tier.tier, tier.model, "dollars", *_dollars([tier])))
-    rows.append(("all", "", "dollars", *_dollars(list(estimate.tiers))))
-    title = f"{estimate.iterations} iterations of {estimate.benchmark}, told from {estimate.rehearsed} rehearsed ones"
-    return Table(title, ("tier", "model", "amount", "low", "expected", "high"), rows)
-
-
-def _dollars(tiers: list[TierEstimate]) -> tuple[str, ...]:
-    known = [tier.usd.values() for tier in tiers if tier.usd is not None]
-    if len(known) < len(tiers):
-        return ("unpriced",) * 3
-    return tuple(f"{sum(each):,.2f}" for each in zip(*known, strict=True))
 
 
 def _used(rows: list[LedgerRow]) -> tuple[str, ...]:

@@ -32,4 +32,4 @@ def benchmark(
     out = Output(as_json=as_json)
     written = write_skeleton(name, to)
     out.report([str(path) for path in written], "\n".join(str(path) for path in written))
-    out.next(f"cd {shlex.quote(str(to / name))} && python -m pip install -e . && python -m pytest")
+    out.next(f"cd {shlex.quote(str(to / name))} && python -m pip install -e . pytest && python -m pytest")

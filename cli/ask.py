@@ -14,7 +14,7 @@ from mage_es.cli.tables import bundle
 from mage_es.events.errors import UsageError
 
 EXAMPLES = examples(
-    'mage-es ask "Ana packs 4 boxes with 6 jars each and gives 5 jars away. How many are left?"',
+    "mage-es ask 'Ben buys 3 notebooks at $4 each and 2 pens at $1.50 each. How much does he pay?'",
     "mage-es ask --run RUN --at iter-3 < question.txt",
 )
 

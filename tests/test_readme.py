@@ -3,6 +3,10 @@
 import ast
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -55,12 +59,28 @@ def test_every_script_that_the_readme_shows_exists() -> None:
     assert all((ROOT / script).exists() for script in scripts)
 
 
-def test_the_property_test_that_the_readme_shows_passes() -> None:
+def run_block(mark: str, **given: object) -> dict[str, Any]:
+    """Run the one Python block of the README that holds a mark, and return its names."""
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    shown = [block for block in blocks if "check_projection(MyProjection" in block]
+    shown = [block for block in blocks if mark in block]
     assert len(shown) == 1
-    names: dict[str, object] = {"__name__": "readme"}
+    names: dict[str, Any] = {"__name__": "readme", **given}
     exec(compile(shown[0], "README.md", "exec"), names)
+    return names
+
+
+def test_the_model_of_ones_own_that_the_readme_shows_evolves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def my_client(prompt: str, **how: float) -> SimpleNamespace:
+        return SimpleNamespace(text="I cannot say.\nAnswer: 7", prompt_tokens=len(prompt) // 4, completion_tokens=8)
+
+    monkeypatch.chdir(tmp_path)
+    summary = run_block("class Served:", my_client=my_client)["summary"]
+    assert (summary.state, summary.iterations) == ("finished", 2)
+    assert {use.model for use in summary.ledger if use.tier == "execution"} == {"mine/my-model"}
+
+
+def test_the_property_test_that_the_readme_shows_passes() -> None:
+    names = run_block("check_projection(MyProjection")
     test = names["test_my_projection"]
     assert callable(test)
     test()

@@ -40,7 +40,7 @@ def fold_without_the_end(source: Source, *, state: State | None = None) -> State
     ("name", "broken"),
     [
         ("mage_es.projections.progress.Progress.call", forgetting_calls),
-        ("mage_es.engine.evolution.fold", fold_without_the_end),
+        ("mage_es.engine.reopening.fold", fold_without_the_end),
     ],
     ids=["calls", "state"],
 )

@@ -17,7 +17,7 @@ from mage_es.engine.reports import RunSummary
 from mage_es.engine.runs import Run, clock, create_run
 from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models, Session, open_models
-from mage_es.engine.shortfalls import shortfalls
+from mage_es.engine.shortfalls import left_out, shortfalls
 from mage_es.engine.summary import summarise
 from mage_es.events.envelope import Draft
 from mage_es.events.filesystem import FileSystem
@@ -58,7 +58,7 @@ def evolve(
     run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, run_id=run_id)
     with Log.create(run.log_path, run=run.id, clock=clock, fs=fs) as log:
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
-        for told in shortfalls(config, world.splits.events):
+        for told in (*shortfalls(config, world.splits.events), *left_out(world.splits)):
             session.say(told)
         asyncio.run(_work(session))
     return summarise(run, fs=fs)

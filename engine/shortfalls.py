@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mage_es.engine.config import Config
-from mage_es.engine.rules.splits import ANCHOR_SHARE
+from mage_es.engine.rules.splits import ANCHOR_SHARE, Splits
 from mage_es.events.vocabulary import SplitCommitted
 
 
@@ -21,3 +21,14 @@ def shortfalls(config: Config, splits: Iterable[SplitCommitted], *, has_guard: b
         most = f"at most {ANCHOR_SHARE:.0%} of the evolution questions are taken"
         found.append(f"The guard compares {anchors} anchors, not the {config.anchors} of --anchors: {most}.")
     return tuple(found)
+
+
+def left_out(splits: Splits) -> tuple[str, ...]:
+    """Return a sentence about the questions that are in no split because others nearly repeat them; () without any.
+
+    The log holds what was taken, not what there was, so only who divides the questions can tell.
+    """
+    if not (count := splits.duplicates + splits.near_duplicates):
+        return ()
+    subject = "1 question is left out: it repeats" if count == 1 else f"{count} questions are left out: they repeat"
+    return (f"{subject}, or nearly so, one of another split or of the exam.",)

@@ -32,7 +32,7 @@ from mage_es.engine.runtime import Runtime
 from mage_es.engine.search.record import have_paragraphs
 from mage_es.engine.search.registry import RECORD, Searches
 from mage_es.engine.session import Models, Session, open_models
-from mage_es.engine.shortfalls import shortfalls
+from mage_es.engine.shortfalls import left_out, shortfalls
 from mage_es.engine.summary import episode_rows
 from mage_es.engine.ways import planned_course
 from mage_es.events.envelope import Draft
@@ -88,7 +88,7 @@ def run_baseline(
         session.commit([*opened, *_beginning(session, name, world.setting.held_out[:questions])])
         if world.setting.config.search != config.search:
             session.say(f"{name} looks in the paragraphs that questions bring with them, as with --search {RECORD}.")
-        for told in shortfalls(config, world.splits.events, has_guard=False):
+        for told in (*shortfalls(config, world.splits.events, has_guard=False), *left_out(world.splits)):
             session.say(told)
         asyncio.run(_answer(session))
     return read_baseline(run)

@@ -146,6 +146,22 @@ def test_ctrl_c_once_or_twice_stops_with_130_and_resume_goes_on_to_the_end(mage:
     assert "2 of 2 iterations" in resumed.out
 
 
+@pytest.mark.parametrize("command", [("evolve", "--pool", "8"), ("baseline", "zero_shot_cot")])
+def test_questions_that_nearly_repeat_others_are_left_out_and_that_is_said_once(
+    mage: Command, empty_folder: Path, command: tuple[str, ...]
+) -> None:
+    rows = [f"What is {k} + {k + 3}?,{2 * k + 3}" for k in range(5, 45)]
+    twice = (empty_folder / "mine.csv", empty_folder / "test.csv")
+    for file, more in zip(twice, ([], rows[:1]), strict=True):
+        own = rows if file == twice[0] else [row.replace("What is", "Add up") for row in rows[:10]]
+        file.write_text("\n".join(["prompt,label", *own, *more]) + "\n")
+    spec = "tasks/mine.csv?scorer=number&test=test.csv"
+    told = (*command, spec, "--held-out", "11", "--anchors", "0", "--run-id", "r")
+    outcome = mage(*told, *(("--iterations", "1") if command[0] == "evolve" else ()))
+    assert outcome.code == 0
+    assert outcome.err.count("1 question is left out: it repeats, or nearly so, one of another split") == 1
+
+
 def test_tasks_of_ones_own_are_evolved_and_resumed_without_any_code(mage: Command, empty_folder: Path) -> None:
     rows = [f"What is {k} + {k + 3}?,{2 * k + 3}" for k in range(5, 45)]
     (empty_folder / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")

@@ -31,7 +31,7 @@ def list_all(*, settings: Settings, as_json: Json = False) -> None:
     out.next(settings.again("runs", "show", summaries[0].run_id, names=("runs_dir",)))
 
 
-@takes("runs_dir", "prices")
+@takes("runs_dir", "data_dir", "prices")
 def show_one(run: RunArgument = None, *, settings: Settings, as_json: Json = False) -> None:
     """Show a run: each iteration's accuracy and memories, what EVOLVE wrote, what is to explore, what it cost."""
     from mage_es.engine.pricing import read_prices
@@ -45,9 +45,9 @@ def show_one(run: RunArgument = None, *, settings: Settings, as_json: Json = Fal
     whole = () if summary.baseline else (iterations(summary),)
     out.report(summary, overview(summary), *whole, *episodes(summary.episodes), *parts)
     if summary.state == "damaged":
-        out.next(settings.again("verify", summary.run_id))
+        out.next(settings.again("verify", summary.run_id, names=("runs_dir",)))
         raise typer.Exit(LogDamaged.exit_code)
     if summary.state == "finished" and summary.baseline:
-        out.next(settings.again("report", str(settings.runs_dir), names=()))
+        out.next(settings.again("report", str(settings.runs_dir), names=("data_dir", "prices")))
     else:
         out.next(settings.again("exam" if summary.state == "finished" else "resume", summary.run_id))

@@ -34,6 +34,8 @@ Measure = Literal["accuracy", "score", "strict"]
 
 EMBEDDED = "builtin/"
 """What the names of the embedded models begin with, each of which knows its own benchmarks only."""
+USUAL_DATA = Path("data")
+"""Where every command looks for data sets unless it is told."""
 OF_BASELINES = ("anchors", "execution", "task_types", *EXAMINED, *LOOKED_UP)
 """The settings that decide what a baseline is asked and how it may answer; the others are those of learning."""
 
@@ -63,7 +65,7 @@ class Study(Places):
         self.folder, self.prices, self.data_dir = folder, prices, data_dir
         for run in self.counted:
             if not run.finished:
-                self._notes.append(f"{run.run.id} has not finished: {self._command('resume', run.run.id)}")
+                self._notes.append(f"{run.run.id} has not finished: {self._at(run, 'resume')}")
 
     def exams(self, place: Place, *, at: Literal["start", "end"] = "end") -> dict[int, Sat]:
         """Return the exam of each seed's run, for those that have one."""
@@ -88,11 +90,11 @@ class Study(Places):
     def gap(self, place: Place, *, at: Literal["start", "end"] = "end") -> Gap:
         """Return the command that would give a place its first exam."""
         runs = self.at(place)
-        if unfinished := [run.run.id for run in runs.values() if not run.finished]:
-            return Gap(command=self._command("resume", unfinished[0]))
+        if unfinished := [run for run in runs.values() if not run.finished]:
+            return Gap(command=self._at(unfinished[0], "resume"))
         if runs:
             marker = ("--at", "start") if at == "start" else ()
-            return Gap(command=self._command("exam", next(iter(runs.values())).run.id, *marker))
+            return Gap(command=self._at(next(iter(runs.values())), "exam", *marker))
         config = self._like(place)
         if way_of(place.system) in NAMES:
             return self._missing_baseline(place, config)
@@ -106,7 +108,7 @@ class Study(Places):
         own = own_models(place.benchmark)
         if any(model.startswith(EMBEDDED) and model != getattr(own, tier) for tier, model in chosen.items()):
             return Gap()
-        return Gap(command=self._command("evolve", place.benchmark, *_options(config, *Config.__struct_fields__)))
+        return Gap(command=self.command("evolve", place.benchmark, *_options(config, *Config.__struct_fields__)))
 
     def _missing_baseline(self, place: Place, config: Config) -> Gap:
         """Return the command that would run a baseline; none for one that makes no sense, or has variants instead."""
@@ -119,7 +121,7 @@ class Study(Places):
             config = msgspec.structs.replace(config, **looked_up)
         elif METHODS[way].needs_search and not config.search and benchmark in SEARCHED:
             config = msgspec.structs.replace(config, search=SEARCHED[benchmark])
-        return Gap(command=self._command("baseline", way, benchmark, *_options(config, *OF_BASELINES)))
+        return Gap(command=self.command("baseline", way, benchmark, *_options(config, *OF_BASELINES)))
 
     def _applies(self, way: str, benchmark: str) -> bool:
         """Return whether a baseline makes sense on a benchmark."""
@@ -152,8 +154,14 @@ class Study(Places):
                 return msgspec.structs.replace(config, **asked)
         return config
 
-    def _command(self, *words: str) -> str:
-        return shlex.join(["mage-es", *words, "--runs-dir", str(self.folder)])
+    def command(self, *words: str, folder: Path | None = None) -> str:
+        """Return a command line that finds the runs (in `folder`, or the study's) and the data where they are."""
+        data = [] if self.data_dir in (None, USUAL_DATA) else ["--data-dir", str(self.data_dir)]
+        return shlex.join(["mage-es", *words, "--runs-dir", str(folder or self.folder), *data])
+
+    def _at(self, run: Recorded, verb: str, *options: str) -> str:
+        """Return a command about a run, which may lie in a folder below the study's."""
+        return self.command(verb, run.run.id, *options, folder=run.run.path.parent)
 
 
 def scored(answers: Iterable[Answer], measure: Measure) -> dict[str, float]:

@@ -18,15 +18,16 @@ from mage_es.engine.reporting.settings import settings
 from mage_es.engine.reporting.study import Study
 from mage_es.events.errors import UsageError, nearest
 
-NEEDS = {
-    "extension": "mage-es evolve finqa",
-    "sequential": "mage-es evolve workshop",
-    "ablation-sequential": "mage-es evolve workshop --no-success-memories",
-    "hotpotqa": "mage-es evolve hotpotqa",
-    "metrics": "mage-es evolve hotpotqa",
-    "bundles": "mage-es exam",
+NEEDS: Mapping[str, tuple[str, ...]] = {
+    "extension": ("evolve", "finqa"),
+    "sequential": ("evolve", "workshop"),
+    "ablation-sequential": ("evolve", "workshop", "--no-success-memories"),
+    "hotpotqa": ("evolve", "hotpotqa"),
+    "metrics": ("evolve", "hotpotqa"),
 }
-"""What begins to fill a table that not every study has rows for."""
+"""The words that begin to fill a table that not every study has rows for."""
+EXAMINED_ANYWHERE = "bundles"
+"""The table to which an exam of any full run is enough."""
 
 TABLES: Mapping[str, Callable[[Study], Table]] = {
     "main": main_results,
@@ -56,7 +57,7 @@ def tables(study: Study, names: Sequence[str] = ()) -> list[Table]:
         if name not in TABLES:
             raise UsageError(f"There is no table {name!r}.{nearest(name, list(TABLES))}")
     made = [_entitled(TABLES[name](study), study.titles) for name in names or TABLES]
-    return [_excused(table) for table in made] if names else [table for table in made if not table.is_empty]
+    return [_excused(study, table) for table in made] if names else [table for table in made if not table.is_empty]
 
 
 def beginnings(study: Study, names: Sequence[str]) -> dict[str, list[str]]:
@@ -67,8 +68,16 @@ def beginnings(study: Study, names: Sequence[str]) -> dict[str, list[str]]:
         wanted = [gap.command for gap in gaps if gap.command]
         # An exam is the smallest step; a whole run is begun where there is nothing to examine.
         wanted.sort(key=lambda command: (not command.startswith(("mage-es exam ", "mage-es resume ")), len(command)))
-        found.setdefault(wanted[0] if wanted else NEEDS.get(name, ""), []).append(name)
+        found.setdefault(wanted[0] if wanted else _beginning(study, name), []).append(name)
     return found
+
+
+def _beginning(study: Study, name: str) -> str:
+    """Return the command that begins to fill a table without rows: an exam of a run that there is, or a run."""
+    words = NEEDS.get(name, ())
+    unsat = [place for place in study.full() if not study.exams(place)]
+    near = [place for place in unsat if name == EXAMINED_ANYWHERE or words == ("evolve", place.benchmark)]
+    return study.gap(near[0]).command if near else study.command(*words) if words else ""
 
 
 def _entitled(table: Table, titles: Mapping[str, str]) -> Table:
@@ -81,9 +90,10 @@ def _entitled(table: Table, titles: Mapping[str, str]) -> Table:
     return msgspec.structs.replace(table, rows=tuple(rows), notes=(*table.notes, *notes))
 
 
-def _excused(table: Table) -> Table:
+def _excused(study: Study, table: Table) -> Table:
     """Return a table without rows with a note on what it wants; any other as it is."""
     if table.rows:
         return table
-    needed = f": `{NEEDS[table.name]}` is a beginning" if table.name in NEEDS else ""
+    command = _beginning(study, table.name)
+    needed = f": `{command}` is a beginning" if command else ""
     return msgspec.structs.replace(table, notes=(*table.notes, f"No run here has anything for this table{needed}."))

@@ -23,7 +23,8 @@ def test_every_table_with_data_is_shown_and_the_others_are_named(mage: Command, 
     assert outcome.code == 0
     assert "Main results: baselines and the full system (main; paper: tab:reasoning)" in outcome.out
     assert "`mage-es exam first --at start --runs-dir runs`" in outcome.out
-    assert "Without data, with what would begin to fill them:\n  extension: mage-es evolve finqa\n" in outcome.err
+    first = "extension: mage-es evolve finqa --runs-dir runs"
+    assert f"Without data, with what would begin to fill them:\n  {first}\n" in outcome.err
 
 
 def test_json_has_the_numbers_with_deviation_and_n(mage: Command, examined: Path) -> None:

@@ -85,3 +85,7 @@ def test_what_there_is_less_of_than_was_asked_for_is_said_at_the_start_and_where
 
 def test_what_there_is_enough_of_is_not_spoken_of(mage: Command, runs_dir: Path) -> None:
     assert "--held-out" not in mage("runs", "show").out
+
+
+def test_the_command_that_goes_on_finds_the_data_where_it_was_said_to_be(mage: Command, runs_dir: Path) -> None:
+    assert mage("runs", "show", "--data-dir", "elsewhere").err.endswith("mage-es exam first --data-dir elsewhere\n")

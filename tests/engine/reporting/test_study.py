@@ -51,6 +51,15 @@ def test_what_is_missing_names_the_command_that_fills_it(bench: Any) -> None:
     assert study.gap(HERE._replace(benchmark="gsm8k")).command.startswith("mage-es evolve gsm8k --seed 42")
 
 
+def test_commands_find_the_data_and_the_runs_where_they_are(bench: Any) -> None:
+    (bench.folder / "below").mkdir(parents=True)
+    bench.run("deep").path.rename(bench.folder / "below" / "deep")
+    exam = f"mage-es exam deep --runs-dir {bench.folder / 'below'}"
+    assert bench.study(data_dir=Path("data")).gap(HERE).command == exam
+    assert bench.study(data_dir=Path("else where")).gap(HERE).command == f"{exam} --data-dir 'else where'"
+    assert bench.study(data_dir=Path("/d")).command("evolve", "finqa").endswith(f" {bench.folder} --data-dir /d")
+
+
 def test_an_unfinished_run_is_in_no_mean_of_exams_and_is_named_with_the_way_to_its_end(bench: Any) -> None:
     bench.run("whole", seed=1, after="11")
     bench.run("broken", seed=2, after="00", finished=False)

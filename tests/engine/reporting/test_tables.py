@@ -76,14 +76,25 @@ def test_an_unknown_table_is_a_usage_error_with_the_near_match(bench: Any) -> No
 def test_a_table_that_was_asked_for_by_name_says_what_would_begin_to_fill_it(bench: Any) -> None:
     bench.run("a", after="1")
     (table,) = tables(bench.study(), ["sequential"])
-    assert table.is_empty and "`mage-es evolve workshop`" in table.notes[-1]
+    assert table.is_empty and f"`mage-es evolve workshop --runs-dir {bench.folder}`" in table.notes[-1]
 
 
 def test_tables_without_data_are_told_by_the_command_that_would_begin_to_fill_them(bench: Any) -> None:
     bench.run("a")
-    found = beginnings(bench.study(), ["main", "variance", "sequential"])
-    here = f"mage-es exam a --runs-dir {bench.folder}"
-    assert found == {here: ["main", "variance"], "mage-es evolve workshop": ["sequential"]}
+    found = beginnings(bench.study(), ["main", "variance", "sequential", "bundles", "metrics"])
+    exam, run = "mage-es exam a", "mage-es evolve"
+    at = f"--runs-dir {bench.folder}"
+    assert found == {
+        f"{exam} {at}": ["main", "variance", "bundles"],
+        f"{run} workshop {at}": ["sequential"],
+        f"{run} hotpotqa {at}": ["metrics"],
+    }
+
+
+def test_where_a_run_only_wants_its_exam_no_other_is_begun_for_a_table(bench: Any) -> None:
+    bench.run("h", benchmark="hotpotqa")
+    found = beginnings(bench.study(), ["hotpotqa", "metrics", "bundles"])
+    assert found == {f"mage-es exam h --runs-dir {bench.folder}": ["hotpotqa", "metrics", "bundles"]}
 
 
 def test_own_tasks_stand_by_their_title_unless_two_would_be_alike(bench: Any, cells: Any) -> None:

@@ -18,7 +18,7 @@ PROSE = 30
 """Characters down to which a column of wider cells may be folded."""
 NAME = 12
 """The same where the cells say what a row is."""
-_BESIDE = 3
+BESIDE = 3
 """Characters between two columns."""
 
 
@@ -98,7 +98,7 @@ def _least(head: str, cells: Sequence[str], prose: int) -> int:
 
 
 def _needed(widths: Sequence[int]) -> int:
-    return sum(width + _BESIDE for width in widths)
+    return sum(width + BESIDE for width in widths)
 
 
 def _parts(widths: Sequence[int], *, keys: int, room: int) -> list[list[int]]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 import typer
 
+from mage_es.cli.boxes import BESIDE, PROSE
 from mage_es.cli.options import Json, Marker, RunArgument, RunOption, examples, takes
-from mage_es.cli.output import Output, Table
+from mage_es.cli.output import Output, Table, clean, is_terminal
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import UsageError, nearest
 
@@ -21,6 +23,8 @@ QUARANTINE_EXAMPLES = examples('mage-es memory quarantine 5c0f0e8a --reason "it 
 RELEASE_EXAMPLES = examples('mage-es memory release 5c0f0e8a --reason "it was right after all"')
 
 SHOWN_DIGITS = 12
+ONE_LINE = (8, 14, 14)
+"""Characters of id, kind and skill where each memory has one line; the text has the rest."""
 
 KINDS = (
     "success_memory",
@@ -69,7 +73,7 @@ def list_all(
     items = [item for item in found.items if _is_of(item.kind, kind) and status in (None, item.status)]
     out.report(
         {"run_id": found.run_id, "marker": found.marker, "items": items},
-        _table(f"Run {found.run_id} at {found.marker}", items),
+        _listing(f"Run {found.run_id} at {found.marker}", items),
         f"{len(items)} of {len(found.items)} things learned",
     )
     ahead: tuple[str, ...] = ("memory", "list", found.run_id) if found.items else ("runs", "show", found.run_id)
@@ -166,6 +170,28 @@ def _shown(value: object) -> str:
     if isinstance(value, str | int | float):
         return str(value) or "-"
     return msgspec.json.encode(value).decode() if value else "-"
+
+
+def _listing(title: str, items: list[MemoryItem]) -> Table:
+    """Return the whole table; on a terminal that is too narrow for it, one line for each memory."""
+    whole, room = _table(title, items), shutil.get_terminal_size().columns - 1
+    others = [max(map(len, column)) for column in zip(whole.columns, *whole.rows, strict=True)][:-1]
+    if not is_terminal() or sum(others) + PROSE + BESIDE * len(whole.columns) <= room:
+        return whole
+    widths = (*ONE_LINE, max(room - sum(ONE_LINE) - BESIDE * (len(ONE_LINE) + 1), PROSE))
+    rows = []
+    for item in items:
+        kind = item.kind if item.status == "active" else f"{item.status} {item.kind}"
+        cells = map(_cut, (kind, item.skill or item.task_type, item.text), widths[1:])
+        rows.append((item.memory_id[: widths[0]], *cells))
+    told = "in short: mage-es memory show ID has the rest"
+    return Table(f"{title}, {told}", ("id", "kind", "skill", "text"), rows)
+
+
+def _cut(cell: str, width: int) -> str:
+    """Return a cell in one line of at most so many characters, with an ellipsis for what is left out."""
+    line = " ".join(clean(cell).split())
+    return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
 def _table(title: str, items: list[MemoryItem]) -> Table:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 Command = Callable[..., Any]
 
 
@@ -77,3 +79,33 @@ def test_what_was_done_already_is_refused_with_the_way_back(mage: Command, runs_
     mage("memory", "quarantine", name, "--reason", "x")
     again = mage("memory", "quarantine", name, "--reason", "x")
     assert again.code == 2 and "`mage-es memory release`" in again.err
+
+
+def test_on_a_narrow_terminal_each_memory_has_one_line_and_on_a_wide_one_every_column(
+    mage: Command, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = listed(mage)
+    monkeypatch.setattr("mage_es.cli.memory.is_terminal", lambda: True)
+    monkeypatch.setattr("mage_es.cli.output.is_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = mage("memory", "list").out.splitlines()
+    assert max(map(len, narrow)) <= 80 and len(narrow) < len(items) + 9
+    for item in items:
+        (line,) = (line for line in narrow if item["memory_id"][:8] in line)
+        assert item["text"][:20] in line and line.rstrip().endswith("…")
+    assert "memory show ID" in " ".join(narrow)
+    assert mage("memory", "show", items[0]["memory_id"][:8]).code == 0
+    assert listed(mage) == items
+    monkeypatch.setenv("COLUMNS", "250")
+    assert {"status", "since", "met"} <= set(mage("memory", "list").out.split())
+
+
+def test_what_is_not_active_says_so_where_each_memory_has_one_line(
+    mage: Command, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = listed(mage)[0]["memory_id"]
+    mage("memory", "quarantine", name, "--reason", "it misleads")
+    monkeypatch.setattr("mage_es.cli.memory.is_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    (line,) = (line for line in mage("memory", "list").out.splitlines() if name[:8] in line)
+    assert line.split()[1] == "quarantined"

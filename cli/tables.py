@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Noticing,
         ReplayReport,
         RunSummary,
+        Unguided,
         Waiting,
     )
 
@@ -44,6 +45,8 @@ def overview(summary: RunSummary) -> str:
     if summary.quarantined:
         shown = _counted(summary.quarantined, "thing")
         lines.append(f"  {shown} that it learned in quarantine: mage-es memory list --status quarantined")
+    if summary.unguided:
+        lines.append(f"  {_unguided(summary.unguided)}")
     lines += [f"  {told}" for told in summary.shortfalls]
     if summary.judge:
         lines.append(f"  judge {summary.judge}, asked {summary.judge_calls} times")
@@ -52,6 +55,15 @@ def overview(summary: RunSummary) -> str:
     if summary.noticing:
         lines.append(f"  {_noticing(summary.noticing)}")
     return "\n".join([*lines, f"  {summary.problem}"] if summary.problem else lines)
+
+
+def _unguided(lost: Unguided) -> str:
+    """Return how much of what the guidance tier was asked for it never gave, and why."""
+    failures = sum(lost.failed.values())
+    kinds = ", ".join(f"{fault.replace('_', ' ')} {count}" for fault, count in lost.failed.items())
+    why = [f"{lost.unreadable} because no reply could be read"] if lost.unreadable else []
+    why += [f"{failures} because the call failed ({kinds})"] if failures else []
+    return f"WARNING: guidance gave nothing {lost.unreadable + failures} of {lost.asked} times: {', '.join(why)}"
 
 
 def _served(names: Mapping[str, int]) -> str:

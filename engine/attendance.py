@@ -1,16 +1,21 @@
-"""What each of the six agents did in a run: the calls that it made, and what it left in the log."""
+"""What each of the six agents did in a run: the calls that it made, and what it left in the log.
+
+Besides that, what their guidance tier was asked for and never gave.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
 
-from mage_es.engine.reports import AgentRow
+from mage_es.engine.guiding import MOST_REPAIRS
+from mage_es.engine.reports import AgentRow, Unguided
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
     AnswerJudged,
     BanditUpdated,
+    CallFailed,
     EpisodeClosed,
     Event,
     IterationPlanned,
@@ -20,6 +25,7 @@ from mage_es.events.vocabulary import (
     ObservationRecorded,
     PatternAbstracted,
     QuestionPlanned,
+    ReplyRejected,
     RetrievalRecipeAuthored,
     SkillCreated,
     SkillRefined,
@@ -79,3 +85,35 @@ def attendance(reader: LogReader) -> tuple[AgentRow, ...]:
         AgentRow(agent=agent, tier=tier, calls=calls[agent], left={k: n for k, n in left[agent].items() if n})
         for agent, tier in TIERS.items()
     )
+
+
+def unguided(reader: LogReader) -> Unguided | None:
+    """Return what the guidance tier was asked for in vain; None where it gave everything in the end.
+
+    What was asked for a second time, after a repair or by a process that went on, counts as it ended.
+    """
+    key = ("iteration", "tier", "purpose", "about")
+    reads: dict[type[Event], tuple[str, ...]]
+    reads = {ModelCalled: (*key, "attempt"), ReplyRejected: (*key, "attempt"), CallFailed: (*key, "fault", "final")}
+    replied: set[tuple[object, ...]] = set()
+    rejected: set[tuple[object, ...]] = set()
+    failed: dict[tuple[object, ...], str] = {}
+    for _, event in reader.events(reads):
+        assert isinstance(event, ModelCalled | ReplyRejected | CallFailed)
+        errand = (event.iteration, event.purpose, event.about)
+        if event.tier != "guidance":
+            continue
+        match event:
+            case ModelCalled(attempt=attempt):
+                replied.add((*errand, attempt))
+            case ReplyRejected(attempt=attempt):
+                rejected.add((*errand, attempt))
+            case CallFailed(fault=fault, final=True):
+                failed[errand] = fault
+    given = {each[:-1] for each in replied - rejected}
+    faults = Counter(fault for errand, fault in failed.items() if errand not in given)
+    in_vain = {each[:-1] for each in rejected if each[-1] == MOST_REPAIRS}
+    if not faults and not in_vain:
+        return None
+    asked = len({each[:-1] for each in replied} | set(failed))
+    return Unguided(asked=asked, unreadable=len(in_vain - set(failed)), failed=dict(sorted(faults.items())))

@@ -250,7 +250,7 @@ class Authored(NamedTuple):
     """What came of one action for one target.
 
     `reply` is None where nobody was asked or no attempt could be read; `idle` says why nobody was asked, "" where
-    somebody was. `call` is the fact id of the call, in hexadecimal digits.
+    somebody was. `call` is the fact id of the last reply, in hexadecimal digits, "" where none came.
     """
 
     task_type: str

@@ -111,6 +111,18 @@ class Noticing(msgspec.Struct, frozen=True, kw_only=True):
     smallest_drop: float
 
 
+class Unguided(msgspec.Struct, frozen=True, kw_only=True):
+    """How many things the guidance tier was asked for, and how many of them it never gave.
+
+    Of `unreadable` ones every reply was of another form than asked for; of `failed` ones, counted by the kind of fault,
+    a call failed for good.
+    """
+
+    asked: int
+    unreadable: int
+    failed: dict[str, int]
+
+
 class AgentRow(msgspec.Struct, frozen=True, kw_only=True):
     """What an agent did in a run: the model calls that it made, and what it left in the log, counted by kind."""
 
@@ -129,7 +141,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     A `baseline` is named by its name, with (right, answered) questions; other runs have "" there. `measure` is what
     tells how well the questions go: accuracy, or the mean score of episodes. `shortfalls` says of which questions there
     were fewer than were asked for. `served` counts the calls of a model by the names under which its provider says that
-    they were answered; models that answered under the name asked for are left out.
+    they were answered; models that answered under the name asked for are left out. `unguided` is None where the
+    guidance tier gave, in the end, everything that it was asked for.
     """
 
     run_id: str
@@ -162,6 +175,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     measure: str = "accuracy"
     shortfalls: tuple[str, ...] = ()
     served: dict[str, dict[str, int]] = {}
+    unguided: Unguided | None = None
 
 
 class DigestCheck(msgspec.Struct, frozen=True, kw_only=True):

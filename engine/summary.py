@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import get_args
 
 from mage_es.engine.agents.navigator import briefs_of
-from mage_es.engine.attendance import attendance
+from mage_es.engine.attendance import attendance, unguided
 from mage_es.engine.config import Config, parse
 from mage_es.engine.opening import first_event
 from mage_es.engine.pricing import Prices
@@ -112,6 +112,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         baseline=baseline,
         answered=_answered(state),
         served=_served(state),
+        unguided=unguided(reader),
     )
 
 

@@ -26,7 +26,7 @@ from mage_es.engine.rules.harvest import Met, capped, memory_id
 from mage_es.engine.rules.normalise import normalise
 from mage_es.engine.rules.refinement import refine
 from mage_es.engine.rules.retrieval_recipes import author_recipe
-from mage_es.engine.rules.rotation import AUTHORED, NOTHING, UNREADABLE, Written
+from mage_es.engine.rules.rotation import AUTHORED, FAILED, NOTHING, UNREADABLE, Written
 from mage_es.engine.rules.splitting import split
 from mage_es.engine.rules.tools import author_tools
 from mage_es.engine.setting import Setting
@@ -247,5 +247,5 @@ def _outcome(authored: Authored, written: Written) -> str:
     if authored.idle:
         return authored.idle
     if authored.reply is None:
-        return UNREADABLE
+        return UNREADABLE if authored.call else FAILED
     return written.refused or (AUTHORED if written.authored else NOTHING)

@@ -21,6 +21,8 @@ AUTHOR_RECIPES = "retrieval_recipes"
 SWITCHED_OFF = "switched off"
 NOTHING = "nothing to author"
 UNREADABLE = "the reply could not be read"
+FAILED = "the call failed"
+"""No reply came: the provider refused the prompt, it was too long, or every attempt at it failed."""
 AUTHORED = "authored"
 
 

@@ -21,6 +21,7 @@ from mage_es.engine.reports import (
     Noticing,
     ReplayReport,
     RunSummary,
+    Unguided,
     Waiting,
 )
 
@@ -122,6 +123,16 @@ def test_of_episodes_the_mean_score_stands_where_else_the_accuracy_does_and_is_n
 def test_an_overview_says_what_there_was_less_of_than_asked_for() -> None:
     short = msgspec.structs.replace(summary(), shortfalls=("There are fewer.",))
     assert "\n  There are fewer.\n" in tables.overview(short) + "\n"
+
+
+def test_an_overview_warns_of_guidance_that_never_came_with_numbers_and_reasons() -> None:
+    assert "WARNING" not in tables.overview(summary())
+    lost = Unguided(asked=9, unreadable=2, failed={"filtered": 1, "too_long": 3})
+    told = tables.overview(msgspec.structs.replace(summary(), unguided=lost))
+    assert (
+        "  WARNING: guidance gave nothing 6 of 9 times: 2 because no reply could be read, "
+        "4 because the call failed (filtered 1, too long 3)"
+    ) in told.splitlines()
 
 
 def test_an_overview_names_state_and_problem() -> None:

@@ -15,11 +15,13 @@ import pytest
 
 from mage_es.engine.config import Config
 from mage_es.engine.evolution import evolve, resume
+from mage_es.engine.models.faults import Fault, ModelFault
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Model, Request
 from mage_es.engine.runs import Run
 from mage_es.engine.runtime import Runtime
 from mage_es.engine.session import Models
+from mage_es.engine.summary import summarise
 from mage_es.events.errors import Interrupted
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import (
@@ -58,6 +60,15 @@ class Garbling:
 
     async def complete(self, request: Request) -> Completion:
         return Completion(text='{"memories": 7', input_tokens=1, output_tokens=1)
+
+
+class Refusing:
+    """A guidance model that no prompt is short enough for."""
+
+    name = "scripted/refusing"
+
+    async def complete(self, request: Request) -> Completion:
+        raise ModelFault(Fault("too_long", "maximum context length is 10 tokens", 400))
 
 
 def run_with(
@@ -173,6 +184,19 @@ def test_a_guidance_reply_that_cannot_be_read_is_recorded_and_ends_nothing(tmp_p
     outcomes = {r.event.outcome for r in LogReader(run.log_path).records({ActionTaken}) if r.iteration == 0}
     assert outcomes == {"the reply could not be read"}
     assert len(list(LogReader(run.log_path).records({IterationClosed}))) == 3
+    assert (lost := summarise(run).unguided) is not None
+    assert (lost.unreadable, lost.failed) == (lost.asked, {}) and lost.asked > 3
+
+
+def test_guidance_whose_prompts_are_refused_ends_nothing_and_is_told_apart_from_replies_of_no_form(
+    tmp_path: Path, small_run: Run
+) -> None:
+    run = run_with(tmp_path, workers=4, execution=analogist(), guidance=Refusing())
+    outcomes = {r.event.outcome for r in LogReader(run.log_path).records({ActionTaken}) if r.iteration == 0}
+    assert outcomes == {"the call failed"}
+    assert (lost := summarise(run).unguided) is not None
+    assert (lost.unreadable, lost.failed) == (0, {"too_long": lost.asked}) and lost.asked > 3
+    assert summarise(small_run).unguided is None
 
 
 @pytest.mark.parametrize("after", [0, 1, 13, 40])

@@ -192,7 +192,8 @@ def test_what_is_superseded_already_is_not_superseded_again_where_its_successor_
     ("authored", "outcome"),
     [
         (Authored("t", WRITE_FAILURES, FailureReply(memories=())), "nothing to author"),
-        (Authored("t", WRITE_FAILURES, None), "the reply could not be read"),
+        (Authored("t", WRITE_FAILURES, None, "call"), "the reply could not be read"),
+        (Authored("t", WRITE_FAILURES, None), "the call failed"),
         (Authored("t", EXTRACT_PRINCIPLES, PrinciplesReply(principles=("Add.",))), "authored"),
         (Authored("t", "skill_splitting", None, idle="switched off"), "switched off"),
     ],

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
-from mage_es.engine.matrix.working import NOTES, POLL, STOP_NOW, Desk, Job, Outcome, last_line, work
+from mage_es.engine.matrix.working import NOTES, POLL, STOP_NOW, Desk, Job, Outcome, how_far, work
 
 EVERY = 30.0
 """Seconds between two lines that say what is being worked on."""
@@ -80,7 +80,7 @@ def _watch(futures: Sequence[Future[Outcome]], jobs: Sequence[Job], desk: Desk) 
         if time.monotonic() - spoken > EVERY:
             spoken = time.monotonic()
             for job in (job for job, future in zip(jobs, futures, strict=True) if future.running()):
-                desk.say(f"{job.name}: {last_line(job, desk) or 'at work'}")
+                desk.say(f"{job.name}: {how_far(job, desk) or 'at work'}")
 
 
 def told(outcome: Outcome, earlier: Iterable[Outcome] = ()) -> str:

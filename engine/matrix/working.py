@@ -12,6 +12,7 @@ Rules
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import signal
@@ -42,6 +43,8 @@ _SAYS = "mage-es: "
 """What the message of a command that fails begins with."""
 _BEGAN = "\n$ "
 """What stands before each command in the file of what a cell's steps print."""
+PROGRESS = re.compile(r"(iter-\d+ of \d+: |start: |exam\b).*\bcalls \d+ and \d+ for guidance")
+"""How a line begins that says how far a step is; the others are its tables, and hints for whoever reads it there."""
 
 Standing = Literal["new", "unfinished", "unexamined", "done"]
 
@@ -244,15 +247,16 @@ def printed(job: Job, desk: Desk) -> Path:
     return desk.runs_dir / NOTES / f"{job.name}.txt"
 
 
-def last_line(job: Job, desk: Desk) -> str:
-    """Return the last line that the latest step of a cell has printed, "" where there is none."""
-    return (_lines(job, desk) or [""])[-1]
+def how_far(job: Job, desk: Desk) -> str:
+    """Return the last line in which the latest step of a cell says how far it is, "" where there is none."""
+    return next(filter(PROGRESS.match, reversed(_lines(job, desk))), "")
 
 
 def _complaint(job: Job, desk: Desk) -> str:
     """Return what the latest step says went wrong: the command's own last message, else the last line."""
-    said = [line.removeprefix(_SAYS) for line in _lines(job, desk) if line.startswith(_SAYS)]
-    return said[-1] if said else last_line(job, desk)
+    lines = _lines(job, desk)
+    said = [line.removeprefix(_SAYS) for line in lines if line.startswith(_SAYS)]
+    return (said or lines or [""])[-1]
 
 
 def _lines(job: Job, desk: Desk) -> list[str]:

@@ -14,11 +14,13 @@ from typing import Any
 
 import pytest
 
+from mage_es.cli.progress import describe
 from mage_es.engine.config import Config, canonical, fingerprint, parse
 from mage_es.engine.exam import examine
 from mage_es.engine.matrix.leases import Leases
 from mage_es.engine.matrix.local import Stops, holder, is_gone, run_here, told
-from mage_es.engine.matrix.working import NOTES, Desk, Job, Outcome, last_line, next_words, standing, work
+from mage_es.engine.matrix.working import NOTES, Desk, Job, Outcome, how_far, next_words, standing, work
+from mage_es.engine.notes import Note
 from mage_es.engine.opening import first_event
 from mage_es.engine.runs import Run
 from mage_es.engine.runtime import Runtime
@@ -146,17 +148,24 @@ def test_waiting_for_a_step_that_outlived_its_matrix_ends_with_a_stop(
     assert not (tmp_path / NOTES / "cell.txt").exists()
 
 
-def test_what_a_step_prints_stands_below_its_command_and_its_last_line_is_how_far_it_is(
-    desk: Callable[..., Desk], tmp_path: Path
-) -> None:
-    at = desk("print('one'); print('two'); sys.exit(1)")
-    assert last_line(JOB, at) == ""
-    work(JOB, at)
-    assert last_line(JOB, at) == "two"
+def test_what_a_step_prints_stands_below_its_command(desk: Callable[..., Desk], tmp_path: Path) -> None:
+    work(JOB, desk("print('one'); print('two'); sys.exit(1)"))
     command = f"$ mage-es evolve wordmath --runs-dir {tmp_path}"
     assert (tmp_path / NOTES / "cell.txt").read_text() == f"\n{command}\none\ntwo\n"
-    work(JOB, desk("sys.exit(1)"))
-    assert last_line(JOB, at) == ""
+
+
+def test_how_far_a_cell_is_its_latest_step_says_in_its_progress_and_not_in_its_hints(
+    desk: Callable[..., Desk],
+) -> None:
+    calls = {"execution_calls": 1200, "guidance_calls": 3}
+    for phase, k in (("snapshot", -1), ("evaluate", 1), ("exam", -1)):
+        course = {"iteration": k, "iterations": 2, "phase": phase, "done": 5, "total": 9}
+        line = describe(Note(run_id="r", measure="accuracy", level=0.5, **course, **calls), 3.0)
+        at = desk(f"print({line!r}); print('Next: mage-es replay cell\\n mage-es runs show'); sys.exit(1)")
+        work(JOB, at)
+        assert how_far(JOB, at) == line
+    work(JOB, desk("print('Next: mage-es replay cell'); sys.exit(1)"))
+    assert how_far(JOB, desk()) == ""
 
 
 def test_a_step_that_ends_well_and_does_nothing_is_not_done_for_ever(desk: Callable[..., Desk]) -> None:

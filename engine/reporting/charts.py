@@ -100,12 +100,15 @@ def stacked_chart(panels: Mapping[str, Mapping[str, Sequence[Mark]]], *, title: 
             drawing.area([*edge, *((px, upwards(base[at])) for px, at in reversed(ends))], colour=_colour(number))
             base = top
         _frame(drawing, f"{title}: {name}", across, upwards, x=x, y="share, %")
-        _legend(drawing, list(layers), top=place * HEIGHT + _TOP, from_below=True)
+        _legend(drawing, list(layers), top=place * HEIGHT + _TOP, is_stacked=True)
     return str(drawing)
 
 
-def bar_chart(panels: Mapping[str, Sequence[Bar]], *, title: str) -> str:
-    """Return one panel of horizontal bars for each name, side by side, each with a scale of its own."""
+def bar_chart(panels: Mapping[str, Sequence[Bar]], *, title: str, digits: int = 1) -> str:
+    """Return one panel of horizontal bars for each name, side by side, each with a scale of its own.
+
+    Values have so many `digits` after the point.
+    """
     rows = max(len(bars) for bars in panels.values())
     height = _TOP + 28 + (_BAR + 10) * rows + 16
     longest = max(len(bar.name) for bars in panels.values() for bar in bars)
@@ -118,25 +121,31 @@ def bar_chart(panels: Mapping[str, Sequence[Bar]], *, title: str) -> str:
     for row, bar in enumerate(next(iter(panels.values()))):
         drawing.text(left - 10, _TOP + 28 + (_BAR + 10) * row + 12, bar.name, anchor="end")
     for place, (name, bars) in enumerate(panels.items()):
-        _bars(drawing, name, bars, start=left + each * place, end=left + each * (place + 1) - 16, colour=_colour(place))
+        ends = (left + each * place, left + each * (place + 1) - 16)
+        _bars(drawing, name, bars, ends, colour=_colour(place), digits=digits)
     return str(drawing)
 
 
-def _bars(drawing: Drawing, name: str, bars: Sequence[Bar], *, start: float, end: float, colour: str) -> None:
+def _bars(
+    drawing: Drawing, name: str, bars: Sequence[Bar], panel: tuple[float, float], *, colour: str, digits: int
+) -> None:
+    """Draw a panel between two places across; right of its longest bar there is room for the longest value."""
+    start, end = panel
+    values = ["-" if bar.value is None else f"{bar.value:,.{digits}f}" for bar in bars]
     ends = [end for bar in bars for end in (bar.value, bar.low, bar.high) if end is not None]
-    across = Scale(min(0.0, *ends), max(0.0, *ends), start, end - 52)
+    across = Scale(min(0.0, *ends), max(0.0, *ends), start, end - 10 - _LETTER * max(map(len, values)))
     drawing.text(start, _TOP + 12, name, kind="s")
     for row, bar in enumerate(bars):
         y = _TOP + 28 + (_BAR + 10) * row
         if bar.value is None:
-            drawing.text(across(0) + 5, y + 12, "-", kind="s")
+            drawing.text(across(0) + 5, y + 12, values[row], kind="s")
             continue
         zero, tip = across(0), across(bar.value)
         drawing.box(min(zero, tip), y, abs(tip - zero), _BAR, colour=colour)
         if bar.low is not None and bar.high is not None:
             drawing.line([(across(bar.low), y + _BAR / 2), (across(bar.high), y + _BAR / 2)], kind="a")
         furthest = max(tip, zero, across(bar.high) if bar.high is not None else tip)
-        drawing.text(furthest + 5, y + 12, f"{bar.value:,.1f}", kind="s")
+        drawing.text(furthest + 5, y + 12, values[row], kind="s")
     drawing.line([(across(0), _TOP + 22), (across(0), _TOP + 28 + (_BAR + 10) * len(bars))], kind="a")
 
 
@@ -164,12 +173,15 @@ def _point(drawing: Drawing, point: Mark, across: Scale, upwards: Scale, *, colo
     drawing.diamond(x, upwards(point.value), colour=colour)
 
 
-def _legend(drawing: Drawing, names: Sequence[str], *, top: float = _TOP, from_below: bool = False) -> None:
-    """Name the colours, in the order in which layers stand where these are stacked."""
+def _legend(drawing: Drawing, names: Sequence[str], *, top: float = _TOP, is_stacked: bool = False) -> None:
+    """Name the colours: of lines, or of filled layers in the order in which they stand."""
     left = WIDTH - _RIGHT + 16
     for number, name in enumerate(names):
-        y = top + _ROW * (len(names) - 1 - number if from_below else number) + 6
-        drawing.line([(left, y), (left + 22, y)], colour=_colour(number), dash=_dash(number), width=3)
+        y = top + _ROW * (len(names) - 1 - number if is_stacked else number) + 6
+        if is_stacked:
+            drawing.box(left, y - 6, 22, 12, colour=_colour(number))
+        else:
+            drawing.line([(left, y), (left + 22, y)], colour=_colour(number), dash=_dash(number), width=3)
         drawing.text(left + 28, y + 4, name)
 
 

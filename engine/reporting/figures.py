@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+from mage_es.engine.benchmarks.registry import title as titled
 from mage_es.engine.reporting.accuracy import over_start, over_strongest
 from mage_es.engine.reporting.cells import Cell, Gap
 from mage_es.engine.reporting.charts import Bar, Mark, Series, bar_chart, line_chart, stacked_chart
@@ -45,8 +46,8 @@ def figures(study: Study) -> dict[str, str]:
         for kind, make in _ALONG.items():
             if svg := make(study, place):
                 found[f"{kind}-{name}"] = svg
-    if full:
-        found["cost"] = _cost(study)
+    if full and (cost := _cost(study)):
+        found["cost"] = cost
     if gains := _gains(study, full):
         found["gains"] = gains
     return found
@@ -120,6 +121,7 @@ def _shares(runs: Sequence[Recorded], bandit: str) -> dict[str, list[Mark]]:
 
 
 def _cost(study: Study) -> str:
+    """Return the calls of each tier that was called at all; a mean of runs is rounded to whole calls."""
     runs = [run for run in study.counted if not run.baseline]
     benchmarks = sorted({run.begun.benchmark for run in runs})
     panels = {
@@ -131,8 +133,9 @@ def _cost(study: Study) -> str:
             for name in benchmarks
         ]
         for tier in TIER_NAMES
+        if any(run.ledger.total(tier).calls for run in runs)
     }
-    return bar_chart(panels, title="Model calls by tier, mean over runs")
+    return bar_chart(panels, title="Model calls by tier, mean over runs", digits=0) if panels else ""
 
 
 def _gains(study: Study, full: Sequence[Place]) -> str:
@@ -187,8 +190,10 @@ def _title(study: Study, place: Place) -> str:
 
 
 def _slug(study: Study, place: Place) -> str:
-    """Return a name for a file: the title, with a hash in the place of what is more than a file's name can hold."""
+    """Return a name for a file: the title, with a hash where that would be too long, or own tasks' names are alike."""
     title = _title(study, place)
+    if place.benchmark not in study.titles and (brief := titled(place.benchmark)) != place.benchmark:
+        title = title.replace(place.benchmark, f"{brief} {sha256_text(place.benchmark)[:8]}")
     slug = re.sub(r"[^A-Za-z0-9.]+", "-", title).strip("-")
     return slug if len(slug) <= LONGEST_NAME else f"{slug[:LONGEST_NAME]}-{sha256_text(title)[:8]}"
 

@@ -110,6 +110,34 @@ def test_a_bar_that_was_not_measured_is_a_dash_and_no_zero() -> None:
     assert "-" in texts(svg) and "0.0" not in texts(svg)
 
 
+def test_counts_are_whole_and_no_value_touches_the_next_panel() -> None:
+    svg = bar_chart({"a": [Bar("one", 13_144.0)], "b": [Bar("one", 123_456_789.0)]}, title="t", digits=0)
+    assert {"13,144", "123,456,789"} <= set(texts(svg))
+    drawn = {text.text: float(text.get("x", "0")) for text in ElementTree.fromstring(svg).iter(f"{SVG}text")}
+    assert drawn["13,144"] + 7 * len("13,144") < drawn["b"]
+    width = float(ElementTree.fromstring(svg).get("width", "0"))
+    assert drawn["123,456,789"] + 7 * len("123,456,789") < width - 8
+
+
+def test_a_tier_that_nobody_called_has_no_panel(drawn: dict[str, str]) -> None:
+    assert {"execution calls a run", "guidance calls a run"} <= set(texts(drawn["cost"]))
+    assert "judge calls a run" not in texts(drawn["cost"])
+
+
+def test_the_legend_of_filled_layers_shows_them_filled(drawn: dict[str, str]) -> None:
+    svg = ElementTree.fromstring(drawn["arms-wordmath"])
+    assert not [line for line in svg.iter(f"{SVG}polyline") if line.get("stroke-dasharray")]
+    filled = {layer.get("fill") for layer in svg.iter(f"{SVG}polygon")}
+    assert {box.get("fill") for box in svg.iter(f"{SVG}rect")} == filled
+
+
+def test_own_tasks_that_are_called_the_same_have_figures_with_short_names_of_their_own(bench: Any) -> None:
+    for name, benchmark in (("a", "tasks/deep/my.jsonl?scorer=number"), ("b", "tasks/deep/my.jsonl?scorer=exact")):
+        bench.run(name, benchmark=benchmark, after="1")
+    names = [name for name in figures(bench.study()) if name.startswith("growth-")]
+    assert len(set(names)) == 2 and all(re.fullmatch(r"growth-my-[0-9a-f]{8}", name) for name in names)
+
+
 def test_bars_have_their_values_and_intervals_and_start_at_zero() -> None:
     svg = bar_chart({"p": [Bar("one", 10.0, 5.0, 15.0), Bar("two", -5.0)]}, title="t")
     first, second = (float(width) for width in re.findall(r'<rect [^>]* width="([\d.]+)"', svg))

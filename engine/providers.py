@@ -39,7 +39,11 @@ _LETTERS_OF_A_MEMORY = 800
 _LETTERS_OF_A_PRINCIPLE = 200
 _LETTERS_BESIDE = 3_000
 """What a prompt holds beside what was retrieved: question, template, skill, format."""
-_LETTERS_OF_A_BRIEF = 24_000
+_TOKENS_OF_A_BRIEF = 9_600
+"""The first prompt of a run on GSM8K (examples of each task type), as engine/models/context.py estimates it.
+
+Those of MedQA, FinQA, HotpotQA and WebQuestions are shorter; wordmath's, whose types are many, comes to 14,300.
+"""
 _TOKENS_OF_A_VERDICT = 512
 _ENOUGH_TOKENS = 256
 """Tokens of a trial reply, so that a little thinking does not use them up."""
@@ -133,16 +137,29 @@ def _context(spec: ModelSpec, tier: Tier, config: Config, served: Served) -> Fin
     listed = served.contexts.get(served.find(spec.model) or "", 0)
     context = int(spec.number("context", 0)) or listed
     reply, prompt = _tokens_needed(tier, config)
-    name, shown = f"{tier} context", f"{context} tokens; a reply takes up to {reply}, a full prompt about {prompt}"
+    full = "the first prompt about {} on GSM8K" if tier == "guidance" else "a full prompt about {}"
+    name, shown = f"{tier} context", f"{context} tokens; a reply takes up to {reply}, {full.format(prompt)}"
     if listed and context > listed:
         remedy = f"Say context={listed} in the spec, or serve the model with a longer one."
         return Finding(name=name, state="failed", detail=f"context={context}, but {listed} are served", remedy=remedy)
     if context >= reply + prompt:
         return Finding(name=name, state="ok", detail=shown)
     shorter = ", or make --max-tokens or --bundle smaller" if tier == "execution" else ""
-    remedy = f"Serve the model with a longer context (vLLM: --max-model-len){shorter}."
-    is_hopeless = context <= reply + _LETTERS_BESIDE // _LETTERS_OF_A_TOKEN
+    remedy = f"{_longer(spec, reply + prompt, listed=listed)}{shorter}."
+    # A guidance prompt has nothing that could be left out; of an answer's the memories go, as many as need be.
+    is_hopeless = tier == "guidance" or context <= reply + _LETTERS_BESIDE // _LETTERS_OF_A_TOKEN
     return Finding(name=name, state="failed" if is_hopeless else "optional", detail=shown, remedy=remedy)
+
+
+def _longer(spec: ModelSpec, needed: int, *, listed: int) -> str:
+    """Return how the provider is told to serve so many tokens; who lists no context is most often Ollama."""
+    if spec.provider == "anthropic":
+        return f"Choose a model with a context of at least {needed} tokens"
+    if listed >= needed:
+        return f"Say context={needed} in the spec: {listed} are served"
+    how = f"vLLM: --max-model-len {needed}" if listed else f"Ollama: OLLAMA_CONTEXT_LENGTH={needed}"
+    said = f", and say context={needed} in the spec" if "context" in spec.options else ""
+    return f"Serve the model with a longer context ({how}){said}"
 
 
 def _tokens_needed(tier: Tier, config: Config) -> tuple[int, int]:
@@ -150,7 +167,7 @@ def _tokens_needed(tier: Tier, config: Config) -> tuple[int, int]:
     if tier == "judge":
         return _TOKENS_OF_A_VERDICT, _LETTERS_BESIDE // _LETTERS_OF_A_TOKEN
     if tier == "guidance":
-        return GUIDANCE_TOKENS, _LETTERS_OF_A_BRIEF // _LETTERS_OF_A_TOKEN
+        return GUIDANCE_TOKENS, _TOKENS_OF_A_BRIEF
     memories = config.bundle * (config.reasoning_cap + _LETTERS_OF_A_MEMORY)
     letters = memories + config.principles_per_skill * _LETTERS_OF_A_PRINCIPLE + _LETTERS_BESIDE
     return config.max_tokens, letters // _LETTERS_OF_A_TOKEN

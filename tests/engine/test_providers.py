@@ -82,7 +82,7 @@ def test_a_tag_or_a_date_behind_the_name_is_the_same_model(served: str) -> None:
     assert asked(serving(id=served))["endpoint"].state == "ok"
 
 
-@pytest.mark.parametrize(("context", "state"), [(4_000, "failed"), (5_500, "optional"), (16_000, "ok")])
+@pytest.mark.parametrize(("context", "state"), [(4_000, "failed"), (13_000, "failed"), (16_000, "ok")])
 def test_the_context_is_held_against_what_prompts_and_replies_take(context: int, state: str) -> None:
     found = asked(serving(id="exec", max_model_len=context))
     assert found["context"].state == state
@@ -92,6 +92,21 @@ def test_the_context_is_held_against_what_prompts_and_replies_take(context: int,
 @pytest.mark.parametrize(("tier", "state"), [("judge", "ok"), ("execution", "optional"), ("guidance", "failed")])
 def test_a_judge_needs_little_context_and_guidance_much(tier: str, state: str) -> None:
     assert asked(serving(id="exec", max_model_len=5_000), tier)["context"].state == state
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "remedy"),
+    [
+        ({"max_model_len": 8_192}, "", "(vLLM: --max-model-len 13696)."),
+        ({}, "&context=8192", "(Ollama: OLLAMA_CONTEXT_LENGTH=13696), and say context=13696 in the spec."),
+        ({"max_model_len": 32_768}, "&context=8192", "Say context=13696 in the spec: 32768 are served."),
+    ],
+)
+def test_how_a_context_is_made_longer_is_said_in_the_words_of_who_serves(
+    model: dict[str, int], options: str, remedy: str
+) -> None:
+    found = asked(serving(id="exec", **model), options=options)["context"]
+    assert (found.state, found.remedy.endswith(remedy)) == ("failed", True), found
 
 
 def test_a_context_that_the_spec_says_and_the_server_has_not_is_found() -> None:

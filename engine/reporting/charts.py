@@ -13,8 +13,8 @@ _ROW = 20.0
 _BAR = 16.0
 """Pixels of a line of the legend, and of a bar."""
 _BAND = "▒ ± sd over seeds"
-_LETTER, _TITLE_LETTER = 7.0, 8.5
-"""Pixels that a letter takes at most on the average, in a text and in a title."""
+_LETTER, _TITLE_LETTER, _WIDE_LETTER = 7.0, 8.5, 8.0
+"""Pixels that a letter takes at most on the average, in a text, in a title, and in a word with many an m and w."""
 
 
 class Mark(NamedTuple):
@@ -112,7 +112,7 @@ def bar_chart(panels: Mapping[str, Sequence[Bar]], *, title: str, digits: int = 
     rows = max(len(bars) for bars in panels.values())
     height = _TOP + 28 + (_BAR + 10) * rows + 16
     longest = max(len(bar.name) for bars in panels.values() for bar in bars)
-    left = 16 + _LETTER * longest
+    left = 24 + _WIDE_LETTER * longest
     room = max(200.0, 24 + _LETTER * max(map(len, panels)))
     width = max(WIDTH, left + room * len(panels))
     each = (width - left - 16) / len(panels)

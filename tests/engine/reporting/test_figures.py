@@ -115,6 +115,7 @@ def test_counts_are_whole_and_no_value_touches_the_next_panel() -> None:
     assert {"13,144", "123,456,789"} <= set(texts(svg))
     drawn = {text.text: float(text.get("x", "0")) for text in ElementTree.fromstring(svg).iter(f"{SVG}text")}
     assert drawn["13,144"] + 7 * len("13,144") < drawn["b"]
+    assert drawn["one"] - 8 * len("one") > 8  # it ends there
     width = float(ElementTree.fromstring(svg).get("width", "0"))
     assert drawn["123,456,789"] + 7 * len("123,456,789") < width - 8
 

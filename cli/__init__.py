@@ -4,7 +4,8 @@ Rules
     - Nothing heavy is imported before a command needs it; `mage-es --help` loads no data library.
     - stdout is for data, stderr for people; a traceback is shown with `--debug` only, before the message.
     - With `--json` an error is a JSON document on stdout as well: its message and the exit code.
-    - Exit codes: 0 fine, 1 a check failed, 2 usage, 3 budget reached, 4 prerequisite, 5 log damaged, 130 interrupted.
+    - Exit codes: 0 fine, 1 a check failed, 2 usage, 3 budget reached, 4 prerequisite, 5 log damaged,
+      130 interrupted, 143 ended by SIGTERM.
 """
 
 from __future__ import annotations

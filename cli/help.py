@@ -11,7 +11,8 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from mage_es.events.errors import Interrupted
+from mage_es.cli.interrupts import SecondTermination
+from mage_es.events.errors import Interrupted, Terminated
 
 OPTIONS = ("Options", "Your own tasks", "Run", "Models", "Budget", "Machine", "Parts to leave out", "Rules to change")
 """The panels of options in the order in which they stand; an option without one stands in the first."""
@@ -58,11 +59,12 @@ class PanelledGroup(TyperGroup):
         return option
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that the words name. Raises `Interrupted` on Ctrl-C, of which Typer would say nothing."""
+        """Run the command that the words name. Raises `Interrupted` where Typer would say nothing: Ctrl-C, SIGTERM."""
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise Interrupted("Stopped before it was done.") from None
+        except KeyboardInterrupt as stopped:
+            kind = Terminated if isinstance(stopped, SecondTermination) else Interrupted
+            raise kind("Stopped before it was done.") from None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write each panel that has a command."""

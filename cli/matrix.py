@@ -75,27 +75,31 @@ def matrix(
         _foretell(out, [cell for cell, _ in wanted], [job for _, job in wanted], settings, exams=len(found.exams))
         out.next(settings.again("matrix", str(file), names=("workers", "runs_dir", "data_dir")))
         return
-    outcomes = _run(out, [job for _, job in wanted], settings, runner=runner, jobs=jobs, store=store)
+    outcomes, stop = _run(out, [job for _, job in wanted], settings, runner=runner, jobs=jobs, store=store)
     out.report([outcome._asdict() for outcome in outcomes], _table(outcomes))
     how = [*(("--runner", runner, "--store", store) if store else ()), *(("--jobs", str(jobs)) if jobs > 1 else ())]
     again = settings.again("matrix", str(file), *how, names=("workers", "runs_dir", "data_dir"))
-    _conclude(out, outcomes, settings, again=again)
+    _conclude(out, outcomes, settings, again=again, stop=stop)
 
 
-def _run(out: Output, jobs_: Sequence[Job], settings: Settings, *, runner: str, jobs: int, store: str) -> list[Outcome]:
+def _run(
+    out: Output, jobs_: Sequence[Job], settings: Settings, *, runner: str, jobs: int, store: str
+) -> tuple[list[Outcome], type[Interrupted]]:
+    """Return how each cell ended, and what a stop is called if one was asked for."""
     from mage_es.engine.matrix.local import Stops, run_here
 
     with Interrupts() as interrupts:
         stops = Stops(interrupts.asked)
         if runner == "processes":
-            return run_here(jobs_, _desk(out, settings, stops), at_once=jobs, stops=stops)
+            return run_here(jobs_, _desk(out, settings, stops), at_once=jobs, stops=stops), interrupts.kind
         from mage_es.engine.matrix.on_ray import run_on_ray
 
         if not store:
             raise UsageError("Ray's machines need one place for the cells: name it with --store FOLDER or s3://...")
-        return run_on_ray(
+        outcomes = run_on_ray(
             jobs_, store=store, runs_dir=settings.runs_dir, program=PROGRAM[1:], say=out.say, asked=stops.asked
         )
+        return outcomes, interrupts.kind
 
 
 def _desk(out: Output, settings: Settings, stops: Any) -> Desk:
@@ -228,7 +232,9 @@ def _table(outcomes: Sequence[Outcome]) -> Table:
     return Table("Cells", ("cell", "end", "seconds"), rows)
 
 
-def _conclude(out: Output, outcomes: Sequence[Outcome], settings: Settings, *, again: str) -> None:
+def _conclude(
+    out: Output, outcomes: Sequence[Outcome], settings: Settings, *, again: str, stop: type[Interrupted]
+) -> None:
     """Name the commands that go on with what is not done, each cell by itself and all of them, and the report."""
     left = [outcome for outcome in outcomes if outcome.end not in ("done", "skipped")]
     if left:
@@ -244,4 +250,4 @@ def _conclude(out: Output, outcomes: Sequence[Outcome], settings: Settings, *, a
     if "failed" in ends:
         raise typer.Exit(MageError.exit_code)
     if "stopped" in ends:
-        raise typer.Exit(Interrupted.exit_code)
+        raise typer.Exit(stop.exit_code)

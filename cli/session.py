@@ -26,7 +26,8 @@ def session(out: Output, settings: Settings) -> Iterator[Runtime]:
     """Watch a run at work as the settings say; if it does not come to its end, say how to resume it.
 
     Raises:
-        typer.Exit: The first Ctrl-C stopped the run (130), or its budget did (3); what it came to so far was shown.
+        typer.Exit: The first Ctrl-C (130) or SIGTERM (143) stopped the run, or its budget did (3); what it came to so
+            far was shown.
     """
     progress = Progress()
     try:

@@ -3,6 +3,7 @@
     MageError                       1   a check failed, or anything else that we foresaw
     |-- UsageError                  2   the request itself is wrong: unknown name, bad value, differing config
     |-- Interrupted               130   the user asked to stop; everything recorded stays
+    |   |-- Terminated            143   the system asked to stop (SIGTERM); the same holds
     |   `-- BudgetReached           3   so did the budget that the user set
     |-- PrerequisiteError           4   something outside is missing: a dataset, a model, disk space, a provider
     |   `-- RunLocked               4   another process is writing this run
@@ -34,6 +35,12 @@ class Interrupted(MageError):
     """The user asked to stop; what is recorded stays, and the run can be resumed."""
 
     exit_code = 130
+
+
+class Terminated(Interrupted):
+    """The system asked to stop (SIGTERM: a container's end, a batch system's time limit); nothing recorded is lost."""
+
+    exit_code = 143
 
 
 class BudgetReached(Interrupted):

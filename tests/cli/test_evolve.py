@@ -146,6 +146,23 @@ def test_ctrl_c_once_or_twice_stops_with_130_and_resume_goes_on_to_the_end(mage:
     assert "2 of 2 iterations" in resumed.out
 
 
+def test_sigterm_stops_as_ctrl_c_does_with_143(mage: Command) -> None:
+    words = ("evolve", "wordmath", "--iterations", "9", "--pool", "60", "--run-id", "r1")
+    with subprocess.Popen(
+        [sys.executable, "-c", f"from mage_es.cli import main\nmain({words!r})"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        said_until(process.stderr, "snapshot")
+        process.terminate()
+        out, err = process.communicate()
+    assert process.returncode == 143
+    assert "Finishing the calls in flight" in err and "mage-es resume r1" in err and "Traceback" not in err
+    assert "Run r1" in out
+
+
 @pytest.mark.parametrize("command", [("evolve", "--pool", "8"), ("baseline", "zero_shot_cot")])
 def test_questions_that_nearly_repeat_others_are_left_out_and_that_is_said_once(
     mage: Command, empty_folder: Path, command: tuple[str, ...]

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from mage_es.cli.interrupts import Interrupts
+from mage_es.cli.interrupts import Interrupts, SecondTermination
+from mage_es.events.errors import BudgetReached, Interrupted, Terminated
 
 
 @pytest.fixture(autouse=True)
@@ -46,8 +47,27 @@ def test_the_second_ctrl_c_is_no_traceback_where_it_cuts_off_a_callback(capfd: p
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_afterwards_ctrl_c_means_what_it_meant_before() -> None:
-    before = signal.getsignal(signal.SIGINT)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_afterwards_a_signal_means_what_it_meant_before(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
     with Interrupts():
-        assert signal.getsignal(signal.SIGINT) != before
-    assert signal.getsignal(signal.SIGINT) == before
+        assert signal.getsignal(number) != before
+    assert signal.getsignal(number) == before
+
+
+def test_sigterm_asks_like_ctrl_c_and_what_it_interrupts_is_called_terminated(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(Terminated, match="Stopped between"), Interrupts() as interrupts:
+        signal.raise_signal(signal.SIGTERM)
+        assert interrupts.asked() and "A second SIGTERM stops now" in capfd.readouterr().err
+        raise Interrupted("Stopped between two calls.")
+    with pytest.raises(SecondTermination), Interrupts():
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+
+
+def test_a_budget_that_is_reached_after_sigterm_is_still_a_budget() -> None:
+    with pytest.raises(BudgetReached), Interrupts():
+        signal.raise_signal(signal.SIGTERM)
+        raise BudgetReached("It is spent.")

@@ -43,7 +43,7 @@ def diagnose(
     prices: Prices,
     calls: bool = True,
 ) -> tuple[Finding, ...]:
-    """Return every finding.
+    """Return every finding, those about what is configured first.
 
     Args:
         config: Names the models, the embedder and the seed.
@@ -54,14 +54,14 @@ def diagnose(
         calls: Whether remote providers may be asked.
     """
     return (
-        python(),
-        *packages(),
-        *benchmarks(config.seed, data_dir),
         *models(config, prices, calls=calls),
         *embedder(config.embedder, prices, calls=calls),
         disk(runs_dir),
         writable(runs_dir),
         wall_clock(clock(), runs_dir),
+        python(),
+        *packages(),
+        *benchmarks(config.seed, data_dir),
     )
 
 
@@ -117,17 +117,22 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def benchmarks(seed: int, data_dir: Path | None) -> Iterator[Finding]:
-    """Check that each benchmark's data can be read; missing data stops only the commands that use it."""
+    """Check that each benchmark's data can be read; missing data stops only the commands that use it.
+
+    Those of which nothing is there, since nobody fetched them, are one finding together.
+    """
     from mage_es.engine.benchmarks.dataset import missing_files
-    from mage_es.engine.benchmarks.fetch import is_fetched
+    from mage_es.engine.benchmarks.fetch import is_absent, is_fetched
     from mage_es.engine.benchmarks.registry import names, open_benchmark
 
-    for name in names():
+    folder = data_dir or Path("data")
+    absent = [name for name in names() if is_absent(name, folder)]
+    for name in (name for name in names() if name not in absent):
         label = f"benchmark {name}"
         try:
             opened = open_benchmark(name, seed=seed, data_dir=data_dir)
         except MageError as error:
-            fetch = f"mage-es data fetch {name} --data-dir {data_dir or 'data'}"
+            fetch = f"mage-es data fetch {name} --data-dir {folder}"
             own = "See what the package that offers it says, and name the folder of its data with --data-dir."
             remedy = _way_out(str(error)) or (fetch if is_fetched(name) else own)
             yield Finding(name=label, state="optional", detail=str(error).splitlines()[0], remedy=remedy)
@@ -135,6 +140,10 @@ def benchmarks(seed: int, data_dir: Path | None) -> Iterator[Finding]:
             lacks = missing_files(opened)
             detail = f"{opened.licence}, data {opened.data_sha256[:16]}{lacks and f'; {lacks}'}"
             yield Finding(name=label, state="ok", detail=detail)
+    if absent:
+        told = f"not in {folder}: {', '.join(absent)}"
+        remedy = f"mage-es data list --data-dir {folder} tells of each; mage-es data fetch NAME gets one."
+        yield Finding(name="other benchmarks", state="optional", detail=told, remedy=remedy)
 
 
 def models(config: Config, prices: Prices, *, calls: bool) -> Iterator[Finding]:

@@ -159,6 +159,11 @@ def is_fetched(name: str) -> bool:
     return name in SOURCES
 
 
+def is_absent(name: str, data_dir: Path) -> bool:
+    """Return whether nothing is there of a benchmark whose data could be fetched, not even its folder."""
+    return is_fetched(name) and not (data_dir / (SOURCES[name].folder or name)).exists()
+
+
 def _unfetched(name: str) -> str:
     if is_elsewhere(name):
         return (

@@ -156,6 +156,7 @@ def test_another_packages_embedder_that_fails_when_opened_is_named_with_its_pack
 
 def test_the_doctor_sends_nobody_to_fetch_the_data_of_another_package(install: Install, tmp_path: Path) -> None:
     install(PLUGIN, defined="my_plugin:DEFINED")
+    (tmp_path / "gsm8k").mkdir()  # begun, and so named by itself
     found = {finding.name: finding.remedy for finding in benchmarks(1, tmp_path)}
     assert found["benchmark gsm8k"] == f"mage-es data fetch gsm8k --data-dir {tmp_path}"
     assert "package that offers it" in found["benchmark defined"] and "fetch" not in found["benchmark defined"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from mage_es.engine.budget import Budget, Limits
 from mage_es.engine.evolution import evolve, resume
 from mage_es.engine.models.faults import Fault, ModelFault
-from mage_es.engine.models.line import Line, Patience
+from mage_es.engine.models.line import Line, Patience, Unanswered
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.seam import Completion, Model, Request
 from mage_es.engine.pricing import Prices, read_prices
@@ -180,7 +181,9 @@ def ask_until_stopped(model: Slow, budget: Budget, requests: Iterator[Request], 
     async def work() -> None:
         for request in requests:
             try:
-                await line.complete(request, report=lambda failed: None)
+                # Which call fails as often as one may is chance; it has come to its end, and the next one is made.
+                with suppress(Unanswered):
+                    await line.complete(request, report=lambda failed: None)
             except BudgetReached:
                 refused.append(model.spent + model.rate.most(request))
                 return

@@ -151,7 +151,7 @@ def test_a_killed_run_says_to_the_call_what_it_makes_again(mage: Command, tmp_pa
             [sys.executable, "-c", "import sys; from mage_es.cli import main; main(sys.argv[1:])", *words],
             cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
-        until = time.monotonic() + 120
+        until = time.monotonic() + 600
         # Five workers: once the fifth silent call has come, the twenty-five replies before it are on record.
         while len(server.asked) < 30 and time.monotonic() < until:
             time.sleep(0.05)

@@ -8,7 +8,6 @@ Rules
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from mage_es.events.batches import Reads
 from mage_es.events.envelope import Record
 from mage_es.events.filesystem import FileSystem, LocalFileSystem
 from mage_es.events.layout import Layout
+from mage_es.events.lock import is_running
 from mage_es.events.reader import LogReader
 from mage_es.events.vocabulary import ExamClosed, RunFinished, SegmentSealed
 
@@ -57,10 +57,4 @@ def _is_abandoned(fs: FileSystem, layout: Layout) -> bool:
         return False
     if found[2].decode() != fs.boot_id():
         return True
-    try:
-        os.kill(int(found[1]), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:  # it lives, and belongs to somebody else
-        return False
-    return False
+    return not is_running(int(found[1]))

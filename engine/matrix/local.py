@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from mage_es.engine.matrix.working import NOTES, POLL, STOP_NOW, Desk, Job, Outcome, how_far, work
+from mage_es.events.lock import is_running
 
 EVERY = 30.0
 """Seconds between two lines that say what is being worked on."""
@@ -28,13 +29,7 @@ def is_gone(name: str) -> bool:
     found = _HOLDER.fullmatch(name)
     if found is None or found[2] != socket.gethostname():
         return False
-    try:
-        os.kill(int(found[1]), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:  # it lives, and belongs to somebody else
-        return False
-    return False
+    return not is_running(int(found[1]))
 
 
 class Stops:

@@ -22,28 +22,27 @@ _INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run a command and exit; `arguments` are those of the process unless given."""
+    """Run a command and exit. `arguments` default to those of the process."""
     _open_streams()
     try:
         from mage_es.cli.app import app
 
-        # Retrieval is many small products: threads gain little there, and on a busy machine they wait for each other.
+        # Retrieval multiplies small matrices: threads gain little there, and on a busy machine they only wait.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         run(app, list(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:
-        print("mage-es: Stopped before anything began.", file=sys.stderr)
+        print("mage-es: Stopped before anything started.", file=sys.stderr)
         sys.exit(_INTERRUPTED)
 
 
 def _open_streams() -> None:
-    """Open a stream that the caller closed, so that words for people never go where the data goes, nor into a log."""
+    """Replace a stream that the caller closed: the next file opened would get its number, and our messages with it."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
 
 
 def run(app: Typer, words: list[str]) -> NoReturn:
-    """Run the command of `app` that the words name and exit as it ended."""
     own = words[: words.index("--")] if "--" in words else words
     debug = "--debug" in own
     if debug:
@@ -59,7 +58,7 @@ def run(app: Typer, words: list[str]) -> NoReturn:
 
 
 def _show_traceback(error: Exception) -> None:
-    """Show where an error arose as Python would, without what a provider's words in it might do to a terminal."""
+    """Print the traceback as Python would, without the terminal escapes that a provider's text in it may hold."""
     import traceback
 
     from mage_es.cli.output import clean
@@ -72,7 +71,7 @@ def _tell(error: Exception, *, as_json: bool) -> None:
 
     notes: list[str] = getattr(error, "__notes__", [])
     message = "\n".join((_message(error), *notes))
-    if show := getattr(error, "show", None):  # words that are no command line: Typer says how the command is used
+    if show := getattr(error, "show", None):  # a usage error: Typer prints how the command is used
         show()
     else:
         print(clean(f"mage-es: {message}"), file=sys.stderr)
@@ -90,22 +89,21 @@ def _message(error: Exception) -> str:
         return _of_system(error)
     if worded := getattr(error, "format_message", None):
         return str(worded())
-    return f"{type(error).__name__}: {error}. This was not foreseen; the same command with --debug shows where."
+    return f"{type(error).__name__}: {error}. This is a bug in mage-es: the same command with --debug shows where."
 
 
 def _of_system(error: OSError) -> str:
-    """Return what the system refused, and what to do about it."""
     import errno
 
     remedies = {
         **dict.fromkeys(
-            (errno.EACCES, errno.EPERM, errno.EROFS), "Give yourself the right to it, or name another place"
+            (errno.EACCES, errno.EPERM, errno.EROFS), "Make it writable (chmod u+w), or name another place"
         ),
-        **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "Make room there, or name another place"),
-        **dict.fromkeys((errno.EEXIST, errno.ENOTDIR), "A folder is needed there: name another place"),
+        **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "Free some space, or name another place"),
+        **dict.fromkeys((errno.EEXIST, errno.ENOTDIR), "It is in the way of a folder: name another place"),
     }
     place = f"{error.filename}: " if error.filename is not None else ""
-    remedy = remedies.get(error.errno or 0, "Mend that")
+    remedy = remedies.get(error.errno or 0, "Fix that")
     return f"{place}{error.strerror or error}. {remedy}, then run the same command again."
 
 

@@ -12,7 +12,7 @@ from mage_es.cli import (
     ask,
     backup,
     baseline,
-    config_show,
+    config,
     data,
     demo,
     doctor,
@@ -61,7 +61,7 @@ def options(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
 ) -> None:
-    """Options that stand before any command; `main` takes `--debug` out of the words wherever it stands."""
+    """Options of the program; `main` also accepts `--debug` after the command."""
 
 
 def _command(panel: str, function: Callable[..., None], epilog: str) -> None:
@@ -69,7 +69,6 @@ def _command(panel: str, function: Callable[..., None], epilog: str) -> None:
 
 
 def _group(panel: str, name: str, help: str, **commands: tuple[Callable[..., None], str]) -> None:
-    """Add a command that has commands of its own, each with its examples."""
     group = typer.Typer(cls=PanelledGroup, help=help, no_args_is_help=True)
     for word, (function, epilog) in commands.items():
         group.command(word, cls=PanelledCommand, epilog=epilog)(function)
@@ -98,7 +97,7 @@ _command("Look", show.show, show.EXAMPLES)
 _group(
     "Look",
     "memory",
-    "Look at what a run has learned, take some out of use, bring it back.",
+    "Look at what a run has learned, quarantine parts of it, release them.",
     list=(memory.list_all, memory.LIST_EXAMPLES),
     show=(memory.show_one, memory.SHOW_EXAMPLES),
     quarantine=(memory.quarantine, memory.QUARANTINE_EXAMPLES),
@@ -127,10 +126,5 @@ _group(
     list=(data.list_all, data.LIST_EXAMPLES),
     fetch=(data.fetch_one, data.FETCH_EXAMPLES),
 )
-_group(
-    "Set up",
-    "config",
-    "Show the settings and where each comes from.",
-    show=(config_show.config_show, config_show.EXAMPLES),
-)
-_group("Set up", "new", "Begin a plugin of your own.", benchmark=(new.benchmark, new.BENCHMARK_EXAMPLES))
+_group("Set up", "config", "Show the settings and where each comes from.", show=(config.show, config.EXAMPLES))
+_group("Set up", "new", "Start a plugin of your own.", benchmark=(new.benchmark, new.BENCHMARK_EXAMPLES))

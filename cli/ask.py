@@ -1,4 +1,4 @@
-"""`mage-es ask`: a question of one's own, answered with what a run has learned."""
+"""`mage-es ask`: your own question, answered with what a run has learned."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mage_es.cli.options import Json, Marker, RunOption, examples, takes
+from mage_es.cli.options import AtOption, RunOption, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import bundle
@@ -21,30 +21,27 @@ EXAMPLES = examples(
 
 @takes("runs_dir", "data_dir", "max_usd", "max_calls", "prices")
 def ask(
-    question: Annotated[str | None, typer.Argument(help="The question; left out, it is read from stdin.")] = None,
+    question: Annotated[str | None, typer.Argument(help="The question. [default: read from stdin]")] = None,
     *,
     settings: Settings,
+    out: Output,
     run: RunOption = None,
-    at: Marker = "latest",
-    as_json: Json = False,
+    at: AtOption = "latest",
 ) -> None:
-    """Answer a question of your own with what a run learned.
+    """Answer your own question with what a run has learned.
 
-    The state is frozen; nothing is learned from the question.
+    The state is frozen: the run learns nothing from the question, and records nothing.
     """
-    from mage_es.engine.asking import ask as ask_run
-    from mage_es.engine.pricing import read_prices
-    from mage_es.engine.runs import find_run
+    from mage_es.engine.verbs.ask import ask as ask_run
 
-    out = Output(as_json=as_json)
     text = _question(question)
     report = ask_run(
-        find_run(settings.runs_dir, run),
+        settings.find_run(run),
         text,
         at=at,
         data_dir=settings.data_dir,
         limits=settings.limits,
-        prices=read_prices(settings.prices),
+        prices=settings.prices(),
         say=out.say,
     )
     known = f"Task type {report.task_type}, skill {report.skill}, state {report.marker} of {report.run_id}"
@@ -54,7 +51,7 @@ def ask(
 
 def _question(given: str | None) -> str:
     if given is None and sys.stdin.isatty():
-        raise UsageError('There is no question. Give it as an argument, such as mage-es ask "...", or on stdin.')
+        raise UsageError('There is no question. Give it as an argument, as in mage-es ask "...", or on stdin.')
     text = (sys.stdin.read() if given is None else given).strip()
     if not text:
         raise UsageError(f"The question is empty: {text!r}. Give it as an argument or on stdin.")

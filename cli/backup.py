@@ -1,4 +1,4 @@
-"""`mage-es backup` and `mage-es restore`: a run's logs in a folder or a bucket, and a run directory from them."""
+"""`mage-es backup` and `mage-es restore`: copy a run's logs to a folder or a bucket, and back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mage_es.cli.options import Json, examples, takes
+from mage_es.cli.options import examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import UsageError
@@ -23,25 +23,24 @@ def backup(
         list[str],
         typer.Argument(
             metavar="[RUN] DEST",
-            help="Run id or folder (left out, the newest), and where to: a folder or s3://bucket/prefix.",
+            help="Run id or folder (default: the newest run), then the destination: a folder or s3://bucket/prefix.",
             show_default=False,
         ),
     ],
     *,
     settings: Settings,
-    as_json: Json = False,
+    out: Output,
 ) -> None:
-    """Back up a run's logs.
+    """Back up a run's logs, also while it is working.
 
-    Only what is new is copied, and nothing there is changed. The run may be going on. Buckets: endpoint, region and
-    credentials come from the AWS_* environment variables."""
-    from mage_es.engine.archive import backup as back_up
-    from mage_es.engine.runs import find_run
+    Copies what is new and changes nothing in the backup. For buckets, endpoint, region and credentials come from the
+    AWS_* environment variables.
+    """
+    from mage_es.engine.verbs.backup import backup as back_up
 
     if len(words) > 2:
-        raise UsageError(f"{len(words)} words were given: name a run (or none) and one destination.")
-    out = Output(as_json=as_json)
-    report = back_up(find_run(settings.runs_dir, words[0] if len(words) == 2 else None), words[-1])
+        raise UsageError(f"{len(words)} arguments were given: name at most one run, then one destination.")
+    report = back_up(settings.find_run(words[0] if len(words) == 2 else None), words[-1])
     new = f"{report.objects} new objects, {report.bytes} bytes" if report.objects else "nothing new"
     exams = f" and {report.exams} exams" if report.exams else ""
     text = f"{report.place}: {report.run_id} up to event {report.head_seq}{exams}; {new}."
@@ -55,16 +54,16 @@ def restore(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new run directory.")],
     *,
     settings: Settings,
-    as_json: Json = False,
+    out: Output,
 ) -> None:
     """Restore a run from its backup.
 
-    A new run directory is built and every byte of it verified before it appears under its name."""
-    from mage_es.engine.archive import restore as restore_run
+    Every byte of the new run directory is verified before it appears under its name.
+    """
+    from mage_es.engine.verbs.backup import restore as restore_run
 
-    out = Output(as_json=as_json)
     report = restore_run(source, runs_dir=settings.runs_dir, name=name)
     exams = f" and {report.exams} exams" if report.exams else ""
-    text = f"{report.path}: restored up to event {report.head_seq}{exams}, and verified."
+    text = f"{report.path}: restored up to event {report.head_seq}{exams} and verified."
     out.report(report, text, f"head {report.head_chain}")
     out.next(settings.again("verify", name), settings.again("resume", name))

@@ -1,4 +1,4 @@
-"""`mage-es baseline`: held-out questions answered by a way of prompting that learns nothing."""
+"""`mage-es baseline`: held-out questions, answered with a prompt that learns nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mage_es.cli.options import SPENDING, Json, examples, takes
+from mage_es.cli.options import SPENDING, RunIdOption, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.session import session
 from mage_es.cli.settings import Settings
@@ -36,21 +36,18 @@ def baseline(
     benchmark: Annotated[str | None, typer.Argument(help="Name of the benchmark, such as gsm8k.")] = None,
     *,
     settings: Settings,
+    out: Output,
     questions: Annotated[
         int | None, typer.Option("--questions", min=1, help="Number of held-out questions. [default: all]")
     ] = None,
-    run_id: Annotated[
-        str | None, typer.Option("--run-id", metavar="NAME", help="Name of the new run. [default: made up]")
-    ] = None,
-    as_json: Json = False,
+    run_id: RunIdOption = None,
 ) -> None:
     """Answer held-out questions with a baseline: same model, same questions, same extraction and scorer.
 
-    It is a run of its own, with the splits that `evolve` has for the same seed and sizes.
+    The baseline is a run like any other. Its splits are those of `evolve` with the same seed and sizes.
     """
-    from mage_es.engine.baselines.running import run_baseline
+    from mage_es.engine.verbs.baseline import run_baseline
 
-    out = Output(as_json=as_json)
     with session(out, settings) as runtime:
         report = run_baseline(
             name,

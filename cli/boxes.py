@@ -1,8 +1,8 @@
-"""Tables on a terminal: boxed; too wide, with heads and texts folded, then in parts, then row by row.
+"""Tables on a terminal, in boxes; a wide one is folded, then split into parts, then printed row by row.
 
 Rules
-    - No number is cut, and nothing is left out: what has no room beside the rest stands below it.
-    - Every part of a table begins with the columns that say what its rows are.
+    - No number is cut and no column left out: columns that do not fit move into a second part below the first.
+    - Every part of a table starts with its key columns.
 """
 
 from __future__ import annotations
@@ -15,18 +15,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PROSE = 30
-"""Characters down to which a column of wider cells may be folded."""
+"""Least width, in characters, to which a column of long texts may be folded."""
 NAME = 12
-"""The same where the cells say what a row is."""
+"""The same for a key column."""
 BESIDE = 3
-"""Characters between two columns."""
+"""Characters that a box puts between two columns."""
 
 
 class Boxed(NamedTuple):
-    """What is shown: cells without anything that a terminal would obey; `right` are the columns set flush right.
-
-    The first `keys` columns say what a row is.
-    """
+    """A table of clean cells; `right` marks the columns set flush right, the first `keys` columns name a row."""
 
     title: str
     columns: Sequence[str]
@@ -36,7 +33,7 @@ class Boxed(NamedTuple):
 
 
 def print_boxed(table: Boxed) -> None:
-    """Print a table such that no line is wider than the terminal, if its widest word is not."""
+    """Print a table no wider than the terminal, unless a single word is wider."""
     from rich.console import Console
 
     console = Console()
@@ -64,7 +61,6 @@ def print_boxed(table: Boxed) -> None:
 
 
 def _print_part(console: Console, table: Boxed, part: Sequence[int], *, heads: Sequence[str]) -> None:
-    """Print some columns of a table beside each other."""
     from rich import box
     from rich.table import Table as Grid
     from rich.text import Text
@@ -81,7 +77,7 @@ def _print_part(console: Console, table: Boxed, part: Sequence[int], *, heads: S
 
 
 def _print_rows(table: Boxed, *, room: int) -> None:
-    """Print each row by itself: what it is of, and below that a line for each of its other columns."""
+    """Print each row on its own: its keys, then a line for each other column."""
     names = max((len(name) for name in table.columns[table.keys :]), default=0)
     for number, row in enumerate(table.rows):
         print(table.title if not number else "")
@@ -91,7 +87,7 @@ def _print_rows(table: Boxed, *, room: int) -> None:
 
 
 def _least(head: str, cells: Sequence[str], prose: int) -> int:
-    """Return the least width in which a column can be read: its head may be folded, its cells where they are long."""
+    """Return the least readable width of a column: its head folds at spaces, its cells only if they are long texts."""
     longest = max(map(len, cells), default=0)
     foldable = prose if any(" " in cell for cell in cells) else longest
     return max(*map(len, head.split()), 1, min(longest, foldable))
@@ -102,7 +98,7 @@ def _needed(widths: Sequence[int]) -> int:
 
 
 def _parts(widths: Sequence[int], *, keys: int, room: int) -> list[list[int]]:
-    """Return the columns of each part of a table such that every part fits."""
+    """Return the columns of each part of a table, so that every part fits."""
     leading = list(range(keys))
     parts = [leading.copy()]
     for at in range(keys, len(widths)):

@@ -1,4 +1,4 @@
-"""`mage-es data`: which benchmarks are there, and how to get the others."""
+"""`mage-es data`: the benchmarks whose data is present, and how to fetch the others."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated
 import msgspec
 import typer
 
-from mage_es.cli.options import Json, examples, takes
-from mage_es.cli.output import Output, Table
+from mage_es.cli.options import examples, takes
+from mage_es.cli.output import Output, TextTable
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import PrerequisiteError
 
@@ -20,7 +20,7 @@ FETCH_EXAMPLES = examples(
 
 
 class DataRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A benchmark: its licence, size and hash where it is there, else what is missing."""
+    """A benchmark: its licence, size and hash if its data is present, else the `problem`."""
 
     name: str
     present: bool
@@ -32,12 +32,11 @@ class DataRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @takes("data_dir")
-def list_all(*, settings: Settings, as_json: Json = False) -> None:
+def list_all(*, settings: Settings, out: Output) -> None:
     """List the benchmarks, their data and licences."""
-    from mage_es.engine.benchmarks.fetch import is_fetched
     from mage_es.engine.benchmarks.registry import names
+    from mage_es.engine.verbs.data import is_fetched
 
-    out = Output(as_json=as_json)
     found = [_row(name, settings) for name in names()]
     cells = [
         (
@@ -49,7 +48,7 @@ def list_all(*, settings: Settings, as_json: Json = False) -> None:
         )
         for row in found
     ]
-    out.report(found, Table("", ("benchmark", "data", "evolution", "test", "licence"), cells))
+    out.report(found, TextTable("", ("benchmark", "data", "evolution", "test", "licence"), cells))
     for row in found:
         if not row.present:
             out.say(row.problem)
@@ -62,10 +61,8 @@ def _row(name: str, settings: Settings) -> DataRow:
     from mage_es.engine.benchmarks.dataset import missing_files
     from mage_es.engine.benchmarks.registry import open_benchmark
 
-    seed = settings.entries["seed"].value
-    assert isinstance(seed, int)
     try:
-        benchmark = open_benchmark(name, seed=seed, data_dir=settings.data_dir)
+        benchmark = open_benchmark(name, seed=settings.seed, data_dir=settings.data_dir)
     except PrerequisiteError as error:
         return DataRow(name=name, present=False, evolution=0, test=0, licence="", sha256="", problem=str(error))
     sizes = {split: len(benchmark.questions(split)) for split in ("evolution", "test")}
@@ -84,20 +81,19 @@ def fetch_one(
     name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Name of the benchmark, such as gsm8k.")],
     *,
     settings: Settings,
+    out: Output,
     mirror: Annotated[
         str | None, typer.Option("--from", metavar="URL", help="Address of a mirror. [default: the public address]")
     ] = None,
-    as_json: Json = False,
 ) -> None:
     """Download a benchmark's files from their public address.
 
-    Goes on where an earlier download stopped, shows the licence and records a checksum of each
-    file. Without --data-dir the files go to the folder `data`.
+    Continues an earlier download, shows the licence and records a checksum of each file. Without --data-dir the files
+    go to the folder `data`.
     """
-    from mage_es.engine.benchmarks.fetch import fetch
+    from mage_es.engine.verbs.data import fetch
 
-    out = Output(as_json=as_json)
     files = fetch(name, settings.data_dir, base_url=mirror, announce=out.say)
     rows = [(file.name, str(file.size), file.sha256, file.path) for file in files]
-    out.report(files, Table("", ("file", "bytes", "sha256", "path"), rows))
+    out.report(files, TextTable("", ("file", "bytes", "sha256", "path"), rows))
     out.next(shlex.join(["mage-es", "evolve", name, "--data-dir", str(settings.data_dir)]))

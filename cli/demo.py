@@ -1,38 +1,37 @@
-"""`mage-es demo`: a learner that gets better in under a minute, with nothing but the package."""
+"""`mage-es demo`: a learner improves in under a minute, with nothing but the package."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
 import typer
 
-from mage_es.cli.options import Json, examples, takes
-from mage_es.cli.output import Output, Table, percent
-from mage_es.cli.progress import Progress
+from mage_es.cli.options import examples, takes
+from mage_es.cli.output import Output, TextTable, percent
+from mage_es.cli.progress import ProgressDisplay
 from mage_es.cli.session import session
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import agents, digests, iterations, memory_sizes
 from mage_es.engine.config import Config
-from mage_es.engine.reports import ExamReport, GroupScore, ReplayReport, RunSummary
 from mage_es.events.errors import MageError
 
 if TYPE_CHECKING:
-    from mage_es.engine.runs import Run
-    from mage_es.engine.runtime import Runtime
+    from mage_es.engine.run.directory import Run
+    from mage_es.engine.run.runtime import Runtime
+    from mage_es.engine.verbs.exam import ExamReport
+    from mage_es.engine.verbs.replay import ReplayReport
+    from mage_es.engine.verbs.summary import RunSummary
 
 EXAMPLES = examples("mage-es demo", "mage-es demo --workers 2 --json")
 
 CONFIG = Config(benchmark="wordmath", seed=42, iterations=10, pool=60, held_out=100, anchors=60)
 EPISODES = Config(benchmark="workshop", seed=42, iterations=4, pool=12, held_out=20, anchors=12)
-"""A smaller run in a world of episodes, since the Explorer has nothing to explore in questions."""
+"""A smaller run with episodes: word problems give the Explorer nothing to explore."""
 
 
 class DemoReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What the demonstration showed."""
-
     run: RunSummary
     episodes: RunSummary
     before: ExamReport
@@ -42,18 +41,16 @@ class DemoReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @takes("workers", "runs_dir")
-def demo(*, settings: Settings, as_json: Json = False) -> None:
+def demo(*, settings: Settings, out: Output) -> None:
     """Watch a frozen learner improve, in under a minute.
 
-    Generated word problems, no key, no GPU, no network: ten iterations of 60 questions, an exam
-    of 100 unseen questions for the state before and after, and a replay; before that a few
-    episodes in a generated workshop, so that all six agents have something to do. Exits with 1
-    if the replay gives anything else than what was recorded live.
+    Generated word problems, no key, no GPU, no network: a few episodes in a generated workshop for the Explorer, ten
+    iterations of 60 questions, an exam of 100 unseen questions before and after, and a replay. Exits with 1 if the
+    replay differs from what was recorded live.
     """
-    out = Output(as_json=as_json)
     out.say(
-        f"Learner: {CONFIG.execution}, a rule-based solver and not a language model. It reads the prompt and nothing"
-        " else;\nwhat changes from question to question is only which of its own experiences stand in there.\n"
+        f"Learner: {CONFIG.execution}, a rule-based solver, not a language model. It reads only the prompt;\n"
+        "from question to question only the experiences quoted in that prompt change.\n"
     )
     report = demonstrate(CONFIG, settings, out, episodes=EPISODES)
     out.report(
@@ -74,9 +71,7 @@ def demo(*, settings: Settings, as_json: Json = False) -> None:
 
 
 def demonstrate(config: Config, settings: Settings, out: Output, *, episodes: Config) -> DemoReport:
-    """Play episodes, evolve a run, examine its first and its last state, and replay it to its last iteration."""
-    from mage_es.engine.replay import replay
-    from mage_es.engine.runs import find_run
+    from mage_es.engine.verbs.replay import replay
 
     began = time.monotonic()
     out.say(f"Episodes in a generated {episodes.benchmark}:")
@@ -85,7 +80,7 @@ def demonstrate(config: Config, settings: Settings, out: Output, *, episodes: Co
     out.say(f"\nQuestions of {config.benchmark}, then an exam before and after:")
     with session(out, settings) as runtime:
         summary = _evolve(config, settings, runtime)
-    run = find_run(settings.runs_dir, summary.run_id)
+    run = settings.find_run(summary.run_id)
     before = _examine(run, settings, at="start")
     after = _examine(run, settings, at="latest")
     rebuilt = replay(run, until=f"iter-{config.iterations - 1}", into=None)
@@ -94,35 +89,34 @@ def demonstrate(config: Config, settings: Settings, out: Output, *, episodes: Co
 
 
 def _evolve(config: Config, settings: Settings, runtime: Runtime) -> RunSummary:
-    from mage_es.engine.evolution import evolve
-    from mage_es.engine.runtime import Runtime
+    from mage_es.engine.run.runtime import Runtime
+    from mage_es.engine.verbs.evolve import evolve
 
-    # What somebody set for runs of their own, such as a budget, is not meant for this one: it costs nothing.
+    # The user's budget and prices are meant for paid runs: they must not stop this one, which costs nothing.
     bare = Runtime(workers=runtime.workers, observer=runtime.observer, stop=runtime.stop)
     return evolve(config, runs_dir=settings.runs_dir, data_dir=None, runtime=bare)
 
 
 def _examine(run: Run, settings: Settings, *, at: str) -> ExamReport:
-    from mage_es.engine.exam import examine
-    from mage_es.engine.runtime import Runtime
+    from mage_es.engine.run.runtime import Runtime
+    from mage_es.engine.verbs.exam import examine
 
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         runtime = Runtime(workers=settings.workers, observer=progress.observe)
         return examine(run, at=at, questions=None, control="none", data_dir=None, runtime=runtime)
 
 
-def exams(report: DemoReport) -> Table:
-    """Return the exam before and after, all questions and by familiarity of the phrasing."""
-    rows = []
-    for name, pick in _GROUPS.items():
-        groups = [pick(exam) for exam in (report.before, report.after)]
-        rows.append((name, *(percent(group.correct, group.total) if group else "-" for group in groups)))
-    questions = f"Exam on {report.after.total} questions that the learner never saw"
-    return Table(questions, ("questions", "before", "after"), rows)
+def exams(report: DemoReport) -> TextTable:
+    both = (report.before, report.after)
+    rows = [("all", *(percent(exam.correct, exam.total) for exam in both))]
+    for name in ("familiar", "unfamiliar"):
+        groups = [getattr(exam, name) for exam in both]
+        rows.append((f"{name} phrasing", *(percent(group.correct, group.total) if group else "-" for group in groups)))
+    title = f"Exam on {report.after.total} questions that the learner never saw"
+    return TextTable(title, ("questions", "before", "after"), rows)
 
 
 def closing(report: DemoReport) -> str:
-    """Return what the demonstration ends with: memories, the replay, guidance calls at inference, time."""
     last = report.run.rows[-1]
     sizes = memory_sizes(last.success_memories, last.failure_memories, last.principles)
     same = sum(check.equal is True for check in report.replay.checks)
@@ -133,10 +127,3 @@ def closing(report: DemoReport) -> str:
         f"{report.replay.events} events in {report.replay.seconds:.2f} s.\n"
         f"Guidance calls at inference: {guidance}. Wall time: {report.seconds:.1f} s. Run: {report.run.path}"
     )
-
-
-_GROUPS: dict[str, Callable[[ExamReport], GroupScore | None]] = {
-    "all": lambda exam: GroupScore(name="all", correct=exam.correct, total=exam.total),
-    "familiar phrasing": lambda exam: exam.familiar,
-    "unfamiliar phrasing": lambda exam: exam.unfamiliar,
-}

@@ -1,4 +1,4 @@
-"""`mage-es doctor`: what a run needs from this machine, and how to mend what is missing."""
+"""`mage-es doctor`: what a run needs from this machine, and how to fix what is missing."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from mage_es.cli.options import Json, examples, takes
-from mage_es.cli.output import Output, Table
+from mage_es.cli.options import examples, takes
+from mage_es.cli.output import Output, TextTable
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import PrerequisiteError
 
@@ -21,33 +21,33 @@ _WORDS = {"ok": "ok", "optional": "missing", "failed": "FAILED"}
 def doctor(
     *,
     settings: Settings,
-    calls: Annotated[bool, typer.Option("--calls/--no-calls", help="Ask providers that are elsewhere.")] = True,
-    as_json: Json = False,
+    out: Output,
+    calls: Annotated[bool, typer.Option("--calls/--no-calls", help="Call remote providers.")] = True,
 ) -> None:
     """Check what a run needs from this machine and from its models.
 
-    Python, packages, data, disk and clock; of each model key, endpoint, name, context, typed replies and price.
-    Exits with 4 if a run could not work.
+    Python, packages, data, disk and clock; for each model its key, endpoint, name, context, typed replies and price.
+    Exits with 4 if a run could not start.
     """
-    from mage_es.engine.doctor import asked, diagnose
-    from mage_es.engine.pricing import read_prices
-    from mage_es.engine.providers import PATIENCE_S
-    from mage_es.engine.runs import clock
+    from mage_es.engine.run.directory import clock
+    from mage_es.engine.verbs.doctor import asked, diagnose
+    from mage_es.engine.verbs.providers import TIMEOUT_S
 
-    out = Output(as_json=as_json)
     config = settings.config(benchmark="wordmath")
     if calls and (remote := asked(config)):
-        out.say(f"Asking {', '.join(remote)}: a few small calls, {PATIENCE_S:g} s each at most (--no-calls: none).\n")
+        out.say(
+            f"Asking {', '.join(remote)}: a few small calls, {TIMEOUT_S:g} s each at most (--no-calls skips them).\n"
+        )
     findings = diagnose(
         config,
         runs_dir=settings.runs_dir,
         data_dir=settings.data_dir,
         clock=clock,
-        prices=read_prices(settings.prices),
+        prices=settings.prices(),
         calls=calls,
     )
     rows = [(found.name, _WORDS[found.state], found.detail) for found in findings]
-    out.report(findings, Table("", ("check", "result", "detail"), rows))
+    out.report(findings, TextTable("", ("check", "result", "detail"), rows))
     for found in findings:
         if found.remedy:
             out.say(f"{found.name}: {found.remedy}")

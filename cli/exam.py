@@ -1,28 +1,25 @@
-"""`mage-es exam`: questions that a run never saw, answered with its frozen state."""
+"""`mage-es exam`: held-out questions, answered with a run's frozen state."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from mage_es.cli.interrupts import Interrupts
-from mage_es.cli.options import Json, Marker, RunArgument, examples, takes
+from mage_es.cli.options import AtOption, RunArgument, examples, takes
 from mage_es.cli.output import Output
-from mage_es.cli.progress import Progress
+from mage_es.cli.progress import ProgressDisplay
+from mage_es.cli.session import watched
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import episodes, examined
 from mage_es.cli.tables import exam as exam_table
 from mage_es.events.errors import BudgetReached, Interrupted
 
 if TYPE_CHECKING:
-    from mage_es.engine.runs import Run
-    from mage_es.engine.runtime import Runtime
+    from mage_es.engine.run.directory import Run
 
 BUDGET = ("max_usd", "max_calls", "prices")
-"""What may be spent on one exam."""
+"""The settings that limit what one exam may cost."""
 
 EXAMPLES = examples("mage-es exam", "mage-es exam RUN --at start --questions 100", "mage-es exam --control shuffled")
 
@@ -32,67 +29,39 @@ def exam(
     run: RunArgument = None,
     *,
     settings: Settings,
-    at: Marker = "latest",
+    out: Output,
+    at: AtOption = "latest",
     questions: Annotated[
         int | None, typer.Option("--questions", min=1, help="Number of held-out questions. [default: all of the run]")
     ] = None,
     control: Annotated[
         Literal["none", "shuffled"],
-        typer.Option("--control", help="shuffled: memories of other task types in every prompt."),
+        typer.Option("--control", help="shuffled: put memories of other task types into every prompt."),
     ] = "none",
-    as_json: Json = False,
 ) -> None:
     """Examine a run on questions that it never saw.
 
-    No learning, no guidance call, the run's log untouched. An exam that was cut off goes on where it stopped when it is
-    set again.
+    It learns nothing, calls no guidance model and leaves the run's log untouched. The same command continues an exam
+    that was stopped.
     """
-    from mage_es.engine.exam import examine
-    from mage_es.engine.runs import find_run
+    from mage_es.engine.verbs.exam import examine
 
-    out = Output(as_json=as_json)
-    found = find_run(settings.runs_dir, run)
-    again = _again(settings, found.id, at=at, questions=questions, control=control)
-    with _sitting(out, settings, again) as runtime:
-        report = examine(
-            found,
-            at=at,
-            questions=questions,
-            control=control,
-            data_dir=settings.data_dir,
-            runtime=runtime,
-        )
+    found, progress = settings.find_run(run), ProgressDisplay()
+    kept = f"Every answer so far is kept. Continue with: {_again(settings, found.id, at, questions, control)}"
+    try:
+        with watched(out, settings, progress, way_back=lambda: kept) as runtime:
+            report = examine(
+                found, at=at, questions=questions, control=control, data_dir=settings.data_dir, runtime=runtime
+            )
+    except Interrupted as stopped:
+        why = f" {stopped}" if isinstance(stopped, BudgetReached) else ""
+        raise type(stopped)(f"Stopped.{why} {kept}") from stopped
     out.report(report, exam_table(report), *episodes(report.episodes), examined(report))
     out.next(_ahead(settings, found))
 
 
-@contextmanager
-def _sitting(out: Output, settings: Settings, again: str) -> Iterator[Runtime]:
-    """Watch an exam; if it does not come to its end, say how to go on with it.
-
-    Raises:
-        Interrupted: The first Ctrl-C stopped it.
-        BudgetReached: It used what it may.
-    """
-    progress = Progress()
-    try:
-        with Interrupts() as interrupts, progress:
-            yield settings.runtime(progress.observe, interrupts.asked)
-    except Interrupted as stopped:
-        why = f" {stopped}" if isinstance(stopped, BudgetReached) else ""
-        raise type(stopped)(f"Stopped; every answer so far is kept.{why} Go on with: {again}") from stopped
-    except Exception as error:
-        if progress.run_id:  # it has begun
-            error.add_note(f"Every answer so far is kept. Go on with: {again}")
-        raise
-    except BaseException:
-        if progress.run_id:
-            out.say(f"Every answer so far is kept. Go on with: {again}")
-        raise
-
-
 def _ahead(settings: Settings, run: Run) -> str:
-    """Return the exam that the run still wants, to compare its first state with its last; else the report on both."""
+    """Return the exam that is missing to compare the run's first state with its last, or the report on both."""
     if not any(run.exams_path.glob("*-start")):
         return settings.again("exam", run.id, "--at", "start")
     if not any(run.exams_path.glob("*-latest")):
@@ -100,7 +69,7 @@ def _ahead(settings: Settings, run: Run) -> str:
     return settings.again("report", str(run.path.parent), names=("data_dir",))
 
 
-def _again(settings: Settings, run_id: str, *, at: str, questions: int | None, control: str) -> str:
+def _again(settings: Settings, run_id: str, at: str, questions: int | None, control: str) -> str:
     words = ["--at", at] if at != "latest" else []
     words += ["--questions", str(questions)] if questions else []
     words += ["--control", control] if control != "none" else []

@@ -1,4 +1,4 @@
-"""Commands as they are shown and run: help in panels, one way to write a value's kind, and Ctrl-C as an error.
+"""Help texts in panels, one name for each kind of value, and Ctrl-C as an error of ours.
 
 Typer draws panels only with rich, which is too slow to load for a help text.
 """
@@ -15,9 +15,9 @@ from mage_es.cli.interrupts import SecondTermination
 from mage_es.events.errors import Interrupted, Terminated
 
 OPTIONS = ("Options", "Your own tasks", "Run", "Models", "Budget", "Machine", "Parts to leave out", "Rules to change")
-"""The panels of options in the order in which they stand; an option without one stands in the first."""
+"""The panels of options in their order; an option without a panel goes into the first."""
 COMMANDS = ("Learn", "Measure", "Look", "Check and keep", "Set up", "Commands")
-"""The panels of commands; one without a panel stands in the last."""
+"""The panels of commands in their order; a command without a panel goes into the last."""
 
 _KINDS = {"str": "TEXT", "int": "INTEGER", "int range": "INTEGER", "float": "NUMBER", "path": "PATH"}
 
@@ -25,15 +25,11 @@ _Records = Iterable[tuple[str, str]]
 
 
 class PanelledCommand(TyperCommand):
-    """A command whose help shows its options panel by panel."""
-
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return what follows the command's name in its usage line."""
         arguments = [parameter for parameter in self.get_params(ctx) if parameter.param_type_name == "argument"]
         return [self.options_metavar or "", *map(_argument, arguments)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments, then each panel that has an option."""
         panels: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Arguments", *OPTIONS)}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -46,20 +42,17 @@ class PanelledCommand(TyperCommand):
 
 
 class PanelledGroup(TyperGroup):
-    """Commands whose help shows them panel by panel, each with the whole of its first sentence."""
+    """A group with its commands in panels, each with its whole first sentence."""
 
     def get_help_option(self, ctx: Any) -> Any:
-        """Return `--help` with the value that it has where nobody asks for help of the group itself.
-
-        Without one Typer loads pydantic to find out what None is as a switch: a tenth of a second for each command.
-        """
         option = super().get_help_option(ctx)
         if option is not None:
+            # Left at None, Typer loads pydantic to learn what None means for a switch: 0.1 s for every command.
             option.default = False
         return option
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that the words name. Raises `Interrupted` where Typer would say nothing: Ctrl-C, SIGTERM."""
+        """Run the command. Raises `Interrupted` on Ctrl-C and SIGTERM, where Typer would exit without a word."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stopped:
@@ -67,7 +60,6 @@ class PanelledGroup(TyperGroup):
             raise kind("Stopped before it was done.") from None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write each panel that has a command."""
         panels: dict[str, list[tuple[str, str]]] = {name: [] for name in COMMANDS}
         for name in self.list_commands(ctx):
             command: Any = self.get_command(ctx, name)
@@ -89,5 +81,5 @@ def _argument(parameter: Any) -> str:
 
 
 def _with_kind(words: str) -> str:
-    """Return an option's words with the kind of its value as everywhere: INTEGER for `<int>`, a|b for `<a|b>`."""
+    """Return an option's words with our name for its kind: INTEGER for `<int>`, a|b for `<a|b>`."""
     return re.sub(r"<([^>]*)>", lambda found: _KINDS.get(found[1], found[1]), words)

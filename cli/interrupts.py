@@ -1,6 +1,6 @@
 """Ctrl-C during a run: the first one asks it to stop after the calls in flight, the second one stops now.
 
-SIGTERM, by which containers and batch systems end a program, is heard likewise; only the exit code is its own.
+SIGTERM, which containers and batch systems send, is treated the same; only its exit code differs.
 """
 
 from __future__ import annotations
@@ -18,20 +18,19 @@ _ASKED = "\nFinishing the calls in flight, then stopping. {} stops now; nothing 
 
 
 class SecondTermination(KeyboardInterrupt):
-    """A second SIGTERM: what a second Ctrl-C is, told apart for its exit code."""
+    """A second SIGTERM: like a second Ctrl-C, with an exit code of its own."""
 
 
 class Interrupts:
-    """Listens for Ctrl-C and SIGTERM while it is entered; main thread only."""
+    """Handles Ctrl-C and SIGTERM inside a `with` block; main thread only."""
 
     def __init__(self) -> None:
         self._asked = False
         self._before: dict[signal.Signals, object] = {}
         self.kind: type[Interrupted] = Interrupted
-        """What the stop that was asked for is called."""
+        """The error that the requested stop ends in."""
 
     def asked(self) -> bool:
-        """Return whether a stop was asked for."""
         return self._asked
 
     def __enter__(self) -> Interrupts:
@@ -41,7 +40,7 @@ class Interrupts:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Listen no more. Raises `Terminated` where SIGTERM is why the block was interrupted."""
+        """Restore the handlers. Raises `Terminated` in place of `Interrupted` after SIGTERM."""
         for each, before in self._before.items():
             signal.signal(each, before)  # type: ignore[arg-type]
         if kind is Interrupted and self.kind is not kind:
@@ -50,12 +49,12 @@ class Interrupts:
     def _handle(self, number: int, frame: FrameType | None) -> None:
         is_termination = number == signal.SIGTERM
         if self._asked:
-            # Of the tasks that are cut off asyncio would say that nobody fetched their exception, and of a destructor
-            # or callback that is cut off Python that it ignored that; the run stops all the same, as it was asked to.
+            # asyncio would log an unretrieved exception for each task that is cut off here, and Python an ignored one
+            # for each destructor: noise, since the user asked for exactly this.
             logging.getLogger("asyncio").setLevel(logging.CRITICAL)
             sys.unraisablehook = lambda unraisable: None
             raise SecondTermination if is_termination else KeyboardInterrupt
         self._asked = True
         self.kind = Terminated if is_termination else Interrupted
-        told = _ASKED.format(_SIGNALS[signal.Signals(number)])
-        os.write(2, told.encode())  # not print: a signal may arrive in the middle of another print
+        message = _ASKED.format(_SIGNALS[signal.Signals(number)])
+        os.write(2, message.encode())  # not print: the signal may interrupt another print, which is not reentrant

@@ -1,4 +1,4 @@
-"""`mage-es log`: read the events of a run as they are recorded, one by one."""
+"""`mage-es log`: read the events of a run, one by one, also while it is written."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mage_es.cli.options import Json, RunArgument, RunOption, examples, takes
+from mage_es.cli.options import RunArgument, RunOption, examples, takes
 from mage_es.cli.output import Output, clean, in_json
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import Interrupted
 
 if TYPE_CHECKING:
-    from mage_es.events.envelope import Record
+    from mage_es.events.vocabulary import Record
 
 SHOW_EXAMPLES = examples("mage-es log show seq:120", "mage-es log show iter-3 --run RUN --json")
 TAIL_EXAMPLES = examples("mage-es log tail", "mage-es log tail RUN --follow -n 5", "mage-es log tail RUN --json")
@@ -29,16 +29,14 @@ def show(
     marker: Annotated[str, typer.Argument(help="The event: seq:120, or a marker such as iter-3 or latest.")],
     *,
     settings: Settings,
+    out: Output,
     run: RunOption = None,
-    as_json: Json = False,
 ) -> None:
     """Show one record of the log with all its fields."""
-    from mage_es.engine.runs import find_run
-    from mage_es.events.plain import plain
-    from mage_es.events.reader import LogReader
+    from mage_es.events.log import LogReader
+    from mage_es.events.vocabulary.plain import plain
 
-    out = Output(as_json=as_json)
-    found = find_run(settings.runs_dir, run)
+    found = settings.find_run(run)
     reader = LogReader(found.log_path)
     seq = reader.resolve(marker)
     document = plain(next(reader.records(since=seq, until=seq)))
@@ -51,40 +49,38 @@ def tail(
     run: RunArgument = None,
     *,
     settings: Settings,
+    out: Output,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on as events are recorded, until the run is over.")
+        bool, typer.Option("--follow", "-f", help="Continue with new events until the run ends.")
     ] = False,
-    last: Annotated[int, typer.Option("-n", min=0, help="Number of events to begin with.")] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document per line.")] = False,
+    last: Annotated[int, typer.Option("-n", min=0, help="Number of events to start with.")] = 20,
 ) -> None:
     """Show the last records of a run's log, one line each.
 
-    What is shown is on stable storage."""
-    from mage_es.engine.runs import find_run
-    from mage_es.events.following import follow as follow_log
-    from mage_es.events.reader import LogReader
+    Every record shown is on stable storage. With --json each line is a JSON document.
+    """
+    from mage_es.events.log import LogReader
+    from mage_es.events.log import follow as follow_log
 
-    out = Output(as_json=as_json)
-    found = find_run(settings.runs_dir, run)
+    found = settings.find_run(run)
     reader = LogReader(found.log_path)
     since = max(1, reader.head.seq - last + 1)
     again = settings.again("log", "show", "latest", "--run", found.id)
     try:
-        records = follow_log(found.log_path, since=since, wait=_wait) if follow else reader.records(since=since)
-        _print(records, as_json=as_json)
+        records = (
+            follow_log(found.log_path, since=since, wait=lambda: time.sleep(POLL_SECONDS))
+            if follow
+            else reader.records(since=since)
+        )
+        _print(records, as_json=out.as_json)
     except KeyboardInterrupt:
-        out.say(f"Stopped following; the run is not touched by that. Read on with: {again}")
+        out.say(f"Stopped following; the run itself goes on. Read on with: {again}")
         raise typer.Exit(Interrupted.exit_code) from None
     out.next(again)
 
 
-def _wait() -> None:
-    time.sleep(POLL_SECONDS)
-
-
 def _print(records: Iterable[Record], *, as_json: bool) -> None:
-
-    from mage_es.events.plain import plain
+    from mage_es.events.vocabulary.plain import plain
 
     for record in records:
         line = in_json(plain(record)) if as_json else _line(plain(record))
@@ -104,7 +100,7 @@ def _line(document: dict[str, object]) -> str:
 
 
 def _fields(document: dict[str, object], indent: str = "") -> Iterator[str]:
-    """Yield the fields of a record in lines; texts of several lines stand below their name."""
+    """Yield the fields of a record in lines; a text of several lines goes below its name."""
     for name, value in document.items():
         if isinstance(value, dict):
             yield f"{indent}{name}"

@@ -1,4 +1,4 @@
-"""`mage-es matrix`: every combination of benchmarks, models, variants and seeds that a file names, run and examined."""
+"""`mage-es matrix`: run and examine every combination of benchmarks, models, variants and seeds in a file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import math
 import os
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,16 +15,16 @@ import msgspec
 import typer
 
 from mage_es.cli.interrupts import Interrupts
-from mage_es.cli.options import Json, examples, takes
-from mage_es.cli.output import Output, Table
-from mage_es.cli.settings import Settings, resolve
+from mage_es.cli.options import examples, takes
+from mage_es.cli.output import Output, TextTable
+from mage_es.cli.settings import Settings, as_option, resolve
 from mage_es.engine.config import Config
 from mage_es.engine.matrix.sample import SAMPLE
 from mage_es.events.errors import Interrupted, MageError, UsageError
 
 if TYPE_CHECKING:
-    from mage_es.engine.matrix.plan import Cell
-    from mage_es.engine.matrix.working import Desk, Job, Outcome
+    from mage_es.engine.matrix.plan import MatrixCell
+    from mage_es.engine.matrix.working import CellOutcome, Desk, Job
 
 _FILE = "\n".join(f"  {line}" for line in SAMPLE.rstrip().splitlines())
 EXAMPLES = (
@@ -32,40 +33,39 @@ EXAMPLES = (
 )
 PROGRAM = (sys.executable, "-c", "from mage_es.cli import main; main()")
 """This command line as a process of its own."""
-_LEFT = {"failed": "failed", "stopped": "stopped", "leased": "in the hands of another process"}
+_LEFT = {"failed": "failed", "stopped": "stopped", "leased": "leased to another process"}
 _UNSAID = ("default", "benchmark")
-"""Where a setting comes from that nobody set: its own default, or the benchmark's."""
+"""The origins of a setting that the user left alone."""
 
 
 @takes("workers", "runs_dir", "data_dir", "prices")
 def matrix(
-    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="The matrix file; one stands below.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="The matrix file; a sample is below.")],
     *,
     settings: Settings,
+    out: Output,
     runner: Annotated[
         Literal["processes", "ray"],
-        typer.Option("--runner", help="Processes of this machine, or tasks of a Ray cluster."),
+        typer.Option("--runner", help="Where cells run: processes on this machine, or tasks of a Ray cluster."),
     ] = "processes",
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Cells at a time (processes).")] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Cells to run at the same time (processes).")] = 1,
     store: Annotated[
-        str, typer.Option("--store", help="Where Ray's cells are kept: a folder that all see, or s3://bucket/prefix.")
+        str, typer.Option("--store", help="Where Ray keeps the cells: a shared folder, or s3://bucket/prefix.")
     ] = "",
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell the cells, how far each is, and the calls.")
+        bool, typer.Option("--dry-run", help="Only list the cells, their state, and the calls they need.")
     ] = False,
-    as_json: Json = False,
 ) -> None:
     """Run a matrix: every benchmark, learner, teacher, variant and seed of a file, each with its exams.
 
-    One run directory for each cell, of a name that stays: the same command goes on where it stopped, and leaves
-    finished cells alone. A failed cell does not stop the others; then the exit code is 1. Any number of machines may
-    work on one matrix in one folder: each cell is leased to one of them.
+    Each cell has one run directory with a fixed name, so the same command continues where it stopped and leaves
+    finished cells alone. A failed cell does not stop the others; the exit code is then 1. Several machines may work on
+    a matrix in a shared folder: each cell is leased to one of them.
     """
     from mage_es.engine.matrix.plan import cells, read_matrix
 
-    out = Output(as_json=as_json)
     if store and runner != "ray":
-        raise UsageError("--store is where Ray's cells are kept: say --runner ray, or leave it out.")
+        raise UsageError("--store is where Ray keeps the cells: add --runner ray, or leave it out.")
     found = read_matrix(file)
     wanted = [(cell, _job(cell, found.exams, settings)) for cell in cells(found)]
     if not wanted:
@@ -76,7 +76,8 @@ def matrix(
         out.next(settings.again("matrix", str(file), names=("workers", "runs_dir", "data_dir")))
         return
     outcomes, stop = _run(out, [job for _, job in wanted], settings, runner=runner, jobs=jobs, store=store)
-    out.report([outcome._asdict() for outcome in outcomes], _table(outcomes))
+    rows = [(outcome.name, outcome.end, f"{outcome.seconds:.1f}" if outcome.seconds else "-") for outcome in outcomes]
+    out.report([outcome._asdict() for outcome in outcomes], TextTable("Cells", ("cell", "end", "seconds"), rows))
     how = [*(("--runner", runner, "--store", store) if store else ()), *(("--jobs", str(jobs)) if jobs > 1 else ())]
     again = settings.again("matrix", str(file), *how, names=("workers", "runs_dir", "data_dir"))
     _conclude(out, outcomes, settings, again=again, stop=stop)
@@ -84,8 +85,8 @@ def matrix(
 
 def _run(
     out: Output, jobs_: Sequence[Job], settings: Settings, *, runner: str, jobs: int, store: str
-) -> tuple[list[Outcome], type[Interrupted]]:
-    """Return how each cell ended, and what a stop is called if one was asked for."""
+) -> tuple[list[CellOutcome], type[Interrupted]]:
+    """Return the end of each cell, and the error that a requested stop raises."""
     from mage_es.engine.matrix.local import Stops, run_here
 
     with Interrupts() as interrupts:
@@ -95,7 +96,9 @@ def _run(
         from mage_es.engine.matrix.on_ray import run_on_ray
 
         if not store:
-            raise UsageError("Ray's machines need one place for the cells: name it with --store FOLDER or s3://...")
+            raise UsageError(
+                "Ray's machines need one place for the cells: name it with --store FOLDER or --store s3://bucket/prefix."
+            )
         outcomes = run_on_ray(
             jobs_, store=store, runs_dir=settings.runs_dir, program=PROGRAM[1:], say=out.say, asked=stops.asked
         )
@@ -106,8 +109,7 @@ def _desk(out: Output, settings: Settings, stops: Any) -> Desk:
     from mage_es.engine.matrix.leases import Leases
     from mage_es.engine.matrix.local import holder, is_gone
     from mage_es.engine.matrix.working import NOTES, Desk
-    from mage_es.events.filesystem import LocalFileSystem
-    from mage_es.events.objects import FolderObjects
+    from mage_es.events.disk import FolderObjects, LocalFileSystem
 
     settings.runs_dir.mkdir(parents=True, exist_ok=True)
     place = FolderObjects(settings.runs_dir / NOTES / "leases", LocalFileSystem())
@@ -115,8 +117,8 @@ def _desk(out: Output, settings: Settings, stops: Any) -> Desk:
     return Desk(settings.runs_dir, PROGRAM, leases, out.say, stops.asked)
 
 
-def _job(cell: Cell, exams: tuple[str, ...], settings: Settings) -> Job:
-    """Return a cell as commands; whatever decides what a run does is said in them, so it is the same everywhere."""
+def _job(cell: MatrixCell, exams: tuple[str, ...], settings: Settings) -> Job:
+    """Return a cell as a command line that says every setting, so that it does the same on every machine."""
     from mage_es.engine.config import canonical
     from mage_es.engine.matrix.working import Job
     from mage_es.engine.reporting.study import OF_BASELINES
@@ -124,20 +126,24 @@ def _job(cell: Cell, exams: tuple[str, ...], settings: Settings) -> Job:
     own = _settings(cell)
     config = own.config()
     places = ("--data-dir", str(settings.data_dir.absolute()), "--workers", str(settings.workers))
-    # What nobody set is the same wherever the command runs, and left out so that people can read it.
+    # Defaults are the same on every machine, and without them the command stays short enough to read.
     chosen = {name: entry.value for name, entry in own.entries.items() if entry.origin.split()[0] not in _UNSAID}
     learning = {name: chosen[name] for name in Config.__struct_fields__ if name in chosen and name != "benchmark"}
     if cell.baseline:
         asking = {name: value for name, value in learning.items() if name in (*OF_BASELINES, "seed")}
-        words = ("baseline", cell.baseline, cell.benchmark, "--run-id", cell.name, *_options(asking))
+        words = ("baseline", cell.baseline, cell.benchmark, "--run-id", cell.name, *_words(asking))
         return Job(cell.name, words, exams, "", places)
-    begin = ("evolve", cell.benchmark, "--run-id", cell.name, *_options(learning))
+    begin = ("evolve", cell.benchmark, "--run-id", cell.name, *_words(learning))
     return Job(cell.name, begin, exams, canonical(config), places)
 
 
-def _require_fits(cells: Sequence[Cell], settings: Settings) -> None:
-    """Raise `UsageError`, with the cell's name, for a baseline that makes no sense on its benchmark."""
-    from mage_es.engine.baselines.running import require_fit
+def _words(values: Mapping[str, object]) -> Iterator[str]:
+    return chain.from_iterable(as_option(name, value) for name, value in values.items())
+
+
+def _require_fits(cells: Sequence[MatrixCell], settings: Settings) -> None:
+    """Raise `UsageError`, with the cell's name, for a baseline that does not fit its benchmark."""
+    from mage_es.engine.verbs.baseline import require_fit
 
     seen: set[tuple[str, str, str]] = set()
     for cell in cells:
@@ -153,66 +159,54 @@ def _require_fits(cells: Sequence[Cell], settings: Settings) -> None:
         seen.add(kind)
 
 
-def _settings(cell: Cell) -> Settings:
-    """Return a cell's settings: the file's win over the environment's and mage-es.toml's."""
+def _settings(cell: MatrixCell) -> Settings:
+    """Return a cell's settings: the matrix file overrides the environment and mage-es.toml."""
     from mage_es.engine.benchmarks.registry import check_name
+    from mage_es.events.errors import nearest
 
     check_name(cell.benchmark)
     given = {"benchmark": cell.benchmark, "execution": cell.learner, "guidance": cell.teacher, "seed": cell.seed}
     if unknown := cell.settings.keys() - {*Config.__struct_fields__, "preset"}:
-        from mage_es.events.errors import nearest
-
         name = min(unknown)
-        raise UsageError(
-            f"{cell.name}: `{name}` is no setting of a run.{nearest(name, list(Config.__struct_fields__))}"
-        )
+        raise UsageError(f"{cell.name}: a run has no setting `{name}`.{nearest(name, list(Config.__struct_fields__))}")
     try:
         return resolve({**cell.settings, **given}, environment=os.environ, folder=Path.cwd())
     except UsageError as error:
         raise UsageError(f"{cell.name}: {error}") from error
 
 
-def _options(values: Mapping[str, Any]) -> list[str]:
-    words = []
-    for name, value in values.items():
-        flag = name.replace("_", "-")
-        words += [f"--{'' if value else 'no-'}{flag}"] if isinstance(value, bool) else [f"--{flag}", str(value)]
-    return words
-
-
-def _foretell(out: Output, cells: Sequence[Cell], jobs: Sequence[Job], settings: Settings, *, exams: int) -> None:
-    """Show each cell, how far it is, and the calls and dollars of what is left to begin; nothing is called for it."""
+def _foretell(out: Output, cells: Sequence[MatrixCell], jobs: Sequence[Job], settings: Settings, *, exams: int) -> None:
+    """Show the state of each cell, and the calls and dollars of those still to start; no model is called."""
     from mage_es.engine.config import parse
-    from mage_es.engine.matrix.working import standing
+    from mage_es.engine.matrix.working import state_of
 
-    out.say("Rehearsing one cell of each kind with embedded models; none is called that costs anything.")
-    told: dict[Config, tuple[float, ...]] = {}
+    out.say("Rehearsing one cell of each kind with embedded models, which cost nothing.")
+    forecasts: dict[Config, tuple[float, ...]] = {}
     rows: list[tuple[str, ...]] = []
     sums = [0.0, 0.0, 0.0]
     for cell, job in zip(cells, jobs, strict=True):
-        how_far = standing(job, settings.runs_dir)
+        how_far = state_of(job, settings.runs_dir)
         amounts: tuple[float, ...] = ()
         if how_far == "new" and job.config:
             kind = msgspec.structs.replace(parse(job.config), seed=0)  # seeds cost the same
-            if kind not in told:
-                told[kind] = _forecast(parse(job.config), settings, exams=exams)
-            amounts = told[kind]
+            if kind not in forecasts:
+                forecasts[kind] = _forecast(parse(job.config), settings, exams=exams)
+            amounts = forecasts[kind]
             sums = [one + other for one, other in zip(sums, amounts, strict=True)]
         rows.append((cell.name, how_far, *_amounts(amounts)))
-    rows.append(("all that is new", "", *_amounts(sums)))
+    rows.append(("all new cells", "", *_amounts(sums)))
     if any(cell.baseline and row[1] == "new" for cell, row in zip(cells, rows, strict=False)):
-        out.say("Baselines are in no sum: what they take depends on how they go.")
-    columns = ("cell", "standing", "execution calls", "guidance calls", "dollars, without exams")
+        out.say("Baselines are not in the sums: their calls depend on the replies.")
+    columns = ("cell", "state", "execution calls", "guidance calls", "dollars, without exams")
     document = [dict(zip(columns, row, strict=True)) for row in rows]
-    out.report(document, Table("Cells", columns, rows))
+    out.report(document, TextTable("Cells", columns, rows))
 
 
 def _forecast(config: Config, settings: Settings, *, exams: int) -> tuple[float, float, float]:
-    """Return the execution calls (one for each question of the exams), the guidance calls, and the dollars of a run."""
-    from mage_es.engine.estimating import estimate
-    from mage_es.engine.pricing import read_prices
+    """Return a run's execution calls (with one for each question of the exams), guidance calls and dollars."""
+    from mage_es.engine.verbs.estimate import estimate
 
-    prices = read_prices(settings.prices)
+    prices = settings.prices()
     found = estimate(config, data_dir=settings.data_dir, workers=settings.workers, prices=prices)
     calls = {tier.tier: tier.calls.expected for tier in found.tiers}
     usd = [tier.usd.expected for tier in found.tiers if tier.usd is not None]
@@ -227,27 +221,22 @@ def _amounts(values: Sequence[float]) -> tuple[str, str, str]:
     return f"{execution:,.0f}", f"{guidance:,.0f}", "unpriced" if math.isnan(usd) else f"{usd:,.2f}"
 
 
-def _table(outcomes: Sequence[Outcome]) -> Table:
-    rows = [(o.name, o.end, f"{o.seconds:.1f}" if o.seconds else "-") for o in outcomes]
-    return Table("Cells", ("cell", "end", "seconds"), rows)
-
-
 def _conclude(
-    out: Output, outcomes: Sequence[Outcome], settings: Settings, *, again: str, stop: type[Interrupted]
+    out: Output, outcomes: Sequence[CellOutcome], settings: Settings, *, again: str, stop: type[Interrupted]
 ) -> None:
-    """Name the commands that go on with what is not done, each cell by itself and all of them, and the report."""
+    """Name the command that continues each unfinished cell, all of them, and the report."""
     left = [outcome for outcome in outcomes if outcome.end not in ("done", "skipped")]
     if left:
         counts = Counter(outcome.end for outcome in left)
-        said = ", ".join(f"{number} {_LEFT[end]}" for end, number in counts.items())
-        out.say(f"\n{len(left)} of {len(outcomes)} cells are not done: {said}.")
+        ends = ", ".join(f"{number} {_LEFT[end]}" for end, number in counts.items())
+        out.say(f"\n{len(left)} of {len(outcomes)} cells are not done: {ends}.")
     for outcome in left:
         if outcome.command and outcome.end != "leased":
-            out.say(f"{outcome.name}: go on with: {outcome.command}")
+            out.say(f"{outcome.name}: continue with: {outcome.command}")
     report = settings.again("report", str(settings.runs_dir), names=("data_dir", "prices"))
     out.next(*([again] if left else []), report)
-    ends = {outcome.end for outcome in outcomes}
-    if "failed" in ends:
+    all_ends = {outcome.end for outcome in outcomes}
+    if "failed" in all_ends:
         raise typer.Exit(MageError.exit_code)
-    if "stopped" in ends:
+    if "stopped" in all_ends:
         raise typer.Exit(stop.exit_code)

@@ -1,4 +1,4 @@
-"""`mage-es memory`: look at what a run has learned, take something out of use, bring it back."""
+"""`mage-es memory`: look at what a run has learned, quarantine a memory, release it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import msgspec
 import typer
 
 from mage_es.cli.boxes import BESIDE, PROSE
-from mage_es.cli.options import Json, Marker, RunArgument, RunOption, examples, takes
-from mage_es.cli.output import Output, Table, clean, is_terminal
+from mage_es.cli.options import AtOption, RunArgument, RunOption, examples, takes
+from mage_es.cli.output import Output, TextTable, clean, is_terminal
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from mage_es.engine.reports import MemoryItem, MemoryReport
+    from mage_es.engine.verbs.memory import MemoryItem, MemoryReport
 
 LIST_EXAMPLES = examples("mage-es memory list", "mage-es memory list RUN --kind principle --status quarantined")
 SHOW_EXAMPLES = examples("mage-es memory show 5c0f0e8a", "mage-es memory show 5c0f0e8a --run RUN --at iter-3")
@@ -24,7 +24,7 @@ RELEASE_EXAMPLES = examples('mage-es memory release 5c0f0e8a --reason "it was ri
 
 SHOWN_DIGITS = 12
 ONE_LINE = (8, 14, 14)
-"""Characters of id, kind and skill where each memory has one line; the text has the rest."""
+"""Widths of id, kind and skill where each memory has one line; the text gets the rest."""
 
 KINDS = (
     "success_memory",
@@ -40,8 +40,8 @@ STATUSES = ("active", "superseded", "quarantined", "pruned", "failed")
 MemoryArgument = Annotated[
     str, typer.Argument(metavar="MEMORY", help="Id of a memory, recipe, pattern or tool, or its first digits.")
 ]
-Reason = Annotated[str, typer.Option("--reason", metavar="WORDS", help="Why; recorded in the run's log.")]
-By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who decided; recorded in the run's log.")]
+Reason = Annotated[str, typer.Option("--reason", metavar="WORDS", help="The reason, recorded in the run's log.")]
+By = Annotated[str, typer.Option("--by", metavar="NAME", help="Your name, recorded in the run's log.")]
 
 
 @takes("runs_dir")
@@ -54,19 +54,17 @@ def list_all(
     status: Annotated[
         str | None, typer.Option("--status", metavar="STATUS", help=f"Only this status: {', '.join(STATUSES)}.")
     ] = None,
-    at: Marker = "latest",
+    at: AtOption = "latest",
     settings: Settings,
-    as_json: Json = False,
+    out: Output,
 ) -> None:
     """List what a run has learned, the oldest first.
 
-    `met` counts how often the same was learned; a second time no second one is stored.
+    `met` counts how often the same thing was learned; it is stored once.
     """
-    from mage_es.engine.curating import memories
-    from mage_es.engine.runs import find_run
+    from mage_es.engine.verbs.memory import memories
 
-    out = Output(as_json=as_json)
-    found = memories(find_run(settings.runs_dir, run), at=at)
+    found = memories(settings.find_run(run), at=at)
     kinds = sorted({*KINDS, *(item.kind for item in found.items)})
     _must_be_known("--kind", kind, kinds)
     _must_be_known("--status", status, list(STATUSES))
@@ -74,7 +72,7 @@ def list_all(
     out.report(
         {"run_id": found.run_id, "marker": found.marker, "items": items},
         _listing(f"Run {found.run_id} at {found.marker}", items),
-        f"{len(items)} of {len(found.items)} things learned",
+        f"{len(items)} of {len(found.items)} memories",
     )
     ahead: tuple[str, ...] = ("memory", "list", found.run_id) if found.items else ("runs", "show", found.run_id)
     if items:
@@ -93,73 +91,55 @@ def _is_of(kind: str, wanted: str | None) -> bool:
 
 @takes("runs_dir")
 def show_one(
-    memory: MemoryArgument,
-    *,
-    settings: Settings,
-    run: RunOption = None,
-    at: Marker = "latest",
-    as_json: Json = False,
+    memory: MemoryArgument, *, settings: Settings, out: Output, run: RunOption = None, at: AtOption = "latest"
 ) -> None:
-    """Show one memory in full: its words, where it came from, what became of it."""
-    from mage_es.engine.curating import memory as read_memory
-    from mage_es.engine.runs import find_run
+    """Show one memory in full: its text, its origin and its history."""
+    from mage_es.engine.verbs.memory import memory as read_memory
 
-    report = read_memory(find_run(settings.runs_dir, run), memory, at=at)
-    _tell(report, settings, Output(as_json=as_json))
+    report = read_memory(settings.find_run(run), memory, at=at)
+    _tell(report, settings, out)
 
 
 @takes("runs_dir")
 def quarantine(
-    memory: MemoryArgument,
-    *,
-    settings: Settings,
-    reason: Reason,
-    by: By = "user",
-    run: RunOption = None,
-    as_json: Json = False,
+    memory: MemoryArgument, *, settings: Settings, out: Output, reason: Reason, by: By = "user", run: RunOption = None
 ) -> None:
-    """Take a memory out of use; it stays stored, and can be released.
+    """Take a memory out of use; it stays stored and can be released.
 
-    From here on no prompt holds it, in exams of the latest state too.
+    From now on no prompt quotes it, in exams of the latest state either.
     """
-    _curate(memory, "quarantine", reason, by, run, settings, Output(as_json=as_json))
+    _curate(memory, "quarantine", run=run, reason=reason, by=by, settings=settings, out=out)
 
 
 @takes("runs_dir")
 def release(
-    memory: MemoryArgument,
-    *,
-    settings: Settings,
-    reason: Reason,
-    by: By = "user",
-    run: RunOption = None,
-    as_json: Json = False,
+    memory: MemoryArgument, *, settings: Settings, out: Output, reason: Reason, by: By = "user", run: RunOption = None
 ) -> None:
-    """Bring a memory back into use, unless a newer one took its place."""
-    _curate(memory, "release", reason, by, run, settings, Output(as_json=as_json))
+    """Bring a memory back into use, unless a newer one replaced it."""
+    _curate(memory, "release", run=run, reason=reason, by=by, settings=settings, out=out)
 
 
 def _curate(
     memory: str,
     action: Literal["quarantine", "release"],
+    *,
+    run: str | None,
     reason: str,
     by: str,
-    run: str | None,
     settings: Settings,
     out: Output,
 ) -> None:
-    from mage_es.engine.curating import curate
-    from mage_es.engine.runs import find_run
+    from mage_es.engine.verbs.memory import curate
 
-    _tell(curate(find_run(settings.runs_dir, run), memory, action=action, reason=reason, by=by), settings, out)
+    _tell(curate(settings.find_run(run), memory, action=action, reason=reason, by=by), settings, out)
 
 
 def _tell(report: MemoryReport, settings: Settings, out: Output) -> None:
     rows = [(name, _shown(value)) for name, value in report.fields.items()]
     prompts = "1 prompt" if report.prompts == 1 else f"{report.prompts} prompts"
-    used = f"Chosen for {prompts} of the run, of which {report.right} led to a right answer."
-    item, fields = _table(f"Run {report.run_id} at {report.marker}", [report.item]), Table("", ("field", "value"), rows)
-    out.report(report, item, fields, used, *report.history)
+    used = f"Quoted in {prompts} of the run; {report.right} of them led to a right answer."
+    item = _table(f"Run {report.run_id} at {report.marker}", [report.item])
+    out.report(report, item, TextTable("", ("field", "value"), rows), used, *report.history)
     is_out = report.item.status == "quarantined"
     name = report.item.memory_id[:SHOWN_DIGITS]
     way = ("memory", "release" if is_out else "quarantine", name, "--run", report.run_id, "--reason", "...")
@@ -172,8 +152,8 @@ def _shown(value: object) -> str:
     return msgspec.json.encode(value).decode() if value else "-"
 
 
-def _listing(title: str, items: list[MemoryItem]) -> Table:
-    """Return the whole table; on a terminal that is too narrow for it, one line for each memory."""
+def _listing(title: str, items: list[MemoryItem]) -> TextTable:
+    """Return the whole table, or on a narrow terminal one line for each memory."""
     whole, room = _table(title, items), shutil.get_terminal_size().columns - 1
     others = [max(map(len, column)) for column in zip(whole.columns, *whole.rows, strict=True)][:-1]
     if not is_terminal() or sum(others) + PROSE + BESIDE * len(whole.columns) <= room:
@@ -184,17 +164,15 @@ def _listing(title: str, items: list[MemoryItem]) -> Table:
         kind = item.kind if item.status == "active" else f"{item.status} {item.kind}"
         cells = map(_cut, (kind, item.skill or item.task_type, item.text), widths[1:])
         rows.append((item.memory_id[: widths[0]], *cells))
-    told = "in short: mage-es memory show ID has the rest"
-    return Table(f"{title}, {told}", ("id", "kind", "skill", "text"), rows)
+    return TextTable(f"{title}, shortened: mage-es memory show ID has the rest", ("id", "kind", "skill", "text"), rows)
 
 
 def _cut(cell: str, width: int) -> str:
-    """Return a cell in one line of at most so many characters, with an ellipsis for what is left out."""
     line = " ".join(clean(cell).split())
     return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
-def _table(title: str, items: list[MemoryItem]) -> Table:
+def _table(title: str, items: list[MemoryItem]) -> TextTable:
     rows = [
         (
             item.memory_id[:SHOWN_DIGITS],
@@ -208,4 +186,4 @@ def _table(title: str, items: list[MemoryItem]) -> Table:
         )
         for item in items
     ]
-    return Table(title, ("id", "kind", "status", "task type", "skill", "since", "met", "text"), rows)
+    return TextTable(title, ("id", "kind", "status", "task type", "skill", "since", "met", "text"), rows)

@@ -1,8 +1,8 @@
-"""The options of the commands: one for each setting, made from the setting's own type and description.
+"""The options of the commands: one for each setting, made from the setting's own type and docstring.
 
 Rules
-    - An option that sets something in `Config`, `Starting` or `Machine` is never written by hand, so its name,
-      default and description cannot drift from the setting's.
+    - No option for a field of `Config`, `Starting` or `Machine` is written by hand: name, default and description
+      cannot drift from the setting's.
 """
 
 from __future__ import annotations
@@ -20,29 +20,36 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import msgspec
 import typer
 
-from mage_es.cli.settings import LIMITS, Machine, fields, kind, resolve
-from mage_es.engine.config import Config
-from mage_es.engine.presets import Starting
+from mage_es.cli.output import Output
+from mage_es.cli.settings import LIMITS, Machine, fields, flag_of, kind, resolve
+from mage_es.engine.config import Config, Starting
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of tables.")]
+_JSON = inspect.Parameter(
+    "as_json",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout instead of tables.")],
+)
 RunArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="[RUN]", help="Run id or folder; left out, the newest under --runs-dir.", show_default=False
+        metavar="[RUN]", help="Run id or folder. [default: the newest under --runs-dir]", show_default=False
     ),
 ]
 RunOption = Annotated[
     str | None, typer.Option("--run", metavar="RUN", help="Run id or folder. [default: the newest under --runs-dir]")
 ]
-Marker = Annotated[
+RunIdOption = Annotated[
+    str | None, typer.Option("--run-id", metavar="NAME", help="Name of the new run. [default: made up]")
+]
+AtOption = Annotated[
     str, typer.Option("--at", metavar="MARKER", help="State to use: start, iter-9, iter-9/evaluate, seq:1234, latest.")
 ]
 
 CONFIG: tuple[str, ...] = tuple(name for name in Config.__struct_fields__ if name != "benchmark")
-"""The settings of a run, all but the benchmark, which is an argument."""
 
 SPENDING: tuple[str, ...] = ("max_usd", "max_calls", "max_iterations", "prices")
-"""What may be spent on a run, and by which prices."""
+"""The settings that limit what a run may use."""
 
 _PANELS: Mapping[str, tuple[str, ...]] = {
     "Run": ("preset", "seed", "iterations", "pool", "held_out", "anchors"),
@@ -57,7 +64,7 @@ _PANELS: Mapping[str, tuple[str, ...]] = {
         *("retrieval_recipes", "bandits", "guard", *(name for name in CONFIG if name.startswith("cascade_"))),
     ),
 }
-"""Where the options stand in a help text, and in which order; all others come last."""
+"""The panels of a help text and the order of their options; all others come last."""
 _REST = "Rules to change"
 _ORDER: tuple[str, ...] = tuple(chain.from_iterable(_PANELS.values()))
 _KINDS: Mapping[object, str] = {int: "INTEGER", float: "NUMBER"}
@@ -72,9 +79,10 @@ _METAVARS: Mapping[str, str] = {
 
 
 def takes(*names: str, unlisted: tuple[str, ...] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option for each named setting; it receives all settings, resolved, as `settings`.
+    """Give a command `--json` and an option for each named setting.
 
-    Its help does not list the options for `unlisted` ones.
+    It receives its two streams as `out`, and all settings, resolved, as `settings`. Its help leaves out the options
+    for `unlisted` settings.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -83,10 +91,11 @@ def takes(*names: str, unlisted: tuple[str, ...] = ()) -> Callable[[Callable[...
             flags = {name: given.pop(name) for name in (*names, *unlisted)}
             if "benchmark" in given:
                 flags["benchmark"] = given.pop("benchmark")
-            command(settings=resolve(flags, environment=os.environ, folder=Path.cwd()), **given)
+            out = Output(as_json=given.pop(_JSON.name))
+            command(settings=resolve(flags, environment=os.environ, folder=Path.cwd()), out=out, **given)
 
         own = inspect.signature(command, eval_str=True).parameters.values()
-        parameters = [parameter for parameter in own if parameter.name != "settings"]
+        parameters = [*(parameter for parameter in own if parameter.name not in ("settings", "out")), _JSON]
         ordered = sorted((*names, *unlisted), key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER))
         parameters += [_parameter(name, is_listed=name in names) for name in ordered]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -97,12 +106,12 @@ def takes(*names: str, unlisted: tuple[str, ...] = ()) -> Callable[[Callable[...
 
 
 def examples(*lines: str) -> str:
-    """Return the closing part of a command's help; the leading backspace keeps the lines as they are."""
+    """Return the end of a command's help; the leading backspace tells click not to wrap the lines."""
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def _parameter(name: str, *, is_listed: bool) -> inspect.Parameter:
-    flag, is_switch = f"--{name.replace('_', '-')}", kind(name) is bool
+    flag, is_switch = flag_of(name), kind(name) is bool
     option = typer.Option(
         f"{flag}/--no-{flag[2:]}" if is_switch else flag,
         metavar=None if is_switch else _METAVARS.get(name) or _metavar(kind(name)),
@@ -123,7 +132,7 @@ def _metavar(wanted: object) -> str:
 
 @functools.cache
 def _descriptions() -> Mapping[str, str]:
-    """Return what stands under each setting in its class, with the default."""
+    """Return the docstring under each setting in its class, with the default."""
     found = {}
     for struct in (Config, Starting, Machine):
         source = inspect.getsource(sys.modules[struct.__module__])

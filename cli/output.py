@@ -1,12 +1,11 @@
-"""Where a command's words go: data to stdout, everything meant for people to stderr.
+"""The output of a command: data to stdout, messages for people to stderr.
 
 Rules
-    - Whatever came from a model, a memory or a data set passes `clean` before it reaches a terminal, and is never
-      read as markup; so do errors, tracebacks among them.
-    - With `--json` stdout holds exactly one JSON document. It says everything as it is recorded, but spells out what a
-      terminal would obey, so that it can be looked at, too.
-    - Colours and boxes only on a terminal; `NO_COLOR` is honoured (by rich); otherwise plain aligned lines.
-    - On a terminal a table that is too wide stands there in parts, see `boxes`, and no number is cut.
+    - Text from a model, a memory or a data set passes `clean` before it reaches a terminal, and is never read as
+      markup. The same holds for errors and tracebacks.
+    - With `--json` stdout holds exactly one JSON document: everything as recorded, with control characters escaped, so
+      that it is safe to show in a terminal.
+    - Colours and boxes appear only on a terminal (rich honours `NO_COLOR`), aligned plain lines elsewhere.
 """
 
 from __future__ import annotations
@@ -37,19 +36,19 @@ def clean(text: str) -> str:
 
 
 def in_json(document: object, *, indent: int = -1) -> str:
-    """Return a document as JSON, in one line unless indented; what `clean` would take out is spelled out in it."""
+    """Return a document as JSON, in one line unless indented; characters that `clean` removes are escaped."""
     encoded = msgspec.json.format(msgspec.json.encode(document), indent=indent).decode()
     return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", encoded)
 
 
 _NUMBER = re.compile(r"[+-]?\d[\d.,/:]*(?=\s|$)")
-"""A number with or without its unit; an id that begins with a digit is none."""
+"""A number with or without a unit, but not an id that starts with a digit."""
 
 
-class Table(NamedTuple):
+class TextTable(NamedTuple):
     """Rows under column names. A column whose cells all start with a number is set flush right.
 
-    The first `keys` columns say what a row is; they stand in every part of a table that is too wide for a terminal.
+    The first `keys` columns name a row; they are repeated in every part of a table that is split for a terminal.
     """
 
     title: str
@@ -64,8 +63,8 @@ class Output:
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
 
-    def report(self, document: object, *parts: Table | str) -> None:
-        """Print a result: as JSON its struct, else the tables and texts that show it."""
+    def report(self, document: object, *parts: TextTable | str) -> None:
+        """Print a result: with `--json` the document, else the parts."""
         if self.as_json:
             print(in_json(document, indent=2))
             return
@@ -75,26 +74,24 @@ class Output:
             print(clean(part)) if isinstance(part, str) else _print_table(part)
 
     def say(self, text: str) -> None:
-        """Tell the person at the terminal something."""
+        """Print a message to stderr, after everything that is on its way to stdout."""
         sys.stdout.flush()
         print(clean(text), file=sys.stderr)
 
     def next(self, *commands: str) -> None:
-        """Name the command that comes next."""
         self.say("\nNext: " + "\n      ".join(commands))
 
 
 def percent(part: int, whole: int) -> str:
-    """Return `54.5 %`, or a dash where nothing was counted."""
+    """Return `54.5 %`, or a dash if nothing was counted."""
     return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
 def is_terminal() -> bool:
-    """Return whether stdout is a terminal that can show more than plain lines."""
     return sys.stdout.isatty()
 
 
-def _print_table(table: Table) -> None:
+def _print_table(table: TextTable) -> None:
     rows = [tuple(clean(cell).replace("\n", " ") for cell in row) for row in table.rows]
     right = [bool(rows) and all(_is_number(row[column]) for row in rows) for column in range(len(table.columns))]
     if is_terminal():
@@ -109,7 +106,7 @@ def _is_number(cell: str) -> bool:
     return cell in ("-", "") or _NUMBER.match(cell) is not None
 
 
-def _print_plain(table: Table, rows: Sequence[tuple[str, ...]], right: Sequence[bool]) -> None:
+def _print_plain(table: TextTable, rows: Sequence[tuple[str, ...]], right: Sequence[bool]) -> None:
     if table.title:
         print(clean(table.title))
     lines = [table.columns, *rows]

@@ -1,7 +1,7 @@
-"""What is seen while a run works: phase, questions, accuracy so far, calls, time left.
+"""The display of a run at work: phase, questions, accuracy so far, calls, time left.
 
-A plain line when a round of questions has ended; below it a live one on a terminal, and elsewhere another plain line
-every `EVERY` seconds.
+A line at the end of each round of questions; in between a live line on a terminal, and elsewhere a line every `EVERY`
+seconds.
 """
 
 from __future__ import annotations
@@ -17,29 +17,28 @@ from mage_es.cli.output import clean
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-    from mage_es.engine.notes import Note
+    from mage_es.engine.run.runtime import ProgressNote
 
 EVERY = 15.0
 """Seconds between plain lines within one phase."""
 
 _WIDE = 100
-"""Columns of a terminal on which there is room for a bar beside the words."""
+"""Columns of a terminal that leave room for a bar."""
 
 _PHASES = ("open", "plan", "explore", "evaluate", "update", "evolve", "snapshot")
-"""The phases of an iteration in their order."""
 _ASKING = frozenset(("explore", "evaluate", "snapshot", "exam"))
-"""Phases in which the learner is asked questions; the end of one is worth a line."""
+"""Phases that ask the learner questions; each end of one gets a line."""
 
 
-class Estimate:
-    """Time left, from how far the run came since the first note."""
+class TimeLeft:
+    """The time left, extrapolated from the progress since the first note."""
 
     def __init__(self) -> None:
         self._start: tuple[float, float] | None = None
         self._sizes: dict[str, int] = {}
 
-    def seconds_left(self, note: Note, *, now: float) -> float | None:
-        """Return the seconds left, None until there is something to go by, and at the end."""
+    def seconds_left(self, note: ProgressNote, *, now: float) -> float | None:
+        """Return the seconds left, None before the first hundredth is done, and at the end."""
         if note.phase in _ASKING:
             self._sizes[note.phase] = note.total
         far = self._fraction(note)
@@ -50,8 +49,8 @@ class Estimate:
             return None
         return (now - began) * (1 - far) / (far - at)
 
-    def _fraction(self, note: Note) -> float:
-        """Return how much of the run is done; the questions are taken as the whole work of an iteration."""
+    def _fraction(self, note: ProgressNote) -> float:
+        """Return the part of the run that is done, as if an iteration consisted of its questions alone."""
         if note.phase == "exam":
             return note.done / note.total if note.total else 1.0
         before = _PHASES[: _PHASES.index(note.phase)]
@@ -60,17 +59,17 @@ class Estimate:
         return min(1.0, (max(note.iteration, 0) + within) / max(note.iterations, 1))
 
 
-class Progress:
-    """An observer of a run; use it in a `with` block. `run_id` is that of the last note."""
+class ProgressDisplay:
+    """An observer of a run, for a `with` block. `run_id` is that of the last note, "" before the first."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.run_id = ""
         self._clock = clock
-        self._estimate = Estimate()
+        self._estimate = TimeLeft()
         self._bar: Bar | None = None
         self._spoken = (("", 0), clock())
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressDisplay:
         if sys.stderr.isatty():
             self._bar = _live_bar()
             self._bar.add_task("starting")
@@ -83,12 +82,11 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def observe(self, note: Note) -> None:
-        """Show a note."""
+    def observe(self, note: ProgressNote) -> None:
         self.run_id = note.run_id
         now = self._clock()
         left = self._estimate.seconds_left(note, now=now)
-        if note.aloud:
+        if note.is_announcement:
             self._print(clean(note.message))
         elif self._is_worth_a_line(note, now=now):
             self._print(describe(note, left))
@@ -97,8 +95,8 @@ class Progress:
             for task in self._bar.task_ids:
                 self._bar.update(task, completed=note.done, total=note.total or 1, description=shown)
 
-    def _is_worth_a_line(self, note: Note, *, now: float) -> bool:
-        """Return whether a round of questions has just ended, or (without a live line) it has long been silent."""
+    def _is_worth_a_line(self, note: ProgressNote, *, now: float) -> bool:
+        """Return whether a round of questions has just ended or, without a live line, `EVERY` seconds have passed."""
         (phase, at), current = self._spoken, (note.phase, note.iteration)
         is_complete = note.done >= note.total
         is_end = note.phase in _ASKING and is_complete and note.total > 0 and phase != current
@@ -114,15 +112,14 @@ class Progress:
             self._bar.console.print(line, markup=False, highlight=False)
 
 
-def describe(note: Note, left: float | None) -> str:
-    """Return a note as one line: how far, how well the questions of this phase go, calls so far, time left."""
+def describe(note: ProgressNote, left: float | None) -> str:
     revisits = [f"revisits {note.revisits[0]}/{note.revisits[1]}"] if note.revisits[1] else []
     calls = f"calls {note.execution_calls} and {note.guidance_calls} for guidance"
     message = [note.message] if note.message else []
     return clean(", ".join((*_how_far(note), *revisits, calls, *_time_left(left), *message)))
 
 
-def _how_far(note: Note) -> Iterator[str]:
+def _how_far(note: ProgressNote) -> Iterator[str]:
     start = "" if note.phase == "exam" else "start: "
     where = f"iter-{note.iteration} of {note.iterations}: " if note.iteration >= 0 else start
     yield f"{where}{note.phase}{f' {note.done}/{note.total}' if note.total else ''}"
@@ -151,5 +148,5 @@ def _live_bar() -> Bar:
     from rich.progress import BarColumn, Progress, TextColumn
 
     console, text = Console(stderr=True), TextColumn("{task.description}", markup=False)
-    bar = [BarColumn(bar_width=20)] if console.width >= _WIDE else []  # what is counted says the same
+    bar = [BarColumn(bar_width=20)] if console.width >= _WIDE else []  # the counts in the text say the same
     return Progress(text, *bar, console=console, transient=True)

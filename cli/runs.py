@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from mage_es.cli.options import Json, RunArgument, examples, takes
+from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import actions, agents, episodes, frontier, iterations, ledger, overview
@@ -16,12 +16,11 @@ SHOW_EXAMPLES = examples("mage-es runs show", "mage-es runs show RUN --json")
 
 
 @takes("runs_dir")
-def list_all(*, settings: Settings, as_json: Json = False) -> None:
-    """List the runs, the newest first; a damaged one is named as such."""
-    from mage_es.engine.runs import list_runs
-    from mage_es.engine.summary import summarise
+def list_all(*, settings: Settings, out: Output) -> None:
+    """List the runs, newest first, with their state."""
+    from mage_es.engine.run.directory import list_runs
+    from mage_es.engine.verbs.runs import summarise
 
-    out = Output(as_json=as_json)
     summaries = [summarise(run) for run in reversed(list_runs(settings.runs_dir))]
     if not summaries:
         out.report([], f"No runs in {settings.runs_dir}.")
@@ -32,14 +31,11 @@ def list_all(*, settings: Settings, as_json: Json = False) -> None:
 
 
 @takes("runs_dir", "data_dir", "prices")
-def show_one(run: RunArgument = None, *, settings: Settings, as_json: Json = False) -> None:
-    """Show a run: each iteration's accuracy and memories, what EVOLVE wrote, what is to explore, what it cost."""
-    from mage_es.engine.pricing import read_prices
-    from mage_es.engine.runs import find_run
-    from mage_es.engine.summary import summarise
+def show_one(run: RunArgument = None, *, settings: Settings, out: Output) -> None:
+    """Show a run: accuracy and memories per iteration, what EVOLVE wrote, the frontier, and the costs."""
+    from mage_es.engine.verbs.runs import summarise
 
-    out = Output(as_json=as_json)
-    summary = summarise(find_run(settings.runs_dir, run), prices=read_prices(settings.prices))
+    summary = summarise(settings.find_run(run), prices=settings.prices())
     tables = (agents("The six agents", summary), actions(summary), frontier(summary), ledger(summary))
     parts = [table for table in tables if table.rows]
     whole = () if summary.baseline else (iterations(summary),)

@@ -1,8 +1,8 @@
-"""A command at work on a run: progress on the screen, Ctrl-C in hand, and the way back in whatever happens."""
+"""A command at work on a run: progress on the screen, Ctrl-C handled, and the command that resumes it printed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -11,28 +11,28 @@ import typer
 from mage_es.cli.interrupts import Interrupts
 from mage_es.cli.options import SPENDING
 from mage_es.cli.output import Output
-from mage_es.cli.progress import Progress
-from mage_es.cli.settings import Settings
+from mage_es.cli.progress import ProgressDisplay
+from mage_es.cli.settings import Settings, flag_of
 from mage_es.cli.tables import episodes, iterations, overview
-from mage_es.engine.reports import RunSummary
 from mage_es.events.errors import BudgetReached, Interrupted
 
 if TYPE_CHECKING:
-    from mage_es.engine.runtime import Runtime
+    from mage_es.engine.run.runtime import Runtime
+    from mage_es.engine.verbs.summary import RunSummary
 
 
 @contextmanager
 def session(out: Output, settings: Settings) -> Iterator[Runtime]:
-    """Watch a run at work as the settings say; if it does not come to its end, say how to resume it.
+    """Show a run at work; if it stops before its end, say how to resume it.
 
     Raises:
-        typer.Exit: The first Ctrl-C (130) or SIGTERM (143) stopped the run, or its budget did (3); what it came to so
-            far was shown.
+        typer.Exit: The first Ctrl-C (130), SIGTERM (143) or the budget (3) stopped the run; its results so far are
+            shown.
     """
-    progress = Progress()
+    progress = ProgressDisplay()
     try:
-        with Interrupts() as interrupts, progress:
-            yield settings.runtime(progress.observe, interrupts.asked)
+        with watched(out, settings, progress, way_back=lambda: _way_back(settings, progress)) as runtime:
+            yield runtime
     except Interrupted as stopped:
         if not progress.run_id:
             raise
@@ -41,46 +41,53 @@ def session(out: Output, settings: Settings) -> Iterator[Runtime]:
         out.say(f"Stopped; everything recorded is kept.{why} {_way_back(settings, progress, spent)}")
         _show_stopped(out, settings, progress.run_id)
         raise typer.Exit(stopped.exit_code) from stopped
+
+
+@contextmanager
+def watched(
+    out: Output, settings: Settings, progress: ProgressDisplay, *, way_back: Callable[[], str]
+) -> Iterator[Runtime]:
+    """Show progress and handle Ctrl-C; if an error ends the work after it began, say `way_back`."""
+    try:
+        with Interrupts() as interrupts, progress:
+            yield settings.runtime(progress.observe, interrupts.asked)
+    except Interrupted:
+        raise
     except Exception as error:
         if progress.run_id:
-            error.add_note(_way_back(settings, progress))
+            error.add_note(way_back())
         raise
     except BaseException:
         if progress.run_id:
-            out.say(_way_back(settings, progress))
+            out.say(way_back())
         raise
 
 
 def _reached(settings: Settings, stopped: Interrupted) -> tuple[str, ...]:
-    """Return the limits, among those that were given here, that the message of a budget names: more is needed."""
-    return tuple(name for name in SPENDING if name in settings.flags() and _flag(name) in str(stopped))
+    """Return the limits on this command line that the budget's message names: to resume, they must be raised."""
+    return tuple(name for name in SPENDING if name in settings.flags() and flag_of(name) in str(stopped))
 
 
-def _way_back(settings: Settings, progress: Progress, spent: Sequence[str] = ()) -> str:
-    """Return how to go on; what is spent is left open, since the same limit would end the run at once."""
-    names = ("runs_dir", "data_dir", "guidance_batch", *SPENDING)  # without its budget it would spend without bound
+def _way_back(settings: Settings, progress: ProgressDisplay, spent: Sequence[str] = ()) -> str:
+    """Return the command that resumes the run; a limit that is spent is left for the user to fill in."""
+    # The other limits are repeated: a resumption without them could spend any amount.
+    names = ("runs_dir", "data_dir", "guidance_batch", *SPENDING)
     again = settings.again("resume", progress.run_id, names=tuple(name for name in names if name not in spent))
-    more = "".join(f" {_flag(name)} N" for name in spent)
+    more = "".join(f" {flag_of(name)} N" for name in spent)
     above = ", ".join(f"N above {settings.flags()[name]}" for name in spent)
     return f"Resume it with: {again}{more}{f' ({above})' if above else ''}"
 
 
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
 def _show_stopped(out: Output, settings: Settings, run_id: str) -> None:
-    from mage_es.engine.runs import find_run
-    from mage_es.engine.summary import summarise
+    from mage_es.engine.verbs.runs import summarise
 
-    summary = summarise(find_run(settings.runs_dir, run_id))
-    # Before the end of the first iteration, and in a baseline, there is none to show.
+    summary = summarise(settings.find_run(run_id))
+    # A baseline has no iterations, and a run none before the end of its first.
     each = (iterations(summary),) if summary.rows else ()
     out.report(summary, overview(summary), *each, *episodes(summary.episodes))
 
 
 def conclude(out: Output, summary: RunSummary, settings: Settings) -> None:
-    """Show what a run came to and what comes next."""
     out.report(summary, overview(summary), iterations(summary), *episodes(summary.episodes))
     out.next(
         settings.again("exam", summary.run_id),

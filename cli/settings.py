@@ -1,11 +1,10 @@
-"""Where a setting's value comes from: flag, environment, `mage-es.toml` in the current folder, preset, default.
+"""The settings of a command: from a flag, the environment, `mage-es.toml` in this folder, a preset or a default.
 
 Rules
     - One name everywhere: `--held-out`, `MAGE_ES_HELD_OUT`, `held_out` in the file and in `Config`.
-    - The first of flag, environment, file, benchmark, preset, default that has a value decides; the origin is kept for
-      `config show`. (`benchmark`: a size that one is run with, such as the length of an episode.) The preset itself is
-      a setting like the others: a flag, a variable, a line in the file.
-    - A name that is not a setting, and a value that does not fit, are errors wherever they stand.
+    - The first of flag, environment, file, benchmark, preset and default that has a value wins; `config show` prints
+      which it was. A benchmark brings its own sizes, such as the length of an episode. The preset is itself a setting.
+    - An unknown name or a value that does not fit is an error, wherever it comes from.
 """
 
 from __future__ import annotations
@@ -22,53 +21,50 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args, get_
 import msgspec
 
 from mage_es.engine.benchmarks.registry import own_defaults, own_models
-from mage_es.engine.config import BENCHMARK, Amount, Config, Count
-from mage_es.engine.presets import PRESETS, Preset, Starting, other_than
+from mage_es.engine.config import BENCHMARK, PRESETS, Amount, Config, Count, Preset, Starting, other_than
 from mage_es.events.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from mage_es.engine.budget import Limits
-    from mage_es.engine.notes import Observer
-    from mage_es.engine.runtime import Runtime
+    from mage_es.engine.run.budget import Limits
+    from mage_es.engine.run.directory import Run
+    from mage_es.engine.run.pricing import Prices
+    from mage_es.engine.run.runtime import Observer, Runtime
 
 FILE = "mage-es.toml"
 PREFIX = "MAGE_ES_"
 DATA_VARIABLE = "MAGE_ES_DATA"
 """The short form of MAGE_ES_DATA_DIR."""
 LIMITS = ("max_usd", "max_calls", "max_iterations")
-"""Settings of which 0 is no limit, and no value that a flag may have: whoever types it means to spend nothing."""
-
-
-Dollars = Annotated[float, msgspec.Meta(ge=0)]
+"""Settings where 0 means no limit. A flag may not be 0: a user who types that means to spend nothing."""
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """How fast a run goes and where things lie: nothing in here changes what a run does."""
+    """How fast a run goes and where its files are: nothing in here changes what a run does."""
 
     workers: Count = 8
-    """Questions that are worked on at the same time."""
+    """Questions in work at the same time."""
     max_connections: Amount = 0
-    """Calls to one model in flight at the same time, fewer while its provider is busy; 0: as many as workers."""
+    """Most calls to one model in flight, fewer while its provider is busy; 0: as many as workers."""
     runs_dir: str = "runs"
-    """Folder that holds the runs."""
+    """Folder of the runs."""
     data_dir: str = "data"
-    """Folder that holds the benchmarks' files; MAGE_ES_DATA for short."""
-    max_usd: Dollars = 0.0
-    """Dollars that a run may cost in all, also over several sessions. A reply whose tokens are not told counts as the
-    most that it can cost; a model that never tells any cannot be limited so."""
+    """Folder of the benchmarks' files; also MAGE_ES_DATA."""
+    max_usd: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """Dollars that a run may cost, over all its sessions. A reply without token counts is charged at its highest
+    possible cost; a model that never reports tokens cannot be limited this way."""
     max_calls: Amount = 0
-    """Calls that a run may make in all, failed attempts and a served embedder's included."""
+    """Calls that a run may make, over all its sessions, with failed attempts and those of a served embedder."""
     max_iterations: Amount = 0
     """Iterations after which a run pauses."""
     guidance_batch: bool = False
-    """Hand calls of guidance and judge that do not depend on one another in as batches, where the provider has them:
-    half the price at Anthropic, replies within minutes or hours."""
+    """Send independent calls of guidance and judge as batches, if the provider has them: half the price at Anthropic,
+    replies within minutes or hours."""
     prices: str = ""
-    """File of prices that go before those of the package, in the form of its prices.toml."""
+    """File of prices that override those of the package, in the form of its prices.toml."""
 
 
-class Setting(NamedTuple):
-    """A value and who set it: `flag`, a variable, `mage-es.toml`, `benchmark crafter`, `preset paper` or `default`."""
+class ResolvedSetting(NamedTuple):
+    """A value and its origin: `flag`, a variable, `mage-es.toml`, `benchmark crafter`, `preset paper`, `default`."""
 
     name: str
     value: object
@@ -76,68 +72,44 @@ class Setting(NamedTuple):
 
 
 class Settings:
-    """The settings of one command; `others` are what the other preset would have made of the same words."""
+    """The settings of one command; `others` are those of the same command line with the other preset."""
 
-    def __init__(self, entries: Mapping[str, Setting], others: Mapping[str, Setting]) -> None:
+    def __init__(self, entries: Mapping[str, ResolvedSetting], others: Mapping[str, ResolvedSetting]) -> None:
         self.entries = entries
         self.others = others
+        values = {name: entry.value for name, entry in entries.items()}
+        self.preset: Preset = msgspec.convert(values["preset"], Preset)
+        self.seed = msgspec.convert(values["seed"], int)
+        machine = msgspec.convert(values, Machine)
+        self.runs_dir, self.data_dir = Path(machine.runs_dir), Path(machine.data_dir)
+        self.workers, self.max_connections = machine.workers, machine.max_connections or machine.workers
+        self.batches = machine.guidance_batch
 
-    @property
-    def preset(self) -> Preset:
-        """Return the preset that a new run starts from."""
-        preset: Preset = msgspec.convert(self.entries["preset"].value, Preset)
-        return preset
-
-    def differing(self) -> list[tuple[Setting, Setting]]:
-        """Return (here, with the other preset) for each setting of a run on which the two presets differ."""
+    def differing(self) -> list[tuple[ResolvedSetting, ResolvedSetting]]:
+        """Return (here, with the other preset) for each setting of a run that differs between the two."""
         pairs = [(self.entries[name], self.others[name]) for name in Config.__struct_fields__]
         return [(here, there) for here, there in pairs if here.value != there.value]
 
     @property
-    def runs_dir(self) -> Path:
-        """Return the folder of the runs."""
-        return Path(str(self.entries["runs_dir"].value))
-
-    @property
-    def data_dir(self) -> Path:
-        """Return the folder of the benchmarks' files."""
-        return Path(str(self.entries["data_dir"].value))
-
-    @property
-    def workers(self) -> int:
-        """Return the number of questions that are worked on at the same time."""
-        value = self.entries["workers"].value
-        assert isinstance(value, int)
-        return value
-
-    @property
-    def max_connections(self) -> int:
-        """Return the most calls to one model in flight."""
-        value = self.entries["max_connections"].value
-        assert isinstance(value, int)
-        return value or self.workers
-
-    @property
     def limits(self) -> Limits:
-        """Return what a run may use."""
-        from mage_es.engine.budget import Limits
+        from mage_es.engine.run.budget import Limits
 
         return msgspec.convert([self.entries[name].value for name in Limits._fields], Limits)
 
-    @property
-    def batches(self) -> bool:
-        """Return whether calls go in batches where they can."""
-        return bool(self.entries["guidance_batch"].value)
+    def prices(self) -> Prices:
+        """Return what models cost, by the user's own file first. Raises `UsageError` for a file that is not valid."""
+        from mage_es.engine.run.pricing import read_prices
 
-    @property
-    def prices(self) -> Path | None:
-        """Return the file of the user's own prices, None without one."""
-        return Path(str(value)) if (value := self.entries["prices"].value) else None
+        return read_prices(str(self.entries["prices"].value) or None)
+
+    def find_run(self, name: str | None) -> Run:
+        """Return the run of that name or path, the newest one by default. Raises `UsageError`."""
+        from mage_es.engine.run.directory import find_run
+
+        return find_run(self.runs_dir, name)
 
     def runtime(self, observer: Observer, stop: Callable[[], bool]) -> Runtime:
-        """Return how a verb of the engine is to work. Raises `UsageError` for a file of prices that is none."""
-        from mage_es.engine.pricing import read_prices
-        from mage_es.engine.runtime import Runtime
+        from mage_es.engine.run.runtime import Runtime
 
         return Runtime(
             workers=self.workers,
@@ -145,42 +117,45 @@ class Settings:
             observer=observer,
             stop=stop,
             limits=self.limits,
-            prices=read_prices(self.prices),
+            prices=self.prices(),
             batches=self.batches,
         )
 
     def config(self, *, benchmark: str | None = None) -> Config:
-        """Return the configuration of a new run; `benchmark` where none was named. Raises `UsageError`."""
+        """Return the configuration of a new run, by default of `benchmark`. Raises `UsageError`."""
         values = {name: self.entries[name].value for name in Config.__struct_fields__}
         values["benchmark"] = values["benchmark"] or benchmark
         if values["benchmark"] is None:
             raise UsageError(
-                "No benchmark was named. `mage-es data list` shows them; one is wordmath. "
-                "Questions of your own are given to `mage-es evolve` with --tasks FILE."
+                "Name a benchmark, such as wordmath; `mage-es data list` shows them all. "
+                "For questions of your own use `mage-es evolve --tasks FILE`."
             )
         return msgspec.convert(values, Config)
 
     def about(self, benchmark: str) -> Settings:
-        """Return the same settings for another benchmark, which is named where no flag of its own names it."""
-        entry = Setting("benchmark", benchmark, "flag")
+        """Return the same settings for another benchmark."""
+        entry = ResolvedSetting("benchmark", benchmark, "flag")
         return Settings({**self.entries, "benchmark": entry}, {**self.others, "benchmark": entry})
 
     def again(self, *words: str, names: tuple[str, ...] = ("runs_dir", "data_dir")) -> str:
-        """Return a command line with the same places, where those came from flags."""
+        """Return a command line that repeats the named settings, if they came from flags."""
         places = [(name, self.entries[name]) for name in names if self.entries[name].origin == "flag"]
-        options = [word for name, entry in places for word in _as_option(name, entry.value)]
+        options = [word for name, entry in places for word in as_option(name, entry.value)]
         return shlex.join(["mage-es", *words, *options])
 
     def flags(self) -> dict[str, object]:
-        """Return the settings that came from a flag of this command."""
         return {name: entry.value for name, entry in self.entries.items() if entry.origin == "flag"}
 
 
-def _as_option(name: str, value: object) -> tuple[str, ...]:
-    flag = name.replace("_", "-")
+def flag_of(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def as_option(name: str, value: object) -> tuple[str, ...]:
+    flag = flag_of(name)
     if isinstance(value, bool):
-        return (f"--{flag}" if value else f"--no-{flag}",)
-    return (f"--{flag}", str(value))
+        return (flag if value else f"--no-{flag[2:]}",)
+    return (flag, str(value))
 
 
 @functools.cache
@@ -192,24 +167,24 @@ def fields() -> Mapping[str, msgspec.structs.FieldInfo]:
 
 
 def resolve(flags: Mapping[str, object], *, environment: Mapping[str, str], folder: Path) -> Settings:
-    """Return all settings; flags that are None were not used. Raises `UsageError`."""
+    """Return all settings; a flag that is None was not given. Raises `UsageError`."""
     layers = (_from_flags(flags), _from_environment(environment), _from_file(folder / FILE))
-    named = _first(layers, "preset") or Setting("preset", fields()["preset"].default, "default")
+    named = _first(layers, "preset") or ResolvedSetting("preset", fields()["preset"].default, "default")
     preset: Preset = msgspec.convert(named.value, Preset)
     return Settings(_entries(layers, preset), _entries(layers, other_than(preset)))
 
 
-def _entries(layers: Sequence[Mapping[str, Setting]], preset: Preset) -> dict[str, Setting]:
-    entries: dict[str, Setting] = {}
+def _entries(layers: Sequence[Mapping[str, ResolvedSetting]], preset: Preset) -> dict[str, ResolvedSetting]:
+    entries: dict[str, ResolvedSetting] = {}
     own: Mapping[str, object] = {}
     for name, field in fields().items():  # the benchmark is the first of them
         default = None if field.default is msgspec.NODEFAULT else field.default
         if name in own:
-            least = Setting(name, own[name], f"benchmark {entries['benchmark'].value}")
+            least = ResolvedSetting(name, own[name], f"benchmark {entries['benchmark'].value}")
         elif name in PRESETS[preset]:
-            least = Setting(name, PRESETS[preset][name], f"preset {preset}")
+            least = ResolvedSetting(name, PRESETS[preset][name], f"preset {preset}")
         else:
-            least = Setting(name, default, "default")
+            least = ResolvedSetting(name, default, "default")
         entries[name] = _first(layers, name) or least
         if name == "benchmark":
             own = own_defaults(str(entries[name].value))
@@ -219,39 +194,37 @@ def _entries(layers: Sequence[Mapping[str, Setting]], preset: Preset) -> dict[st
     return entries
 
 
-def _first(layers: Sequence[Mapping[str, Setting]], name: str) -> Setting | None:
+def _first(layers: Sequence[Mapping[str, ResolvedSetting]], name: str) -> ResolvedSetting | None:
     return next((layer[name] for layer in layers if name in layer), None)
 
 
-def _from_flags(flags: Mapping[str, object]) -> dict[str, Setting]:
+def _from_flags(flags: Mapping[str, object]) -> dict[str, ResolvedSetting]:
     given = {name: value for name, value in flags.items() if value is not None}
-    found = {
-        name: Setting(name, _fit(name, value, f"--{name.replace('_', '-')}"), "flag") for name, value in given.items()
-    }
+    found = {name: ResolvedSetting(name, _fit(name, value, flag_of(name)), "flag") for name, value in given.items()}
     for name in LIMITS:
         if name in found and not found[name].value:
-            flag, variable = f"--{name.replace('_', '-')}", f"{PREFIX}{name.upper()}"
+            flag, variable = flag_of(name), f"{PREFIX}{name.upper()}"
             raise UsageError(
-                f"{flag}: with {given[name]} nothing could be done. Give more than that; for no limit leave {flag} out "
-                f"({variable}=0 in the environment lifts one that {FILE} sets)."
+                f"{flag} {given[name]} would allow nothing. Give a larger number; for no limit leave {flag} out "
+                f"({variable}=0 in the environment lifts a limit that {FILE} sets)."
             )
     return found
 
 
-def _from_environment(environment: Mapping[str, str]) -> dict[str, Setting]:
+def _from_environment(environment: Mapping[str, str]) -> dict[str, ResolvedSetting]:
     known = {PREFIX + name.upper(): name for name in fields()} | {DATA_VARIABLE: "data_dir"}
-    found: dict[str, Setting] = {}
+    found: dict[str, ResolvedSetting] = {}
     for variable in sorted(environment):
         if not variable.startswith(PREFIX):
             continue
         if variable not in known:
-            raise UsageError(f"The environment variable {variable} is no setting.{nearest(variable, list(known))}")
+            raise UsageError(f"The environment variable {variable} names no setting.{nearest(variable, list(known))}")
         name = known[variable]
-        found[name] = Setting(name, _fit(name, environment[variable], variable), variable)
+        found[name] = ResolvedSetting(name, _fit(name, environment[variable], variable), variable)
     return found
 
 
-def _from_file(path: Path) -> dict[str, Setting]:
+def _from_file(path: Path) -> dict[str, ResolvedSetting]:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -260,8 +233,8 @@ def _from_file(path: Path) -> dict[str, Setting]:
         raise UsageError(f"{path} is not valid TOML: {error}. Correct that line.") from error
     for name in content:
         if name not in fields():
-            raise UsageError(f"{path}: `{name}` is no setting.{nearest(name, list(fields()))}")
-    return {name: Setting(name, _fit(name, value, f"{path}: {name}"), FILE) for name, value in content.items()}
+            raise UsageError(f"{path}: there is no setting `{name}`.{nearest(name, list(fields()))}")
+    return {name: ResolvedSetting(name, _fit(name, value, f"{path}: {name}"), FILE) for name, value in content.items()}
 
 
 def kind(name: str) -> object:
@@ -271,7 +244,7 @@ def kind(name: str) -> object:
 
 
 def _fit(name: str, value: object, place: str) -> object:
-    """Return the value in the setting's type; texts are read as numbers and booleans where those are meant."""
+    """Return the value as the setting's type; a text may be a number or a boolean. `place` is named in the error."""
     try:
         fitted: object = msgspec.convert(value, type=fields()[name].type, strict=False)
     except msgspec.ValidationError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from mage_es.engine.agents.briefs import (
+from mage_es.engine.briefs import (
     AuthoredTool,
     FailureReply,
     NavigatorReply,
@@ -15,19 +15,16 @@ from mage_es.engine.agents.briefs import (
     RetrievalReply,
     SplittingReply,
 )
-from mage_es.engine.benchmarks.protocol import Question, Verdict
-from mage_es.engine.courses import Look
-from mage_es.engine.embedders.metering import Attempt
-from mage_es.engine.models.faults import FailedAttempt
-from mage_es.engine.models.seam import Completion
-from mage_es.engine.rules.curriculum import Candidate
-from mage_es.engine.rules.retrieval import Vector
-from mage_es.engine.rules.step_prompt import Opening
-from mage_es.engine.search.protocol import Page
+from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.seams.embedder import Vector
+from mage_es.engine.seams.environment import Opening
+from mage_es.engine.seams.faults import FailedAttempt
+from mage_es.engine.seams.metering import EmbeddingAttempt
+from mage_es.engine.seams.model import Completion
 from mage_es.events.vocabulary import (
     Digest,
-    EpisodeClosed,
-    EpisodeStepped,
+    Draft,
+    Event,
     Phase,
     Purpose,
     QuestionPlanned,
@@ -38,8 +35,6 @@ from mage_es.events.vocabulary import (
 
 
 class OpenRun(NamedTuple):
-    """Record the configuration and commit to the three splits."""
-
     started: RunStarted
     splits: Sequence[SplitCommitted]
 
@@ -49,6 +44,13 @@ class InduceOntology(NamedTuple):
 
     task_types: Sequence[str]
     reply: OntologyReply | None
+
+
+class Candidate(NamedTuple):
+    task_type: str
+    failures: int
+    attempts: int
+    last_selected: int
 
 
 class PlanIteration(NamedTuple):
@@ -103,8 +105,6 @@ class Call(NamedTuple):
 
 
 class RecordCall(NamedTuple):
-    """Record a model's reply; `problem` says why it is not of the form that was asked for, "" if it is."""
-
     call: Call
     completion: Completion
     latency_us: int
@@ -112,8 +112,6 @@ class RecordCall(NamedTuple):
 
 
 class RecordFailure(NamedTuple):
-    """Record an attempt at a call that brought no reply."""
-
     call: Call
     failed: FailedAttempt
 
@@ -136,63 +134,31 @@ class RecordBatch(NamedTuple):
 
 
 class RecordEmbedding(NamedTuple):
-    """Record an attempt at a call of the embedder: its reply, or its failure."""
-
     iteration: int
     phase: Phase
     model: str
-    attempt: Attempt
+    attempt: EmbeddingAttempt
 
 
-class RecordUnanswered(NamedTuple):
-    """Record that a planned question stays without an answer, and why."""
+class RecordFact(NamedTuple):
+    """Record a fact of which the shell knows every field: there is nothing to decide, but it is searched for leaks."""
 
-    phase: Phase
-    planned: QuestionPlanned
-    problem: str
-    causation: int
+    draft: Draft
 
-
-class RecordToolRun(NamedTuple):
-    """Record what a tool came to for a planned question."""
-
-    phase: Phase
-    planned: QuestionPlanned
-    tool_id: str
-    arguments: str
-    result: str
-    problem: str
-    causation: int
-
-
-class RecordSearch(NamedTuple):
-    """Record what was found for a planned question; of a page that is not there only `similar` titles."""
-
-    phase: Phase
-    planned: QuestionPlanned
-    look: Look
-    search: str
-    pages: Sequence[Page]
-    similar: Sequence[str]
-    causation: int
-
-
-class RecordAct(NamedTuple):
-    """Record a step of an episode, or its end."""
-
-    phase: Phase
-    fact: EpisodeStepped | EpisodeClosed
-    causation: int
-
-
-class RecordVerdict(NamedTuple):
-    """Record what the Critic found in the reply to a planned question."""
-
-    phase: Phase
-    planned: QuestionPlanned
-    expected: str
-    verdict: Verdict
-    causation: int
+    @classmethod
+    def about(
+        cls, planned: QuestionPlanned, phase: Phase, event: Event, *, causation: int, ordinal: int = 0
+    ) -> RecordFact:
+        return cls(
+            Draft(
+                event=event,
+                iteration=planned.iteration,
+                phase=phase,
+                ordinal=ordinal,
+                causation=causation,
+                correlation=planned.question_id,
+            )
+        )
 
 
 class Explored(NamedTuple):
@@ -204,15 +170,11 @@ class Explored(NamedTuple):
 
 
 class LearnFromEpisodes(NamedTuple):
-    """EXPLORE: what this iteration's explored episodes add to the environment and experience subgraphs."""
-
     iteration: int
     explored: Sequence[Explored]
 
 
 class CompletePhase(NamedTuple):
-    """Mark a phase as complete."""
-
     iteration: int
     phase: Phase
 
@@ -237,8 +199,6 @@ class CheckedTool(NamedTuple):
 
 
 class CheckedTools(NamedTuple):
-    """A reply of tools after the sandbox has tried them."""
-
     tools: Sequence[CheckedTool]
 
 
@@ -247,10 +207,10 @@ EvolveReply = FailureReply | PrinciplesReply | CheckedTools | RetrievalReply | R
 
 
 class Authored(NamedTuple):
-    """What came of one action for one target.
+    """The outcome of one action for one target.
 
-    `reply` is None where nobody was asked or no attempt could be read; `idle` says why nobody was asked, "" where
-    somebody was. `call` is the fact id of the last reply, in hexadecimal digits, "" where none came.
+    `reply` is None if the model was not asked, or no attempt could be read; `idle` says why it was not asked, "" if it
+    was. `call` is the fact id of the last reply, in hexadecimal digits, "" without one.
     """
 
     task_type: str
@@ -271,8 +231,6 @@ class Evolve(NamedTuple):
 
 
 class TakeSnapshot(NamedTuple):
-    """SNAPSHOT: let the guard decide over this iteration's anchor answers."""
-
     iteration: int
 
 
@@ -287,14 +245,11 @@ class Curate(NamedTuple):
 
 
 class CloseIteration(NamedTuple):
-    """Close an iteration with the digests of the state as it stands."""
-
     iteration: int
     digests: Sequence[Digest]
 
 
-class FinishRun(NamedTuple):
-    """Record that the run reached the end of its configuration."""
+class FinishRun(NamedTuple): ...
 
 
 Command = (
@@ -307,11 +262,7 @@ Command = (
     | RecordBatch
     | RecordEmbedding
     | RecordTrimming
-    | RecordToolRun
-    | RecordSearch
-    | RecordAct
-    | RecordVerdict
-    | RecordUnanswered
+    | RecordFact
     | CompletePhase
     | LearnFromEpisodes
     | LearnFromAnswers

@@ -6,12 +6,12 @@ is refused with the difference shown.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from mage_es.engine.benchmarks.registry import own_models
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError
 
@@ -22,7 +22,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Ratio = Annotated[str, msgspec.Meta(pattern=r"^\d+(/[1-9]\d*)?$")]
 
 BENCHMARK = "benchmark"
-"""In the place of a model: the one that the benchmark is run with where no other is named."""
+"""As a model's name: the benchmark's own. `benchmarks.registry.with_own_models` replaces it before a run records it."""
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -96,7 +96,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     cascade_plan: bool = True
     """Cascade part C: the goal's sub-skills as an explicit plan."""
     cascade_frontier: bool = True
-    """Cascade part D: the next frontier skill stands in for a mastered one. With all four off there is no such arm."""
+    """Cascade part D: the next frontier skill takes the place of a mastered one. All four off: no arm `cascade`."""
 
     bandits: bool = True
     """Learn which arm to pull, section 3.2; off: always `balanced` retrieval and the route `cot`."""
@@ -125,7 +125,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     explore_episodes: Amount = 8
     """Episodes that the Explorer plays in an iteration of a sequential benchmark."""
     episode_steps: Count = 500
-    """Most steps of an episode, whatever the environment allows; paper, Crafter: 500."""
+    """Most steps of an episode, even if the environment allows more; paper, Crafter: 500."""
     episode_history: Amount = 16
     """Earlier steps of an episode that a step's prompt shows, as in the Crafter protocol."""
 
@@ -151,20 +151,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     retrieval_recipes: bool = True
     """Author retrieval recipes in EVOLVE; off: the search arm `recipe` is never offered."""
 
-    def __post_init__(self) -> None:
-        """Replace `benchmark` by the models that it means, so that what is recorded names them."""
-        for tier, model in own_models(self.benchmark)._asdict().items():
-            if getattr(self, tier) == BENCHMARK:
-                msgspec.structs.force_setattr(self, tier, model)
-
 
 def canonical(config: Config) -> str:
-    """Return the configuration as JSON with sorted keys."""
     return msgspec.json.encode(config, order="sorted").decode()
 
 
 def fingerprint(config: Config) -> str:
-    """Return the hash of the canonical form."""
     return sha256_text(canonical(config))
 
 
@@ -182,7 +174,6 @@ def checked(config: Config) -> Config:
 
 
 def difference(old: Config, new: Config) -> list[tuple[str, object, object]]:
-    """Return (setting, old, new) for each setting that differs."""
     return [
         (name, getattr(old, name), getattr(new, name))
         for name in Config.__struct_fields__
@@ -191,12 +182,7 @@ def difference(old: Config, new: Config) -> list[tuple[str, object, object]]:
 
 
 def require_same(begun: Config, asked: Config | None) -> None:
-    """Raise `UsageError`, which lists the differences, where a run is to be resumed with another configuration.
-
-    Args:
-        begun: What the run was started with.
-        asked: What is asked for now, None where nothing is.
-    """
+    """Raise `UsageError`, which lists the differences, where a run is to be resumed with another configuration."""
     changes = difference(begun, asked) if asked else []
     if changes:
         listed = "; ".join(f"{name} was {before!r}, now {after!r}" for name, before, after in changes)
@@ -207,7 +193,7 @@ def require_same(begun: Config, asked: Config | None) -> None:
 
 
 def cautions(config: Config) -> list[str]:
-    """Return what somebody should know before a run with this configuration begins, one sentence or two each."""
+    """Return warnings about a configuration, a sentence or two each, to be shown before a run with it begins."""
     found = []
     if config.failure_signal == "cumulative":
         found.append(
@@ -219,3 +205,80 @@ def cautions(config: Config) -> list[str]:
     if config.guard == "paired" and config.anchors == 0:
         found.append("guard paired without anchors can notice nothing: give it some, or say guard off.")
     return found
+
+
+Preset = Literal["default", "paper"]
+
+PAPER: Mapping[str, object] = {
+    # Hyperparameter table, in its order.
+    "mastery_increase": 0.6,
+    "mastery_decay": 0.1,
+    "mastery_threshold": 0.5,
+    "recency_weight": "3/10",
+    "targets": 3,
+    "bundle": 3,
+    "long_context": 500,
+    "strategy_floor": 0.55,
+    "refresh_gap": 5,
+    "principles_per_skill": 12,
+    "warmup": 20,
+    "guard_drop": 0.03,
+    "catastrophic_drop": 0.05,
+    "answer_temperature": 0.0,
+    "exploration_temperature": 0.3,
+    "pool": 200,
+    "iterations": 20,
+    # Section 4.1: 200 held-out questions.
+    "held_out": 200,
+    # Eq. 2 is the only estimate of mastery that the frontier reads.
+    "frontier_estimator": "ratchet",
+    # Eq. 1: "the failure count for task type t".
+    "failure_signal": "window",
+    # Algorithm 1, last line: accuracies are compared as they are; there is no anchor set to set apart.
+    "guard": "paper",
+    "anchors": 0,
+    # Nothing in section 3.5 leaves out the memories of the question itself; appendix, table of revisits.
+    "revisit_self": "include",
+    "revisit_cap": 100,
+    # Upstream task types come from the gold answer (GSM8K step counts, FinQA operations).
+    "task_types": "gold",
+    # Section 3.3 and appendix "Cascade-Retrieval Components": everything that the paper has is switched on.
+    "success_memories": True,
+    "failure_memories": True,
+    "principles": True,
+    "tools": True,
+    "prompt_refinement": True,
+    "skill_splitting": True,
+    "retrieval_recipes": True,
+    "bandits": True,
+    "cascade_principles": True,
+    "cascade_action_recipes": True,
+    "cascade_plan": True,
+    "cascade_frontier": True,
+}
+"""Every setting on which the paper has a word, with the value that its words give literally."""
+
+PRESETS: Mapping[Preset, Mapping[str, object]] = {"default": {}, "paper": PAPER}
+
+
+def configured(preset: Preset, **explicit: Any) -> Config:
+    """Return the configuration of a preset with the settings given explicitly, which win over it.
+
+    [hyperparameters] The preset `paper` sets every literal reading at once.
+
+    Raises:
+        UsageError: A value is out of bounds.
+        TypeError: A name is not a setting.
+    """
+    return checked(Config(**{**PRESETS[preset], **explicit}))
+
+
+def other_than(preset: Preset) -> Preset:
+    return "default" if preset == "paper" else "paper"
+
+
+class Starting(msgspec.Struct, frozen=True, kw_only=True):
+    """What a new run's configuration starts from. Not recorded: the configuration that comes out is."""
+
+    preset: Preset = "default"
+    """Values of all settings that are not set: `default`, or `paper`, which is the paper read literally."""

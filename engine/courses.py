@@ -1,4 +1,4 @@
-"""A course: the way to one answer, in one call or many, as a generator that asks and is told what came of it.
+"""A course: the way to one answer, in one call or many, as a generator that yields moves and is sent facts.
 
 A course yields moves (ask the model, run a tool, look something up) and is sent the fact that each one left in the log.
 Everything that it does follows from those facts, so the same log takes it the same way again: a resumed run sends it
@@ -12,10 +12,10 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from mage_es.engine.benchmarks.protocol import Question, Verdict
-from mage_es.engine.models.seam import Request
+from mage_es.engine.seams.benchmark import Question, Verdict
+from mage_es.engine.seams.model import Request
 from mage_es.events.vocabulary import (
     BundleTrimmed,
     EpisodeClosed,
@@ -30,10 +30,10 @@ from mage_es.events.vocabulary import (
 
 class Ask(NamedTuple):
     """Call a model. `about` is the question's id for the last call of a course, and `q17/1`, `q17/2`... for those
-    before it; `spans` say where retrieved texts stand in the prompt. `purpose` is the plan's where it is "".
-    `typed` is the form that the reply must have; one of another form is recorded as rejected, and the course is told
-    of it like of any other, to ask again as the next `attempt`. `droppable` are the ids of what the prompt can do
-    without, first what goes first: where it does not fit the model's context, the course is told what to leave out."""
+    before it; `spans` are the places of retrieved texts in the prompt. `purpose` is the plan's where it is "".
+    `typed` is the form that the reply must have; one of another form is recorded as rejected and sent to the
+    course like any other, to ask again as the next `attempt`. `droppable` are the ids of what the prompt can do
+    without, first what goes first: where it does not fit the model's context, the course is sent what to leave out."""
 
     about: str
     request: Request
@@ -81,9 +81,10 @@ class Finish(NamedTuple):
 
 Move = Ask | Use | Look | Act
 Fact = ModelCalled | BundleTrimmed | ToolRan | SearchAnswered | EpisodeStepped | EpisodeClosed
+FactT = TypeVar("FactT", bound=Fact)
 Course = Generator[Move, Fact, Finish]
-Part = Generator[Move, Fact, str]
-"""A stretch of a course that comes to a text."""
+Subcourse = Generator[Move, Fact, str]
+"""A stretch of a course that returns a text."""
 
 
 def call_of(question_id: str, place: int) -> str:
@@ -91,51 +92,37 @@ def call_of(question_id: str, place: int) -> str:
     return f"{question_id}/{place}" if place else question_id
 
 
-def reply_to(move: Ask) -> Part:
-    """Ask with a prompt that can do without nothing, and return the reply's text."""
+def reply_to(move: Ask) -> Subcourse:
     fact = yield move
     assert isinstance(fact, ModelCalled)
     return fact.text
 
 
-def result_of(move: Use) -> Generator[Move, Fact, ToolRan]:
-    """Run a tool, and return what came of it."""
+def fact_of(move: Move, kind: type[FactT]) -> Generator[Move, Fact, FactT]:
     fact = yield move
-    assert isinstance(fact, ToolRan)
-    return fact
-
-
-def found_by(move: Look) -> Generator[Move, Fact, SearchAnswered]:
-    """Look something up, and return what was found."""
-    fact = yield move
-    assert isinstance(fact, SearchAnswered)
+    assert isinstance(fact, kind)
     return fact
 
 
 def begin(course: Course) -> Move | Finish:
-    """Return the first move of a new course."""
-    try:
-        return next(course)
-    except StopIteration as end:
-        return _finish(end)
+    return _next(course, None)
 
 
 def advance(course: Course, fact: Fact) -> Move | Finish:
-    """Tell a course what came of its last move, and return the next one."""
-    try:
-        return course.send(fact)
-    except StopIteration as end:
-        return _finish(end)
+    """Send a course the fact of its last move, and return the next move."""
+    return _next(course, fact)
 
 
 def catch_up(course: Course, move: Move | Finish, recorded: Callable[[Move], Fact | None]) -> Move | Finish:
-    """Lead a course that stands before `move` through what is recorded; return the first move that is not."""
+    """Lead a course that is at `move` through what is recorded; return the first move that is not."""
     while not isinstance(move, Finish) and (fact := recorded(move)) is not None:
         move = advance(course, fact)
     return move
 
 
-def _finish(end: StopIteration) -> Finish:
-    finish = end.value
-    assert isinstance(finish, Finish)
-    return finish
+def _next(course: Course, fact: Any) -> Move | Finish:
+    try:
+        return course.send(fact)
+    except StopIteration as end:
+        assert isinstance(end.value, Finish)
+        return end.value

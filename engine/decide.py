@@ -1,14 +1,16 @@
 """`decide(setting, state, command) -> drafts`: the one place where domain events come from.
 
-Pure: the same setting, state and command give the same events. Whatever a model, a clock or a file had to say
-is in the command already.
+Pure: the same setting, state and command give the same events. All that a model, a clock or a file has to contribute is
+in the command. Most commands are decided by an agent or a rule, named below; facts of which the shell knows every field
+(`RecordFact`) only pass through, so that they too are searched for leaks.
 """
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Any, assert_never
 
-from mage_es.engine.agents.critic import record_verdict
+import msgspec
+
 from mage_es.engine.agents.curator import learn
 from mage_es.engine.agents.explorer import learn_from_episodes
 from mage_es.engine.agents.learner import plan_answers
@@ -27,48 +29,39 @@ from mage_es.engine.commands import (
     OpenRun,
     PlanAnswers,
     PlanIteration,
-    RecordAct,
     RecordBatch,
     RecordCall,
     RecordEmbedding,
+    RecordFact,
     RecordFailure,
-    RecordSearch,
-    RecordToolRun,
     RecordTrimming,
-    RecordUnanswered,
-    RecordVerdict,
     TakeSnapshot,
 )
 from mage_es.engine.rules.authoring import evolve
 from mage_es.engine.rules.leaks import without_leaks
 from mage_es.engine.rules.ontology import induce_ontology
+from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.quarantine import curate
+from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import take_snapshot
-from mage_es.engine.setting import Setting
-from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import (
-    AnswerUnanswered,
     BatchedCall,
     BatchSubmitted,
     BundleTrimmed,
     CallFailed,
+    Draft,
     EmbeddingCalled,
-    EpisodeStepped,
     Event,
     IterationClosed,
     ModelCalled,
-    Phase,
-    PhaseCompleted,
     ReplyRejected,
     RunFinished,
-    SearchAnswered,
-    ToolRan,
 )
 from mage_es.projections.fold import State
 
 
 def decide(setting: Setting, state: State, command: Command) -> list[Draft]:
-    """Return the events that a command leads to on this state; what would leak is refused, whoever wrote it."""
+    """Return the events that a command leads to on this state; what would leak is refused, whichever model wrote it."""
     return without_leaks(setting.guarded, _decided(setting, state, command))
 
 
@@ -79,7 +72,7 @@ def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
         case InduceOntology():
             return induce_ontology(setting, state, command)
         case PlanIteration():
-            return [*plan(setting, state, command), *_completed(command.iteration, "plan")]
+            return plan(setting, state, command)
         case PlanAnswers():
             return plan_answers(setting, state, command)
         case RecordCall():
@@ -92,18 +85,10 @@ def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
             return _record_embedding(state, command)
         case RecordTrimming():
             return _record_trimming(state, command)
-        case RecordToolRun():
-            return _record_tool_run(command)
-        case RecordSearch():
-            return _record_search(command)
-        case RecordAct():
-            return _record_act(command)
-        case RecordVerdict():
-            return record_verdict(setting, state, command)
-        case RecordUnanswered():
-            return _record_unanswered(command)
+        case RecordFact():
+            return [command.draft]
         case CompletePhase():
-            return _completed(command.iteration, command.phase)
+            return marked(command.iteration, command.phase, ())
         case LearnFromEpisodes():
             return learn_from_episodes(setting, state, command)
         case LearnFromAnswers():
@@ -124,44 +109,18 @@ def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
             assert_never(command)
 
 
-def _completed(iteration: int, phase: Phase) -> list[Draft]:
-    return [Draft(event=PhaseCompleted(iteration=iteration, phase=phase), iteration=iteration, phase=phase)]
-
-
 def _record_call(command: RecordCall) -> list[Draft]:
     call, completion = command.call, command.completion
     called = ModelCalled(
-        iteration=call.iteration,
-        tier=call.tier,
-        agent=call.agent,
-        purpose=call.purpose,
-        about=call.about,
-        attempt=call.attempt,
+        **_shared(call),
         request_sha256=call.request_sha256,
         model=call.model,
-        text=completion.text,
-        stop_reason=completion.stop_reason,
-        input_tokens=completion.input_tokens,
-        output_tokens=completion.output_tokens,
-        cached_tokens=completion.cached_tokens,
-        thinking_tokens=completion.thinking_tokens,
         latency_us=command.latency_us,
-        provider_id=completion.provider_id,
-        cache_write_tokens=completion.cache_write_tokens,
-        batched=completion.batched,
-        served_by=completion.served_by,
+        **msgspec.structs.asdict(completion),
     )
     if not command.problem:
         return [_of_call(call, called)]
-    rejected = ReplyRejected(
-        iteration=call.iteration,
-        tier=call.tier,
-        agent=call.agent,
-        purpose=call.purpose,
-        about=call.about,
-        attempt=call.attempt,
-        problem=command.problem,
-    )
+    rejected = ReplyRejected(**_shared(call), problem=command.problem)
     return [_of_call(call, called), _of_call(call, rejected)]
 
 
@@ -170,12 +129,7 @@ def _record_failure(state: State, command: RecordFailure) -> list[Draft]:
     # Counted over every process that worked on the run, so that the failures of each are facts of their own.
     before = state.progress.failures(call.tier, call.purpose, call.about, call.attempt)
     failed = CallFailed(
-        iteration=call.iteration,
-        tier=call.tier,
-        agent=call.agent,
-        purpose=call.purpose,
-        about=call.about,
-        attempt=call.attempt,
+        **_shared(call),
         tries=before + 1,
         request_sha256=call.request_sha256,
         model=call.model,
@@ -189,7 +143,6 @@ def _record_failure(state: State, command: RecordFailure) -> list[Draft]:
 
 
 def _record_trimming(state: State, command: RecordTrimming) -> list[Draft]:
-    """Return what was left out, which the course is told, and the attempt that failed, which another one follows."""
     call, planned = command.call, command.planned
     trimmed = BundleTrimmed(
         iteration=planned.iteration,
@@ -254,6 +207,10 @@ def _record_embedding(state: State, command: RecordEmbedding) -> list[Draft]:
     return [_of_call(call, called)]
 
 
+def _shared(call: Call) -> dict[str, Any]:
+    return {name: getattr(call, name) for name in ("iteration", "tier", "agent", "purpose", "about", "attempt")}
+
+
 def _of_call(call: Call, event: Event, *, ordinal: int = 0) -> Draft:
     return Draft(
         event=event,
@@ -263,71 +220,3 @@ def _of_call(call: Call, event: Event, *, ordinal: int = 0) -> Draft:
         causation=call.causation,
         correlation=call.about,
     )
-
-
-def _of_question(command: RecordToolRun | RecordSearch | RecordUnanswered, event: Event, *, ordinal: int = 0) -> Draft:
-    planned = command.planned
-    return Draft(
-        event=event,
-        iteration=planned.iteration,
-        phase=command.phase,
-        ordinal=ordinal,
-        causation=command.causation,
-        correlation=planned.question_id,
-    )
-
-
-def _record_tool_run(command: RecordToolRun) -> list[Draft]:
-    planned = command.planned
-    ran = ToolRan(
-        iteration=planned.iteration,
-        purpose=planned.purpose,
-        question_id=planned.question_id,
-        tool_id=command.tool_id,
-        arguments=command.arguments,
-        result=command.result,
-        problem=command.problem,
-    )
-    return [_of_question(command, ran)]
-
-
-def _record_search(command: RecordSearch) -> list[Draft]:
-    planned, look = command.planned, command.look
-    answered = SearchAnswered(
-        iteration=planned.iteration,
-        purpose=planned.purpose,
-        question_id=planned.question_id,
-        place=look.place,
-        search=command.search,
-        wanted="passages" if look.passages else "page",
-        query=look.query,
-        titles=tuple(page.title for page in command.pages) or tuple(command.similar),
-        texts=tuple(page.text for page in command.pages),
-    )
-    return [_of_question(command, answered, ordinal=look.place)]
-
-
-def _record_unanswered(command: RecordUnanswered) -> list[Draft]:
-    planned = command.planned
-    unanswered = AnswerUnanswered(
-        iteration=planned.iteration,
-        purpose=planned.purpose,
-        question_id=planned.question_id,
-        task_type=planned.task_type,
-        skill=planned.skill,
-        problem=command.problem,
-    )
-    return [_of_question(command, unanswered)]
-
-
-def _record_act(command: RecordAct) -> list[Draft]:
-    fact = command.fact
-    draft = Draft(
-        event=fact,
-        iteration=fact.iteration,
-        phase=command.phase,
-        ordinal=fact.step if isinstance(fact, EpisodeStepped) else 0,
-        causation=command.causation,
-        correlation=fact.episode_id,
-    )
-    return [draft]

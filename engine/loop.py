@@ -1,21 +1,46 @@
-"""The evolution loop, one iteration after another (Algorithm 1).
+"""The evolution loop: Algorithm 1, phase by phase.
 
-Rules
-    - Every phase can be entered again after a crash: what it recorded is not done twice, and a phase that is
-      marked complete is passed over.
-    - A phase that calls no model is one atomic commit.
+Theory of operation
+
+    phase      what it asks of the world                    command                decided in
+    OPEN       the ontology (guidance model)                OpenRun                decide.py
+                                                            InduceOntology         rules/ontology.py
+    PLAN       exploration briefs (guidance model)          PlanIteration          agents/navigator.py
+    EXPLORE    episodes (execution model, environment)      PlanAnswers            agents/learner.py
+                                                            LearnFromEpisodes      agents/explorer.py
+    EVALUATE   answers (execution model), verdicts          PlanAnswers            agents/learner.py
+                                                            CompletePhase          decide.py
+    UPDATE     vectors of what was asked (embedder)         LearnFromAnswers       agents/curator.py
+    EVOLVE     memories, principles, tools (guidance        Evolve                 rules/authoring.py
+               model, sandbox), their vectors
+    SNAPSHOT   answers to the anchors (execution model)     PlanAnswers            agents/learner.py
+                                                            TakeSnapshot           rules/snapshot.py
+                                                            CloseIteration         decide.py
+
+Each phase takes the same three steps. It asks the world for what it needs; it puts all of that into one command of
+plain values, of which `decide` makes events; and `Session.do` commits these as one atomic batch before it applies them
+to the state. Nothing here remembers anything between two phases: how far a run is, the state says.
+
+What is durable when. Every call, tool run, search and step of an episode is committed as soon as it returns, and a
+verdict together with the reply that it judges. What a phase learns from them is one batch that ends with the mark of
+the phase, so it is in the log as a whole or not at all. `CloseIteration` records the digests of the state: a replay,
+an exam and a snapshot refer to such a point.
+
+How a resumed run goes on. It enters the first iteration that is not closed and runs through all of its phases. One
+whose mark is in the log returns at once. Any other asks for the same things again, because what it asks follows from
+the state that it began with; what the log has already (plans, calls, verdicts) is looked up and not made again. So
+the only work done twice is what was in flight when the process ended.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mage_es.engine.agents.briefs import NavigatorReply, OntologyReply
 from mage_es.engine.agents.curator import observed_before
 from mage_es.engine.agents.explorer import choose_tasks
 from mage_es.engine.agents.navigator import navigator_brief
 from mage_es.engine.agents.skill_discovery import assignments, ontology_brief, targets
-from mage_es.engine.authoring import author_all
+from mage_es.engine.briefs import NavigatorReply, OntologyReply
 from mage_es.engine.commands import (
     CloseIteration,
     CompletePhase,
@@ -29,17 +54,17 @@ from mage_es.engine.commands import (
     PlanIteration,
     TakeSnapshot,
 )
-from mage_es.engine.disk import require_free_space
 from mage_es.engine.environments.playing import sightings
-from mage_es.engine.environments.protocol import SequentialBenchmark, is_sequential
-from mage_es.engine.guiding import Errand
 from mage_es.engine.rules.authoring import sources_of
-from mage_es.engine.session import Session
+from mage_es.engine.run.directory import require_free_space
+from mage_es.engine.seams.environment import SequentialBenchmark, is_sequential
+from mage_es.engine.session.call import TypedCall
+from mage_es.engine.session.evolving import author_all
+from mage_es.engine.session.session import Session
 from mage_es.events.vocabulary import Digest, Purpose
 from mage_es.projections.snapshots import write_snapshot
 
-START = -1
-"""The iteration number of what comes before iteration 0."""
+START = -1  # the iteration number of everything before iteration 0
 
 
 async def run_iterations(session: Session) -> None:
@@ -49,6 +74,7 @@ async def run_iterations(session: Session) -> None:
         Interrupted: The user asked to stop, or what may be spent is spent.
     """
     await open_run(session)
+    # `closed` is -1 once the run is open, and -2 before: a new run and a resumed one take the same way.
     for k in range(max(0, session.state.progress.closed + 1), session.world.setting.config.iterations):
         require_free_space(session.run.path)
         session.budget.require_iteration(k)
@@ -59,7 +85,10 @@ async def run_iterations(session: Session) -> None:
 
 
 async def iterate(session: Session, k: int) -> None:
-    """Algorithm 1, one iteration. EXPLORE has nothing to do in benchmarks of questions."""
+    """Take one turn of Algorithm 1. Only sequential benchmarks have something to EXPLORE.
+
+    [Algorithm 1] Everything learned from answers and verdicts is decided in UPDATE, over answers sorted by question id.
+    """
     await plan(session, k)
     await explore(session, k)
     await evaluate(session, k)
@@ -73,29 +102,28 @@ async def open_run(session: Session) -> None:
     if session.state.seq == 0:
         session.do(OpenRun(session.world.started(session.run.id), session.world.splits.events))
     if not session.state.progress.is_completed(START, "open"):
-        session.note(START, "open", 0, 0)
+        session.report_progress(START, "open", 0, 0)
         evolution = [session.world.questions[name] for name in session.world.setting.evolution]
         typed = list(zip(evolution, session.world.typing.types_of(evolution), strict=True))
         brief = ontology_brief(session.world.benchmark.name, typed)
-        errand = Errand(START, "open", "SkillDiscovery", "ontology_v1", "run", brief)
-        reply, _ = await session.guide(errand, OntologyReply)
+        call = TypedCall(START, "open", "SkillDiscovery", "ontology_v1", "run", brief)
+        reply, _ = await session.guide(call, OntologyReply)
         session.do(InduceOntology(session.world.setting.task_types, reply))
     if session.state.progress.closed < START:
+        # The anchors are answered before anything is learned: the guard's first comparison needs them.
         await snapshot(session, START)
 
 
 async def plan(session: Session, k: int) -> None:
-    """PLAN: the learnable frontier, refined by the guidance tier into exploration briefs; questions and revisits."""
     if session.state.progress.is_completed(k, "plan"):
         return
     brief = navigator_brief(session.world.setting, session.state, k)
-    errand = Errand(k, "plan", "Navigator", "navigator_v1", "frontier", brief)
-    refined, _ = await session.guide(errand, NavigatorReply)
+    call = TypedCall(k, "plan", "Navigator", "navigator_v1", "frontier", brief)
+    refined, _ = await session.guide(call, NavigatorReply)
     session.do(PlanIteration(k, refined))
 
 
 async def explore(session: Session, k: int) -> None:
-    """EXPLORE, where questions are episodes: play some, and add what they bring to light to the graph."""
     world, state = session.world, session.state
     benchmark = world.benchmark
     if not is_sequential(benchmark) or state.progress.is_completed(k, "explore"):
@@ -106,11 +134,11 @@ async def explore(session: Session, k: int) -> None:
     purposes: dict[str, Purpose] = dict.fromkeys(chosen, "explore")
     await session.ask(k, "explore", purposes, frozen=True)
     played = [name for name in chosen if state.progress.is_judged("explore", name)]
+    # A recorded step has its text, not the entities in it: the environment is deterministic, so it is played again.
     session.do(LearnFromEpisodes(k, [_explored(benchmark, session, name) for name in played]))
 
 
 async def evaluate(session: Session, k: int) -> None:
-    """EVALUATE: the Learner answers on the state as it was planned, the Critic scores each answer."""
     if session.state.progress.is_completed(k, "evaluate"):
         return
     planned = session.state.progress.iteration_plan
@@ -122,61 +150,55 @@ async def evaluate(session: Session, k: int) -> None:
 
 
 def update(session: Session, k: int) -> None:
-    """UPDATE: mastery, both bandits, the harvest; decided over answers sorted by question id."""
     if session.state.progress.is_completed(k, "update"):
         return
-    session.enter(k, "update")
+    session.enter_phase(k, "update")
     asked = [verdict.question_id for verdict in session.state.progress.verdicts("evaluate")]
     questions = {name: session.world.questions[name] for name in asked}
-    vectors = session.world.embed([question.question for question in questions.values()])
+    vectors = session.world.embedder.encode([question.question for question in questions.values()])
     texts = observed_before(session.world.setting, session.state)
-    observed = dict(zip(texts, session.world.embed(texts), strict=True)) if texts else {}
+    observed = dict(zip(texts, session.world.embedder.encode(texts), strict=True)) if texts else {}
     session.do(LearnFromAnswers(k, questions, dict(zip(questions, vectors, strict=True)), observed))
-    session.note(k, "update", 1, 1)
+    session.report_progress(k, "update", 1, 1)
 
 
 async def evolve(session: Session, k: int) -> None:
-    """EVOLVE: for each target failure memories, and the action whose turn it is."""
     if session.state.progress.is_completed(k, "evolve"):
         return
     setting, questions = session.world.setting, session.world.questions
     chosen = targets(setting, session.state, k)
     assigned = assignments(setting, session.state, k, chosen, questions)
-    session.note(k, "evolve", 0, len(assigned))
+    session.report_progress(k, "evolve", 0, len(assigned))
     authored = await author_all(session, k, assigned)
+    # Only now is it known what was written; `decide` may call no embedder, so the vectors go into the command.
     texts = sorted({text for item in authored for text in sources_of(item, questions)})
-    vectors = dict(zip(texts, session.world.embed(texts), strict=True))
+    vectors = dict(zip(texts, session.world.embedder.encode(texts), strict=True))
     session.do(Evolve(k, chosen, authored, questions, vectors))
-    session.note(k, "evolve", len(assigned), len(assigned))
+    session.report_progress(k, "evolve", len(assigned), len(assigned))
 
 
 async def snapshot(session: Session, k: int) -> None:
-    """SNAPSHOT: anchors on the new state, the guard's verdict, then digests; a rollback is one more event."""
     if not session.state.progress.is_completed(k, "snapshot"):
         anchors: dict[str, Purpose] = dict.fromkeys(session.world.setting.anchors, "anchor")
         await session.ask(k, "snapshot", anchors, frozen=True)
         session.do(TakeSnapshot(k))
-        _say_verdict(session, k)
+        verdict = session.state.scores.verdict(k)
+        if verdict.endswith("rollback"):
+            session.announce(
+                f"iter-{k}: rolled back by the guard ({verdict.replace('_', ' ')}); what was learned stays."
+            )
+    # The iteration is closed in a batch of its own: its digests are those of the state with the verdict applied.
     digests = session.state.digests()
     session.do(CloseIteration(k, digests))
     keep(session, digests)
 
 
-def _say_verdict(session: Session, k: int) -> None:
-    """Say what the guard took back; that it accepted is seen in the tables."""
-    verdict = session.state.scores.verdict(k)
-    if verdict.endswith("rollback"):
-        session.say(f"iter-{k}: rolled back by the guard ({verdict.replace('_', ' ')}); what was learned stays.")
-
-
 def keep(session: Session, digests: Sequence[Digest]) -> None:
-    """Bring what can be rebuilt at any time up to date: the LanceDB tables and the cached fold."""
-    session.tables.write(session.state.memory)
+    """Write the cached fold, from which a later start needs to read only what comes after it."""
     write_snapshot(session.run.snapshots_path, session.state, chain=session.log.head.chain, digests=digests)
 
 
 def _explored(benchmark: SequentialBenchmark, session: Session, question_id: str) -> Explored:
-    """Return what an explored episode brought to light, played again from its recorded actions."""
     question = session.world.questions[question_id]
     steps = session.state.progress.steps("explore", question_id)
     seen = sightings(benchmark.environment(question), [step.action if step.parsed else None for step in steps])

@@ -11,7 +11,7 @@
         |-- LogDamaged              5   bytes do not match what was written: file, range, events affected
         |-- UnknownEvent            5   a type or schema version that this release cannot read
         |-- WriterPoisoned          5   a write or sync failed; the writer must be reopened
-        `-- SequenceConflict        5   somebody appended in between
+        `-- SequenceConflict        5   another writer appended in between
 
 A message says what happened, shows the value, and ends with what to do.
 """
@@ -81,12 +81,12 @@ class SequenceConflict(LogError):
     """The log's head is not where the caller expected it."""
 
 
+# More names would bury the one that was meant.
 _MOST_KNOWN = 24
-"""Most names that a message lists."""
+# Of a name and one that may be meant, one letter in four may differ, as difflib counts.
 _NEAR = 0.75
-"""Least share of letters in common, as difflib counts it, of a name and one that may be meant: one wrong in four."""
+# Shorter names occur inside too many others.
 _PART = 3
-"""Least letters that can be told to be like others, or to stand for a name which they are a part of."""
 
 
 def nearest(name: str, known: list[str]) -> str:

@@ -1,13 +1,16 @@
-"""The posteriors of both bandits, exactly as the updates state them, in integer millionths."""
+"""The posteriors of both bandits, exactly as the updates state them, in integer millionths.
+
+The rule that computes an update is in engine/rules/bandits.py; here it is only assigned.
+"""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from mage_es.events.batches import Columns
 from mage_es.events.digests import digest
+from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import MICRO, BanditUpdated, Event
-from mage_es.projections.protocol import Reads
+from mage_es.projections.protocol import Order, Slot, unread
 
 
 class Posterior(NamedTuple):
@@ -18,57 +21,52 @@ class Posterior(NamedTuple):
     pulls: int
 
 
-PRIOR = Posterior(MICRO, MICRO, 0)
-"""Beta(1, 1): an arm that was never rewarded."""
+PRIOR = Posterior(MICRO, MICRO, 0)  # Beta(1, 1): an arm that was never rewarded
 
 
 class Bandits:
     """The posterior of each arm of each key: `search` keys are task types, `routing` keys are skills."""
 
     name: ClassVar[str] = "bandits"
-    reads: ClassVar[Reads] = {
-        BanditUpdated: ("bandit", "key", "arm", "alpha_after", "beta_after", "pulls_after"),
-    }
+    reads: ClassVar[Reads] = {BanditUpdated: ("bandit", "key", "arm", "alpha_after", "beta_after", "pulls_after")}
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({BanditUpdated})
-    order: ClassVar[Literal["global", "by_type"]] = "by_type"
-    slot: ClassVar[Literal["mutable", "protected"]] = "protected"
+    order: ClassVar[Order] = "by_type"
+    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
+        # Bare tuples: every answer updates two arms, and a posterior is only read at the next choice.
         self._posteriors: dict[tuple[str, str, str], tuple[int, ...]] = {}
 
     def apply(self, event: Event) -> None:
-        """Assign the posterior after the update."""
         match event:
             case BanditUpdated():
                 after = (event.alpha_after, event.beta_after, event.pulls_after)
                 self._posteriors[event.bandit, event.key, event.arm] = after
             case _:
-                raise TypeError(f"the bandits do not read {type(event).__name__}; they read {list(self.reads)}")
+                raise unread(self, event)
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
-        """Assign the posteriors after many updates; of one arm's only the last counts."""
+        # An update carries the posterior after it, so the last update of an arm says all that its others said.
         arms = columns.grouped("bandit", "key", "arm")
         after = (columns.column(name).at(arms.last) for name in ("alpha_after", "beta_after", "pulls_after"))
         self._posteriors.update(zip(arms.keys, zip(*after, strict=True), strict=True))
 
     def posterior(self, bandit: str, key: str, arm: str) -> Posterior:
-        """Return an arm's posterior, the prior if it was never rewarded."""
+        # An arm that was never pulled is in no event, so the prior is not part of the state.
         found = self._posteriors.get((bandit, key, arm))
         return Posterior(*found) if found else PRIOR
 
     def digest(self) -> str:
-        """Return the digest of every posterior."""
         return digest(self.dump())
 
     def dump(self) -> Any:
-        """Return every posterior by bandit, key and arm."""
+        # Nested, because msgpack has no tuples as keys of a map; the digest is of this form, too.
         dumped: dict[str, dict[str, dict[str, tuple[int, ...]]]] = {}
         for (bandit, key, arm), posterior in self._posteriors.items():
             dumped.setdefault(bandit, {}).setdefault(key, {})[arm] = posterior
         return dumped
 
     def load(self, dumped: Any) -> None:
-        """Take over what `dump` returned."""
         self._posteriors = {
             (bandit, key, arm): tuple(posterior)
             for bandit, keys in dumped.items()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
 from mage_es.events.digests import digest
+from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Event, TargetsSelected
-from mage_es.projections.protocol import Reads
+from mage_es.projections.protocol import Order, Slot, unread
 
 
 class Covered(NamedTuple):
@@ -23,44 +24,37 @@ class Coverage:
 
     name: ClassVar[str] = "coverage"
     reads: ClassVar[Reads] = {TargetsSelected: ("iteration", "targets", "newly_observed")}
-    order: ClassVar[Literal["global", "by_type"]] = "by_type"
-    slot: ClassVar[Literal["mutable", "protected"]] = "protected"
+    order: ClassVar[Order] = "by_type"
+    # Protected: a rollback that forgot who was selected would give the same types their turn again (Theorem 2).
+    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
         self._types: dict[str, Covered] = {}
 
     def apply(self, event: Event) -> None:
-        """Add the newly observed types, then note the selected ones."""
         match event:
             case TargetsSelected():
+                # Observed first: a type may be selected in the very iteration in which it was first seen. Counting it
+                # as selected one iteration earlier gives it the recency of a type that has just had its turn.
                 for task_type in event.newly_observed:
                     self._types[task_type] = Covered(event.iteration, event.iteration - 1)
                 for target in event.targets:
                     seen = self._types[target.task_type]
                     self._types[target.task_type] = Covered(seen.first_seen, event.iteration)
             case _:
-                raise TypeError(f"the coverage does not read {type(event).__name__}; it reads {list(self.reads)}")
+                raise unread(self, event)
 
     def observed(self) -> list[str]:
-        """Return every observed task type in lexicographic order."""
         return sorted(self._types)
 
-    def first_seen(self, task_type: str) -> int:
-        """Return the iteration in which an observed type was first seen. Raises `KeyError`."""
-        return self._types[task_type].first_seen
-
     def last_selected(self, task_type: str) -> int:
-        """Return the iteration in which an observed type was last selected. Raises `KeyError`."""
         return self._types[task_type].last_selected
 
     def digest(self) -> str:
-        """Return the digest of all observed types."""
         return digest(self._types)
 
     def dump(self) -> Any:
-        """Return all observed types."""
         return self._types
 
     def load(self, dumped: Any) -> None:
-        """Take over what `dump` returned."""
         self._types = msgspec.convert(dumped, dict[str, Covered])

@@ -5,13 +5,14 @@ Protected: a rollback takes back what was concluded, not what was seen.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
 from mage_es.events.digests import digest
+from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Event, MasteryUpdated
-from mage_es.projections.protocol import Reads
+from mage_es.projections.protocol import Order, Slot, unread
 
 
 class Tally(NamedTuple):
@@ -22,37 +23,33 @@ class Tally(NamedTuple):
 
 
 class Evidence:
-    """The sums of what each `MasteryUpdated` counted in its iteration."""
-
     name: ClassVar[str] = "evidence"
     reads: ClassVar[Reads] = {MasteryUpdated: ("skill", "successes", "failures")}
-    order: ClassVar[Literal["global", "by_type"]] = "by_type"
-    slot: ClassVar[Literal["mutable", "protected"]] = "protected"
+    order: ClassVar[Order] = "by_type"
+    # Unlike mastery, which a rollback takes back: what was seen stays seen.
+    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
         self._tallies: dict[str, Tally] = {}
 
     def apply(self, event: Event) -> None:
-        """Add the counts of an update to the skill's totals."""
         match event:
             case MasteryUpdated():
+                # The event's counts, not its mastery: the ratchet's value is biased upward by design (Eq. 2).
                 successes, failures = self.counts(event.skill)
                 self._tallies[event.skill] = Tally(successes + event.successes, failures + event.failures)
             case _:
-                raise TypeError(f"the evidence does not read {type(event).__name__}; it reads {list(self.reads)}")
+                raise unread(self, event)
 
     def counts(self, skill: str) -> Tally:
-        """Return the totals of a skill, zeros before its first evidence."""
+        # A skill that no fresh question exercised yet has no event: `lower_bound` of (0, 0) is that of the prior.
         return self._tallies.get(skill, Tally(0, 0))
 
     def digest(self) -> str:
-        """Return the digest of all totals."""
         return digest(self._tallies)
 
     def dump(self) -> Any:
-        """Return all totals."""
         return self._tallies
 
     def load(self, dumped: Any) -> None:
-        """Take over what `dump` returned."""
         self._tallies = msgspec.convert(dumped, dict[str, Tally])

@@ -4,8 +4,6 @@ Rules
     - The same function makes the live state, the replayed state and the state of an exam: an event goes to
       every projection that reads its type.
     - A fold reads only the types and fields that some projection declares; what it skips can change nothing.
-    - It goes through the log stretch by stretch. Within one a projection first gets the types that it takes as columns;
-      then, where it needs no order between types, type after type, else the rest in the order of the log.
 """
 
 from __future__ import annotations
@@ -18,9 +16,9 @@ from typing import Protocol
 
 import numpy as np
 
-from mage_es.events.batches import Batch, Batches
-from mage_es.events.documents import Head
+from mage_es.events.disk import Head
 from mage_es.events.errors import UsageError
+from mage_es.events.segments import Batch, Batches, Reads
 from mage_es.events.vocabulary import Digest, Event, IterationClosed
 from mage_es.projections.bandits import Bandits
 from mage_es.projections.coverage import Coverage
@@ -30,7 +28,7 @@ from mage_es.projections.ledger import Ledger
 from mage_es.projections.memory import Memory
 from mage_es.projections.patterns import Patterns
 from mage_es.projections.progress import Progress
-from mage_es.projections.protocol import Columnar, Passing, Projection, Reads
+from mage_es.projections.protocol import Columnar, Passing, Projection
 from mage_es.projections.questions import Questions
 from mage_es.projections.recipes import Recipes
 from mage_es.projections.scores import Scores
@@ -56,6 +54,7 @@ class State:
         self.recipes = Recipes()
         self.patterns = Patterns()
         self.progress = Progress()
+        # Looked up once for each type: a live run applies its events one by one, and most are read by two or three.
         self._readers: dict[type[Event], list[Callable[[Event], None]]] = {}
         for projection in self.projections():
             for event_type in projection.reads:
@@ -63,6 +62,7 @@ class State:
 
     def digested(self) -> tuple[Projection, ...]:
         """Return the projections that a run is compared by, in the order of their digests."""
+        # The order is that of the digests in every closed iteration: a new projection goes last.
         return (
             self.graph,
             self.memory,
@@ -79,60 +79,48 @@ class State:
         )
 
     def projections(self) -> tuple[Projection, ...]:
-        """Return every projection."""
+        # Half-done work differs between a run and its resumed twin, so `progress` is folded but not compared.
         return (*self.digested(), self.progress)
 
     def apply(self, event: Event) -> None:
-        """Give one event to every projection that reads its type."""
         for apply in self._readers.get(type(event), ()):
             apply(event)
 
     def digests(self) -> tuple[Digest, ...]:
-        """Return the digest of every projection that has one."""
         return tuple(Digest(projection=view.name, value=view.digest()) for view in self.digested())
 
     def differing(self, recorded: Iterable[Digest]) -> list[str]:
-        """Return the names of the recorded projections that have another digest here, or that are not here.
-
-        Only what was recorded is compared: a log of an earlier release names the projections that it had.
-        """
+        """Return the names of the recorded projections that have another digest here, or that are not here."""
         views = {view.name: view for view in self.digested()}
-        return [each.projection for each in recorded if not _has(views.get(each.projection), each.value)]
+        return [
+            each.projection
+            for each in recorded
+            if (view := views.get(each.projection)) is None or view.digest() != each.value
+        ]
 
     def counts(self) -> dict[str, int]:
-        """Return the sizes of the state: nodes by subgraph, edges by kind, memories stored."""
         nodes = {f"nodes/{subgraph}": count for subgraph, count in self.graph.node_counts().items()}
         edges = {f"edges/{kind}": count for kind, count in self.graph.edge_counts().items()}
         return {**nodes, **edges, "memories": len(self.memory)}
 
 
-def _has(view: Projection | None, value: str) -> bool:
-    return view is not None and view.digest() == value
-
-
 class Source(Protocol):
-    """What a fold needs of a log; `events.reader.LogReader` is one."""
+    """What a fold needs of a log; `LogReader` is one."""
 
     def batches(self, reads: Reads, *, since: int = 1, until: int | None = None) -> Iterator[Batches]:
         """Return events of these types by type, stretch after stretch; fields not asked for may be None."""
-        ...
 
     def events(self, reads: Reads, *, since: int = 1, until: int | None = None) -> Iterator[tuple[int, Event]]:
         """Return (seq, event) of these types in order of seq; fields not asked for may be None."""
-        ...
 
     def last(self, cls: type[Event], *, since: int = 1, until: int | None = None) -> int:
         """Return the sequence number of the last event of a type, 0 if there is none."""
-        ...
 
     @property
-    def head(self) -> Head:
-        """Return the last event's place in the log."""
-        ...
+    def head(self) -> Head: ...
 
 
 def reads_of(projections: tuple[Projection, ...]) -> Reads:
-    """Return the union of what the projections read."""
     return _union(projection.reads for projection in projections)
 
 
@@ -148,18 +136,24 @@ def fold(source: Source, *, until: int | None = None, state: State | None = None
     """Return the state after event `until` (default: the last), going on from `state` where one is given.
 
     Raises `UsageError` when `state` is already past `until`.
+
+    [beyond the paper, replay] A fold of the log equals the live state, by the digest of every projection at every
+    marker; a snapshot is only a cache.
     """
     state = state or State()
     until = source.head.seq if until is None else until
     if state.seq > until:
         raise UsageError(f"The state is at event {state.seq}, past the wanted {until}; fold into a new state.")
     fold_into(state.projections(), source, since=state.seq + 1, until=until)
+    # Not the last event that was read: a fold skips types that no projection reads, and they count as folded.
     state.seq = until
     return state
 
 
 def fold_into(views: tuple[Projection, ...], source: Source, *, since: int = 1, until: int) -> None:
     """Give each view what it reads from event `since` to `until`; passing events only of the iteration still open."""
+    # Two stretches: up to the last closed iteration the passing events (most of a log: plans, calls, steps) are not
+    # even read from disk, because closing the iteration would drop what they leave.
     closed = source.last(IterationClosed, since=since, until=until)
     for reads, first, last in ((_lasting, since, closed), (_all, closed + 1 if closed else since, until)):
         if first > last:
@@ -174,6 +168,7 @@ def fold_into(views: tuple[Projection, ...], source: Source, *, since: int = 1, 
 @contextmanager
 def uncollected() -> Iterator[None]:
     """Keep the garbage collector from searching, again and again, a growing state in which there is no garbage."""
+    # A collection walks every object of the state, and a fold allocates enough to trigger one after another.
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -184,9 +179,9 @@ def uncollected() -> Iterator[None]:
 
 
 def _give(view: Projection, batches: Batches) -> None:
-    """Give one view one stretch of the log: first what it takes as columns, then the other events."""
     others = []
     for cls, batch in batches.items():
+        # Columns first, also where order is `global`: what refers to a memory always comes after it in the log.
         if isinstance(view, Columnar) and cls in view.columnar:
             view.apply_columns(cls, batch.columns)
         else:
@@ -196,7 +191,7 @@ def _give(view: Projection, batches: Batches) -> None:
 
 
 def merged(batches: Sequence[Batch]) -> Iterator[Event]:
-    """Return the events of several batches in the order of the log."""
+    # One batch is in order already, and so most views never sort.
     if len(batches) < 2:
         return chain.from_iterable(batch.events for batch in batches)
     events = list(chain.from_iterable(batch.events for batch in batches))

@@ -6,7 +6,7 @@ Rules
     - No place in it is ever freed: a pruned pattern leaves every answer and count, and its pruning is one more fact.
       The digest is that of a set of facts (created nodes, edges, an edge that was added twice counting twice,
       prunings), so it does not depend on the order in which they came.
-    - An edge may name a node before, or without, the event that creates it; such a node stands for what a
+    - An edge may name a node before, or without, the event that creates it; such a node is what a
       memory came from, such as `question/q17`, and is counted under `provenance`.
 """
 
@@ -18,13 +18,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 from operator import attrgetter
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import rustworkx as rx
 
-from mage_es.events.batches import Columns
 from mage_es.events.digests import digest, digest_of_set
+from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
     EdgeAdded,
@@ -42,10 +42,9 @@ from mage_es.events.vocabulary import (
     ToolAuthored,
 )
 from mage_es.projections.ordering import ORDERING_KINDS, Ordering
-from mage_es.projections.protocol import Reads
+from mage_es.projections.protocol import Order, Slot, unread
 
-GENERAL = "general"
-"""The skill that every task type falls back to."""
+GENERAL = "general"  # the skill that every task type falls back to
 
 SUBGRAPHS = {
     "skill": "capability",
@@ -59,6 +58,7 @@ SUBGRAPHS = {
 }
 """The subgraph of a node by the first part of its name."""
 
+# Read in one call: a fold remembers every memory of a run.
 _REMEMBERED = ("memory_id", "outcome", "task_type", "skill", "derived_from")
 _remembered: attrgetter[tuple[str, ...]] = attrgetter(*_REMEMBERED)
 
@@ -66,7 +66,10 @@ _Digraph: TypeAlias = "rx.PyDiGraph[str, tuple[str, float, str]]"
 
 
 class Graph:
-    """The graph, and what the engine asks of it. Skills and task types go in and out by their plain names."""
+    """The graph, and what the engine asks of it. Skills and task types go in and out by their plain names.
+
+    [section 3.1, graph] Edges to where a memory came from (an answer, a call) are counted apart, as provenance.
+    """
 
     name: ClassVar[str] = "graph"
     reads: ClassVar[Reads] = {
@@ -85,13 +88,14 @@ class Graph:
         TaskContextOpened: ("context_id", "statement"),
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({MemoryAppended})
-    order: ClassVar[Literal["global", "by_type"]] = "by_type"
-    slot: ClassVar[Literal["mutable", "protected"]] = "protected"
+    order: ClassVar[Order] = "by_type"
+    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
         self._clear()
 
     def _clear(self) -> None:
+        # A multigraph: two relations with different labels may lead from one entity to another.
         self._graph: _Digraph = rx.PyDiGraph(multigraph=True)
         self._edges: dict[tuple[str, float, str], tuple[str, float, str]] = {}
         self._index: dict[str, int] = {}
@@ -102,24 +106,30 @@ class Graph:
         self._skills: list[str] = []
         self._task_types: list[str] = []
         self._resolvers: dict[str, list[tuple[float, str]]] = {}
+        # Made when it is first asked for and dropped when a skill or an ordering edge comes; see `_ordered`.
         self._ordering: Ordering | None = None
+        # Facts are only ever added, so a digest hashes those since the last one: (nodes, edges, pruned) so far.
         self._hashes: list[bytes] = []
         self._hashed = (0, 0, 0)
 
     def apply(self, event: Event) -> None:
-        """Add the nodes and edges that the event stands for."""
         match event:
             case MemoryAppended():
-                self._remember(*_remembered(event))
+                memory_id, *about = _remembered(event)
+                self._experience(f"memory/{memory_id}", *about)
             case EdgeAdded():
                 self._connect(event.kind, event.source, event.target, event.weight, event.label)
             case SkillCreated():
-                self._create_skill(event.skill, event.parent, event.description)
+                name = f"skill/{event.skill}"
+                if event.description and name not in self._details:
+                    self._descriptions[name] = event.description
+                self._create(name, event.parent)
             case TaskTypeCreated():
                 self._create(f"task_type/{event.task_type}", event.description)
             case MemorySuperseded():
                 self._connect("supersedes", f"memory/{event.by}", f"memory/{event.memory_id}")
             case PatternPruned():
+                # The node stays with its edges, and `_gone` says what no longer counts: nothing is ever removed.
                 self._pruned[f"memory/{event.memory_id}"] = None
             case EntitySeen():
                 self._create(f"entity/{event.entity_id}", event.kind)
@@ -141,11 +151,12 @@ class Graph:
             case ActionRecipeHarvested():
                 node, detail = f"recipe/{event.recipe_id}", event.achievement
             case _:
-                raise TypeError(f"the graph does not read {type(event).__name__}; it reads {list(self.reads)}")
+                raise unread(self, event)
         self._experience(node, detail, event.task_type, event.skill, event.derived_from)
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
         """Add many memories with their edges: first all nodes, whose places follow those there are, then all edges."""
+        # rustworkx hands out places in order, so they are known before the nodes are added: one call for all of them.
         index, first, names = self._index, self._graph.num_nodes(), list[str]()
         about, exercises, derived = (self._shared(kind) for kind in ("about", "exercises", "derived_from"))
         edges: list[tuple[int, int, tuple[str, float, str]]] = []
@@ -174,11 +185,9 @@ class Graph:
         self._kinds.update(kind for _, _, (kind, _, _) in edges)
 
     def skills(self) -> list[str]:
-        """Return every skill in lexicographic order."""
         return list(self._skills)
 
     def task_types(self) -> list[str]:
-        """Return every task type in lexicographic order."""
         return list(self._task_types)
 
     def description(self, name: str) -> str:
@@ -186,51 +195,47 @@ class Graph:
 
         Of a memory it is the outcome, of a tool its name, of an action recipe the achievement, of an entity its kind.
         """
+        # A skill's detail is its parent (see `parent`), so its description is kept apart.
         if name.startswith("skill/"):
             return self._descriptions.get(name, "")
         return self._details.get(name, "")
 
     def parent(self, skill: str) -> str:
-        """Return the skill that this one was split from, "" where it was not."""
         return self._details.get(f"skill/{skill}", "")
 
     def prerequisites(self, skill: str) -> list[str]:
-        """Return the direct prerequisites of a skill in lexicographic order; none for an unknown skill."""
         return self._ordered().prerequisites(skill)
 
     def closure(self, skill: str) -> list[str]:
-        """Return a skill and all that it needs, directly or not: prerequisites first, ties in lexicographic order."""
         return self._ordered().closure(skill)
 
     def composition(self, skill: str) -> list[str]:
-        """Return a skill and all that it needs or is composed of, directly or not, in the order in which it comes."""
         return self._ordered().composition(skill)
 
     def directly_before(self, skill: str) -> list[str]:
-        """Return what a skill needs or is composed of directly, in lexicographic order."""
         return self._ordered().directly_before(skill)
 
     def skills_in_order(self) -> list[str]:
-        """Return every skill after all that it needs or is composed of, ties in lexicographic order."""
         return self._ordered().in_order()
 
     def would_close_cycle(self, source: str, target: str) -> bool:
-        """Return whether an ordering edge between two node names would close a cycle with those there are."""
+        # Only skills are ordered; any other pair can at most be a loop.
         if not source.startswith("skill/") or not target.startswith("skill/"):
             return source == target
         return source == target or self._ordered().leads(_plain(target), _plain(source))
 
     def skill_for_task(self, task_type: str) -> str:
-        """Return the skill with the largest `resolves` weight, ties by name; `general` where there is none."""
+        """Return the skill with the largest `resolves` weight, ties by name; `general` where there is none.
+
+        [section 3.1, skill for a task] From task type to skill; the arrow in the paper points the other way.
+        """
         resolvers = self._resolvers.get(task_type)
         return resolvers[0][1] if resolvers else GENERAL
 
     def resolvers(self, task_type: str) -> list[str]:
-        """Return every skill that resolves a task type, the heaviest first, ties by name."""
         return list(dict.fromkeys(skill for _, skill in self._resolvers.get(task_type, ())))
 
     def task_types_of(self, skill: str) -> list[str]:
-        """Return the task types whose `skill_for_task` this skill is, in lexicographic order."""
         return [task_type for task_type in self._task_types if self.skill_for_task(task_type) == skill]
 
     def related(self, node: str) -> list[tuple[str, str]]:
@@ -238,23 +243,22 @@ class Graph:
         return sorted({(label, target) for kind, label, target in self._out(node) if kind == "relation"})
 
     def observed_in(self, node: str) -> list[str]:
-        """Return the nodes that a node was observed in, in lexicographic order."""
         return sorted({target for kind, _, target in self._out(node) if kind == "observed_in"})
 
     def node_counts(self) -> dict[str, int]:
         """Return how many nodes each subgraph has; `provenance` are those outside the four."""
         counts: Counter[str] = Counter(SUBGRAPHS.get(name.partition("/")[0], "provenance") for name in self._index)
+        # Patterns are the only nodes that are ever pruned, and they belong to the experience subgraph.
         counts["experience"] -= len(self._gone())
         return {subgraph: count for subgraph, count in sorted(counts.items()) if count}
 
     def edge_counts(self) -> dict[str, int]:
-        """Return how many edges there are of each kind."""
         kinds = self._kinds.copy()
         kinds.subtract(kind for name in self._gone() for kind, _, _ in self._out(name))
         return {kind: count for kind, count in sorted(kinds.items()) if count}
 
     def digest(self) -> str:
-        """Return the digest of the created nodes and the edges."""
+        # Facts are never changed, so those hashed at an earlier close are not hashed again.
         self._hashes.extend(bytes.fromhex(digest(fact)) for fact in self._unhashed())
         self._hashed = (len(self._details), self._graph.num_edges(), len(self._pruned))
         self._hashes.sort()  # nearly sorted from the last time, which the sort makes use of
@@ -273,7 +277,6 @@ class Graph:
         return [names, details, list(numbers), sources, targets, kinds, self._descriptions, list(self._pruned)]
 
     def load(self, dumped: Any) -> None:
-        """Rebuild the graph from `dump`."""
         self._clear()
         names, details, different, sources, targets, kinds, descriptions, pruned = dumped
         self._graph.add_nodes_from(names)
@@ -291,9 +294,6 @@ class Graph:
                 insort(self._resolvers.setdefault(_plain(names[target]), []), (-weight, _plain(names[source])))
         self._descriptions, self._pruned = dict(descriptions), dict.fromkeys(pruned)
 
-    def _remember(self, memory_id: str, outcome: str, task_type: str, skill: str, derived_from: str) -> None:
-        self._experience(f"memory/{memory_id}", outcome, task_type, skill, derived_from)
-
     def _experience(self, node: str, detail: str, task_type: str, skill: str, derived_from: str) -> None:
         if node in self._details:
             return  # equal ids are equal contents: the node and its edges are there
@@ -304,12 +304,6 @@ class Graph:
             self._connect("exercises", node, _named("skill", skill))
         if derived_from:
             self._connect("derived_from", node, derived_from)
-
-    def _create_skill(self, skill: str, parent: str, description: str) -> None:
-        name = f"skill/{skill}"
-        if description and name not in self._details:
-            self._descriptions[name] = description
-        self._create(name, parent)
 
     def _create(self, name: str, detail: str) -> None:
         self._node(name)
@@ -325,6 +319,7 @@ class Graph:
 
     def _connect(self, kind: str, source: str, target: str, weight: float = 1.0, label: str = "") -> None:
         index = self._index
+        # An edge may name a node before its own event comes (a fold by type); `_node` makes it, `_create` describes it.
         a = index[source] if source in index else self._node(source)
         b = index[target] if target in index else self._node(target)
         self._graph.add_edge(a, b, self._shared(kind, weight, label))
@@ -332,6 +327,7 @@ class Graph:
         if kind in ORDERING_KINDS:
             self._ordering = None
         elif kind == "resolves":
+            # The heaviest first, then by name: the first one is the skill for the task.
             insort(self._resolvers.setdefault(_plain(target), []), (-weight, _plain(source)))
 
     def _shared(self, kind: str, weight: float = 1.0, label: str = "") -> tuple[str, float, str]:
@@ -341,8 +337,7 @@ class Graph:
     def _unhashed(self) -> Iterator[tuple[object, ...]]:
         """Yield the facts since the last digest: no place is ever freed, so places in the graph are in order.
 
-        What a fact of an older release did not have (a skill's description, an edge's label) is in it only if it says
-        something, so that its digest stays what it was.
+        A skill's description and an edge's label are in the fact only if they say something.
         """
         nodes, edges, pruned = self._hashed
         for name, detail in islice(self._details.items(), nodes, None):
@@ -359,7 +354,6 @@ class Graph:
         return [name for name in self._pruned if name in self._details]
 
     def _out(self, node: str) -> Iterator[tuple[str, str, str]]:
-        """Yield kind, label and target of the edges that go out from a node."""
         if node in self._index:
             for _, target, (kind, _, label) in self._graph.out_edges(self._index[node]):
                 yield kind, label, self._graph[target]

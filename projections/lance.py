@@ -1,20 +1,15 @@
-"""The LanceDB sink: the memory as tables on disk, one for each outcome, to be searched without this package.
+"""The memory as LanceDB tables on disk, one for each outcome, to be searched without this package.
 
 Rules
-    - The tables are a copy of `Memory`, never a source: what does not open, or does not fit, is deleted and
-      written again from the state.
-    - A write is an upsert by memory id of the rows that are new or changed since the sink last wrote, so it can
-      be repeated after a crash.
+    - The tables are an export of `Memory`, never a source: no part of a run reads them.
     - What is read back has the digest of the memory it came from, the vectors bit for bit.
-    - There is no vector index: below some 100,000 rows exact search over one task type is as fast, and it finds
-      the same neighbours everywhere. Task types, being few, have a bitmap index.
+    - There is no vector index. It would be trained at random, so no two exports would find the same neighbours; exact
+      search over one task type, of which there are few and which have a bitmap index, always does.
 """
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +17,7 @@ import msgspec
 
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.vocabulary import Outcome
-from mage_es.projections.memory import Memory, MemoryRow, digest_of_rows, row_hash
+from mage_es.projections.memory import Memory, MemoryRow, digest_of_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,92 +29,57 @@ TABLES: dict[Outcome, str] = {
     "retrieval_recipe": "retrieval_recipes",
     "abstracted_pattern": "abstracted_patterns",
 }
-"""The table of each outcome."""
-
-COMPACT_EVERY = 16
-"""Upserts of a table after which its fragments are joined and its index brought up to date."""
-
-_OTHER_READERS = timedelta(minutes=1)
-"""How long a version that was compacted away stays readable for a process that has it open."""
 
 _VECTOR = "embedding"
 _INTEGERS = frozenset({"iteration", "ordinal", "met"})
 
 
-class MemoryTables:
-    """The tables in one folder, and which version of each row is in them."""
+def write_tables(path: Path, memory: Memory) -> None:
+    """Write the memory into a new or empty folder, a table for each outcome that it has.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._written: dict[str, bytes] = {}
-        self._upserts: dict[str, int] = {}
-        if path.exists():
-            self._written = self._hashes_found()
+    Raises `PrerequisiteError` without LanceDB, for an embedding that is not a vector of numbers, and where the disk
+    refuses.
+    """
+    require_lance()
+    try:
+        _write(path, memory)
+    except (OSError, RuntimeError) as error:
+        # LanceDB reports a full or read-only disk as a bare RuntimeError; any other one is a defect and must show.
+        if isinstance(error, RuntimeError) and not str(error).startswith("lance error"):
+            raise
+        raise PrerequisiteError(
+            f"The memory's tables cannot be written to {path}: {error}. Check its permissions and the free space, "
+            "then run the same command again; the log is not touched."
+        ) from error
 
-    def write(self, memory: Memory) -> int:
-        """Bring the tables up to the memory's state; return how many rows that took.
 
-        Raises `PrerequisiteError` for an embedding that is not a vector of numbers, and where the disk refuses.
-        """
-        try:
-            return self._write(memory)
-        except (OSError, RuntimeError) as error:
-            if isinstance(error, RuntimeError) and not str(error).startswith("lance error"):
-                raise
-            raise PrerequisiteError(
-                f"The memory's tables cannot be written to {self._path}: {error}. They are a copy, and nothing "
-                "recorded is lost: see to permissions and free space there, then run the same command again or resume."
-            ) from error
+def require_lance(what: str = "A memory as LanceDB tables") -> None:
+    """Raise `PrerequisiteError` where LanceDB, which `what` needs, is not installed."""
+    try:
+        import lancedb  # noqa: F401
+    except ImportError as error:
+        raise PrerequisiteError(f"{what} needs the package lancedb: python -m pip install 'mage-es[lance]'") from error
 
-    def _write(self, memory: Memory) -> int:
-        hashes = memory.row_hashes()
-        if not self._written.keys() <= hashes.keys():
-            self._start_over()  # rows of another history: the tables belong to a state that never was
-        schema = _schema(max((len(row.embedding) for row in memory.rows()), default=0) // 4)
-        database = _connect(self._path)
-        if any(database.open_table(name).schema != schema for name in _names(database)):
-            self._start_over()
-            database = _connect(self._path)
-        due = [row for row in memory.rows() if self._written.get(row.memory_id) != hashes[row.memory_id]]
-        for outcome, name in TABLES.items():
-            rows = [row for row in due if row.outcome == outcome]
-            if rows:
-                self._upsert(database, name, _to_arrow(rows, schema))
-        self._written.update((row.memory_id, hashes[row.memory_id]) for row in due)
-        return len(due)
 
-    def _upsert(self, database: Any, name: str, data: pa.Table) -> None:
-        from lancedb.index import Bitmap
+def _write(path: Path, memory: Memory) -> None:
+    from lancedb.index import Bitmap
 
-        if name in _names(database):
-            table = database.open_table(name)
-        else:
-            table = database.create_table(name, schema=data.schema)
+    database = _connect(path)
+    # A run of principles alone has no vectors, but their column must have a width.
+    schema = _schema(max((len(row.embedding) for row in memory.rows()), default=0) // 4)
+    for outcome, name in TABLES.items():
+        if rows := [row for row in memory.rows() if row.outcome == outcome]:
+            table = database.create_table(name, _to_arrow(rows, schema), on_bad_vectors="null")
             table.create_index("task_type", config=Bitmap())
-        upsert = table.merge_insert("memory_id").when_matched_update_all().when_not_matched_insert_all()
-        upsert.execute(data, on_bad_vectors="null")
-        self._upserts[name] = self._upserts.get(name, 0) + 1
-        if self._upserts[name] % COMPACT_EVERY == 0:
-            table.optimize(cleanup_older_than=_OTHER_READERS)
-
-    def _hashes_found(self) -> dict[str, bytes]:
-        try:
-            return {row.memory_id: row_hash(row) for row in read_rows(self._path)}
-        except Exception:  # a torn table may raise anything; the state has all that it held
-            self._start_over()
-            return {}
-
-    def _start_over(self) -> None:
-        shutil.rmtree(self._path)
-        self._written.clear()
 
 
 def read_rows(path: Path) -> list[MemoryRow]:
     """Return every row of every table in a folder, sorted by memory id."""
     database = _connect(path)
     rows: list[MemoryRow] = []
-    for name in _names(database):
+    for name in database.list_tables(limit=len(TABLES)).tables:
         rows.extend(_from_arrow(database.open_table(name).to_arrow()))
+    # The tables come by name, which says nothing of the memories.
     return sorted(rows, key=lambda row: row.memory_id)
 
 
@@ -135,19 +95,10 @@ def _connect(path: Path) -> Any:
     return lancedb.connect(path)
 
 
-def _names(database: Any) -> set[str]:
-    names: list[str] = []
-    page = database.list_tables()
-    names += page.tables
-    while page.page_token:
-        page = database.list_tables(page_token=page.page_token)
-        names += page.tables
-    return set(names)
-
-
 def _schema(dimension: int) -> pa.Schema:
     import pyarrow as pa
 
+    # Spelt out, so that a table of one kind has the columns of all: one query can go over several tables.
     step = pa.struct([("skill", pa.string()), ("output", pa.string())])
     special = {"steps": pa.list_(step), _VECTOR: pa.list_(pa.float32(), max(1, dimension))}
     return pa.schema(
@@ -175,6 +126,7 @@ def _vectors(rows: Sequence[MemoryRow], column: pa.FixedSizeListType) -> pa.Fixe
     import numpy as np
     import pyarrow as pa
 
+    # A fixed-size list needs bytes for a row without a vector, too; the mask makes them null.
     blank = bytes(4 * column.list_size)
     flat = np.frombuffer(b"".join(row.embedding or blank for row in rows), dtype="<f4")
     if np.isnan(flat).any():
@@ -192,6 +144,7 @@ def _from_arrow(table: pa.Table) -> Iterator[MemoryRow]:
 
 
 def _vector_bytes(column: pa.ChunkedArray) -> Iterator[bytes]:
+    # A chunk is one block of numbers; as Python lists its vectors would take most of the time.
     for chunk in column.chunks:
         width = 4 * chunk.type.list_size
         data = chunk.values.to_numpy(zero_copy_only=False).astype("<f4", copy=False).tobytes()

@@ -2,33 +2,30 @@
 
 Rules
     - One recorded reply is one call. Latency is summed for display and enters no digest.
-    - An attempt that failed is no call and cost no tokens that anybody told; it is counted beside them and enters no
+    - A failed attempt is no call, and no provider says what it cost in tokens; it is counted apart and enters no
       digest, because a provider's bad day changes nothing that was learned.
     - Calls that came in batches are accounts of their own, because they cost less, and so are those that another model
       served than was asked for. That, and what was written into a cache, is for prices and audits only: the digest adds
       them to the others.
     - Calls to a server of embeddings are a tier of their own, which no agent asks. They enter no digest: how often
       vectors are asked for depends on how often a run was stopped, and a replay asks for none.
-    - The guidance tier's line of an exam is zero; the ledger is where that is seen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from mage_es.events.batches import Columns
 from mage_es.events.digests import digest
+from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import CallFailed, EmbeddingCalled, Event, ModelCalled, Tier
-from mage_es.projections.protocol import Reads
+from mage_es.projections.protocol import Order, Slot, unread
 
 
 class Account(NamedTuple):
-    """What is counted together."""
-
     tier: Tier
     agent: str
     purpose: str
@@ -38,7 +35,7 @@ class Account(NamedTuple):
     served_by: str = ""
 
 
-class Use(NamedTuple):
+class Usage(NamedTuple):
     """Calls, tokens by kind, the sum of the latencies in microseconds; failed attempts, and those made again; tokens
     that were written into a cache, which are among those of the input like the cached ones."""
 
@@ -53,19 +50,15 @@ class Use(NamedTuple):
     cache_write_tokens: int = 0
 
 
-_AMOUNTS = (*Use._fields[1:6], "cache_write_tokens")
-_COUNTED = 5
-"""How many fields of `Use`, the first ones, enter the digest."""
-_WHO = Account._fields[:5]
-"""The fields of `Account` that enter the digest."""
+_AMOUNTS = (*Usage._fields[1:6], "cache_write_tokens")
+_COUNTED = 5  # how many fields of `Usage`, the first ones, enter the digest
+_WHO = Account._fields[:5]  # the fields of `Account` that enter the digest
 _account_of: attrgetter[tuple[Any, ...]] = attrgetter(*Account._fields)
 _who: attrgetter[tuple[Any, ...]] = attrgetter(*_WHO)
 _amounts_of: attrgetter[tuple[int, ...]] = attrgetter(*_AMOUNTS)
 
 
 class Ledger:
-    """All accounts."""
-
     name: ClassVar[str] = "ledger"
     reads: ClassVar[Reads] = {
         ModelCalled: (*Account._fields, *_AMOUNTS),
@@ -73,65 +66,64 @@ class Ledger:
         EmbeddingCalled: ("purpose", "iteration", "model", "input_tokens", "latency_us"),
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({ModelCalled})
-    order: ClassVar[Literal["global", "by_type"]] = "by_type"
-    slot: ClassVar[Literal["mutable", "protected"]] = "protected"
+    order: ClassVar[Order] = "by_type"
+    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
         self._clear()
 
     def _clear(self) -> None:
+        # Lists of numbers, added up in place: a fold books every call of a run, and `Usage` is only made to be read.
         self._accounts: dict[tuple[Any, ...], list[int]] = {}
         self._totals: dict[tuple[Tier, int | None], list[int]] = {}
 
     def apply(self, event: Event) -> None:
-        """Book one call."""
         match event:
             case ModelCalled():
                 *amounts, written = _amounts_of(event)
                 self._book(_account_of(event), (1, *amounts, 0, 0, written))
             case CallFailed():
-                failed = Use(latency_us=event.latency_us, failures=1, retries=int(not event.final))
+                # A failure has no reply: no provider name, no batch, no tokens. It is an account of its own.
+                failed = Usage(latency_us=event.latency_us, failures=1, retries=int(not event.final))
                 self._book((*_who(event), False, ""), failed)
             case EmbeddingCalled():
                 asked = Account("embedder", "", event.purpose, event.iteration, event.model)
-                self._book(asked, Use(calls=1, input_tokens=event.input_tokens, latency_us=event.latency_us))
+                self._book(asked, Usage(calls=1, input_tokens=event.input_tokens, latency_us=event.latency_us))
             case _:
-                raise TypeError(f"the ledger does not read {type(event).__name__}; it reads {list(self.reads)}")
+                raise unread(self, event)
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
-        """Book many calls."""
+        # Sums over whole columns: the accounts of a run are a few dozen, its calls tens of thousands.
         accounts = columns.grouped(*Account._fields)
         sums = (accounts.sums(columns.column(name)) for name in _AMOUNTS)
         for account, *use, written in zip(accounts.keys, accounts.counts(), *sums, strict=True):
             self._book(account, (*use, 0, 0, written))
 
-    def accounts(self) -> list[tuple[Account, Use]]:
-        """Return every account in order."""
-        return sorted((Account(*account), Use(*use)) for account, use in self._accounts.items())
+    def accounts(self) -> list[tuple[Account, Usage]]:
+        return sorted((Account(*account), Usage(*use)) for account, use in self._accounts.items())
 
-    def total(self, tier: Tier, *, iteration: int | None = None) -> Use:
-        """Return what a tier used, in one iteration or in all."""
-        return Use(*self._totals.get((tier, iteration), ()))
+    def total(self, tier: Tier, *, iteration: int | None = None) -> Usage:
+        return Usage(*self._totals.get((tier, iteration), ()))
 
     def digest(self) -> str:
-        """Return the digest of every model's calls and tokens."""
+        # Batched calls and those served by another model cost differently but teach the same: here they are added up.
         by_whom: dict[Any, list[int]] = {}
         for account, use in self.accounts():
             if account.tier != "embedder":
                 _add(by_whom, account[: len(_WHO)], use[:_COUNTED])
+        # Without calls an account has only failures, which depend on the provider's day and not on the run.
         return digest([(who, tuple(use)) for who, use in by_whom.items() if use[0]])
 
     def dump(self) -> Any:
-        """Return every account."""
         return self.accounts()
 
     def load(self, dumped: Any) -> None:
-        """Take over what `dump` returned."""
         self._clear()
-        for account, use in msgspec.convert(dumped, list[tuple[Account, Use]]):
+        for account, use in msgspec.convert(dumped, list[tuple[Account, Usage]]):
             self._book(account, use)
 
     def _book(self, account: tuple[Any, ...], use: Sequence[int]) -> None:
+        # Totals are kept beside the accounts: progress is shown after every answer, a budget asked before every call.
         tier, _, _, iteration, *_ = account
         _add(self._accounts, account, use)
         _add(self._totals, (tier, iteration), use)

@@ -5,7 +5,7 @@ Rules
       each by an event of its own. Equal ids are equal contents, so a second append of an id adds nothing.
     - A slice holds the active memories of one index and task type, in order of birth, in one contiguous float32
       matrix: a search is one `matrix @ query`, exact, with the same sums on every call.
-    - Principles are found by skill; they and whatever is superseded or quarantined are in no slice. A release brings
+    - Principles are found by skill and are in no slice; nor is what is superseded or quarantined. A release brings
       a memory back at its place by birth, unless a newer one took its place meanwhile.
 """
 
@@ -19,9 +19,10 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from mage_es.events.batches import Columns
 from mage_es.events.digests import digest, digest_of_set
+from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import (
+    EmbeddingBytes,
     Event,
     MemoryAppended,
     MemoryQuarantined,
@@ -31,9 +32,8 @@ from mage_es.events.vocabulary import (
     Outcome,
     Phase,
     Step,
-    Vector,
 )
-from mage_es.projections.protocol import Reads
+from mage_es.projections.protocol import Order, Slot, unread
 from mage_es.projections.slices import Birth, Slice, VectorSlice, birth_of
 
 __all__ = ["INDEXES", "Index", "Memory", "MemoryRow", "Slice", "digest_of_rows", "row_hash"]
@@ -41,11 +41,10 @@ __all__ = ["INDEXES", "Index", "Memory", "MemoryRow", "Slice", "digest_of_rows",
 Index = Literal["success", "failure"]
 
 INDEXES: dict[Outcome, Index] = {"success_memory": "success", "failure_memory": "failure"}
-"""The index that a memory of this outcome is retrieved from."""
 
 
 class MemoryRow(msgspec.Struct, frozen=True, array_like=True):
-    """A memory as it stands: the fields of `MemoryAppended` in its order, then what later events say of it.
+    """A memory at present: the fields of `MemoryAppended` in its order, then what later events say of it.
 
     `embedding` is little-endian float32; `met` counts how often the same memory was met, its making included.
     """
@@ -66,19 +65,18 @@ class MemoryRow(msgspec.Struct, frozen=True, array_like=True):
     iteration: int
     phase: Phase
     ordinal: int
-    embedding: Vector
+    embedding: EmbeddingBytes
     status: Literal["active", "superseded", "quarantined"] = "active"
     superseded_by: str = ""
     met: int = 1
 
     @property
     def birth(self) -> Birth:
-        """Return where in the run the memory was made: iteration, place of the phase, ordinal."""
         return birth_of(self.iteration, self.phase, self.ordinal)
 
 
 class Memory:
-    """All memories by id, and the views that retrieval and EVOLVE look at."""
+    """All memories by id, and the views that retrieval and EVOLVE look at. [section 3.1, protected nodes]"""
 
     name: ClassVar[str] = "memory"
     reads: ClassVar[Reads] = {
@@ -90,8 +88,8 @@ class Memory:
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({MemoryAppended})
     dumped: ClassVar[Any] = list[MemoryRow]
-    order: ClassVar[Literal["global", "by_type"]] = "global"
-    slot: ClassVar[Literal["mutable", "protected"]] = "protected"
+    order: ClassVar[Order] = "global"
+    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
         self._clear()
@@ -107,7 +105,6 @@ class Memory:
         self._changed: set[str] = set()
 
     def apply(self, event: Event) -> None:
-        """Add a memory, or note that one was met again, superseded, quarantined or released."""
         match event:
             case MemoryAppended():
                 if event.memory_id not in self._rows:
@@ -115,6 +112,7 @@ class Memory:
             case MemoryReinforced():
                 self._put(msgspec.structs.replace(self._rows[event.memory_id], met=event.count))
             case MemorySuperseded():
+                # Quarantine is a person's decision and outlives a newer memory; `superseded_by` is noted for a release.
                 row = self._rows[event.memory_id]
                 status = "quarantined" if row.status == "quarantined" else "superseded"
                 self._replace(row, status=status, superseded_by=event.by)
@@ -123,27 +121,25 @@ class Memory:
                     self._replace(self._rows[event.memory_id], status="quarantined")
             case MemoryReleased():
                 if event.memory_id in self._rows:
+                    # What took its place meanwhile keeps it.
                     row = self._rows[event.memory_id]
                     self._replace(row, status="superseded" if row.superseded_by else "active")
             case _:
-                raise TypeError(f"the memory does not read {type(event).__name__}; it reads {list(self.reads)}")
+                raise unread(self, event)
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
-        """Add many memories; whatever is said of one comes after it was made."""
+        # The row begins with the event's fields in their order, so the columns are its arguments.
         for row in map(MemoryRow, *(columns[name] for name in self.reads[cls])):
             if row.memory_id not in self._rows:
                 self._add(row)
 
     def __len__(self) -> int:
-        """Return the number of memories stored, superseded and quarantined ones included."""
         return len(self._rows)
 
     def row(self, memory_id: str) -> MemoryRow:
-        """Return a memory by its id. Raises `KeyError`."""
         return self._rows[memory_id]
 
     def count_of(self, memory_id: str) -> int:
-        """Return how often a memory was met: 0 if never, 1 after its making."""
         row = self._rows.get(memory_id)
         return row.met if row else 0
 
@@ -156,11 +152,12 @@ class Memory:
 
         The sequences belong to the memory and change with the next event; do not keep or alter them.
         """
+        # Most task types have no memory of one of the outcomes in the first iterations: that is an empty slice.
         found = self._slices.get((index, task_type))
         return found.view() if found else Slice.empty()
 
     def principles(self, skill: str) -> list[MemoryRow]:
-        """Return the active principles of a skill in order of birth."""
+        # One in quarantine keeps its place by birth, for when it is released.
         rows = (self._rows[memory_id] for _, memory_id in self._principles.get(skill, ()))
         return [row for row in rows if row.status == "active"]
 
@@ -169,30 +166,26 @@ class Memory:
         return self._latest(self._failures.get(question_id, ()))
 
     def latest_strategy(self, task_type: str) -> MemoryRow | None:
-        """Return the latest type strategy of a task type that is not in quarantine, if any."""
         return self._latest(self._strategies.get(task_type, ()))
 
     def count(self, outcome: Outcome) -> int:
-        """Return how many memories of an outcome are stored, superseded and quarantined ones included."""
         return self._counts[outcome]
 
     def row_hashes(self) -> Mapping[str, bytes]:
         """Return the hash of every row by memory id; only rows that changed since the last call are hashed."""
+        # Hashing a row means hashing its vector, so it is done once and again only after a change.
         for memory_id in self._changed:
             self._hashes[memory_id] = row_hash(self._rows[memory_id])
         self._changed.clear()
         return self._hashes
 
     def digest(self) -> str:
-        """Return the digest of the set of rows, embeddings and status included."""
         return digest_of_set(self.row_hashes().values())
 
     def dump(self) -> Any:
-        """Return every row."""
         return list(self._rows.values())
 
     def load(self, dumped: Any) -> None:
-        """Rebuild rows, slices and views from `dump`."""
         self._clear()
         for row in msgspec.convert(dumped, list[MemoryRow]):
             self._add(row)
@@ -202,6 +195,7 @@ class Memory:
         self._counts[row.outcome] += 1
         if row.status == "active":
             self._place(row)
+        # By birth and not by arrival: answers of one iteration may be recorded in any order.
         if row.outcome == "principle":
             insort(self._principles.setdefault(row.skill, []), (row.birth, row.memory_id))
         elif row.outcome == "failure_memory":
@@ -210,7 +204,6 @@ class Memory:
             insort(latest.setdefault(key, []), (row.birth, row.memory_id))
 
     def _place(self, row: MemoryRow) -> None:
-        """Put an active memory into the slice it is retrieved from, if its outcome has one."""
         index = INDEXES.get(row.outcome)
         if index:
             vectors = self._slices.get((index, row.task_type))
@@ -219,6 +212,7 @@ class Memory:
             vectors.add(row.memory_id, row.embedding, question_id=row.question_id, kind=row.kind, birth=row.birth)
 
     def _latest(self, births: Sequence[tuple[Birth, str]]) -> MemoryRow | None:
+        # A superseded one may be the latest: only quarantine makes way for an older memory.
         rows = (self._rows[memory_id] for _, memory_id in reversed(births))
         return next((row for row in rows if row.status != "quarantined"), None)
 
@@ -230,6 +224,7 @@ class Memory:
         """Assign what later events say of a memory, and take it out of its slice or bring it back."""
         changed = msgspec.structs.replace(row, **changes)
         self._put(changed)
+        # Slices hold active memories only, so that a search needs no mask.
         index = INDEXES.get(row.outcome)
         if index and row.status == "active" and changed.status != "active":
             self._slices[index, row.task_type].remove(row.memory_id)
@@ -239,6 +234,7 @@ class Memory:
 
 def _row_of(event: MemoryAppended) -> MemoryRow:
     """Return the row of a new memory; the few words that all memories share are kept once."""
+    # The decoder makes a new string for each event, and all rows together have only a few different ones here.
     fields = list(msgspec.structs.astuple(event))
     for place in _SHARED:
         fields[place] = intern(fields[place])

@@ -11,8 +11,7 @@ from typing import TypeAlias
 import rustworkx as rx
 
 PREREQUISITE = "prerequisite_of"
-ORDERING_KINDS = frozenset({PREREQUISITE, "composes_into"})
-"""The capability edges; together they stay acyclic."""
+ORDERING_KINDS = frozenset({PREREQUISITE, "composes_into"})  # the capability edges; together they stay acyclic
 
 _Digraph: TypeAlias = "rx.PyDiGraph[str, str]"
 
@@ -21,11 +20,12 @@ class Ordering:
     """Skills by their plain names; what is asked about an unknown skill has an answer, too."""
 
     def __init__(self, skills: Sequence[str], edges: Iterable[tuple[str, str, str]]) -> None:
-        """Take the skills, and of the edges (source, target, kind) those between two of them."""
         self._graph: _Digraph = rx.PyDiGraph(multigraph=True)
         self._places = dict(zip(skills, self._graph.add_nodes_from(list(skills)), strict=True))
+        # Asked for every question of a phase; the graph never changes, so each closure is computed once.
         self._closures: dict[str, list[str]] = {}
         for source, target, kind in edges:
+            # An edge to a skill that was never created orders nothing.
             if source in self._places and target in self._places:
                 self._graph.add_edge(self._places[source], self._places[target], kind)
 
@@ -51,6 +51,7 @@ class Ordering:
         """Return a skill and all that leads to it (what it needs or is composed of, directly or not), in that order."""
         if skill not in self._places:
             return [skill]
+        # Unlike a closure this follows both kinds of edges: parts of a skill come before it, though it can do without.
         before = rx.ancestors(self._graph, self._places[skill])
         return self._sorted({skill, *(self._graph[place] for place in before)})
 
@@ -61,15 +62,14 @@ class Ordering:
         return sorted({self._graph[source] for source, _, _ in self._graph.in_edges(self._places[skill])})
 
     def in_order(self) -> list[str]:
-        """Return every skill after all that it needs or is composed of, ties in lexicographic order."""
         return list(rx.lexicographical_topological_sort(self._graph, key=str))
 
     def leads(self, source: str, target: str) -> bool:
-        """Return whether a path of ordering edges leads from one skill to another."""
         if source not in self._places or target not in self._places:
             return False
         return bool(rx.has_path(self._graph, self._places[source], self._places[target]))
 
     def _sorted(self, skills: set[str]) -> list[str]:
         part = self._graph.subgraph([self._places[name] for name in sorted(skills & self._places.keys())])
+        # Ties by name, not by insertion: the same skills have one order in every run.
         return list(rx.lexicographical_topological_sort(part, key=str)) or sorted(skills)

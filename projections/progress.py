@@ -1,8 +1,8 @@
-"""Where the run stands, and the work of the iteration that is not closed yet. It has no digest.
+"""How far the run is, and the work of the iteration that is not closed yet. It has no digest.
 
 Rules
-    - Whatever is recorded need not be done again: a question that is planned, a call that has its reply and an
-      answer that is judged or given up are found here by key after a crash.
+    - Recorded work is not done again: after a crash, a planned question, a call with its reply, and an answer with its
+      verdict (or without hope of one) are found here by key.
     - The purpose of a question tells its phase: fresh and revisited ones belong to EVALUATE, anchors to
       SNAPSHOT (also before iteration 0), the rest to the exam. EVALUATE's part stays until the iteration is
       closed, because UPDATE and EVOLVE read it.
@@ -11,10 +11,11 @@ Rules
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple, get_args
 
 import msgspec
 
+from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
@@ -35,10 +36,9 @@ from mage_es.events.vocabulary import (
     Tier,
     ToolRan,
 )
-from mage_es.projections.protocol import Reads
+from mage_es.projections.protocol import Order, Slot, unread
 
-NOTHING_CLOSED = -2
-"""`closed` before the start (iteration -1) is closed."""
+NOTHING_CLOSED = -2  # `closed` before the start, which is iteration -1, is closed
 
 PHASE_OF_PURPOSE: dict[str, Phase] = {
     "fresh": "evaluate",
@@ -48,7 +48,6 @@ PHASE_OF_PURPOSE: dict[str, Phase] = {
     "ask": "exam",
     "explore": "explore",
 }
-"""The phase in which a question of this purpose is asked."""
 
 
 class CallKey(NamedTuple):
@@ -61,46 +60,35 @@ class CallKey(NamedTuple):
     request_sha256: str
 
 
-class Progress:
-    """What is closed, and what is recorded of the open iteration, by phase and question id."""
+# A dump holds these as they are, and a fold of closed iterations reads none of them.
+_Work = (
+    IterationPlanned
+    | QuestionPlanned
+    | ModelCalled
+    | AnswerJudged
+    | AnswerUnanswered
+    | BundleTrimmed
+    | CallFailed
+    | BatchSubmitted
+    | ToolRan
+    | SearchAnswered
+    | EpisodeStepped
+    | EpisodeClosed
+)
 
+
+class Progress:
     name: ClassVar[str] = "progress"
     reads: ClassVar[Reads] = {
-        IterationPlanned: IterationPlanned.__struct_fields__,
-        QuestionPlanned: QuestionPlanned.__struct_fields__,
-        ModelCalled: ModelCalled.__struct_fields__,
-        AnswerJudged: AnswerJudged.__struct_fields__,
-        AnswerUnanswered: AnswerUnanswered.__struct_fields__,
-        CallFailed: CallFailed.__struct_fields__,
-        BundleTrimmed: BundleTrimmed.__struct_fields__,
-        BatchSubmitted: BatchSubmitted.__struct_fields__,
-        ToolRan: ToolRan.__struct_fields__,
-        SearchAnswered: SearchAnswered.__struct_fields__,
-        EpisodeStepped: EpisodeStepped.__struct_fields__,
-        EpisodeClosed: EpisodeClosed.__struct_fields__,
+        **{event_type: event_type.__struct_fields__ for event_type in get_args(_Work)},
         PhaseCompleted: ("iteration", "phase"),
         IterationClosed: ("iteration",),
         RunFinished: ("iterations",),
     }
-    passing: ClassVar[frozenset[type[Event]]] = frozenset(
-        {
-            IterationPlanned,
-            QuestionPlanned,
-            ModelCalled,
-            AnswerJudged,
-            AnswerUnanswered,
-            BundleTrimmed,
-            CallFailed,
-            BatchSubmitted,
-            ToolRan,
-            SearchAnswered,
-            EpisodeStepped,
-            EpisodeClosed,
-            PhaseCompleted,
-        }
-    )
-    order: ClassVar[Literal["global", "by_type"]] = "global"
-    slot: ClassVar[Literal["mutable", "protected"]] = "protected"
+    # All but the last two of `reads`: those close an iteration, and so say what is done with for good.
+    passing: ClassVar[frozenset[type[Event]]] = frozenset((*get_args(_Work), PhaseCompleted))
+    order: ClassVar[Order] = "global"
+    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
         self.closed: int = NOTHING_CLOSED
@@ -108,6 +96,8 @@ class Progress:
         self._open()
 
     def _open(self) -> None:
+        # Keyed by what makes the work the same work, because that is how a resumed run asks for it. Events are kept
+        # whole: a course that is caught up is sent the recorded fact itself.
         self.iteration_plan: IterationPlanned | None = None
         self._phases: list[tuple[int, Phase]] = []
         self._plans: dict[tuple[Phase, str], QuestionPlanned] = {}
@@ -125,7 +115,6 @@ class Progress:
         self._episodes: dict[tuple[str, str], EpisodeClosed] = {}
 
     def apply(self, event: Event) -> None:
-        """Note the work, or close the iteration."""
         match event:
             case ModelCalled():
                 self._note_call(event)
@@ -138,6 +127,7 @@ class Progress:
             case IterationPlanned():
                 self.iteration_plan = event
             case IterationClosed():
+                # The learning of the iteration is in other projections by now, so its work can go.
                 self.closed = event.iteration
                 self._open()
             case RunFinished():
@@ -159,6 +149,7 @@ class Progress:
                 self._failures.setdefault((event.tier, event.purpose, event.about, event.attempt), []).append(event)
             case BatchSubmitted():
                 self._batches.append(event)
+                # By the tries so far: a call that failed in this batch may go into a later one under the same key.
                 for call in event.calls:
                     key = CallKey(event.tier, call.purpose, call.about, call.attempt, call.request_sha256)
                     self._batched.setdefault((key, call.tries), (event.batch_id, call.custom_id))
@@ -167,47 +158,38 @@ class Progress:
             case AnswerUnanswered():
                 self._unanswered[PHASE_OF_PURPOSE[event.purpose], event.question_id] = event
             case _:
-                raise TypeError(f"the progress does not read {type(event).__name__}; it reads {list(self.reads)}")
+                raise unread(self, event)
 
     def is_completed(self, iteration: int, phase: Phase) -> bool:
-        """Return whether a phase of an iteration is behind the run."""
+        # Marks of closed iterations are dropped with the rest of their work; `closed` covers them.
         return iteration <= self.closed or (iteration, phase) in self._phases
 
     def plans(self, phase: Phase) -> list[QuestionPlanned]:
-        """Return the questions planned in a phase of the open iteration, in question-id order."""
         return [self._plans[key] for key in sorted(self._plans) if key[0] == phase]
 
     def plan(self, phase: Phase, question_id: str) -> QuestionPlanned:
-        """Return the plan of a question. Raises `KeyError`."""
         return self._plans[phase, question_id]
 
     def verdicts(self, phase: Phase) -> list[AnswerJudged]:
-        """Return the verdicts of a phase of the open iteration, in question-id order."""
         return [self._verdicts[key] for key in sorted(self._verdicts) if key[0] == phase]
 
     def verdict(self, phase: Phase, question_id: str) -> AnswerJudged:
-        """Return the verdict on a question. Raises `KeyError`."""
         return self._verdicts[phase, question_id]
 
     def is_judged(self, phase: Phase, question_id: str) -> bool:
-        """Return whether a question of the open iteration has its verdict."""
         return (phase, question_id) in self._verdicts
 
     def is_settled(self, phase: Phase, question_id: str) -> bool:
-        """Return whether a question of the open iteration has its verdict or will have none."""
         return (phase, question_id) in self._verdicts or (phase, question_id) in self._unanswered
 
     def unanswered(self, phase: Phase) -> list[AnswerUnanswered]:
-        """Return the questions of a phase of the open iteration that stay without an answer, in question-id order."""
         return [self._unanswered[key] for key in sorted(self._unanswered) if key[0] == phase]
 
     def failures(self, tier: Tier, purpose: str, about: str, attempt: int) -> int:
-        """Return how many attempts at a call of the open iteration failed."""
         return len(self._failures.get((tier, purpose, about, attempt), ()))
 
     @property
     def has_batches(self) -> bool:
-        """Return whether calls of the open iteration were handed in as a batch."""
         return bool(self._batches)
 
     def batched(self, key: CallKey) -> tuple[str, str]:
@@ -215,6 +197,7 @@ class Progress:
 
         A call that failed after its batch was submitted does not wait any more: what the batch says of it is known.
         """
+        # Without the tries a call that failed in its batch would wait for that same batch for ever.
         tries = self.failures(key.tier, key.purpose, key.about, key.attempt)
         return self._batched.get((key, tries), ("", ""))
 
@@ -223,36 +206,29 @@ class Progress:
         return self._replies[phase, question_id]
 
     def is_replied(self, phase: Phase, about: str) -> bool:
-        """Return whether the execution model replied to a call about this in the open iteration."""
         return (phase, about) in self._replies
 
     def call(self, key: CallKey) -> ModelCalled | None:
-        """Return the recorded reply to exactly this call, if there is one; it must not be made again."""
         return self._calls.get(key)
 
     def trimmings(self, phase: Phase, question_id: str) -> list[BundleTrimmed]:
-        """Return what was left out of the prompts for a question of the open iteration, in order."""
         return self._trimmings.get((phase, question_id), [])
 
     def tool_run(self, purpose: str, question_id: str, tool_id: str, arguments: str) -> ToolRan | None:
-        """Return what exactly this run of a tool gave, if it is recorded."""
         return self._tool_runs.get((purpose, question_id, tool_id, arguments))
 
     def search(self, purpose: str, question_id: str, place: int) -> SearchAnswered | None:
-        """Return what a question's search at this place found, if it is recorded."""
         return self._searches.get((purpose, question_id, place))
 
     def steps(self, purpose: str, episode_id: str) -> list[EpisodeStepped]:
-        """Return the recorded steps of an episode of the open iteration, in order."""
+        # By number: a fold by type, or a batch of a group commit, may bring them in another order.
         steps = self._steps.get((purpose, episode_id), {})
         return [steps[step] for step in sorted(steps)]
 
     def step(self, purpose: str, episode_id: str, step: int) -> EpisodeStepped | None:
-        """Return one recorded step of an episode of the open iteration, None if it is not recorded."""
         return self._steps.get((purpose, episode_id), {}).get(step)
 
     def episode(self, purpose: str, episode_id: str) -> EpisodeClosed | None:
-        """Return the end of an episode of the open iteration, None while it goes on or never began."""
         return self._episodes.get((purpose, episode_id))
 
     def digest(self) -> str:
@@ -260,7 +236,7 @@ class Progress:
         return ""
 
     def dump(self) -> Any:
-        """Return what is closed, and the open work as the events that made it."""
+        # As events, so that `load` is `apply` once more and there is one way to build the indexes.
         plan = [self.iteration_plan] if self.iteration_plan else []
         steps = (step for episode in self._steps.values() for step in episode.values())
         particular = [*self._tool_runs.values(), *self._searches.values(), *steps, *self._episodes.values()]
@@ -279,35 +255,21 @@ class Progress:
         return [self.closed, self.finished, self._phases, work]
 
     def load(self, dumped: Any) -> None:
-        """Take over what `dump` returned."""
         self.closed, self.finished, phases, work = dumped
         self._open()
         for event in msgspec.convert(work, list[_Work]):
             self.apply(event)
+        # Marks have no event in the dump; as a list of lists they came back from msgpack.
         self._phases = [(iteration, phase) for iteration, phase in phases]
 
     def _note_call(self, call: ModelCalled) -> None:
         key = CallKey(call.tier, call.purpose, call.about, call.attempt, call.request_sha256)
+        # The first reply wins, as it does in a live run, which never makes a recorded call again.
         self._calls.setdefault(key, call)
         phase = PHASE_OF_PURPOSE.get(call.purpose)
         if call.tier != "execution" or phase is None:
             return
+        # The last attempt is the highest, not the latest to arrive: a fold may meet calls in any order.
         last = self._replies.get((phase, call.about), call)
         if (call.attempt, call.request_sha256) >= (last.attempt, last.request_sha256):
             self._replies[phase, call.about] = call
-
-
-_Work = (
-    IterationPlanned
-    | QuestionPlanned
-    | ModelCalled
-    | AnswerJudged
-    | AnswerUnanswered
-    | BundleTrimmed
-    | CallFailed
-    | BatchSubmitted
-    | ToolRan
-    | SearchAnswered
-    | EpisodeStepped
-    | EpisodeClosed
-)

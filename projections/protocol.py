@@ -6,67 +6,58 @@ Rules
     - `reads` names the event types, and of each the fields, that `apply` looks at. A fold over sealed segments
       reads only those columns; every other field of the event is then `None`.
     - The state is a function of the facts, not of their sequence numbers: answers of one iteration may come in
-      any order, so whatever depends on order must depend on birth or on question ids.
+      any order, so what depends on order must depend on birth or on question ids.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from mage_es.events.batches import Columns
+from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import Event
 
-Reads = Mapping[type[Event], tuple[str, ...]]
+Order = Literal["global", "by_type"]
+"""`global` if events of different types must arrive in log order, `by_type` if any interleaving gives one state."""
+Slot = Literal["mutable", "protected"]
+"""Whether a rollback takes a view back to a snapshot or leaves it alone."""
 
 
 class Projection(Protocol):
-    """A view of the log.
-
-    `order` is `global` where events of different types must arrive in log order, `by_type` where any
-    interleaving of types gives the same state. `slot` is `mutable` where a rollback takes the view back to a
-    snapshot, `protected` where a rollback leaves it alone.
-    """
-
-    name: ClassVar[str]
+    name: ClassVar[str]  # recorded with every digest: it never changes
     reads: ClassVar[Reads]
-    order: ClassVar[Literal["global", "by_type"]]
-    slot: ClassVar[Literal["mutable", "protected"]]
+    order: ClassVar[Order]
+    slot: ClassVar[Slot]
 
-    def apply(self, event: Event) -> None:
-        """Take one event in. Raises `TypeError` for a type that is not in `reads`."""
-        ...
+    def apply(self, event: Event) -> None: ...
 
     def digest(self) -> str:
         """Return the digest of the state: equal states, equal digests, on any machine."""
-        ...
 
-    def dump(self) -> Any:
-        """Return the whole state as msgspec-encodable builtins, for a snapshot."""
-        ...
+    # A dump may share objects with the state: it is encoded at once.
+    def dump(self) -> Any: ...
 
     def load(self, dumped: Any) -> None:
         """Replace the state by one that `dump` returned (after a msgpack round trip)."""
-        ...
 
 
 @runtime_checkable
 class Columnar(Projection, Protocol):
     """A projection that also takes many events of one type at once, those types that `columnar` names.
 
-    Also where its order is `global` these may come before the others of a stretch: whatever refers to them comes later.
+    Also where its order is `global` these may come before the others of a stretch, because events that refer to them
+    come later.
     """
 
-    columnar: ClassVar[frozenset[type[Event]]]
+    columnar: ClassVar[frozenset[type[Event]]]  # for the few types that make up most of a log
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
         """Take in events of one type in order, each field in `reads` as one column: the same as applying each."""
-        ...
 
 
+# A fold up to the last closed iteration does not read these types at all, which saves most of its time.
 @runtime_checkable
 class Passing(Projection, Protocol):
-    """A projection that forgets: events of the types in `passing` matter only until their iteration is closed."""
+    """A projection for which events of the types in `passing` matter only until their iteration is closed."""
 
     passing: ClassVar[frozenset[type[Event]]]
 
@@ -76,3 +67,8 @@ class Typed(Projection, Protocol):
     """A projection that may be given its dump back as values of the type `dumped`, which saves making builtins."""
 
     dumped: ClassVar[Any]
+
+
+def unread(view: Projection, event: Event) -> TypeError:
+    """Return the error for an event that a view does not read: a fold must never drop one in silence."""
+    return TypeError(f"the projection {view.name} does not read {type(event).__name__}; it reads {list(view.reads)}")

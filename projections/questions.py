@@ -2,21 +2,20 @@
 
 Rules
     - Only fresh questions and revisits count; anchors and exam questions have no history here.
-    - Of two verdicts the later iteration's stands; within one iteration a wrong answer outweighs a right one,
-      whatever came first.
+    - Of two verdicts the later iteration's counts; within one iteration a wrong answer outweighs a right one.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
-from mage_es.events.batches import Columns
 from mage_es.events.digests import digest
+from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import AnswerJudged, Event, IterationPlanned
-from mage_es.projections.protocol import Reads
+from mage_es.projections.protocol import Order, Slot, unread
 
 EVOLVING: frozenset[str] = frozenset({"fresh", "revisit"})
 """The purposes of questions from which something may be learned."""
@@ -31,36 +30,35 @@ class History(NamedTuple):
 
 
 class Questions:
-    """All evolution questions that were planned or answered."""
-
     name: ClassVar[str] = "questions"
     reads: ClassVar[Reads] = {
         IterationPlanned: ("epoch", "fresh"),
         AnswerJudged: ("iteration", "purpose", "question_id", "correct"),
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({AnswerJudged})
-    order: ClassVar[Literal["global", "by_type"]] = "by_type"
-    slot: ClassVar[Literal["mutable", "protected"]] = "protected"
+    order: ClassVar[Order] = "by_type"
+    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
         self._histories: dict[str, History] = {}
         self._fresh: dict[int, Counter[str]] = {}
-        self._open: set[str] = set()
+        self._open: set[str] = set()  # asked for in every PLAN, so it is kept beside the histories
+        # Many questions have few different histories: each is kept once and shared.
         self._known: dict[tuple[int, bool, int], History] = {}
 
     def apply(self, event: Event) -> None:
-        """Note a plan's fresh questions, or a verdict."""
         match event:
             case AnswerJudged():
+                # An anchor's or an exam's verdict must not make its question one that evolution asks again.
                 if event.purpose in EVOLVING:
                     self._judge(event.question_id, iteration=event.iteration, correct=event.correct)
             case IterationPlanned():
                 self._fresh.setdefault(event.epoch, Counter()).update(event.fresh)
             case _:
-                raise TypeError(f"the questions do not read {type(event).__name__}; they read {list(self.reads)}")
+                raise unread(self, event)
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
-        """Note many verdicts."""
+        # Most questions of a stretch are asked once, so their first history depends on three columns only.
         verdicts = columns.grouped("purpose", "iteration", "correct")
         first = [
             self._shared(1, correct, iteration) if purpose in EVOLVING else None
@@ -78,23 +76,20 @@ class Questions:
                     self._open.add(question_id)
 
     def history(self, question_id: str) -> History | None:
-        """Return what happened to a question so far, None if it was never answered."""
         return self._histories.get(question_id)
 
     def open_failures(self) -> list[str]:
-        """Return the questions whose last verdict is wrong, in lexicographic order."""
         return sorted(self._open)
 
     def times_fresh(self) -> Counter[str]:
-        """Return how often each question was planned as a fresh one so far."""
         return sum(self._fresh.values(), Counter())
 
     def digest(self) -> str:
-        """Return the digest of all histories and plans."""
         return digest([self._histories, sorted(self._fresh.items())])
 
     def dump(self) -> Any:
         """Return the questions, the different histories, which one each question has, and fresh ones by epoch."""
+        # Compact: each question id once, and a small number for its history.
         numbers = {history: number for number, history in enumerate(dict.fromkeys(self._histories.values()))}
         return [
             list(self._histories),
@@ -104,7 +99,6 @@ class Questions:
         ]
 
     def load(self, dumped: Any) -> None:
-        """Take over what `dump` returned."""
         question_ids, different, numbers, fresh = dumped
         histories = msgspec.convert(different, list[History])
         self._known = {history: history for history in histories}
@@ -114,6 +108,7 @@ class Questions:
 
     def _judge(self, question_id: str, *, iteration: int, correct: bool) -> None:
         attempts, last_correct, last = self._histories.get(question_id) or (0, True, iteration)
+        # No rule about arrival: a fold by type may bring the verdicts of two iterations in any order.
         if iteration > last:
             last, last_correct = iteration, correct
         elif iteration == last:
@@ -125,7 +120,6 @@ class Questions:
             self._open.add(question_id)
 
     def _shared(self, attempts: int, correct: bool, iteration: int) -> History:
-        """Return the history with these values; most questions have one that others have, too."""
         values = (attempts, correct, iteration)
         history = self._known.get(values)
         if history is None:

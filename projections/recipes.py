@@ -1,16 +1,17 @@
 """Recipes: how to retrieve for a task type, and which actions once led to an achievement.
 
 Rules
-    - The newest by birth that is in use stands; the older ones stay stored.
+    - The newest by birth is the one in use, unless it is in quarantine; the older ones stay stored.
     - A recipe of an id that is here already adds nothing: equal ids are equal contents.
 """
 
 from __future__ import annotations
 
 from bisect import insort
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from mage_es.events.digests import digest
+from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
     Event,
@@ -19,13 +20,11 @@ from mage_es.events.vocabulary import (
     RetrievalRecipeAuthored,
 )
 from mage_es.projections.kept import Kept
-from mage_es.projections.protocol import Reads
+from mage_es.projections.protocol import Order, Slot, unread
 from mage_es.projections.slices import Birth, birth_of
 
 
 class Recipes:
-    """Retrieval recipes by task type and action recipes by skill, each in order of birth."""
-
     name: ClassVar[str] = "recipes"
     reads: ClassVar[Reads] = {
         RetrievalRecipeAuthored: RetrievalRecipeAuthored.__struct_fields__,
@@ -33,8 +32,8 @@ class Recipes:
         MemoryQuarantined: ("memory_id",),
         MemoryReleased: ("memory_id",),
     }
-    order: ClassVar[Literal["global", "by_type"]] = "global"
-    slot: ClassVar[Literal["mutable", "protected"]] = "protected"
+    order: ClassVar[Order] = "global"
+    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
         self._retrieval: Kept[RetrievalRecipeAuthored] = Kept()
@@ -43,9 +42,9 @@ class Recipes:
         self._by_skill: dict[str, list[tuple[Birth, str]]] = {}
 
     def apply(self, event: Event) -> None:
-        """Keep a recipe, or note that one was taken out of use or brought back."""
         match event:
             case ActionRecipeHarvested():
+                # Filed once: a second filing of an id would list it twice under its skill.
                 if event.recipe_id not in self._actions:
                     self._actions.put(event.recipe_id, event)
                     self._file_actions(event)
@@ -60,52 +59,47 @@ class Recipes:
                 self._retrieval.release(event.memory_id)
                 self._actions.release(event.memory_id)
             case _:
-                raise TypeError(f"the recipes do not read {type(event).__name__}; they read {list(self.reads)}")
+                raise unread(self, event)
 
     def retrieval(self, task_type: str) -> RetrievalRecipeAuthored | None:
-        """Return the newest retrieval recipe of a task type that is in use, None if there is none."""
+        # Not only the last: in quarantine it makes way for the one before.
         newest_first = [recipe_id for _, recipe_id in reversed(self._by_type.get(task_type, []))]
         return next(self._retrieval.in_use(newest_first), None)
 
     def recipe(self, memory_id: str) -> RetrievalRecipeAuthored:
-        """Return a retrieval recipe by its id, in use or not. Raises `KeyError`."""
         return self._retrieval[memory_id]
 
     def actions(self, skill: str) -> list[ActionRecipeHarvested]:
         """Return the action recipes of a skill that are in use, newest first, of each achievement only the newest."""
         newest_first = [recipe_id for _, recipe_id in reversed(self._by_skill.get(skill, []))]
+        # An achievement is often reached in several ways; quoting all of them would fill the prompt with one.
         newest: dict[str, ActionRecipeHarvested] = {}
         for recipe in self._actions.in_use(newest_first):
             newest.setdefault(recipe.achievement, recipe)
         return list(newest.values())
 
     def action_recipe(self, recipe_id: str) -> ActionRecipeHarvested:
-        """Return an action recipe by its id, in use or not. Raises `KeyError`."""
         return self._actions[recipe_id]
 
     def recipes(self) -> list[RetrievalRecipeAuthored | ActionRecipeHarvested]:
-        """Return every recipe of either kind in order of appearance, retrieval recipes first."""
         retrieval = [self._retrieval[recipe_id] for recipe_id in self._retrieval]
         return [*retrieval, *(self._actions[recipe_id] for recipe_id in self._actions)]
 
     def is_quarantined(self, recipe_id: str) -> bool:
-        """Return whether a recipe of either kind is one of these and in quarantine."""
-        kept = recipe_id in self._retrieval or recipe_id in self._actions
-        return kept and not (self._retrieval.is_in_use(recipe_id) or self._actions.is_in_use(recipe_id))
+        return self._retrieval.is_quarantined(recipe_id) or self._actions.is_quarantined(recipe_id)
 
     def digest(self) -> str:
-        """Return the digest of every recipe."""
+        # Births need no part in it: they are fields of the recipes themselves.
         return digest([self._retrieval.digest(), self._actions.digest()])
 
     def dump(self) -> Any:
-        """Return every recipe of either kind, and those in quarantine."""
         return [self._retrieval.dump(), self._actions.dump()]
 
     def load(self, dumped: Any) -> None:
-        """Take over what `dump` returned."""
         retrieval, actions = dumped
         self._retrieval = Kept.of(retrieval, RetrievalRecipeAuthored)
         self._actions = Kept.of(actions, ActionRecipeHarvested)
+        # Rebuilt, not dumped: the order is that of birth, which each recipe says itself.
         self._by_type, self._by_skill = {}, {}
         for recipe_id in self._retrieval:
             self._file_retrieval(self._retrieval[recipe_id])

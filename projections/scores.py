@@ -10,27 +10,23 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
 
-from mage_es.events.batches import Columns
 from mage_es.events.digests import digest
+from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import AnswerJudged, AnswerUnanswered, Event, GuardDecided, Purpose
-from mage_es.projections.protocol import Reads
+from mage_es.projections.protocol import Order, Slot, unread
 
 
 class Score(NamedTuple):
-    """Right answers among those given."""
-
     correct: int
     total: int
 
 
 class Scores:
-    """The counts; anchors by question id besides."""
-
     name: ClassVar[str] = "scores"
     reads: ClassVar[Reads] = {
         AnswerJudged: ("purpose", "iteration", "task_type", "question_id", "correct"),
@@ -38,36 +34,38 @@ class Scores:
         GuardDecided: ("iteration", "verdict"),
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({AnswerJudged})
-    order: ClassVar[Literal["global", "by_type"]] = "by_type"
-    slot: ClassVar[Literal["mutable", "protected"]] = "protected"
+    order: ClassVar[Order] = "by_type"
+    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
+        # purpose -> iteration -> task type -> [correct, total]: every question asked of it fixes the purpose.
         self._counts: dict[str, dict[int, dict[str, list[int]]]] = {}
         self._anchors: dict[int, dict[str, bool]] = {}
         self._verdicts: dict[int, str] = {}
         self._unanswered: dict[str, dict[int, int]] = {}
 
     def apply(self, event: Event) -> None:
-        """Count an answer, or note the guard's verdict."""
         match event:
             case AnswerJudged():
                 self._add(event.purpose, event.iteration, event.task_type, event.correct, 1)
+                # The paired guard compares answers question by question, so sums are not enough for anchors.
                 if event.purpose == "anchor":
                     self._anchors.setdefault(event.iteration, {})[event.question_id] = event.correct
             case AnswerUnanswered():
+                # Not a wrong answer: a provider's outage would look like the learner becoming worse, and roll it back.
                 by_iteration = self._unanswered.setdefault(event.purpose, {})
                 by_iteration[event.iteration] = by_iteration.get(event.iteration, 0) + 1
             case GuardDecided():
                 self._verdicts[event.iteration] = event.verdict
             case _:
-                raise TypeError(f"the scores do not read {type(event).__name__}; they read {list(self.reads)}")
+                raise unread(self, event)
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
-        """Count many answers."""
         series = columns.grouped("purpose", "iteration", "task_type")
         found = zip(series.keys, series.sums(columns.column("correct")), series.counts(), strict=True)
         for (purpose, iteration, task_type), correct, total in found:
             self._add(purpose, iteration, task_type, correct, total)
+        # Anchors are few among all answers, so only their rows are looked at one by one.
         anchors = [number for number, (purpose, _, _) in enumerate(series.keys) if purpose == "anchor"]
         rows = np.flatnonzero(np.isin(series.of, anchors))
         answers = (columns.column(name).at(rows) for name in ("iteration", "question_id", "correct"))
@@ -75,16 +73,13 @@ class Scores:
             self._anchors.setdefault(iteration, {})[question_id] = is_correct
 
     def score(self, purpose: Purpose, iteration: int) -> Score:
-        """Return the score of one series in one iteration, 0 of 0 where nothing was answered."""
         types = self.by_task_type(purpose, iteration).values()
         return Score(sum(score.correct for score in types), sum(score.total for score in types))
 
     def unanswered(self, purpose: Purpose, iteration: int) -> int:
-        """Return how many questions of one series stayed without an answer in one iteration."""
         return self._unanswered.get(purpose, {}).get(iteration, 0)
 
     def by_task_type(self, purpose: Purpose, iteration: int) -> Mapping[str, Score]:
-        """Return the same by task type, in lexicographic order."""
         types = self._counts.get(purpose, {}).get(iteration, {})
         return {task_type: Score(*types[task_type]) for task_type in sorted(types)}
 
@@ -98,11 +93,9 @@ class Scores:
         return Score(correct, total)
 
     def anchor_answers(self, iteration: int) -> Mapping[str, bool]:
-        """Return whether each anchor was answered right in an iteration, by question id."""
         return self._anchors.get(iteration, {})
 
     def verdict(self, iteration: int) -> str:
-        """Return the guard's verdict on an iteration, "" where there is none."""
         return self._verdicts.get(iteration, "")
 
     def accepted(self) -> list[int]:
@@ -110,7 +103,6 @@ class Scores:
         return sorted(k for k, verdict in self._verdicts.items() if verdict == "accepted")
 
     def digest(self) -> str:
-        """Return the digest of all counts, anchor answers and verdicts."""
         counts = {purpose: sorted(by_iteration.items()) for purpose, by_iteration in self._counts.items()}
         unanswered = {purpose: sorted(by_iteration.items()) for purpose, by_iteration in self._unanswered.items()}
         known = [counts, sorted(self._anchors.items()), sorted(self._verdicts.items())]
@@ -118,11 +110,9 @@ class Scores:
         return digest([*known, unanswered] if unanswered else known)
 
     def dump(self) -> Any:
-        """Return all counts, anchor answers and verdicts."""
         return [self._counts, self._anchors, self._verdicts, self._unanswered]
 
     def load(self, dumped: Any) -> None:
-        """Take over what `dump` returned."""
         counts, anchors, verdicts, unanswered = dumped
         self._counts = msgspec.convert(counts, dict[str, dict[int, dict[str, list[int]]]])
         self._anchors = msgspec.convert(anchors, dict[int, dict[str, bool]])
@@ -130,6 +120,7 @@ class Scores:
         self._unanswered = msgspec.convert(unanswered, dict[str, dict[int, int]])
 
     def _add(self, purpose: str, iteration: int, task_type: str, correct: int, total: int) -> None:
+        # Nearly always there, so three lookups with a default would cost more than a rare exception.
         try:
             score = self._counts[purpose][iteration][task_type]
         except KeyError:

@@ -17,12 +17,12 @@ from mage_es.events.vocabulary import Phase
 Birth = tuple[int, int, int]
 """(iteration, place of the phase in the iteration, ordinal): compares as the run goes."""
 
+# The order of the phases is that in which the vocabulary lists them.
 _PHASE_RANK = {phase: rank for rank, phase in enumerate(get_args(Phase))}
 _FIRST_CAPACITY = 8
 
 
 def birth_of(iteration: int, phase: Phase, ordinal: int) -> Birth:
-    """Return the birth of a memory."""
     return iteration, _PHASE_RANK[phase], ordinal
 
 
@@ -37,12 +37,11 @@ class Slice(NamedTuple):
 
     @classmethod
     def empty(cls) -> Slice:
-        """Return a slice of no memories (its dimension is 0)."""
         return cls([], np.empty((0, 0), dtype=np.float32), [], [], [])
 
 
 class VectorSlice:
-    """The memories of one index and task type; vectors wait as they came until somebody looks at the matrix."""
+    """The memories of one index and task type; vectors wait as bytes until the matrix is looked at."""
 
     def __init__(self) -> None:
         self._ids: list[str] = []
@@ -54,18 +53,21 @@ class VectorSlice:
         self._bytes = 0
 
     def view(self) -> Slice:
-        """Return the memories as they stand, without copying what was there before."""
+        """Return all memories, without copying what was there before."""
         self._fill()
+        # A view, not a copy, so a search costs no memory; read-only, since every caller shares it.
         vectors = self._matrix[: len(self._ids)]
         vectors.flags.writeable = False
         return Slice(self._ids, vectors, self._question_ids, self._kinds, self._births)
 
     def add(self, memory_id: str, embedding: bytes, *, question_id: str, kind: str, birth: Birth) -> None:
-        """Put a memory at its place by birth, nearly always the end. Raises `ValueError` for another dimension."""
+        """Put a memory at its place by birth. Raises `ValueError` for another dimension."""
         if self._ids and len(embedding) != self._bytes:
             raise ValueError(f"the vector of memory {memory_id} has {len(embedding)} bytes, others {self._bytes}")
         self._bytes = len(embedding)
         self._waiting.append(embedding)
+        # Nearly always the end. An earlier birth comes when answers of one iteration are recorded out of order, or when
+        # a memory is released from quarantine.
         if not self._ids or (self._births[-1], self._ids[-1]) <= (birth, memory_id):
             self._ids.append(memory_id)
             self._question_ids.append(question_id)
@@ -81,7 +83,6 @@ class VectorSlice:
         self._matrix[place : size + 1] = np.roll(self._matrix[place : size + 1], 1, axis=0)
 
     def remove(self, memory_id: str) -> None:
-        """Take a memory out; the others keep their order. Raises `ValueError` when it is not there."""
         place = self._ids.index(memory_id)
         self._fill()
         last = len(self._ids) - 1
@@ -90,11 +91,11 @@ class VectorSlice:
             del column[place]
 
     def _fill(self) -> None:
-        """Put the waiting vectors into the matrix, which has room for all that comes before it doubles."""
         if not self._waiting:
             return
         size, filled = len(self._ids), len(self._ids) - len(self._waiting)
         if size > len(self._matrix):
+            # Doubling keeps the cost of growing linear, as in any dynamic array.
             larger = np.empty((max(_FIRST_CAPACITY, size, 2 * filled), self._bytes // 4), dtype=np.float32)
             if filled:
                 larger[:filled] = self._matrix[:filled]

@@ -1,4 +1,4 @@
-"""The mutable slots of every skill: mastery, prompt template, strategy. The only things that a rollback touches.
+"""The mutable slots of every skill: mastery, prompt template, strategy. A rollback changes nothing else.
 
 Rules
     - A rollback assigns the values remembered at a snapshot. It equals replaying the history with the updates
@@ -10,33 +10,29 @@ Rules
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import msgspec
 
 from mage_es.events.digests import digest
 from mage_es.events.errors import LogError
-from mage_es.events.vocabulary import (
-    Event,
-    MasteryUpdated,
-    SkillCreated,
-    SkillRefined,
-    SlotsRolledBack,
-    SnapshotTaken,
-)
-from mage_es.projections.protocol import Reads
+from mage_es.events.segments import Reads
+from mage_es.events.vocabulary import Event, MasteryUpdated, SkillCreated, SkillRefined, SlotsRolledBack, SnapshotTaken
+from mage_es.projections.protocol import Order, Slot, unread
 
 
 class SkillSlots(msgspec.Struct, frozen=True, array_like=True):
-    """The values of one skill's slots."""
-
     mastery: float
     prompt_template: str
     strategy: str
 
 
 class Slots:
-    """The slots as they stand, and as they stood at every snapshot."""
+    """The slots now and at every snapshot.
+
+    [section 3.3, rollback] A rollback is an event that masks what came between; the result equals the copy taken at
+    that snapshot.
+    """
 
     name: ClassVar[str] = "slots"
     reads: ClassVar[Reads] = {
@@ -46,8 +42,8 @@ class Slots:
         SnapshotTaken: ("iteration",),
         SlotsRolledBack: ("to_iteration",),
     }
-    order: ClassVar[Literal["global", "by_type"]] = "global"
-    slot: ClassVar[Literal["mutable", "protected"]] = "mutable"
+    order: ClassVar[Order] = "global"
+    slot: ClassVar[Slot] = "mutable"
 
     def __init__(self) -> None:
         self._values: dict[str, SkillSlots] = {}
@@ -55,7 +51,6 @@ class Slots:
         self._remembered: dict[int, dict[str, SkillSlots]] = {}
 
     def apply(self, event: Event) -> None:
-        """Assign. Raises `LogError` for a rollback to an iteration without a snapshot."""
         match event:
             case MasteryUpdated():
                 self._values[event.skill] = msgspec.structs.replace(self._values[event.skill], mastery=event.after)
@@ -63,17 +58,19 @@ class Slots:
                 refined = {"prompt_template": event.prompt_template, "strategy": event.strategy}
                 self._values[event.skill] = msgspec.structs.replace(self._values[event.skill], **refined)
             case SkillCreated():
+                # A split hands its parent's mastery on: the initial values, which a rollback gives back, are not zero.
                 created = SkillSlots(event.mastery, event.prompt_template, event.strategy)
                 self._initial[event.skill] = self._values[event.skill] = created
             case SnapshotTaken():
+                # A shallow copy will do: the values are frozen, and an update assigns a new one.
                 self._remembered[event.iteration] = dict(self._values)
             case SlotsRolledBack():
+                # Skills created since then are in `_initial` only, and start over.
                 self._values = self._initial | self._snapshot(event.to_iteration)
             case _:
-                raise TypeError(f"the slots do not read {type(event).__name__}; they read {list(self.reads)}")
+                raise unread(self, event)
 
     def mastery(self, skill: str) -> float:
-        """Return a skill's mastery in [0, 1]. Raises `KeyError` for a skill that was never created."""
         return self._values[skill].mastery
 
     def prompt_template(self, skill: str) -> str:
@@ -81,25 +78,23 @@ class Slots:
         return self._values[skill].prompt_template
 
     def strategy(self, skill: str) -> str:
-        """Return the paragraph on how to attack a skill's questions, maybe "". Raises `KeyError`."""
         return self._values[skill].strategy
 
     def digest(self) -> str:
-        """Return the digest of the values as they stand."""
+        # Not what is remembered: after a rollback the digest is that of the snapshot again.
         return digest(self._values)
 
     def dump(self) -> Any:
-        """Return current, initial and remembered values."""
         return [self._values, self._initial, self._remembered]
 
     def load(self, dumped: Any) -> None:
-        """Take over what `dump` returned."""
         values, initial, remembered = dumped
         self._values = msgspec.convert(values, dict[str, SkillSlots])
         self._initial = msgspec.convert(initial, dict[str, SkillSlots])
         self._remembered = msgspec.convert(remembered, dict[int, dict[str, SkillSlots]])
 
     def _snapshot(self, iteration: int) -> dict[str, SkillSlots]:
+        # Only a damaged or forged log can ask for this; going on would give back values that never were.
         if iteration not in self._remembered:
             taken = sorted(self._remembered)
             raise LogError(

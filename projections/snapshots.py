@@ -24,17 +24,16 @@ from typing import Any
 import msgspec
 
 from mage_es.events import vocabulary
-from mage_es.events.filesystem import LocalFileSystem, write_new
+from mage_es.events.disk import LocalFileSystem, write_new
+from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Digest, IterationClosed
 from mage_es.projections.fold import Source, State, uncollected
-from mage_es.projections.protocol import Reads, Typed
+from mage_es.projections.protocol import Typed
 
-KEPT = 3
-"""The newest snapshots that are kept; the first one is kept besides."""
+KEPT = 3  # the newest snapshots that are kept; the first one is kept besides
 
 _MAGIC = b"MGS2"
-_NAME = re.compile(r"(\d{20})\.([0-9a-f]{8})\.msgpack(\.zst)?")
-"""Earlier releases compressed theirs; those are passed over, and removed when they are superseded."""
+_NAME = re.compile(r"(\d{20})\.([0-9a-f]{8})\.msgpack")
 
 
 class _Content(msgspec.Struct, frozen=True, array_like=True):
@@ -46,10 +45,11 @@ class _Content(msgspec.Struct, frozen=True, array_like=True):
 
 
 def write_snapshot(folder: Path, state: State, *, chain: str, digests: Sequence[Digest] = ()) -> Path:
-    """Keep the state as it stands; `chain` is that of the log at `state.seq`. Returns the file written.
+    """Keep the present state; `chain` is that of the log at `state.seq`. Returns the file written.
 
     `digests` are those of the state, where they are known: finding them out takes longer than all the rest.
     """
+    # Encoding makes many short-lived objects beside a large state, in which there is no garbage to find.
     known = tuple(digests) or state.digests()
     with uncollected():
         dumps = {view.name: view.dump() for view in state.projections()}
@@ -58,6 +58,7 @@ def write_snapshot(folder: Path, state: State, *, chain: str, digests: Sequence[
     disk.make_folder(folder)
     path = folder / f"{state.seq:020d}.{fold_fingerprint()[:8]}.msgpack"
     write_new(disk, path, b"".join((_MAGIC, hashlib.sha256(body).digest(), body)))
+    # The first is kept: it is the start of the run, which every exam compares its end with.
     for superseded in _found(folder)[1:-KEPT]:
         disk.unlink(superseded)
     return path
@@ -91,13 +92,13 @@ def kept_dump(folder: Path, seq: int, projection: str) -> Any:
 @cache
 def fold_fingerprint() -> str:
     """Return the hash of everything that decides what a fold makes of a log: the projections and the vocabulary."""
+    # Source files, not a version number: a projection that is changed and not renumbered would read its old dumps.
     folders = Path(vocabulary.__file__).parent, Path(__file__).parent
     sources = [source for folder in folders for source in sorted(folder.glob("*.py"))]
     return hashlib.sha256(b"\x00".join(source.read_bytes() for source in sources)).hexdigest()
 
 
 def _found(folder: Path) -> list[Path]:
-    """Return the snapshots of a folder, oldest first."""
     if not folder.is_dir():
         return []
     return sorted(path for path in folder.iterdir() if _NAME.fullmatch(path.name))
@@ -114,6 +115,7 @@ def _read(path: Path, source: Source) -> State | None:
         return None
     if content is None or content.seq != _seq_of(path) or content.fingerprint != fold_fingerprint():
         return None
+    # The chain of the log is known at its head only; further back the recorded digests have to do.
     if content.seq == source.head.seq and content.chain != source.head.chain:
         return None
     if not _agrees(content, source):
@@ -129,6 +131,7 @@ def _read(path: Path, source: Source) -> State | None:
 
 def _content(data: bytes) -> _Content | None:
     magic, digest, body = data[:4], data[4:36], memoryview(data)[36:]
+    # The hash first: what it does not cover is never decoded.
     if magic != _MAGIC or hashlib.sha256(body).digest() != digest:
         return None
     try:
@@ -138,9 +141,8 @@ def _content(data: bytes) -> _Content | None:
 
 
 def _agrees(content: _Content, source: Source) -> bool:
-    digests = {digest.projection: digest.value for digest in content.digests}
     reads: Reads = {IterationClosed: ("digests",)}
     for _, event in source.events(reads, since=content.seq, until=content.seq):
-        if isinstance(event, IterationClosed):  # a log of an earlier release names the projections that it had
-            return all(digests.get(digest.projection) == digest.value for digest in event.digests)
+        if isinstance(event, IterationClosed):
+            return event.digests == content.digests
     return False

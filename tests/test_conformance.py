@@ -1,60 +1,39 @@
-"""The conformance table: every rule of the paper has its code and its test, and both are really there."""
+"""Every rule of the paper has its code and its test, as their citations and marks say."""
 
 from __future__ import annotations
 
 import ast
-import re
-from functools import cache
-from pathlib import Path
 
-import pytest
-
-ROOT = Path(__file__).parent.parent
-TABLE = ROOT / "engine" / "CONFORMANCE.md"
+from tests.conformance import REQUIRED, Source, citations, marks, rules, table
 
 
-def rows() -> list[list[str]]:
-    """Return the cells of every row of every table, headings and rulers left out."""
-    lines = [line for line in TABLE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
-    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
-    return [row for row in cells if row[0] != "place" and not set(row[0]) <= {"-", " "}]
+def test_every_place_that_code_cites_has_a_test_and_every_place_of_a_test_has_code() -> None:
+    untested = [rule.place for rule in rules() if not rule.tests]
+    without_code = [rule.place for rule in rules() if not rule.code]
+    assert not untested, f"cited in a docstring, but no test has @pytest.mark.paper with it: {untested}"
+    assert not without_code, f"in a mark of a test, but no docstring cites it: {without_code}"
 
 
-def named(cell: str) -> list[tuple[str, str]]:
-    """Return the (file, name) pairs of a cell such as `engine/rules/mastery.py` ratchet, lower_bound`."""
-    found = []
-    for path, names in re.findall(r"`([\w/]+\.(?:py|md))`((?: `\w+`,?)*)", cell):
-        found += [(path, name) for name in re.findall(r"`(\w+)`", names)] or [(path, "")]
-    return found
+def test_every_equation_theorem_and_table_of_the_paper_is_cited() -> None:
+    places = {rule.place for rule in rules()}
+    missing = [wanted for wanted in REQUIRED if not any(f"{place},".startswith(f"{wanted},") for place in places)]
+    assert not missing
 
 
-@cache
-def defined(path: str) -> set[str]:
-    """Return every function, class and constant of a file, methods included."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Assign):
-            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            names.add(node.target.id)
-    return names
+def test_the_table_has_a_line_for_each_place_with_decision_code_and_tests() -> None:
+    (line,) = [line for line in table().splitlines() if line.startswith("| Eq. 2 |")]
+    for part in ("Without evidence", "`engine/rules/mastery.py` `ratchet`", "`tests/engine/rules/test_mastery.py`"):
+        assert part in line
 
 
-@pytest.mark.parametrize("row", rows(), ids=lambda row: f"{row[0]}: {row[1]}"[:70])
-def test_a_rule_has_its_code_and_its_test(row: list[str]) -> None:
-    assert len(row) == 5, row
-    place, rule, _, code, tests = row
-    assert place and rule
-    assert named(code) and named(tests), "no row may be empty"
-    for path, name in (*named(code), *named(tests)):
-        assert (ROOT / path).is_file(), path
-        assert not name or name in defined(path), f"{path} has no {name}"
-    assert all(path.startswith("tests/") and name.startswith("test_") for path, name in named(tests))
+def test_a_citation_is_the_bracket_and_a_decision_the_rest_of_its_paragraph() -> None:
+    module = '"""One.\n\n[Eq. 9] First\nline.\n\nMore [0, 1].\n"""\nX = 1\n"""Two [Theorem 9]."""\n'
+    assert list(citations(ast.parse(module), "a.py")) == [
+        Source("Eq. 9", "a.py", "", "First line."),
+        Source("Theorem 9", "a.py", "X", ""),
+    ]
 
 
-def test_every_equation_theorem_and_table_of_rules_has_a_row() -> None:
-    places = {row[0] for row in rows()}
-    for wanted in ("Eq. 1", "Eq. 2", "Eq. 3", "Eq. 4", "Theorem 1", "Theorem 2", "Theorem 3", "Theorem 4"):
-        assert any(wanted in place for place in places), f"no row for {wanted}"
+def test_a_mark_may_name_several_places() -> None:
+    module = '@pytest.mark.paper("Eq. 9", "section 9")\ndef test_it(): ...'
+    assert [source.place for source in marks(ast.parse(module), "t.py")] == ["Eq. 9", "section 9"]

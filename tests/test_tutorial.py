@@ -9,6 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 TUTORIAL = (Path(__file__).resolve().parent.parent / "cli" / "TUTORIAL.md").read_text(encoding="utf-8")
 COMMAND = "import sys; from mage_es.cli import main; main(sys.argv[1:])"
 

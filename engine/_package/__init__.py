@@ -1,3 +1,142 @@
-"""MAGE as an event-sourced engine: what a frozen model learned, from what, at what cost, replayed from a log."""
+"""MAGE as an event-sourced engine: what a frozen model learned, from what, at what cost, replayed from a log.
+
+    import mage_es
+
+    summary = mage_es.evolve(mage_es.Config(benchmark="wordmath", iterations=2, pool=40), runs_dir="runs")
+    run = mage_es.find_run("runs", summary.run_id)
+    before, after = mage_es.examine(run, at="start"), mage_es.examine(run)
+    assert mage_es.verify(run).ok
+
+Rules
+    - A name is imported when it is first used: `import mage_es` itself loads no data library.
+    - What is not listed here is not for users; it may change without notice.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # type checkers know it by name; typing's own would take most of the time of this import
+
+if TYPE_CHECKING:
+    from mage_es.engine.config import Config
+    from mage_es.engine.models.registry import Models, open_model
+    from mage_es.engine.models.retrying import RetryPolicy
+    from mage_es.engine.run.budget import Limits
+    from mage_es.engine.run.directory import Run, find_run, list_runs
+    from mage_es.engine.run.pricing import Prices, read_prices
+    from mage_es.engine.run.runtime import ProgressNote, Runtime
+    from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict
+    from mage_es.engine.seams.embedder import Embedder
+    from mage_es.engine.seams.model import Completion, Model, Request
+    from mage_es.engine.verbs.ask import AskReport, ask
+    from mage_es.engine.verbs.baseline import BaselineReport, resume_baseline
+    from mage_es.engine.verbs.baseline import run_baseline as baseline
+    from mage_es.engine.verbs.evolve import evolve
+    from mage_es.engine.verbs.exam import ExamReport, examine
+    from mage_es.engine.verbs.replay import ReplayReport, replay
+    from mage_es.engine.verbs.resume import resume
+    from mage_es.engine.verbs.runs import summarise
+    from mage_es.engine.verbs.show import QuestionReport, show
+    from mage_es.engine.verbs.summary import RunSummary
+    from mage_es.engine.verbs.verify import VerifyReport, verify
+    from mage_es.events.errors import (
+        BudgetReached,
+        Interrupted,
+        LogDamaged,
+        MageError,
+        PrerequisiteError,
+        RunLocked,
+        UsageError,
+    )
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "AskReport",
+    "BaselineReport",
+    "Benchmark",
+    "BudgetReached",
+    "Completion",
+    "Config",
+    "Embedder",
+    "ExamReport",
+    "Interrupted",
+    "Limits",
+    "LogDamaged",
+    "MageError",
+    "Model",
+    "Models",
+    "PrerequisiteError",
+    "Prices",
+    "ProgressNote",
+    "Question",
+    "QuestionReport",
+    "ReplayReport",
+    "Request",
+    "RetryPolicy",
+    "Run",
+    "RunLocked",
+    "RunSummary",
+    "Runtime",
+    "UsageError",
+    "Verdict",
+    "VerifyReport",
+    "ask",
+    "baseline",
+    "evolve",
+    "examine",
+    "find_run",
+    "list_runs",
+    "open_model",
+    "read_prices",
+    "replay",
+    "resume",
+    "resume_baseline",
+    "show",
+    "summarise",
+    "verify",
+]
+
+_HOMES = {
+    "engine.config": ("Config",),
+    "engine.models.registry": ("Models", "open_model"),
+    "engine.models.retrying": ("RetryPolicy",),
+    "engine.run.budget": ("Limits",),
+    "engine.run.directory": ("Run", "find_run", "list_runs"),
+    "engine.run.pricing": ("Prices", "read_prices"),
+    "engine.run.runtime": ("ProgressNote", "Runtime"),
+    "engine.seams.benchmark": ("Benchmark", "Question", "Verdict"),
+    "engine.seams.embedder": ("Embedder",),
+    "engine.seams.model": ("Completion", "Model", "Request"),
+    "engine.verbs.ask": ("AskReport", "ask"),
+    "engine.verbs.baseline": ("BaselineReport", "baseline", "resume_baseline"),
+    "engine.verbs.evolve": ("evolve",),
+    "engine.verbs.exam": ("ExamReport", "examine"),
+    "engine.verbs.replay": ("ReplayReport", "replay"),
+    "engine.verbs.resume": ("resume",),
+    "engine.verbs.runs": ("summarise",),
+    "engine.verbs.show": ("QuestionReport", "show"),
+    "engine.verbs.summary": ("RunSummary",),
+    "engine.verbs.verify": ("VerifyReport", "verify"),
+    "events.errors": (
+        *("BudgetReached", "Interrupted", "LogDamaged", "MageError"),
+        *("PrerequisiteError", "RunLocked", "UsageError"),
+    ),
+}
+"""The module of each name; a test compares it with the imports above, which are for type checkers."""
+_OWN_NAMES = {"baseline": "run_baseline"}
+"""What a name is called in its module, where that differs."""
+
+if not TYPE_CHECKING:  # a type checker that saw it would take any misspelt name for one of these
+
+    def __getattr__(name: str) -> object:
+        from importlib import import_module
+
+        for module, names in _HOMES.items():
+            if name in names:
+                found = getattr(import_module(f"mage_es.{module}"), _OWN_NAMES.get(name, name))
+                globals()[name] = found  # the next look-up finds it without coming here
+                return found
+        raise AttributeError(f"module 'mage_es' has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -1,7 +1,7 @@
 """Curator: what an iteration's answers change. No model; everything follows from the verdicts.
 
 Rules
-    - Answers are taken in question-id order, whatever order they came in.
+    - Answers are taken in question-id order, not in the order of their arrival.
     - Mastery counts fresh questions only, and for the question's own skill: an answer by way of a chain or a guiding
       skill says nothing about those by itself. Rewards count every answer of the iteration; without bandits none.
     - A correct answer with reasoning of its own becomes a success memory; met again, it is reinforced. An episode of
@@ -16,34 +16,32 @@ from typing import Literal, NamedTuple
 
 from mage_es.engine.commands import LearnFromAnswers
 from mage_es.engine.courses import call_of
-from mage_es.engine.embedders.protocol import to_bytes
 from mage_es.engine.rules.action_recipes import harvest_recipes
 from mage_es.engine.rules.bandits import rewarded
-from mage_es.engine.rules.harvest import Met, capped, memory_id, reasoning_of
+from mage_es.engine.rules.harvest import Met, capped, new_memory, reasoning_of
 from mage_es.engine.rules.mastery import ratchet
 from mage_es.engine.rules.milestones import Milestone, account_of_milestone, milestones
-from mage_es.engine.rules.retrieval import Vector
+from mage_es.engine.rules.phases import marked
+from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.trajectories import account_of, trajectory_of
-from mage_es.engine.setting import Setting
-from mage_es.events.envelope import Draft, fact_id
+from mage_es.engine.seams.embedder import Vector, to_bytes
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
     AnswerJudged,
     BanditUpdated,
+    Draft,
     Event,
     MasteryUpdated,
     MemoryAppended,
     MemoryReinforced,
-    PhaseCompleted,
     Step,
 )
+from mage_es.events.vocabulary.envelope import fact_id
 from mage_es.projections.bandits import Posterior
 from mage_es.projections.fold import State
 
 
 class _Solved(NamedTuple):
-    """What becomes a success memory: what was asked or seen, what was thought or done, and what it came to."""
-
     question: str
     reasoning: str
     answer: str
@@ -52,7 +50,7 @@ class _Solved(NamedTuple):
 
 
 def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Draft]:
-    """Return everything that UPDATE writes, ending with its phase mark."""
+    """[agents, Curator] No model takes part, although the paper's table lists the Curator under guidance."""
     verdicts = state.progress.verdicts("evaluate")
     events: list[Event] = [
         *_mastery(setting, state, command.iteration, verdicts),
@@ -60,12 +58,7 @@ def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Dra
         *(_harvest(setting, state, command, verdicts) if setting.config.success_memories else ()),
         *_action_recipes(setting, state, command.iteration, verdicts),
     ]
-    drafts = [
-        Draft(event=event, iteration=command.iteration, phase="update", ordinal=ordinal)
-        for ordinal, event in enumerate(events)
-    ]
-    mark = PhaseCompleted(iteration=command.iteration, phase="update")
-    return [*drafts, Draft(event=mark, iteration=command.iteration, phase="update")]
+    return marked(command.iteration, "update", events, is_numbered=True)
 
 
 def _mastery(
@@ -116,7 +109,7 @@ def _rewards(state: State, verdicts: Sequence[AnswerJudged]) -> Iterable[BanditU
 
 def observed_before(setting: Setting, state: State) -> list[str]:
     """Return the texts whose vectors the harvest of an open-ended benchmark needs, each once, sorted."""
-    if not (setting.is_open_ended and setting.config.success_memories):
+    if not (setting.traits.is_open_ended and setting.config.success_memories):
         return []
     verdicts = state.progress.verdicts("evaluate")
     return sorted({stone.observation for verdict in verdicts for stone in _milestones(state, verdict)})
@@ -129,7 +122,9 @@ def _harvest(
     ordinal = 0
     for verdict in verdicts:
         solved = (
-            _reached(state, command, verdict) if setting.is_open_ended else _solved(setting, state, command, verdict)
+            _reached(state, command, verdict)
+            if setting.traits.is_open_ended
+            else _solved(setting, state, command, verdict)
         )
         for one in solved:
             event = met.again(_success_memory(setting, command, verdict, one, ordinal))
@@ -138,14 +133,12 @@ def _harvest(
 
 
 def _reached(state: State, command: LearnFromAnswers, verdict: AnswerJudged) -> Iterable[_Solved]:
-    """Yield what is kept of an episode without a goal: each achievement with what was seen and done before it."""
     for stone in _milestones(state, verdict):
         question = command.questions[verdict.question_id].question
         yield _Solved(question, account_of_milestone(stone), stone.achievement, command.observed[stone.observation])
 
 
 def _solved(setting: Setting, state: State, command: LearnFromAnswers, verdict: AnswerJudged) -> Iterable[_Solved]:
-    """Yield what is kept of a right answer: the question and the learner's own reasoning, if there is any."""
     if not verdict.correct:
         return
     steps = _steps(state, verdict.question_id, cap=setting.config.reasoning_cap)
@@ -162,7 +155,6 @@ def _milestones(state: State, verdict: AnswerJudged) -> list[Milestone]:
 
 
 def _steps(state: State, question_id: str, *, cap: int) -> tuple[Step, ...]:
-    """Return the decomposition of an answer: what each step of its chain found, read off the recorded replies."""
     chain = state.progress.plan("evaluate", question_id).chain
     outputs = (state.progress.reply("evaluate", call_of(question_id, place)).text for place in range(1, 1 + len(chain)))
     return tuple(
@@ -173,9 +165,10 @@ def _steps(state: State, question_id: str, *, cap: int) -> tuple[Step, ...]:
 def _action_recipes(
     setting: Setting, state: State, iteration: int, verdicts: Sequence[AnswerJudged]
 ) -> Iterable[ActionRecipeHarvested]:
-    """Return the recipes of this iteration's episodes that went well; there are none where nothing is an episode."""
     went_well = [
-        trajectory_of(state, "evaluate", verdict) for verdict in verdicts if verdict.correct or setting.is_open_ended
+        trajectory_of(state, "evaluate", verdict)
+        for verdict in verdicts
+        if verdict.correct or setting.traits.is_open_ended
     ]
     return harvest_recipes(went_well, state.graph, iteration=iteration, phase="update")
 
@@ -183,27 +176,15 @@ def _action_recipes(
 def _success_memory(
     setting: Setting, command: LearnFromAnswers, verdict: AnswerJudged, solved: _Solved, ordinal: int
 ) -> MemoryAppended:
-    kept = capped(solved.reasoning, setting.config.reasoning_cap)
     origin = fact_id(command.iteration, "evaluate", verdict.subject, "answer.judged", 0)
-    return MemoryAppended(
-        memory_id=memory_id(
-            outcome="success_memory",
-            kind="",
-            task_type=verdict.task_type,
-            question=solved.question,
-            answer=solved.answer,
-            reasoning=kept,
-        ),
+    return new_memory(
         outcome="success_memory",
-        kind="",
         task_type=verdict.task_type,
         skill=verdict.skill,
         question_id=verdict.question_id,
         question=solved.question,
-        recognise="",
-        reasoning=kept,
+        reasoning=capped(solved.reasoning, setting.config.reasoning_cap),
         answer=solved.answer,
-        wrong_answer="",
         steps=solved.steps,
         derived_from=origin.hex(),
         iteration=command.iteration,

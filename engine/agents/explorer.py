@@ -1,10 +1,9 @@
 """Explorer: which tasks are explored, and what their episodes add to the environment and experience subgraphs.
 
 Rules
-    - Only evolution questions are explored, those of the learnable frontier's task types first, in a seeded order.
-    - Everything learned is decided over episodes in question-id order, whatever order they were played in.
+    - Everything learned is decided over episodes in question-id order, not in the order of playing.
     - A node or an edge that is there already is not written again; of observations those are kept that came with an
-      achievement (every observation stands in its step).
+      achievement (every observation is in its step).
 """
 
 from __future__ import annotations
@@ -15,23 +14,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from mage_es.engine.commands import Explored, LearnFromEpisodes
 from mage_es.engine.rules.action_recipes import harvest_recipes
 from mage_es.engine.rules.patterns import abstract_patterns
+from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.randomness import shuffled
+from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.trajectories import Trajectory, trajectory_of
-from mage_es.engine.setting import Setting
-from mage_es.events.envelope import Draft
-from mage_es.events.vocabulary import (
-    EdgeAdded,
-    EntitySeen,
-    Event,
-    ObservationRecorded,
-    PhaseCompleted,
-    TaskContextOpened,
-)
+from mage_es.events.vocabulary import Draft, EdgeAdded, EntitySeen, Event, ObservationRecorded, TaskContextOpened
 from mage_es.projections.fold import State
 
 
 def choose_tasks(setting: Setting, state: State, iteration: int, task_types: Mapping[str, str]) -> list[str]:
-    """Return the questions to explore. `task_types` maps each evolution question to its task type."""
+    """Return the questions to explore. `task_types` maps each evolution question to its task type.
+
+    [agents, Explorer] Evolution questions only, along the Navigator's brief.
+    """
     plan = state.progress.iteration_plan
     wanted = {name for skill in (plan.frontier if plan else ()) for name in state.graph.task_types_of(skill)}
     order = shuffled(setting.evolution, setting.config.seed, purpose="explore", iteration=iteration)
@@ -40,7 +35,10 @@ def choose_tasks(setting: Setting, state: State, iteration: int, task_types: Map
 
 
 def learn_from_episodes(setting: Setting, state: State, command: LearnFromEpisodes) -> list[Draft]:
-    """Return everything that EXPLORE writes about its episodes, ending with its phase mark."""
+    """Return everything that EXPLORE writes about its episodes, ending with its phase mark. [agents, Explorer]
+
+    [appendix, environment subgraph] A task context is the task statement of one episode.
+    """
     explored = sorted(command.explored, key=lambda item: item.question.id)
     verdicts = [state.progress.verdict("explore", item.question.id) for item in explored]
     trajectories = [trajectory_of(state, "explore", verdict) for verdict in verdicts]
@@ -49,16 +47,10 @@ def learn_from_episodes(setting: Setting, state: State, command: LearnFromEpisod
         *abstract_patterns(trajectories, state.patterns, iteration=command.iteration, phase="explore"),
         *harvest_recipes(trajectories, state.graph, iteration=command.iteration, phase="explore"),
     ]
-    drafts = [
-        Draft(event=event, iteration=command.iteration, phase="explore", ordinal=ordinal)
-        for ordinal, event in enumerate(events)
-    ]
-    mark = PhaseCompleted(iteration=command.iteration, phase="explore")
-    return [*drafts, Draft(event=mark, iteration=command.iteration, phase="explore")]
+    return marked(command.iteration, "explore", events, is_numbered=True)
 
 
 def _environment(state: State, explored: Sequence[Explored], trajectories: Sequence[Trajectory]) -> Iterator[Event]:
-    """Yield the nodes and edges of the environment subgraph that are new, in the order in which they were seen."""
     growth = _Growth(state)
     for item, trajectory in zip(explored, trajectories, strict=True):
         context = f"context/{item.question.id}"
@@ -87,19 +79,16 @@ class _Growth:
         self._new: set[tuple[str, ...]] = set()
 
     def node(self, name: str, event: Event) -> Iterator[Event]:
-        """Yield the event that creates a node, unless the node is there."""
         if not self._graph.description(name):
             yield from self._once((name,), event)
 
     def observed(self, node: str, context: str) -> Iterator[Event]:
-        """Yield the edge from a node to the context that it was observed in, unless it is there."""
         # A context is nearly always new, and an entity is observed in more and more of them: ask for the edge last.
         if not self._graph.description(context) or context not in self._graph.observed_in(node):
             edge = EdgeAdded(kind="observed_in", source=node, target=context)
             yield from self._once((node, context), edge)
 
     def relation(self, source: str, label: str, target: str) -> Iterator[Event]:
-        """Yield a relation between two entities, unless it is there."""
         if (label, target) not in self._graph.related(source):
             edge = EdgeAdded(kind="relation", source=source, target=target, label=label)
             yield from self._once((source, label, target), edge)

@@ -3,29 +3,30 @@
 Rules
     - What is chosen for a question is decided before any is asked (rules/choice.py): the number of workers changes
       nothing.
-    - The Learner is given no guidance model; it could not call one.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.courses import Ask, Course, begin
 from mage_es.engine.rules.choice import Choosing, Chosen
-from mage_es.engine.rules.prompt import TEMPLATE_OF_ROUTE, Prompt
-from mage_es.engine.rules.routes import Route, follow
-from mage_es.engine.rules.step_prompt import EXPLORING, STEP_TEMPLATE_OF_ROUTE, Consulted, step_prompt
-from mage_es.engine.setting import Setting
+from mage_es.engine.rules.prompt import Prompt
+from mage_es.engine.rules.routes import ROUTING_ARMS, Route, follow
+from mage_es.engine.rules.setting import Setting
+from mage_es.engine.rules.step_prompt import EXPLORING, Consulted, step_prompt
+from mage_es.engine.seams.benchmark import Question
 from mage_es.events.digests import sha256_text
-from mage_es.events.envelope import Draft
-from mage_es.events.vocabulary import QuestionPlanned, Retrieved
+from mage_es.events.vocabulary import Draft, QuestionPlanned, Retrieved
 from mage_es.projections.fold import State
 
 
 def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[Draft]:
-    """Return one `question.planned` for each question, in question-id order."""
+    """Return one `question.planned` for each question, in question-id order.
+
+    [agents, Learner] The learner is given no guidance model at all.
+    """
     choosing = Choosing(setting, state, command)
     drafts = []
     for asked in sorted(command.asked, key=lambda a: a.question.id):
@@ -38,10 +39,7 @@ def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[D
 
 
 def course_of(setting: Setting, state: State, planned: QuestionPlanned, question: Question) -> Course:
-    """Return the course of a planned question: the same plan, state and question give the same moves.
-
-    The skill's slots are read from the state, so it must be the one that the plan was made on.
-    """
+    """The skill's slots are read from the state, so it must be the one that the plan was made on."""
     return follow(Route(setting, state, planned, question))
 
 
@@ -78,9 +76,10 @@ def _plan(
 
 
 def _template(asked: Asked, chosen: Chosen) -> str:
+    arm = ROUTING_ARMS[chosen.routing.arm]
     if asked.opening is None:
-        return TEMPLATE_OF_ROUTE[chosen.routing.arm]
-    return EXPLORING if asked.purpose == "explore" else STEP_TEMPLATE_OF_ROUTE[chosen.routing.arm]
+        return arm.template
+    return EXPLORING if asked.purpose == "explore" else arm.step_template
 
 
 def _first_prompt(setting: Setting, state: State, planned: QuestionPlanned, asked: Asked, giver: Asked) -> Prompt:

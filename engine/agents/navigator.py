@@ -10,23 +10,24 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 
-from mage_es.engine.agents.briefs import NavigatorBrief, NavigatorReply, SkillStanding
+from mage_es.engine.briefs import NavigatorBrief, NavigatorReply, SkillStanding
 from mage_es.engine.commands import PlanIteration
 from mage_es.engine.rules.frontier import learnable
+from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.randomness import shuffled
-from mage_es.engine.setting import Setting
-from mage_es.events.envelope import Draft
-from mage_es.events.vocabulary import IterationPlanned
+from mage_es.engine.rules.setting import Setting
+from mage_es.events.vocabulary import Draft, IterationPlanned
 from mage_es.projections.fold import State
 
 BRIEF_LENGTH = 400
-"""Most characters of an exploration brief; the Explorer's prompt carries it."""
 
 
 def plan(setting: Setting, state: State, command: PlanIteration) -> list[Draft]:
     """Return the plan: at most half of the pool goes to open failures, longest unasked first, the rest is fresh.
 
     In a later epoch an open failure can be fresh again; then it is no revisit, and one more fresh question is asked.
+
+    [Algorithm 1, line 3] Earlier failures have a series of their own in every score.
     """
     config, iteration = setting.config, command.iteration
     open_failures = sorted(state.questions.open_failures(), key=lambda name: (_last_asked(state, name), name))
@@ -45,11 +46,10 @@ def plan(setting: Setting, state: State, command: PlanIteration) -> list[Draft]:
         revisits=tuple(revisits),
         repeats=tuple(question for question in fresh if asked[question]),
     )
-    return [Draft(event=planned, iteration=iteration, phase="plan")]
+    return marked(iteration, "plan", [planned])
 
 
 def navigator_brief(setting: Setting, state: State, iteration: int) -> NavigatorBrief:
-    """Return what stage 2 is told: how the learner stands with each skill of the frontier, and what it masters."""
     threshold = setting.config.mastery_threshold
     return NavigatorBrief(
         iteration=iteration,
@@ -59,7 +59,10 @@ def navigator_brief(setting: Setting, state: State, iteration: int) -> Navigator
 
 
 def refined_frontier(frontier: Sequence[str], reply: NavigatorReply | None) -> tuple[list[str], dict[str, str]]:
-    """Return the frontier in the reply's order and the brief of each skill; skills that it leaves out come last."""
+    """Return the frontier in the reply's order and the brief of each skill; skills that it leaves out come last.
+
+    [agents, Navigator] Stage 1, the frontier, needs no model; an unreadable reply changes nothing about it.
+    """
     briefs: dict[str, str] = {}
     for each in reply.briefs if reply else ():
         text = " ".join(each.brief.split())[:BRIEF_LENGTH]
@@ -69,7 +72,6 @@ def refined_frontier(frontier: Sequence[str], reply: NavigatorReply | None) -> t
 
 
 def briefs_of(planned: IterationPlanned) -> dict[str, str]:
-    """Return the exploration briefs of a plan by skill."""
     lines = planned.brief.splitlines()
     return {
         skill: line.removeprefix(f"{skill}: ")
@@ -83,6 +85,8 @@ def next_fresh(setting: Setting, *, asked: Mapping[str, int], count: int, withou
 
     `asked` says how often each question was fresh, which is the epoch that it is due in: what is behind comes first.
     The first epoch is the committed order; each later one shuffles it anew.
+
+    [Algorithm 1, line 3] Questions of a later epoch are marked as repeats.
     """
     left = set(setting.evolution).difference(without)
     due = (

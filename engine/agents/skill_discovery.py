@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.agents.briefs import (
+from mage_es.engine.briefs import (
     Brief,
     BundleOutcome,
     FailureBrief,
@@ -39,9 +39,9 @@ from mage_es.engine.agents.briefs import (
     ToolsReply,
     TypeStanding,
 )
-from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.commands import Candidate
 from mage_es.engine.rules.authoring import PRINCIPLES_PER_TARGET
-from mage_es.engine.rules.curriculum import Candidate, candidates_of, select_targets
+from mage_es.engine.rules.curriculum import candidates_of, select_targets
 from mage_es.engine.rules.ontology import SKILL_CAP
 from mage_es.engine.rules.refinement import SLOT_LENGTH
 from mage_es.engine.rules.rotation import (
@@ -56,21 +56,19 @@ from mage_es.engine.rules.rotation import (
     action_of,
     with_companions,
 )
+from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.splitting import FULL, room
 from mage_es.engine.rules.tools import TOOLS_PER_TARGET
 from mage_es.engine.rules.trajectories import account_of
 from mage_es.engine.rules.trimming import without
-from mage_es.engine.setting import Setting
+from mage_es.engine.seams.benchmark import Question
 from mage_es.events.vocabulary import AnswerJudged
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
 
-SAMPLES_PER_TYPE = 5
-"""Solved questions of each task type that the ontology is induced from."""
+SAMPLES_PER_TYPE = 5  # solved questions of each task type that the ontology is induced from
 MOST_CASES = 12
-"""Failures, and solved questions, in one brief."""
 MOST_CHILDREN = 4
-"""Skills that one split may make."""
 
 TEMPLATES: dict[type[Brief], tuple[str, type[msgspec.Struct]]] = {
     FailureBrief: ("failure_memories_v1", FailureReply),
@@ -84,7 +82,7 @@ TEMPLATES: dict[type[Brief], tuple[str, type[msgspec.Struct]]] = {
 
 
 class Assignment(NamedTuple):
-    """One action for one target: the brief to ask about, or why nobody is asked."""
+    """One action for one target: the brief to ask about, or why nothing is asked."""
 
     task_type: str
     action: str
@@ -106,7 +104,6 @@ def ontology_brief(benchmark: str, questions: Sequence[tuple[Question, str]]) ->
 
 
 def targets(setting: Setting, state: State, iteration: int) -> list[Candidate]:
-    """Return the task types that EVOLVE writes for in this iteration (Eq. 1), best first."""
     signal = setting.config.failure_signal
     observed = {verdict.task_type: iteration - 1 for verdict in state.progress.verdicts("evaluate")}
     last = observed | {name: state.coverage.last_selected(name) for name in state.coverage.observed()}
@@ -122,7 +119,6 @@ def targets(setting: Setting, state: State, iteration: int) -> list[Candidate]:
 def assignments(
     setting: Setting, state: State, iteration: int, chosen: Sequence[Candidate], questions: Mapping[str, Question]
 ) -> list[Assignment]:
-    """Return all that EVOLVE asks about its targets, in the order of asking."""
     asking = _Asking(setting, state, iteration, questions)
     return [
         asking.assignment(target.task_type, action)
@@ -149,7 +145,6 @@ class _Asking:
         }
 
     def assignment(self, task_type: str, action: str) -> Assignment:
-        """Return what one action asks about one task type."""
         is_on, brief_of = self.actions[action]
         if not is_on:
             return Assignment(task_type, action, None, SWITCHED_OFF)
@@ -163,7 +158,6 @@ class _Asking:
         return Assignment(task_type, action, brief, "" if brief else missing)
 
     def _failures(self, task_type: str, skill: str) -> FailureBrief | None:
-        """Return what is asked about a type's failures; None if all were written about too recently."""
         config, memory = self.setting.config, self.state.memory
         due = [case for case in self._cases([task_type]) if self._is_due(memory.latest_failure(case.question_id))]
         if not due:
@@ -250,7 +244,6 @@ class _Asking:
         )
 
     def _is_due(self, latest: MemoryRow | None) -> bool:
-        """Return whether it is time to write again."""
         return latest is None or self.iteration - latest.iteration >= self.setting.config.refresh_gap
 
     def _task_types(self, task_type: str, skill: str) -> list[str]:

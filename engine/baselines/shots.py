@@ -1,12 +1,12 @@
-"""The worked examples of few-shot prompts: evolution questions of the user's data, with rationales of our own.
+"""The worked examples of few-shot prompts: evolution questions from the user's data, with our own rationales.
 
 Rules
-    - `shots.toml` names questions and holds rationales in our words, which end in the answer; the question itself is
-      read from the user's data. A benchmark (or a subset of one) that lacks some of them has fewer examples.
-    - A question is named by its id, or by the hash of its normal form where upstream's records have no ids. A variant
+    - `shots.toml` holds rationales, which end in the answer; the questions come from the user's data. If some of them
+      are missing there, there are fewer examples.
+    - A question is identified by its id, or by the hash of its normal form if upstream's records have no ids. A variant
       of a benchmark (`hotpotqa-fullwiki`) has the examples of the benchmark itself.
-    - A benchmark that is not listed takes the first evolution questions that bring a solution, in seeded order.
-    - Examples come from what may be learned from; an anchor or a held-out question is never one.
+    - A benchmark without rationales takes the first evolution questions with a solution, in seeded order.
+    - An anchor or a held-out question is never an example.
 """
 
 from __future__ import annotations
@@ -21,26 +21,23 @@ from itertools import islice
 
 from mage_es.engine.baselines.answering import SHOTS, Shot
 from mage_es.engine.baselines.react import trajectory
-from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.rules.normalise import normalise, question_hash
 from mage_es.engine.rules.routes import reasoned_about
+from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.search.record import in_record
 
-REACT_SHOTS = 6
-"""Trajectories that ReAct is shown; the original's."""
+REACT_SHOTS = 6  # trajectories in ReAct's prompt; the original's
 _HASH = re.compile(r"[0-9a-f]{16}")
 
 
 @cache
 def rationales(benchmark: str) -> Mapping[str, str]:
-    """Return the packaged rationales of a benchmark by question id, in order; none for a benchmark without."""
     text = files("mage_es.engine.baselines").joinpath("shots.toml").read_text(encoding="utf-8")
     found: Mapping[str, str] = tomllib.loads(text).get(benchmark.partition("-")[0], {})
     return found
 
 
 def worked(benchmark: str, questions: Mapping[str, Question], evolution: Sequence[str]) -> tuple[Shot, ...]:
-    """Return the worked examples of a benchmark; `evolution` are the ids that may be learned from, in seeded order."""
     written = matched(rationales(benchmark), questions, evolution)[:SHOTS]
     if written:
         return tuple(Shot(name, _asked(questions[name]), text.strip(), "") for name, text in written)
@@ -51,7 +48,7 @@ def worked(benchmark: str, questions: Mapping[str, Question], evolution: Sequenc
 def matched(
     texts: Mapping[str, str], questions: Mapping[str, Question], evolution: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """Return the ids of the questions that rationales are for, with them, as far as they may be learned from."""
+    """Return the evolution ids that have a rationale, with it."""
     named = {name: name for name in evolution}
     if any(map(_HASH.fullmatch, texts)):
         named |= {question_hash(normalise(questions[name].question)): name for name in evolution}
@@ -59,7 +56,7 @@ def matched(
 
 
 def looked_up(questions: Mapping[str, Question], evolution: Sequence[str]) -> tuple[Shot, ...]:
-    """Return examples for ReAct, made of the supporting facts that evolution questions bring with them."""
+    """Return examples for ReAct, made of the supporting facts of evolution questions."""
     found = (shot for name in evolution for shot in _trajectories(questions[name]))
     return tuple(islice(found, REACT_SHOTS))
 

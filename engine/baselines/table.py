@@ -1,4 +1,4 @@
-"""Which baselines there are, what each needs, and the plan and the course of a question by one of them."""
+"""The table of the baselines, and the plan of a question by one of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from mage_es.engine.baselines.answering import (
     ROUNDS,
     SAMPLES,
-    Attempt,
+    BaselineTrial,
     Shot,
     few_shot_cot,
     reflexion,
@@ -20,30 +20,25 @@ from mage_es.engine.baselines.answering import (
 )
 from mage_es.engine.baselines.react import react
 from mage_es.engine.baselines.shots import looked_up, worked
-from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.courses import Ask, Course, begin
+from mage_es.engine.seams.benchmark import Question
 from mage_es.events.digests import sha256_text
-from mage_es.events.envelope import Draft
-from mage_es.events.vocabulary import BaselineStarted, QuestionPlanned
+from mage_es.events.vocabulary import BaselineStarted, Draft, QuestionPlanned
 
 Choose = Callable[[str, Mapping[str, Question], Sequence[str]], tuple[Shot, ...]]
-"""(benchmark, questions by id, ids that may be learned from) -> worked examples."""
-
-
-def _none(benchmark: str, questions: Mapping[str, Question], evolution: Sequence[str]) -> tuple[Shot, ...]:
-    return ()
+"""(benchmark, questions by id, evolution ids) -> worked examples."""
 
 
 class Baseline(NamedTuple):
-    """A baseline: its course, what it shows as examples, its sizes, whether it looks things up or plays episodes."""
+    """A baseline: its course, its examples, its sizes, and whether it searches or plays episodes."""
 
-    course: Callable[[Attempt], Course]
-    shots: Choose = _none
+    course: Callable[[BaselineTrial], Course]
+    shots: Choose = lambda name, questions, ids: ()
     samples: int = 1
     rounds: int = 0
     needs_search: bool = False
     plays_as: str | None = None
-    """The mode in which it plays episodes: "" for the usual one, None where it plays none."""
+    """The mode in which it plays episodes: "" for the usual one, None if it plays none."""
 
 
 BASELINES: Mapping[str, Baseline] = {
@@ -56,14 +51,11 @@ BASELINES: Mapping[str, Baseline] = {
     "reflexion": Baseline(reflexion, rounds=ROUNDS),
     "reflexion_oracle": Baseline(partial(reflexion, oracle_stop=True), rounds=ROUNDS),
 }
-"""The baselines by name, which stands in their plans as the routing arm."""
 
-ACT = "act_cot"
-"""The template of a step, where a baseline plays episodes."""
+ACT = "act_cot"  # the template of a step in an episode
 
 
 def started(name: str, shots: Sequence[Shot]) -> BaselineStarted:
-    """Return the fact that a baseline begins."""
     baseline = BASELINES[name]
     return BaselineStarted(
         baseline=name,
@@ -75,7 +67,7 @@ def started(name: str, shots: Sequence[Shot]) -> BaselineStarted:
 
 
 def planned(name: str, question: Question, task_type: str, make: Callable[[QuestionPlanned], Course]) -> Draft:
-    """Return the plan of a held-out question: nothing is drawn, nothing retrieved; `make` gives its course."""
+    """Return the plan of a held-out question, with nothing drawn and nothing retrieved; `make` gives its course."""
     plan = QuestionPlanned(
         iteration=-1,
         purpose="exam",

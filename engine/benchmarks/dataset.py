@@ -1,11 +1,6 @@
 """Benchmarks that are read from files: what defines one, and the benchmark that its files make.
 
-Rules
-    - A file may stand under its upstream name or another of its part's names, plain or gzipped.
-    - The test split wins: a question whose id stands in it is left out of evolution; within a split the first of an id
-      stands.
-    - A benchmark without official splits is divided by the hashes of its ids, the same on every machine and whatever
-      else is in the files: three tenths are the test split.
+The test split wins: a question whose id is in it is not in evolution. Of equal ids in a split the first counts.
 """
 
 from __future__ import annotations
@@ -17,21 +12,21 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.benchmarks.extraction import plain_answer
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
-from mage_es.engine.benchmarks.protocol import Question, Split, TaskTypeSource, Verdict, nowhere
 from mage_es.engine.benchmarks.records import Records
-from mage_es.engine.plugins import plugins
+from mage_es.engine.seams.benchmark import ContextRole, Question, Split, TaskTypeSource, Verdict, nowhere
+from mage_es.engine.seams.extraction import plain_answer
+from mage_es.engine.seams.plugins import plugins
 from mage_es.events.errors import PrerequisiteError
 
 TEST_SHARE = 0.3
 """The part of a benchmark with one split that is never learned from."""
 
 
-class Part(NamedTuple):
+class DataFile(NamedTuple):
     """One file of a split: its names in order of preference, each also with `.gz`; an optional one may be missing.
 
-    One that is not `is_missed` completes a form of the data that others do without, and nobody is told of it.
+    `is_missed` is False for a file that only some forms of the data have, so that its absence is not reported.
     """
 
     names: tuple[str, ...]
@@ -42,51 +37,44 @@ class Part(NamedTuple):
 class Definition(NamedTuple):
     """What defines a benchmark that is read from files.
 
-    `parts` without `test` say that there is one split only. `read` returns all questions of one file, for the split
-    that it is to serve, and raises `PrerequisiteError`; `verdict` and `measure` never raise.
+    Without `test` in `parts` there is a single split, which is divided; `verdict` and `measure` never raise.
     """
 
     name: str
     licence: str
     task_type_source: TaskTypeSource
     answer_format: str
-    parts: Mapping[Split, tuple[Part, ...]]
+    parts: Mapping[Split, tuple[DataFile, ...]]
     read: Callable[[Path, Split], Records[Question]]
     verdict: Callable[[Question, str], Verdict]
     measure: Callable[[Question, Prediction, bool], Measured]
     """(question, prediction, strict) -> metrics."""
     total: Callable[[Sequence[tuple[Question, Measured]]], Mapping[str, float]] = means
     extract: Callable[[str], str] = plain_answer
-    """Reads the final answer off a reply to any question, one of the user's own included."""
+    """Reads the final answer off a reply to any question, including those that users ask."""
     judge_template: str = "judge_v1"
-    """What a judge is asked with."""
+    """The prompt for the judge."""
     is_cross_checked: Callable[[Question], bool] = nowhere
-    """Whether a judge, where there is one, is asked about a wrong answer to a question, too, not only where the rule
-    leaves it undecided."""
+    """Whether a judge is also asked about wrong answers to a question, not only about undecided ones."""
+    context_role: ContextRole = "material"
     folder: str = ""
-    """Where its files lie, below the folder of all data sets; "" is its name."""
+    """The folder of its files, below that of all data sets; "" is its name."""
 
 
 class Dataset:
-    """A benchmark that is read from the files of `data_dir/<folder>`."""
-
     def __init__(self, definition: Definition, data_dir: Path | None, *, file: Path | None = None) -> None:
-        """Read every file of the benchmark.
-
-        Args:
-            definition: What is read and how it is scored.
-            data_dir: Folder of all data sets.
-            file: One upstream file to read in place of them, all of whose questions are the test split.
-
-        Raises:
-            PrerequisiteError: A file is missing or malformed; ends with the command that fetches them.
-        """
+        """`file` is one upstream file to read instead: its questions are the test split. Raises `PrerequisiteError`."""
         self.definition = definition
         self.name, self.licence = definition.name, definition.licence
         self.task_type_source, self.answer_format = definition.task_type_source, definition.answer_format
         self.missing: list[str] = []
-        """The optional files that are not there, by their upstream names."""
-        self.judge_template = definition.judge_template
+        """The optional files that are missing, by their upstream names."""
+        self.judge_template, self.context_role = definition.judge_template, definition.context_role
+        self.extract, self.is_cross_checked, self.total = (
+            definition.extract,
+            definition.is_cross_checked,
+            definition.total,
+        )
         hashes: list[str] = []
         if file is None:
             read = {split: self._read(split, data_dir, hashes) for split in definition.parts}
@@ -98,28 +86,13 @@ class Dataset:
         self._questions = divided(read)
 
     def questions(self, split: Split) -> Sequence[Question]:
-        """Return all questions of an upstream split, in upstream order."""
         return self._questions[split]
 
-    def extract(self, reply: str) -> str:
-        """Return the final answer in a reply."""
-        return self.definition.extract(reply)
-
     def score(self, question: Question, reply: str) -> Verdict:
-        """Judge a reply by rule."""
         return self.definition.verdict(question, reply)
 
-    def is_cross_checked(self, question: Question) -> bool:
-        """Return whether a wrong answer to a question is put to a judge, too."""
-        return self.definition.is_cross_checked(question)
-
     def measure(self, question: Question, prediction: Prediction, *, strict: bool) -> Measured:
-        """Return the metrics of a prediction."""
         return self.definition.measure(question, prediction, strict)
-
-    def total(self, measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
-        """Return the metrics of a whole set of predictions."""
-        return self.definition.total(measured)
 
     def _read(self, split: Split, data_dir: Path | None, hashes: list[str]) -> Sequence[Question]:
         name, found = self.definition.name, dict[str, Question]()
@@ -141,15 +114,18 @@ class Dataset:
         if not found:
             files = [part.names[0] for part in self.definition.parts[split]]
             raise PrerequisiteError(
-                f"{name} is not in {data_dir}: none of its {len(files)} files is there, such as {folder}/{files[0]}. "
+                f"{name} is not in {data_dir}: none of its {len(files)} files exists, such as {folder}/{files[0]}. "
                 f"{_remedy(name, data_dir)}"
             )
         return list(found.values())
 
 
 def divided(read: Mapping[Split, Sequence[Question]]) -> dict[Split, tuple[Question, ...]]:
-    """Return the two splits of what was read; without a test split three tenths are set aside for it."""
-    tests = read["test"] if "test" in read else [_as_test(q) for q in read["evolution"] if is_test(q.id)]
+    tests = (
+        read["test"]
+        if "test" in read
+        else [msgspec.structs.replace(q, split="test") for q in read["evolution"] if is_test(q.id)]
+    )
     held = {question.id for question in tests}
     return {
         "evolution": tuple(question for question in read["evolution"] if question.id not in held),
@@ -158,13 +134,12 @@ def divided(read: Mapping[Split, Sequence[Question]]) -> dict[Split, tuple[Quest
 
 
 def missing_files(benchmark: object) -> str:
-    """Return in words which optional files of a benchmark are not there, "" if none is missing or it has none."""
     missing = benchmark.missing if isinstance(benchmark, Dataset) else []
     return f"not there: {', '.join(missing)}" if missing else ""
 
 
 def is_elsewhere(name: str) -> bool:
-    """Return whether another package offers a benchmark: this one knows no address of its data then."""
+    """Another package provides it, so only its author knows where the data is."""
     return name in plugins("mage_es.benchmarks") or name in plugins("mage_es.environments")
 
 
@@ -175,13 +150,16 @@ def _remedy(name: str, data_dir: Path | None) -> str:
 
 
 def is_test(question_id: str) -> bool:
-    """Return whether a question of a benchmark with one split belongs to what is never learned from."""
+    """[section 4, STBench, the split] By the hash of file and position: three tenths are the test split.
+
+    So the division is the same on every machine, and adding questions moves none from one split to the other.
+    """
     first = int.from_bytes(hashlib.sha256(question_id.encode()).digest()[:8], "big")
     return first < TEST_SHARE * 2**64
 
 
-def find(part: Part, name: str, data_dir: Path | None, *, folder: str) -> Path | None:
-    """Return where a part of a benchmark lies, None for an optional one that is missing. Raises `PrerequisiteError`."""
+def find(part: DataFile, name: str, data_dir: Path | None, *, folder: str) -> Path | None:
+    """Return the file's path, plain or gzipped; None if it is optional and missing. Raises `PrerequisiteError`."""
     if data_dir is None:
         raise PrerequisiteError(
             f"{name} is read from files and no data directory was given. {_remedy(name, Path('data'))}"
@@ -194,10 +172,6 @@ def find(part: Part, name: str, data_dir: Path | None, *, folder: str) -> Path |
         return None
     wanted = part.names[0]
     raise PrerequisiteError(
-        f"{name} is not in {data_dir}: neither {folder}/{wanted} nor {folder}/{wanted}.gz is there. "
+        f"{name} is not in {data_dir}: neither {folder}/{wanted} nor {folder}/{wanted}.gz exists. "
         f"{_remedy(name, data_dir)}"
     )
-
-
-def _as_test(question: Question) -> Question:
-    return msgspec.structs.replace(question, split="test")

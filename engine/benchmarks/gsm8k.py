@@ -1,8 +1,6 @@
 """GSM8K: grade-school word problems, read from the upstream files `train.jsonl` and `test.jsonl`.
 
-Rules
-    - The task types come from the gold solutions (the paper's own practice), so they may label evolution
-      questions only; `task_type_source` says so.
+The task types come from the gold solutions (the paper's own practice), so they may label evolution questions only.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from mage_es.engine.benchmarks.dataset import Definition, Part
+from mage_es.engine.benchmarks.dataset import DataFile, Definition
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.benchmarks.numbers import (
     ANSWER_FORMAT,
@@ -22,16 +20,14 @@ from mage_es.engine.benchmarks.numbers import (
     read_number,
     score_number,
 )
-from mage_es.engine.benchmarks.protocol import Question, Split, Verdict, everywhere
 from mage_es.engine.benchmarks.records import Records, read_records
+from mage_es.engine.seams.benchmark import Question, Split, Verdict, everywhere
 
 _CALCULATION = re.compile(r"<<[^<>]*>>")
 _MOST_STEPS = 8
 
 
 class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One line of an upstream file."""
-
     question: str
     answer: str
 
@@ -49,7 +45,6 @@ def task_type_of(answer: str) -> str:
 
 
 def read(path: Path, split: Split) -> Records[Question]:
-    """Read one upstream file. Raises `PrerequisiteError`."""
     upstream = path.name.partition(".")[0].partition("-")[0]  # train.jsonl, or train-00000-of-00001.parquet
 
     def question(position: int, row: _Row) -> Question:
@@ -72,12 +67,10 @@ def read(path: Path, split: Split) -> Records[Question]:
 
 
 def verdict(question: Question, reply: str) -> Verdict:
-    """Judge a reply: strictly as upstream does, or by the number it ends with."""
     return score_number(question.gold, reply)
 
 
 def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:
-    """Return `accuracy`; strict: the first `#### ` marker's text equals the gold's."""
     if strict:
         answer = official_answer(prediction.text)
         return Measured(answer, {"accuracy": float(answer == question.gold)})
@@ -91,8 +84,8 @@ GSM8K = Definition(
     task_type_source="gold",
     answer_format=ANSWER_FORMAT,
     parts={
-        "evolution": (Part(("train.jsonl", "main/train-00000-of-00001.parquet")),),
-        "test": (Part(("test.jsonl", "main/test-00000-of-00001.parquet")),),
+        "evolution": (DataFile(("train.jsonl", "main/train-00000-of-00001.parquet")),),
+        "test": (DataFile(("test.jsonl", "main/test-00000-of-00001.parquet")),),
     },
     read=read,
     verdict=verdict,

@@ -1,10 +1,8 @@
-"""Measuring predictions made anywhere: what a benchmark's official metrics say of them, one by one and together.
+"""Measuring predictions made elsewhere by a benchmark's official metrics, one by one and together.
 
 Rules
-    - `strict` is upstream to the letter, its defects included; without it what upstream means, and more than one form
-      of an answer is understood.
-    - None in the place of a metric: upstream does not count this one (a distance that could not be read). A prediction
-      that is missing has the value None, whose text is empty.
+    - `strict` is upstream to the letter, including its defects; otherwise metrics measure what upstream means.
+    - A metric that is None is not counted by upstream (a distance that could not be read).
 """
 
 from __future__ import annotations
@@ -12,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.seams.benchmark import Question
 
 
 class Prediction(NamedTuple):
-    """What somebody predicts for a question.
+    """`value` is the reply's text, or a JSON value in upstream's form (a list of answers or actions), None if missing.
 
-    `value` is the reply's text, or the JSON value that upstream's predictions are (a list of answers, of actions).
     `parts` are further predictions that some benchmarks score, such as `supporting_facts`.
     """
 
@@ -28,31 +25,28 @@ class Prediction(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Return the value as text."""
         return self.value if isinstance(self.value, str) else "" if self.value is None else str(self.value)
 
 
 class Measured(NamedTuple):
-    """The answer that was read from a prediction, and each metric of it (higher is better unless its name says so)."""
+    """The answer read from a prediction, and its metrics (higher is better unless the name says so)."""
 
     answer: str
     metrics: Mapping[str, float | None]
 
 
 class Measures(Protocol):
-    """The further methods of a benchmark whose predictions can be measured."""
+    """The further methods of a benchmark that can measure predictions made elsewhere."""
 
     def measure(self, question: Question, prediction: Prediction, *, strict: bool) -> Measured:
-        """Return the metrics of a prediction. Never raises: what cannot be read is wrong."""
+        """Never raises: what cannot be read is wrong."""
         ...
 
-    def total(self, measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
-        """Return the metrics of a whole set of predictions, as upstream sums them up."""
-        ...
+    def total(self, measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]: ...
 
 
 def means(measured: Sequence[tuple[Question, Measured]]) -> dict[str, float]:
-    """Return the mean of each metric over the predictions that it counts, in order of first appearance."""
+    """Return the mean of each metric over the predictions that it counts."""
     sums: dict[str, list[float]] = {}
     for _, one in measured:
         for name, value in one.metrics.items():

@@ -1,12 +1,7 @@
 """MedQA-USMLE: medical board questions with four or five options, one of which is right.
 
-The official files are in a zip on Google Drive, which the README of github.com/jind11/MedQA names: unpack it in the
-benchmark's folder. A copy of the training and test files for download is on Hugging Face.
-
-Rules
-    - The options are part of what is asked, one on a line, in the order of the record.
-    - Upstream has no parser of replies; the strict one is that of the Medprompt paper.
-    - An English article is no answer: an `A` in front of a word does not count as the letter.
+The official files are in a zip on Google Drive, linked in the README of github.com/jind11/MedQA: unpack it in the
+benchmark's folder. Hugging Face has a copy of the training and test files.
 """
 
 from __future__ import annotations
@@ -19,11 +14,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.benchmarks.dataset import Definition, Part
-from mage_es.engine.benchmarks.extraction import final_answer, without_reasoning
+from mage_es.engine.benchmarks.dataset import DataFile, Definition
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
-from mage_es.engine.benchmarks.protocol import Question, Split, Verdict
 from mage_es.engine.benchmarks.records import Records, read_records
+from mage_es.engine.seams.benchmark import Question, Split, Verdict
+from mage_es.engine.seams.extraction import plain_answer, without_reasoning
 
 LETTERS = "ABCDE"
 TASK_TYPES: Mapping[str, str] = {"step1": "medqa_step1", "step2&3": "medqa_step2_3"}
@@ -36,22 +31,18 @@ _WRAPPED = (
 )
 _BARE = r"([{0}])(?![\w'’])"
 _NO_ARTICLE = r"(?!A(?!\s*(?:$|[.):])))"
-"""A bare A counts where nothing follows it, or one of . ) :"""
+"""A bare A counts only at the end or before . ) : (elsewhere it may be the article)."""
 _BETWEEN = r"\s*(?:,|/|&|\bor\b|\band\b)+\s*"
-"""What stands between the letters of a reply that names several."""
+"""What separates the letters of a reply that names several."""
 _FOLDERS = ("US/4_options/", "data_clean/questions/US/4_options/", "")
 
 
 class _Choice(msgspec.Struct, frozen=True):
-    """An option in the list form of some copies."""
-
     key: str
     value: str
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """One record, as far as it is used."""
-
     question: str
     options: dict[str, str] | list[_Choice]
     answer_idx: str
@@ -60,7 +51,6 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 def read(path: Path, split: Split) -> Records[Question]:
-    """Read one upstream file. Raises `PrerequisiteError`."""
     upstream = path.name.removesuffix(".gz").rpartition(".")[0].removeprefix("phrases_no_exclude_")
 
     def question(position: int, row: _Row) -> Question:
@@ -70,7 +60,7 @@ def read(path: Path, split: Split) -> Records[Question]:
         if list(options) != list(LETTERS[: len(options)]) or len(options) < 2:
             raise ValueError(f"options: must be lettered A, B, ... and at most {LETTERS[-1]}, not {list(options)}")
         if row.answer_idx not in options:
-            raise ValueError(f"answer_idx: {row.answer_idx!r} is none of the options {', '.join(options)}")
+            raise ValueError(f"answer_idx: {row.answer_idx!r} is not one of the options {', '.join(options)}")
         lines = [f"{letter}. {text}" for letter, text in options.items()]
         return Question(
             id=f"medqa-{upstream}-{position}",
@@ -86,10 +76,9 @@ def read(path: Path, split: Split) -> Records[Question]:
 
 
 def labelled(text: str, letters: str) -> str:
-    """Return the letter that the Medprompt parser reads, "" if none or several.
+    """Return the letter that the Medprompt parser reads, "" if none or several. [section 4, MedQA, the metric]
 
-    It looks behind the first line that begins with "Answer: ", or everywhere if there is none, for a letter in square
-    brackets.
+    It looks for `[X]` after the first line that begins with "Answer: ", or everywhere without such a line.
     """
     _, _, behind = text.partition(_MARK)
     shown = behind if _MARK in text else text
@@ -100,13 +89,13 @@ def labelled(text: str, letters: str) -> str:
 def chosen(reply: str, options: Mapping[str, str]) -> str:
     """Return the letter of the option that a reply chooses, "" if it chooses none or several. Never raises.
 
-    The first of these that applies: the Medprompt parser; the final answer is an option's very text; it begins with a
-    letter; it says "answer is X" or "option X"; it contains the text of exactly one option.
+    [section 4, MedQA, the metric] There is no official parser; strict is Medprompt's. A bare A before a word is an
+    article.
     """
     letters = "".join(options)
     if label := labelled(without_reasoning(reply), letters):
         return label
-    span = final_answer(reply, lambda text: None)
+    span = plain_answer(reply)
     same = [letter for letter, text in options.items() if len(text) > 1 and _folded(text) == _folded(span)]
     if len(same) == 1:
         return same[0]
@@ -121,8 +110,6 @@ def chosen(reply: str, options: Mapping[str, str]) -> str:
 
 
 class _Patterns(NamedTuple):
-    """A letter; letters with `or`, `and` or a comma between them; a letter behind "answer is" or "option"."""
-
     letter: re.Pattern[str]
     listed: re.Pattern[str]
     said: re.Pattern[str]
@@ -141,7 +128,7 @@ def _letter(match: re.Match[str]) -> str:
 
 
 def _contained(span: str, options: Mapping[str, str]) -> str:
-    """Return the one option whose text stands in the span; a longer text hides a shorter one inside it."""
+    """Return the one option whose text occurs in the span; a longer option hides a shorter one inside it."""
     rest, found = _folded(span), []
     for letter, text in sorted(options.items(), key=lambda option: -len(option[1])):
         words = re.compile(rf"(?<!\w){re.escape(_folded(text))}(?!\w)")
@@ -156,7 +143,6 @@ def _folded(text: str) -> str:
 
 
 def verdict(question: Question, reply: str) -> Verdict:
-    """Judge a reply by the letter that it chooses; strictly by the Medprompt parser."""
     options = _options(question)
     letter = chosen(reply, options)
     is_strict = labelled(reply, "".join(options)) == question.gold
@@ -164,7 +150,6 @@ def verdict(question: Question, reply: str) -> Verdict:
 
 
 def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:
-    """Return `accuracy`; strict: of the letter predicted, or of the one that the Medprompt parser reads."""
     options = _options(question)
     if strict:
         text = prediction.text
@@ -179,7 +164,7 @@ def _options(question: Question) -> dict[str, str]:
 
 
 def _names(*files: str) -> tuple[str, ...]:
-    """Return where files of the four-option variant may stand: as subsets have them, unpacked, or downloaded."""
+    """The four-option files: in a subset's folder, in the unpacked zip, or downloaded."""
     return tuple(folder + file for file in files for folder in _FOLDERS)
 
 
@@ -190,13 +175,13 @@ MEDQA = Definition(
     answer_format='Reason step by step and end with a line "Answer: [X]", where X is the letter of the option.',
     parts={
         "evolution": (
-            Part(_names("phrases_no_exclude_train.jsonl", "phrases_no_exclude_train.subset1030.jsonl")),
-            Part(
+            DataFile(_names("phrases_no_exclude_train.jsonl", "phrases_no_exclude_train.subset1030.jsonl")),
+            DataFile(
                 (*_names("phrases_no_exclude_dev.jsonl"), "US/dev.5_options.jsonl", "US/dev.jsonl", "dev.jsonl"),
                 optional=True,
             ),
         ),
-        "test": (Part(_names("phrases_no_exclude_test.jsonl")),),
+        "test": (DataFile(_names("phrases_no_exclude_test.jsonl")),),
     },
     read=read,
     verdict=verdict,

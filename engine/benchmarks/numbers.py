@@ -1,9 +1,8 @@
-"""Scoring a reply whose answer is one number: GSM8K's own rule, and a numeric reading beside it.
+"""Scoring a reply whose answer is one number: GSM8K's official rule, and a numeric comparison.
 
-The official rule looks for the first `#### ` followed by digits, points and commas, deletes the commas and
-compares strings: `#### 18.0` is not `18`. It is kept to the letter as `strict`. A reply is right when it is
-strictly right, or when the number it ends with equals the expected one. Source of the official rule:
-openai/grade-school-math, grade_school_math/dataset.py.
+The official rule (openai/grade-school-math, grade_school_math/dataset.py) finds the first `#### ` followed by digits,
+points and commas, deletes the commas and compares strings: `#### 18.0` is not `18`. That is `strict`. A reply is right
+if it is strictly right, or if the number it ends with equals the expected one.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 
-from mage_es.engine.benchmarks.extraction import final_answer
-from mage_es.engine.benchmarks.protocol import Verdict
+from mage_es.engine.seams.benchmark import Verdict
+from mage_es.engine.seams.extraction import final_answer
 
 ANSWER_FORMAT = 'Finish with a line "#### <number>".'
 INVALID = "[invalid]"
@@ -31,18 +30,18 @@ _NUMBER = re.compile(
 
 
 def official_answer(text: str) -> str:
-    """Return what the upstream evaluation extracts from a text, `[invalid]` if its pattern does not occur."""
+    """Return what upstream's evaluation extracts from a text, `[invalid]` if its pattern does not occur."""
     found = _OFFICIAL.search(text)
     return found[1].replace(",", "") if found else INVALID
 
 
 def number_in(reply: str) -> str:
-    """Return the answer of a reply that ends with a number: behind the marker, else its final answer. Never raises."""
+    """Return the number after the marker, else the final answer. Never raises."""
     return final_answer(reply, _marked)
 
 
 def score_number(gold: str, reply: str) -> Verdict:
-    """Judge a reply against a gold number (official form, no commas). Never raises."""
+    """`gold` has the official form, no commas. Never raises."""
     strict_answer = official_answer(reply)
     if strict_answer == gold:
         return Verdict(answer=strict_answer, score=1.0, strict=True)
@@ -65,7 +64,7 @@ def _is_same(answer: str, gold: str) -> bool:
 def read_number(text: str) -> Decimal | None:
     """Return the number that a text states, None if it is anything but one number.
 
-    Leading hashes, surrounding `$...$`, currency signs, thousands commas, LaTeX's dress and a trailing unit or `%`
+    Leading hashes, surrounding `$...$`, currency signs, thousands commas, LaTeX markup and a trailing unit or `%`
     are dropped; a text with a second number, or with words in front, is not a number.
     """
     plain = _undressed(text.strip().lstrip("#").strip())
@@ -83,7 +82,7 @@ def read_number(text: str) -> Decimal | None:
 
 
 def _undressed(text: str) -> str:
-    r"""Return a text without the LaTeX that numbers are dressed in, such as `\$`, `{,}`, `\boxed{18 \text{ eggs}}`."""
+    r"""Remove the LaTeX around a number, such as `\$`, `{,}`, `\boxed{18 \text{ eggs}}`."""
     if len(text) > 4 * _LONGEST or ("\\" not in text and "{" not in text):
         return text
     plain = _SPACING.sub(" ", text.replace("{,}", ",")).replace("\\$", "$").replace("\\%", "%")

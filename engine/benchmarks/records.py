@@ -1,8 +1,6 @@
 """Reading the records of one file, all of them or none: a JSON array, JSON lines, CSV or Parquet, also gzipped.
 
-Rules
-    - All or nothing: one malformed record, and nothing is loaded. Each is named by file, line (or row) and field.
-    - What a JSON file is, is told from its content; CSV, TSV and Parquet are told by their names.
+JSON arrays and JSON lines are told apart by their content; CSV, TSV and Parquet are recognised by their names.
 """
 
 from __future__ import annotations
@@ -22,33 +20,28 @@ import msgspec
 
 from mage_es.events.errors import PrerequisiteError
 
-Row = TypeVar("Row")
-Item = TypeVar("Item")
+RecordT = TypeVar("RecordT")
+ItemT = TypeVar("ItemT")
 
 _SHOWN_PROBLEMS = 5
 _BOM, _NEWLINE = b"\xef\xbb\xbf", b"\n"
 
 
-class Records(NamedTuple, Generic[Item]):
-    """What a file holds, in its order, and the SHA-256 of its (decompressed) bytes."""
+class Records(NamedTuple, Generic[ItemT]):
+    """The hash is that of the decompressed bytes."""
 
-    items: tuple[Item, ...]
+    items: tuple[ItemT, ...]
     sha256: str
 
 
-def read_records(path: Path, kind: type[Row], convert: Callable[[int, Row], Item]) -> Records[Item]:
-    """Read every record of a file.
+def read_records(path: Path, kind: type[RecordT], convert: Callable[[int, RecordT], ItemT]) -> Records[ItemT]:
+    """Read every record of a file as `kind`: a msgspec struct, or `dict[str, Any]`.
 
-    Args:
-        path: The file.
-        kind: What one record is: a msgspec struct, or `dict[str, Any]`.
-        convert: Makes an item of (0-based position, record); raises `ValueError` that begins with the field's name.
-
-    Raises:
-        PrerequisiteError: The file cannot be read, is empty, or has malformed records; the first five are named.
+    `convert` makes an item of (0-based position, record); its `ValueError` begins with the field's name.
+    Raises `PrerequisiteError`: the file is unreadable or empty, or has malformed records; the first five are named.
     """
     raw = contents(path)
-    items: list[Item] = []
+    items: list[ItemT] = []
     problems: list[str] = []
     wrong: set[str] = set()
     try:
@@ -62,21 +55,17 @@ def read_records(path: Path, kind: type[Row], convert: Callable[[int, Row], Item
         problems.append(f"{path} is not well-formed: {error}")
     if not items and not problems:
         problems.append(f"{path} {_nothing(path, raw)}")
-    if len(wrong) == 1 and len(problems) > 1 and not items:  # such as a column that is called otherwise
-        problems = [f"{problems[0]} (and so in all of the {len(problems)} records)"]
+    if len(wrong) == 1 and len(problems) > 1 and not items:  # such as a column with another name
+        problems = [f"{problems[0]} (the same in all {len(problems)} records)"]
     if problems:
         raise PrerequisiteError(f"{listed(problems)}\nNothing was loaded.")
     return Records(tuple(items), hashlib.sha256(raw).hexdigest())
 
 
-def read_mapping(path: Path, kind: type[Row]) -> tuple[dict[str, Row], str]:
-    """Read a file that is one JSON object of records by name; return them, and the SHA-256 of its bytes.
-
-    Raises:
-        PrerequisiteError: The file cannot be read, or has malformed records; the first five are named.
-    """
+def read_mapping(path: Path, kind: type[RecordT]) -> tuple[dict[str, RecordT], str]:
+    """Read a file that is one JSON object of records by name. Raises `PrerequisiteError`."""
     raw = contents(path)
-    decoder, found, problems, at = msgspec.json.Decoder(kind), dict[str, Row](), list[str](), 0
+    decoder, found, problems, at = msgspec.json.Decoder(kind), dict[str, RecordT](), list[str](), 0
     try:
         pieces = msgspec.json.decode(raw.removeprefix(_BOM), type=dict[str, msgspec.Raw])
     except msgspec.DecodeError as error:
@@ -93,7 +82,6 @@ def read_mapping(path: Path, kind: type[Row]) -> tuple[dict[str, Row], str]:
 
 
 def contents(path: Path) -> bytes:
-    """Return a file's bytes, decompressed where it is gzipped. Raises `PrerequisiteError`."""
     try:
         content = path.read_bytes()
         return gzip.decompress(content) if content[:2] == b"\x1f\x8b" or path.suffix == ".gz" else content
@@ -102,13 +90,11 @@ def contents(path: Path) -> bytes:
 
 
 def listed(problems: Sequence[str], what: str = "malformed lines") -> str:
-    """Return the first problems, one on a line, and how many more there are."""
     more = len(problems) - _SHOWN_PROBLEMS
     return "\n".join(problems[:_SHOWN_PROBLEMS]) + (f"\n... and {more} more {what}." if more > 0 else "")
 
 
 def _nothing(path: Path, raw: bytes) -> str:
-    """Return what a file without any record has instead."""
     ending = _ending(path)
     if not raw.removeprefix(_BOM).strip():
         return "is empty"
@@ -117,22 +103,21 @@ def _nothing(path: Path, raw: bytes) -> str:
     if ending in (".csv", ".tsv"):
         header = raw.removeprefix(_BOM).decode().strip().splitlines()[0]
         return f"has a first line, which names the columns ({header}), but no row below it: add one for each record"
-    return "holds an empty list: put the records into it"
+    return "contains an empty list: add the records"
 
 
 def _ending(path: Path) -> str:
     return Path(path.name.removesuffix(".gz")).suffix
 
 
-def _rows(path: Path, raw: bytes, kind: type[Row]) -> Iterator[tuple[str, Callable[[], Row]]]:
-    """Yield (place, a function that decodes the record there)."""
+def _rows(path: Path, raw: bytes, kind: type[RecordT]) -> Iterator[tuple[str, Callable[[], RecordT]]]:
     ending = _ending(path)
     if ending in (".parquet", ".csv", ".tsv"):
         yield from _parquet_rows(raw, kind) if ending == ".parquet" else _table_rows(raw, kind, ending)
         return
     decoder, text = msgspec.json.Decoder(kind), raw.removeprefix(_BOM)
 
-    def decoded(piece: bytes) -> Row:
+    def decoded(piece: bytes) -> RecordT:
         if not piece.strip():
             raise ValueError("the line is empty; expected a record")
         return decoder.decode(piece)
@@ -142,7 +127,7 @@ def _rows(path: Path, raw: bytes, kind: type[Row]) -> Iterator[tuple[str, Callab
 
 
 def _is_array(text: bytes) -> bool:
-    """Return whether a text is one array, and not lines of which the first is an array."""
+    """Return whether a text is one JSON array, and not lines of which the first is an array."""
     first, _, rest = text.strip().partition(b"\n")
     return first.startswith(b"[") and not (rest and first.rstrip().endswith(b"]"))
 
@@ -162,7 +147,7 @@ def _array(text: bytes) -> Iterator[tuple[str, bytes]]:
         yield f"record {number} (line {line})", bytes(piece)
 
 
-def _table_rows(raw: bytes, kind: type[Row], ending: str) -> Iterator[tuple[str, Callable[[], Row]]]:
+def _table_rows(raw: bytes, kind: type[RecordT], ending: str) -> Iterator[tuple[str, Callable[[], RecordT]]]:
     try:
         text = raw.removeprefix(_BOM).decode()
     except UnicodeDecodeError as error:
@@ -174,7 +159,7 @@ def _table_rows(raw: bytes, kind: type[Row], ending: str) -> Iterator[tuple[str,
     try:
         names = Counter(reader.fieldnames or ())
         if twice := next((name for name, times in names.items() if name and times > 1), ""):
-            raise msgspec.DecodeError(f"line 1: the column {twice!r} stands there {names[twice]} times")
+            raise msgspec.DecodeError(f"line 1: the column {twice!r} occurs {names[twice]} times")
         for row in reader:
             place = f"line {reader.line_num}"
             if None in row or None in row.values():
@@ -186,7 +171,7 @@ def _table_rows(raw: bytes, kind: type[Row], ending: str) -> Iterator[tuple[str,
 
 
 def _delimiter(text: str, ending: str) -> str:
-    """Return what divides the fields; many a spreadsheet writes semicolons, or tabs, into what it calls CSV."""
+    """Return the delimiter; many spreadsheets write semicolons or tabs into what they call CSV."""
     header = text.partition("\n")[0]
     return "\t" if ending == ".tsv" else next((sign for sign in ",;\t" if sign in header), ",")
 
@@ -195,7 +180,7 @@ def _raise(problem: str) -> NoReturn:
     raise ValueError(problem)
 
 
-def _parquet_rows(raw: bytes, kind: type[Row]) -> Iterator[tuple[str, Callable[[], Row]]]:
+def _parquet_rows(raw: bytes, kind: type[RecordT]) -> Iterator[tuple[str, Callable[[], RecordT]]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -1,9 +1,6 @@
-"""Benchmarks by name.
+"""Benchmarks by name, looked up here first, then among own tasks, then among the plug-ins of other packages.
 
-Rules
-    - What is known of a benchmark before anything is read or generated stands in its row: the models and the sizes
-      that it is run with where nobody says otherwise.
-    - A name is looked up here first, then among own tasks, then among what other packages offer.
+What a benchmark is run with by default (models, sizes) is known without reading or generating anything.
 """
 
 from __future__ import annotations
@@ -14,9 +11,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mage_es.engine.benchmarks.protocol import Benchmark
+import msgspec
+
 from mage_es.engine.benchmarks.tasks import OWN_TASKS
-from mage_es.engine.plugins import Group, faulty, load, open_plugin, plugins
+from mage_es.engine.config import BENCHMARK, Config
+from mage_es.engine.seams.benchmark import Benchmark
+from mage_es.engine.seams.plugins import Group, faulty, load, open_plugin, plugins
 from mage_es.events.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -26,18 +26,18 @@ _GROUPS: tuple[Group, ...] = ("mage_es.benchmarks", "mage_es.environments")
 
 
 class OwnModels(NamedTuple):
-    """The models that a benchmark is run with where the configuration names none; "" is no judge."""
+    """The models that a benchmark is run with if the configuration names none; "" is no judge."""
 
     execution: str = "builtin/analogist"
     guidance: str = "builtin/reference"
     judge: str = ""
 
 
-class Row(NamedTuple):
+class BenchmarkEntry(NamedTuple):
     """A benchmark: how it is opened, given a seed and the folder of all data sets, and what it is run with.
 
-    `defaults` are settings of a run by name (`iterations`, `pool`, `episode_steps`), used where nobody sets them.
-    `records` opens one file of a benchmark that is read from files, all of whose questions are its test split.
+    `defaults` are settings of a run by name (`iterations`, `pool`, `episode_steps`) that the user may override.
+    `records` opens a single file of a benchmark that is read from files; all of its questions are the test split.
     """
 
     open: Callable[[int, Path | None], Benchmark]
@@ -46,94 +46,58 @@ class Row(NamedTuple):
     records: Callable[[Path], Benchmark] | None = None
 
 
-def _loaded(place: str) -> Any:
-    """Return what `module:name` names, of this package."""
+def _part(place: str) -> Any:
+    """Import `module:name` of the engine. Only now, so that a command that needs no benchmark starts without them."""
     module, _, name = place.partition(":")
     return getattr(import_module(f"mage_es.engine.{module}"), name)
 
 
-def _read(definition: str | Callable[[], Definition], models: OwnModels | None = None) -> Row:
-    """Return the row of a benchmark that is read from files, by its definition or the place of that."""
-
-    def defined() -> Definition:
-        found: Definition = _loaded(definition) if isinstance(definition, str) else definition()
-        return found
-
-    def opened(seed: int, data_dir: Path | None) -> Benchmark:
+def _from_files(definition: Callable[[], Definition], models: OwnModels | None = None) -> BenchmarkEntry:
+    def opened(data_dir: Path | None, file: Path | None = None) -> Benchmark:
         from mage_es.engine.benchmarks.dataset import Dataset
 
-        return Dataset(defined(), data_dir)
+        return Dataset(definition(), data_dir, file=file)
 
-    def records(path: Path) -> Benchmark:
-        from mage_es.engine.benchmarks.dataset import Dataset
-
-        return Dataset(defined(), None, file=path)
-
-    return Row(opened, models or OwnModels(), records=records)
+    return BenchmarkEntry(
+        lambda seed, data_dir: opened(data_dir), models or OwnModels(), records=lambda path: opened(None, path)
+    )
 
 
-def _generated(place: str) -> Callable[[int, Path | None], Benchmark]:
-    """Return how a generated benchmark is opened; `place` names its class."""
-
-    def opened(seed: int, data_dir: Path | None) -> Benchmark:
-        benchmark: Benchmark = _loaded(place)(seed)
-        return benchmark
-
-    return opened
+def _documents(place: str) -> BenchmarkEntry:
+    return _from_files(lambda: _part(place), OwnModels(execution="builtin/reader"))
 
 
-def _placed(place: str) -> Callable[[int, Path | None], Benchmark]:
-    """Return how a benchmark with a data folder and a class of its own is opened; `place` names the class."""
-
-    def opened(seed: int, data_dir: Path | None) -> Benchmark:
-        benchmark: Benchmark = _loaded(place)(seed, data_dir)
-        return benchmark
-
-    return opened
-
-
-_READING = OwnModels(execution="builtin/reader")
-_SHOPPING = OwnModels(execution="builtin/shopper")
-_VISITS = {"iterations": 20, "pool": 50, "held_out": 100, "anchors": 30, "explore_episodes": 4, "episode_steps": 15}
+def _shop(name: str, **sizes: int) -> BenchmarkEntry:
+    visits = {"iterations": 20, "pool": 50, "held_out": 100, "anchors": 30, "explore_episodes": 4, "episode_steps": 15}
+    return BenchmarkEntry(
+        lambda seed, data_dir: _part(f"environments.webshop.benchmark:{name}")(seed, data_dir),
+        OwnModels(execution="builtin/shopper"),
+        {**visits, **sizes},
+    )
 
 
-def _records(place: str) -> Callable[[Path], Benchmark]:
-    """Return how a file of records is opened; `place` names the function."""
-
-    def opened(path: Path) -> Benchmark:
-        benchmark: Benchmark = _loaded(place)(path)
-        return benchmark
-
-    return opened
-
-
-def _shop(name: str, **sizes: int) -> Row:
-    """Return the row of a setting of WebShop, with sizes of its own."""
-    return Row(_placed(f"environments.webshop.benchmark:{name}"), _SHOPPING, {**_VISITS, **sizes})
-
-
-_TABLE: Mapping[str, Row] = {
-    "crafter": Row(
-        _generated("environments.crafter.benchmark:Crafter"),
+_TABLE: Mapping[str, BenchmarkEntry] = {
+    "crafter": BenchmarkEntry(
+        lambda seed, _: _part("environments.crafter.benchmark:Crafter")(seed),
         OwnModels(execution="builtin/survivor"),
         {"iterations": 10, "pool": 5, "held_out": 5, "anchors": 5, "explore_episodes": 2, "episode_steps": 500},
-        records=_records("environments.crafter.benchmark:worlds_of"),
+        records=lambda path: _part("environments.crafter.benchmark:worlds_of")(path),
     ),
-    "finqa": _read("benchmarks.finqa.benchmark:FINQA", _READING),
-    "gsm8k": _read("benchmarks.gsm8k:GSM8K"),
-    "hotpotqa": _read("benchmarks.hotpotqa.benchmark:HOTPOTQA", _READING),
-    "hotpotqa-fullwiki": _read("benchmarks.hotpotqa.benchmark:FULLWIKI", _READING),
-    "hotpotqa-levels": _read("benchmarks.hotpotqa.benchmark:LEVELS", _READING),
-    "medqa": _read("benchmarks.medqa:MEDQA", _READING),
-    "stbench": _read("benchmarks.stbench.benchmark:STBENCH", _READING),
-    "stbench-extended": _read("benchmarks.stbench.benchmark:EXTENDED", _READING),
-    "stbench-merged": _read("benchmarks.stbench.benchmark:MERGED", _READING),
-    "realmath": _read("benchmarks.realmath.benchmark:REALMATH", _READING),
-    "truthworld": Row(
-        _generated("benchmarks.truthworld.benchmark:TruthWorld"),
+    "finqa": _documents("benchmarks.finqa.benchmark:FINQA"),
+    "gsm8k": _from_files(lambda: _part("benchmarks.gsm8k:GSM8K")),
+    "hotpotqa": _documents("benchmarks.hotpotqa.benchmark:HOTPOTQA"),
+    "hotpotqa-fullwiki": _documents("benchmarks.hotpotqa.benchmark:FULLWIKI"),
+    "hotpotqa-levels": _documents("benchmarks.hotpotqa.benchmark:LEVELS"),
+    "medqa": _documents("benchmarks.medqa:MEDQA"),
+    "realmath": _documents("benchmarks.realmath.benchmark:REALMATH"),
+    "stbench": _documents("benchmarks.stbench.benchmark:STBENCH"),
+    "stbench-extended": _documents("benchmarks.stbench.benchmark:EXTENDED"),
+    "stbench-merged": _documents("benchmarks.stbench.benchmark:MERGED"),
+    "truthworld": BenchmarkEntry(
+        lambda seed, _: _part("worlds.truthworld.benchmark:TruthWorld")(seed),
         OwnModels("builtin/truthworld", "builtin/truthguide", "builtin/truthjudge"),
     ),
-    "webqa": _read("benchmarks.webqa.benchmark:WEBQA", _READING),
+    "webqa": _documents("benchmarks.webqa.benchmark:WEBQA"),
     "webshop-100": _shop("webshop_100"),
     "webshop-100-by-index": _shop("webshop_100_by_index"),
     "webshop-100-rich": _shop("webshop_100_rich"),
@@ -141,9 +105,9 @@ _TABLE: Mapping[str, Row] = {
     "webshop-1000-by-index": _shop("webshop_1000_by_index"),
     "webshop-1000-human": _shop("webshop_1000_human", pool=4, held_out=4, anchors=0),
     "webshop-1000-rich": _shop("webshop_1000_rich"),
-    "wordmath": Row(_generated("benchmarks.wordmath.benchmark:WordMath")),
-    "workshop": Row(
-        _generated("environments.workshop.benchmark:Workshop"),
+    "wordmath": BenchmarkEntry(lambda seed, _: _part("worlds.wordmath.benchmark:WordMath")(seed)),
+    "workshop": BenchmarkEntry(
+        lambda seed, _: _part("worlds.workshop.benchmark:Workshop")(seed),
         OwnModels(execution="builtin/apprentice"),
         {"iterations": 10, "pool": 30, "held_out": 100, "episode_steps": 60},
     ),
@@ -151,19 +115,22 @@ _TABLE: Mapping[str, Row] = {
 
 
 def own_models(name: str) -> OwnModels:
-    """Return the models that a benchmark is run with where the configuration names none."""
-    row = _found(name)
-    return row.models if row else OwnModels()
+    entry = _found(name)
+    return entry.models if entry else OwnModels()
+
+
+def with_own_models(config: Config) -> Config:
+    """Return a configuration that names every model, as a run records it."""
+    own = own_models(config.benchmark)._asdict()
+    return msgspec.structs.replace(config, **{tier: own[tier] for tier in own if getattr(config, tier) == BENCHMARK})
 
 
 def own_defaults(name: str) -> Mapping[str, int]:
-    """Return the settings that a benchmark is run with where nobody sets them."""
-    row = _found(name)
-    return row.defaults if row else {}
+    entry = _found(name)
+    return entry.defaults if entry else {}
 
 
 def title(name: str) -> str:
-    """Return a short name of a benchmark, for people and folders: of own tasks their file's."""
     if not name.startswith(OWN_TASKS):
         return name
     from mage_es.engine.benchmarks.tasks.spec import parse
@@ -172,79 +139,58 @@ def title(name: str) -> str:
 
 
 def names() -> list[str]:
-    """Return the names that `open_benchmark` knows, in alphabetical order; own tasks need none."""
     return sorted({*_TABLE, *(name for group in _GROUPS for name in plugins(group))})
 
 
-def open_benchmark(name: str, *, seed: int, data_dir: Path | None = None) -> Benchmark:
-    """Return a benchmark, read or generated.
+def open_benchmark(name: str, *, seed: int, data_dir: Path | str | None = None) -> Benchmark:
+    """`name` is one of `names()`, or own tasks as `tasks/FILE?option=value`; benchmarks that are read ignore `seed`.
 
-    Args:
-        name: One of `names()`, or own tasks as `tasks/FILE?option=value`.
-        seed: Seed of a generated benchmark; benchmarks that are read ignore it.
-        data_dir: Folder that holds one sub-folder for each benchmark that is read; None if there is none.
-
-    Raises:
-        UsageError: No benchmark has that name; the near matches are listed.
-        PrerequisiteError: Its data set is missing or malformed.
+    Raises `UsageError` (the near matches are listed), or `PrerequisiteError` if its data is missing or malformed.
     """
-    return _row(name).open(seed, data_dir)
+    return _entry(name).open(seed, None if data_dir is None else Path(data_dir))
 
 
 def check_name(name: str) -> None:
-    """Raise `UsageError` for what is the name of no benchmark; whether its data is there is another matter."""
-    _row(name)
+    _entry(name)
 
 
 def open_records(name: str, path: Path) -> Benchmark:
-    """Return a benchmark made of one upstream file, all of whose questions are its test split.
+    """Read a benchmark from one upstream file, all of whose questions are its test split.
 
-    Raises:
-        UsageError: No benchmark has that name, or it is not read from such files.
-        PrerequisiteError: The file is missing or malformed.
+    Raises `UsageError` if it is not read from such files, `PrerequisiteError` if the file is missing or malformed.
     """
-    opened = _row(name).records
+    opened = _entry(name).records
     if opened is None:
-        raise UsageError(f"{name} is not read from one file of records: leave --records out, and its own are taken.")
+        raise UsageError(f"{name} is not read from a file of records: leave out --records to use its own questions.")
     return opened(path)
 
 
-def _row(name: str) -> Row:
-    row = _found(name)
-    if row is None:
+def _entry(name: str) -> BenchmarkEntry:
+    entry = _found(name)
+    if entry is None:
         raise UsageError(f"There is no benchmark {name!r}.{nearest(name, names())}")
-    return row
+    return entry
 
 
 @functools.cache
-def _found(name: str) -> Row | None:
-    """Return the row of a benchmark: built in, own tasks, or another package's."""
+def _found(name: str) -> BenchmarkEntry | None:
     if name in _TABLE:
         return _TABLE[name]
     if name.startswith(OWN_TASKS):
-        return _own_tasks(name)
+        return BenchmarkEntry(lambda _, data_dir: _part("benchmarks.tasks.benchmark:open_tasks")(name, data_dir))
     for group in _GROUPS:
         if name in plugins(group):
             return _offered(group, name, load(group, name))
     return None
 
 
-def _offered(group: Group, name: str, offered: Any) -> Row:
-    """Return the row of what another package offers: a definition, a row, or a function that opens a benchmark."""
+def _offered(group: Group, name: str, offered: Any) -> BenchmarkEntry:
+    """Return the entry of what another package offers: a definition, an entry, or a function that opens a benchmark."""
     from mage_es.engine.benchmarks.dataset import Definition
 
     if isinstance(offered, Definition):
-        return _read(lambda: offered)
-    if not isinstance(offered, Row) and not callable(offered):
+        return _from_files(lambda: offered)
+    if not isinstance(offered, BenchmarkEntry) and not callable(offered):
         raise faulty(group, name, f"is no benchmark but an {type(offered).__name__}: {str(offered)[:40]}")
-    row = offered if isinstance(offered, Row) else Row(offered)
-    return row._replace(open=functools.partial(open_plugin, group, name, row.open))
-
-
-def _own_tasks(name: str) -> Row:
-    def opened(seed: int, data_dir: Path | None) -> Benchmark:
-        from mage_es.engine.benchmarks.tasks.benchmark import open_tasks
-
-        return open_tasks(name, data_dir)
-
-    return Row(opened)
+    entry = offered if isinstance(offered, BenchmarkEntry) else BenchmarkEntry(offered)
+    return entry._replace(open=functools.partial(open_plugin, group, name, entry.open))

@@ -10,11 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mage_es.engine.embedders.protocol import Vectors
+from mage_es.engine.seams.embedder import Vectors
 
 GRID = 1024
-UNIT = GRID * GRID
-"""What `cosines` returns for a cosine of one."""
+UNIT = GRID * GRID  # what `cosines` returns for a cosine of one
 
 
 def on_grid(vectors: Vectors) -> Vectors:

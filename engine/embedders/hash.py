@@ -22,7 +22,7 @@ from zlib import crc32
 
 import numpy as np
 
-from mage_es.engine.embedders.protocol import Vectors
+from mage_es.engine.seams.embedder import Vectors
 from mage_es.events.digests import sha256_text
 
 DIMENSION = 128
@@ -38,8 +38,6 @@ _COUNT_WEIGHTS = tuple(round(_SCALE * (1 + math.log(count))) if count else 0 for
 
 
 class HashEmbedder:
-    """Hashed bag of words, word pairs and letter triples, as unit vectors of 128 numbers."""
-
     name = "hash"
     dimension = DIMENSION
     sha256 = sha256_text(ALGORITHM)
@@ -50,10 +48,7 @@ class HashEmbedder:
         self._prefixes: dict[str, tuple[bytes, int]] = {}
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return unit vectors of shape [len(texts), 128], float32; a text without words gives zeros.
-
-        A vector depends on its own text only, never on the others in the call.
-        """
+        """Return unit vectors of shape [len(texts), 128], float32; a text without words gives zeros."""
         vectors = np.zeros((len(texts), DIMENSION), dtype=np.float32)
         for place, text in enumerate(texts):
             words = tokens(text)
@@ -82,7 +77,6 @@ class HashEmbedder:
 
 
 def tokens(text: str) -> list[str]:
-    """Return the lower-cased words of a text, every number as `0`."""
     return ["0" if token[0].isdigit() else token[:_LONGEST_WORD] for token in _TOKEN.findall(text.lower())]
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from mage_es.engine.embedders.protocol import Embedder, Vectors
 from mage_es.engine.embedders.registry import open_embedder
+from mage_es.engine.seams.embedder import Embedder, Vectors
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.vocabulary import RunStarted
 

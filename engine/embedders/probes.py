@@ -11,7 +11,7 @@ import hashlib
 
 import numpy as np
 
-from mage_es.engine.embedders.protocol import Vectors
+from mage_es.engine.seams.embedder import Vectors
 
 PROBES = (
     "Ana packs 4 boxes with 6 jars each and gives 5 jars away. How many jars are left?",
@@ -23,14 +23,17 @@ PROBES = (
     "Two films were directed by the same person.",
     "été, naïve, 数学",
 )
-_SIDES = 64
-"""Hyperplanes for each probe."""
+_SIDES = 64  # hyperplanes for each probe
 _OFFSET = 0.0101
 """How far they lie off the origin: vectors of small integers would lie right on planes that went through it."""
 
 
 def sketch(vectors: Vectors) -> str:
-    """Return the fingerprint of the probes' vectors, shape [len(PROBES), dimension], in hex."""
+    """Return the fingerprint of the probes' vectors, shape [len(PROBES), dimension], in hex.
+
+    [beyond the paper, identity of embedders] The sides of hyperplanes on which fixed texts lie: noise does not move
+    them, another model does.
+    """
     dimension = vectors.shape[1]
     sides = []
     for place, vector in enumerate(vectors):

@@ -1,30 +1,18 @@
-"""Embedders by name: `hash`, or `provider/model?option=value` as models are named.
-
-Rules
-    - Opening one loads its model, or asks its server for a few vectors, so what is missing shows before a run begins.
-"""
+"""Embedders by name: `hash`, or `provider/model?option=value` as models are named."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from mage_es.engine.embedders import sentence_transformer, served
-from mage_es.engine.embedders.protocol import Embedder
-from mage_es.engine.models.line import PATIENCE, Patience
-from mage_es.engine.models.spec import ModelSpec, parse_spec
-from mage_es.engine.plugins import load, open_plugin, plugins
+from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryPolicy
+from mage_es.engine.seams.embedder import Embedder
+from mage_es.engine.seams.plugins import load, open_plugin, plugins
+from mage_es.engine.seams.spec import ModelSpec, parse_spec
 from mage_es.events.errors import UsageError, nearest
 
-OPTIONS: Mapping[str, Sequence[str]] = {
-    "openai": served.OPTIONS,
-    "sentence-transformers": sentence_transformer.OPTIONS,
-}
-"""The providers of embedders, and the options that each of them takes."""
-
-
-def names() -> list[str]:
-    """Return the forms that `open_embedder` knows."""
-    return ["hash", "openai/<model>?base_url=<url>", "sentence-transformers/<name or folder>"]
+FORMS = ["hash", "openai/<model>?base_url=<url>", "sentence-transformers/<name or folder>"]
+OPTIONS: Mapping[str, Sequence[str]] = {"openai": served.OPTIONS, "sentence-transformers": sentence_transformer.OPTIONS}
 
 
 def metered(spec: str) -> dict[str, str]:
@@ -35,8 +23,8 @@ def metered(spec: str) -> dict[str, str]:
     return {"embedder": spec} if spec != "hash" and _parsed(spec).provider == "openai" else {}
 
 
-def open_embedder(spec: str, *, patience: Patience = PATIENCE) -> Embedder:
-    """Return the embedder that a spec names, ready to be used; `patience` is had with a server.
+def open_embedder(spec: str, *, retry_policy: RetryPolicy = DEFAULT_RETRIES) -> Embedder:
+    """Return the embedder that a spec names, ready to use; `retry_policy` is for an embedder on a server.
 
     Raises:
         UsageError: No such embedder, provider or option; near matches are listed.
@@ -48,7 +36,7 @@ def open_embedder(spec: str, *, patience: Patience = PATIENCE) -> Embedder:
         return HashEmbedder()
     parsed = _parsed(spec)
     if parsed.provider == "openai":
-        return served.open_served(parsed, patience)
+        return served.open_served(parsed, retry_policy)
     if parsed.provider == "sentence-transformers":
         return sentence_transformer.SentenceTransformer(parsed)
     made = load("mage_es.embedders", parsed.provider)
@@ -58,5 +46,5 @@ def open_embedder(spec: str, *, patience: Patience = PATIENCE) -> Embedder:
 
 def _parsed(spec: str) -> ModelSpec:
     if "/" not in spec:
-        raise UsageError(f"There is no embedder {spec!r}.{nearest(spec, names())}")
+        raise UsageError(f"There is no embedder {spec!r}.{nearest(spec, FORMS)}")
     return parse_spec(spec, known={**dict.fromkeys(plugins("mage_es.embedders")), **OPTIONS})

@@ -17,42 +17,40 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mage_es.engine.embedders.kept import Kept, unit
 from mage_es.engine.embedders.probes import PROBES, sketch
-from mage_es.engine.embedders.protocol import Vectors
-from mage_es.engine.models.faults import shortened
-from mage_es.engine.models.spec import ModelSpec
+from mage_es.engine.embedders.vector_cache import VectorCache, unit
+from mage_es.engine.seams.embedder import Vectors
+from mage_es.engine.seams.faults import shortened
+from mage_es.engine.seams.spec import ModelSpec
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import PrerequisiteError
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer as Transformer
 
-OPTIONS = ("device",)
-"""`device`: where the model runs, as torch calls it; `cpu` unless told otherwise."""
+OPTIONS = ("device",)  # `device`: where the model runs, as torch calls it; `cpu` unless told otherwise
 
 PAPERS_MODEL = "all-minilm-l6-v2"
-PAPERS_FLOOR = 0.55
-"""The paper's least cosine for a type strategy, which is that of its own model."""
+PAPERS_FLOOR = 0.55  # the paper's least cosine for a type strategy, which is that of its own model
 
 
 class SentenceTransformer:
-    """A model of the sentence-transformers library."""
+    """[section 3.5, embedding model] A text goes through the model alone and on one thread: in a batch of 64 nearly
+    every vector differs in its last bits.
+    """
 
     def __init__(self, spec: ModelSpec) -> None:
-        """Load the model. Raises `PrerequisiteError` where the library or the model is missing."""
         self.name = spec.text
         is_papers = PAPERS_MODEL in spec.model.lower().replace("_", "-")
         self.strategy_floor = PAPERS_FLOOR if is_papers else 0.0
         self._model = _load(spec)
         probed = self._raw(PROBES)
         self.dimension = probed.shape[1]
-        self._kept = Kept(self._raw, self.dimension)
+        self._cache = VectorCache(self._raw, self.dimension)
         self.sha256 = sha256_text(f"{_weights(self._model)} {sketch(unit(probed))}")
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return unit vectors of shape [len(texts), dimension], float32; a blank text gives zeros."""
-        return self._kept.encode(texts)
+        return self._cache.encode(texts)
 
     def _raw(self, texts: Sequence[str]) -> NDArray[np.float64]:
         with _one_thread():

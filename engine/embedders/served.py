@@ -1,12 +1,8 @@
 """`openai/<model>?base_url=`: any server that speaks /v1/embeddings, such as OpenAI's, vLLM's or Ollama's.
 
 Rules
-    - A failed attempt is made again, with growing waits, where it may pass; what comes to nothing ends the command,
-      and a run can be resumed.
-    - A server may give the same text slightly different vectors from call to call. In one process each text keeps the
-      vector that came first; the vectors of memories are recorded, so a replay asks for none. Two runs are equal to
-      the byte only if the server is.
-    - Every attempt is reported to the meter, the failed ones too, before anything else is done.
+    - A failed attempt that may pass is repeated with growing waits. A call that fails for good ends the command, and
+      the run can be resumed.
 """
 
 from __future__ import annotations
@@ -19,16 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mage_es.engine.embedders.kept import Kept, unit
-from mage_es.engine.embedders.metering import Attempt, EmbeddingPurpose, Meter
 from mage_es.engine.embedders.probes import PROBES, sketch
-from mage_es.engine.embedders.protocol import Vectors
+from mage_es.engine.embedders.vector_cache import VectorCache, unit
 from mage_es.engine.models.clients import as_faults, key_of
-from mage_es.engine.models.faults import HOPELESS, FailedAttempt, Fault, ModelFault
-from mage_es.engine.models.line import PATIENCE, Patience, require_near
 from mage_es.engine.models.openai_compatible import DEFAULT_URL
-from mage_es.engine.models.seam import Completion, Request
-from mage_es.engine.models.spec import ModelSpec
+from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryPolicy, require_near
+from mage_es.engine.seams.embedder import Vectors
+from mage_es.engine.seams.faults import HOPELESS, FailedAttempt, Fault, ModelFault
+from mage_es.engine.seams.metering import EmbeddingAttempt, EmbeddingPurpose, Meter
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.spec import ModelSpec
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import PrerequisiteError
 
@@ -39,9 +35,7 @@ OPTIONS = ("base_url", "timeout", "key_env", "dimensions")
 """`dimensions`: how many numbers a vector shall have, for models that can shorten them."""
 
 TIMEOUT = 60.0
-"""Seconds for one reply."""
 BATCH = 64
-"""Texts in one call."""
 
 
 class Embedded(NamedTuple):
@@ -52,46 +46,46 @@ class Embedded(NamedTuple):
 
 
 class Server(Protocol):
-    """What turns texts into vectors, one call at a time."""
-
     def embed(self, texts: Sequence[str]) -> Embedded:
         """Return the reply to one call. Raises `ModelFault`."""
-        ...
 
 
 class ServedEmbedder:
-    """An embedder whose vectors come from a server, in batches, each text once; `meter` is told of every attempt."""
+    """An embedder whose vectors come from a server, in batches, each text once; `meter` gets every attempt.
 
-    def __init__(self, name: str, server: Server, patience: Patience = PATIENCE) -> None:
+    [beyond the paper, served vectors] Vectors of memories are recorded, so a replay asks for none. A question's own is
+    not: two runs are equal to the byte only if the server is.
+    """
+
+    def __init__(self, name: str, server: Server, retry_policy: RetryPolicy = DEFAULT_RETRIES) -> None:
         """Ask for the vectors of the probes. Raises `PrerequisiteError` where the server fails."""
         self.name = name
         self.strategy_floor = 0.0
         self.meter = Meter(name)
-        self._server, self._patience = server, patience
+        self._server, self._policy = server, retry_policy
         # One by one, so that no text's vector depends on its neighbours in a batch.
-        probed = np.concatenate([self._patiently([probe], "fingerprint") for probe in PROBES])
+        probed = np.concatenate([self._with_retries([probe], "fingerprint") for probe in PROBES])
         self.dimension = probed.shape[1]
         self.sha256 = sha256_text(f"{self.dimension} {sketch(unit(probed))}")
-        self._kept = Kept(self._raw, self.dimension)
+        self._cache = VectorCache(self._raw, self.dimension)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return unit vectors of shape [len(texts), dimension], float32; a blank text gives zeros."""
-        return self._kept.encode(texts)
+        return self._cache.encode(texts)
 
     def _raw(self, texts: Sequence[str]) -> NDArray[np.float64]:
         batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
-        return np.concatenate([self._patiently(batch, "vectors") for batch in batches])
+        return np.concatenate([self._with_retries(batch, "vectors") for batch in batches])
 
-    def _patiently(self, batch: Sequence[str], purpose: EmbeddingPurpose) -> NDArray[np.float64]:
+    def _with_retries(self, batch: Sequence[str], purpose: EmbeddingPurpose) -> NDArray[np.float64]:
         import tenacity
 
         def waited(state: tenacity.RetryCallState) -> float:
             error = state.outcome.exception() if state.outcome else None
-            jitter = tenacity.wait_random_exponential(self._patience.first_wait_s, max=self._patience.longest_wait_s)
+            jitter = tenacity.wait_random_exponential(self._policy.first_wait_s, max=self._policy.longest_wait_s)
             return float(jitter(state)) + (error.fault.retry_after if isinstance(error, ModelFault) else 0.0)
 
         attempts = tenacity.Retrying(
-            stop=tenacity.stop_after_attempt(self._patience.attempts),
+            stop=tenacity.stop_after_attempt(self._policy.attempts),
             retry=tenacity.retry_if_exception(
                 lambda error: isinstance(error, ModelFault) and self._may_pass(error.fault)
             ),
@@ -101,10 +95,10 @@ class ServedEmbedder:
         try:
             for attempt in attempts:
                 with attempt:
-                    is_last = attempt.retry_state.attempt_number >= self._patience.attempts
+                    is_last = attempt.retry_state.attempt_number >= self._policy.attempts
                     return self._once(batch, purpose, is_last=is_last)
         except ModelFault as error:
-            require_near(f"The embedder {self.name}", error.fault, self._patience)
+            require_near(f"The embedder {self.name}", error.fault, self._policy)
             remedy = (
                 "Check the key, the model's name and the address; `mage-es doctor` tells what the server says."
                 if error.fault.kind in HOPELESS
@@ -116,7 +110,7 @@ class ServedEmbedder:
     def _once(self, batch: Sequence[str], purpose: EmbeddingPurpose, *, is_last: bool) -> NDArray[np.float64]:
         """Return the vectors of one attempt, shape [len(batch), dimension]. Raises `ModelFault`."""
         request = request_of(batch)
-        made, began = Attempt(purpose, request.sha256, len(batch)), time.perf_counter_ns()
+        made, began = EmbeddingAttempt(purpose, request.sha256, len(batch)), time.perf_counter_ns()
         try:
             with self.meter.holding(request) as pay:
                 reply = self._server.embed(batch)
@@ -132,8 +126,8 @@ class ServedEmbedder:
         return reply.vectors
 
     def _may_pass(self, fault: Fault) -> bool:
-        """Return whether the same call may succeed after a wait that anybody would wait."""
-        return fault.passes and fault.retry_after <= self._patience.longest_rest_s
+        """Return whether a retry may succeed, after a wait that the policy allows."""
+        return fault.passes and fault.retry_after <= self._policy.longest_rest_s
 
     def _require_shape(self, vectors: NDArray[np.float64], count: int) -> None:
         dimension = getattr(self, "dimension", None) or (vectors.shape[1] if vectors.ndim == 2 else 0)
@@ -142,10 +136,7 @@ class ServedEmbedder:
 
 
 class EmbeddingsEndpoint:
-    """The client of a server that speaks /v1/embeddings."""
-
     def __init__(self, spec: ModelSpec) -> None:
-        """Raise `PrerequisiteError` where client or key is missing; nobody is asked yet."""
         self._spec = spec
         self._url = spec.options.get("base_url", DEFAULT_URL)
         self._key = key_of(spec, "OPENAI_API_KEY", needed=self._url == DEFAULT_URL)
@@ -155,7 +146,6 @@ class EmbeddingsEndpoint:
         weakref.finalize(self, self._client.close)
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        """Return the server's vectors and what it says that they took. Raises `ModelFault`."""
         import openai
 
         with as_faults(openai, url=self._url, key=self._key, silence=self._timeout):
@@ -185,9 +175,9 @@ def request_of(texts: Sequence[str]) -> Request:
     return Request(prompt="\0".join(texts), max_tokens=0)
 
 
-def open_served(spec: ModelSpec, patience: Patience = PATIENCE) -> ServedEmbedder:
+def open_served(spec: ModelSpec, retry_policy: RetryPolicy = DEFAULT_RETRIES) -> ServedEmbedder:
     """Return the embedder of a spec. Raises `PrerequisiteError` where client, key or server is missing."""
-    return ServedEmbedder(spec.text, EmbeddingsEndpoint(spec), patience)
+    return ServedEmbedder(spec.text, EmbeddingsEndpoint(spec), retry_policy)
 
 
 def _vectors(reply: Any, count: int) -> NDArray[np.float64]:

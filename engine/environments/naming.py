@@ -11,8 +11,7 @@ _TRIMMED = " \t*_`\"'"
 def named_action(reply: str) -> str:
     """Return the text after the last line-initial `Action:`, else the last line that is not empty; "" if none is.
 
-    Emphasis, quotes and one full stop around it are dropped. Whether that is an action is for the environment to say.
-    A reasoning block that was never closed holds no action.
+    Emphasis, quotes and one full stop around it are dropped. A reasoning block that was never closed holds no action.
     """
     said = reply.rpartition("</think>")[2]
     if "<think>" in said:

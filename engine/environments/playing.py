@@ -7,22 +7,20 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.benchmarks.protocol import Verdict
-from mage_es.engine.environments.protocol import Entity, Environment, Relation, tells_result
-from mage_es.engine.rules.trajectories import transcript_line
+from mage_es.engine.seams.benchmark import Verdict
+from mage_es.engine.seams.environment import Entity, Environment, Relation, tells_result, transcript_line
 
 NOTHING_ACHIEVED = "nothing"
 
 
 class Sightings(NamedTuple):
-    """What an episode brought to light, each once, in the order in which it was seen."""
+    """What an episode revealed, each once, in the order in which it was seen."""
 
     entities: tuple[Entity, ...]
     relations: tuple[Relation, ...]
 
 
 def transcript(environment: Environment, actions: Sequence[str]) -> str:
-    """Return the transcript of actions in a new episode; it ends where the episode does."""
     environment.reset()
     lines = []
     for action in actions:
@@ -34,7 +32,6 @@ def transcript(environment: Environment, actions: Sequence[str]) -> str:
 
 
 def sightings(environment: Environment, actions: Iterable[str | None]) -> Sightings:
-    """Return what a new episode with these actions brings to light."""
     observations = [environment.reset(), *(environment.step(action).observation for action in actions)]
     return Sightings(
         tuple(dict.fromkeys(entity for observation in observations for entity in observation.entities)),
@@ -43,11 +40,12 @@ def sightings(environment: Environment, actions: Iterable[str | None]) -> Sighti
 
 
 def play_actions(environment: Environment, reply: str) -> Verdict:
-    """Return the verdict on a reply that lists actions, one on a line. A line without an action is a step as well."""
+    """`reply` has one action per line; a line without an action is a step as well."""
     environment.reset()
     achieved: list[str] = []
     for line in filter(str.strip, reply.splitlines()):
-        outcome = environment.step(_action_in(environment, line))
+        action = environment.parse(line) or environment.parse(line.partition(": ")[0])  # a transcript's line has both
+        outcome = environment.step(action)
         achieved += outcome.achievements
         if outcome.done:
             break
@@ -55,13 +53,8 @@ def play_actions(environment: Environment, reply: str) -> Verdict:
 
 
 def verdict_of(environment: Environment, achieved: Iterable[str]) -> Verdict:
-    """Return the verdict on an episode that is over: the environment's score, and as the answer what it came to."""
     score = min(1.0, max(0.0, environment.score()))
     verdict = Verdict(answer=", ".join(achieved) or NOTHING_ACHIEVED, score=score, strict=score == 1.0)
     if tells_result(environment):
         return msgspec.structs.replace(verdict, answer=environment.result(), passing=environment.passing)
     return verdict
-
-
-def _action_in(environment: Environment, line: str) -> str | None:
-    return environment.parse(line) or environment.parse(line.partition(": ")[0])

@@ -1,14 +1,14 @@
-"""Leases on the cells of a matrix: of any number of machines one works on a cell, and another takes over if it dies.
+"""Leases on the cells of a matrix: one machine works on a cell at a time, and another takes over if it dies.
 
-A lease is a row of objects, `<cell>/000001`, `<cell>/000002`, ..., each created only where there is none, and none ever
-changed: who holds it, and until when. Taking, renewing and giving back is the creation of the next one.
+A lease is a sequence of objects, `<cell>/000001`, `<cell>/000002`, ..., each with a holder and an expiry, created once
+and never changed. Taking, renewing and releasing it creates the next object.
 
 Rules
-    - The last object counts. Whoever creates the next one holds the cell; of several who try, one succeeds.
-    - The holder may go on before its time is over; anybody else only `GRACE` later, so clocks may differ by that much,
-      or at once where the holder is known to be gone.
+    - The last object counts. The process that creates the next one holds the cell; of several that try, one succeeds.
+    - The holder may renew until the expiry; others must wait `GRACE` longer, since clocks may differ by that much,
+      unless the holder is known to be gone.
 
-Why objects that are only ever created: that is the one thing which folders and object stores all do atomically.
+Why objects that are only created: that is the one operation which folders and object stores all perform atomically.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from types import TracebackType
 
 import msgspec
 
+from mage_es.events.disk import Objects, create_once
 from mage_es.events.errors import PrerequisiteError, SequenceConflict
-from mage_es.events.objects import Objects, create_once
 
 TERM = 600.0
-"""Seconds for which a lease is taken; it is renewed after a third of them."""
+"""Duration of a lease in seconds; it is renewed after a third of it."""
 GRACE = 60.0
 """Seconds that the clocks of two machines may differ by."""
 _TRIES = 50
 _PAUSE = 0.05
-"""Attempts at a folder whose lock somebody else holds for a moment, and seconds between them."""
+"""Attempts at a folder that another process has locked for a moment, and the seconds between them."""
 
 
 class _Term(msgspec.Struct, frozen=True):
-    """One object of a lease; `until` in seconds since 1970, 0 where it was given back."""
+    """One object of a lease; `until` in seconds since 1970, 0 if it was released."""
 
     holder: str
     until: float
@@ -40,9 +40,9 @@ class _Term(msgspec.Struct, frozen=True):
 
 
 class Leases:
-    """The leases in a place, as one holder sees them; `holder` names no other process in the world.
+    """The leases in an object store, as one holder sees them; `holder` is a globally unique name.
 
-    `is_gone` tells of another holder that it will never come back.
+    `is_gone` returns whether another holder will never come back.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Leases:
         self._objects, self._holder, self._clock, self._term, self._is_gone = objects, holder, clock, term, is_gone
 
     def take(self, cell: str) -> Lease | None:
-        """Return the lease of a cell, None where somebody else holds it. Raises `PrerequisiteError`."""
+        """Return the lease of a cell, None if another process holds it. Raises `PrerequisiteError`."""
         last = self._last(cell)
         if last and last.holder != self._holder and self._is_held(last):
             return None
@@ -65,20 +65,18 @@ class Leases:
         return lease if lease.renew(early=True) else None
 
     def holder_of(self, cell: str) -> str:
-        """Return who holds a cell, "" where nobody does."""
+        """Return the holder of a cell, "" for none."""
         last = self._last(cell)
         return last.holder if last and self._is_held(last) else ""
 
     def until(self) -> float:
-        """Return when a term that begins now is over."""
         return self._clock() + self._term
 
     def is_due(self, until: float) -> bool:
-        """Return whether a third of a term that ends then is over."""
         return self._clock() >= until - self._term * 2 / 3
 
     def create(self, cell: str, number: int, until: float) -> bool:
-        """Create an object of a lease and return whether it was this holder's to create."""
+        """Create an object of a lease; return False if another process has created it."""
         content = msgspec.json.encode(_Term(self._holder, until, number))
         for left in reversed(range(_TRIES)):
             try:
@@ -102,14 +100,14 @@ class Leases:
 
 
 class Lease:
-    """A cell that is held, in a `with` block; `number` is that of its last object."""
+    """A held cell, as a context manager; `number` is that of its last object."""
 
     def __init__(self, leases: Leases, cell: str, number: int) -> None:
         self.cell, self.number = cell, number
         self._leases, self._until = leases, 0.0
 
     def renew(self, *, early: bool = False) -> bool:
-        """Renew the lease after a third of its time; return whether it is still this holder's."""
+        """Renew the lease if it is due; return whether this holder still has it."""
         if not early and not self._leases.is_due(self._until):
             return True
         until = self._leases.until()
@@ -127,5 +125,4 @@ class Lease:
         self.give_back()
 
     def give_back(self) -> None:
-        """Let anybody take the cell at once."""
         self._leases.create(self.cell, self.number + 1, 0.0)

@@ -1,8 +1,8 @@
-"""What a matrix file says, and the cells that it means: one for each benchmark, learner, teacher, variant and seed.
+"""A matrix file, and its cells: one for each benchmark, learner, teacher, variant and seed.
 
 Rules
-    - A cell's name is made of what distinguishes it from every cell that could be added later, so it stays.
-    - A baseline has no teacher: of several teachers it makes one cell.
+    - A cell's name is unique among all cells that the file could ever have, so that it never changes.
+    - A baseline has no teacher: with several teachers it is still one cell.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PARTS = ("benchmark", "learner", "teacher", "variant", "seed")
 
 
 class Matrix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A matrix file. `settings` are those of every run; `benchmark` and `variants` have further ones by name.
+    """A matrix file. `settings` apply to every run; `benchmark` and `variants` add to them by name.
 
     Later ones win: settings, benchmark, variant.
     """
@@ -42,8 +42,8 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     exclude: tuple[Mapping[str, Any], ...] = ()
 
 
-class Cell(NamedTuple):
-    """One run of a matrix: its name, what it is a combination of, and every setting that the file gives it."""
+class MatrixCell(NamedTuple):
+    """One run of a matrix: its name, its combination, and its settings from the file."""
 
     name: str
     benchmark: str
@@ -56,7 +56,7 @@ class Cell(NamedTuple):
 
 
 def read_matrix(path: Path) -> Matrix:
-    """Return what a matrix file says. Raises `UsageError` for one that is missing or says what nobody understands."""
+    """Raises `UsageError` for a file that is missing or malformed."""
     try:
         return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Matrix)
     except OSError as error:
@@ -64,17 +64,19 @@ def read_matrix(path: Path) -> Matrix:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not valid TOML: {error}. Correct that line.") from error
     except msgspec.ValidationError as error:
-        raise UsageError(f"{path} is no matrix file: {error}. `mage-es matrix --help` shows one.") from error
+        raise UsageError(f"{path} is not a valid matrix file: {error}. `mage-es matrix --help` shows one.") from error
 
 
-def cells(matrix: Matrix) -> list[Cell]:
+def cells(matrix: Matrix) -> list[MatrixCell]:
     """Return the cells in the order of the file, seeds running fastest.
 
+    [section 4.1, matrix] A cell is a run of a stable name, on this machine or on a cluster.
+
     Raises:
-        UsageError: Two cells would have one name, or a part of the file names what is not in it.
+        UsageError: Two cells would have the same name, or a section refers to something that is not in the file.
     """
     _require_known(matrix)
-    found: dict[str, Cell] = {}
+    found: dict[str, MatrixCell] = {}
     clashes: Counter[str] = Counter()
     for combination in product(matrix.benchmarks, matrix.learners, matrix.teachers, matrix.variants, matrix.seeds):
         cell = _cell(matrix, *combination)
@@ -83,11 +85,11 @@ def cells(matrix: Matrix) -> list[Cell]:
         clashes[cell.name] += 1
         found[cell.name] = cell
     if twice := [name for name, count in clashes.items() if count > 1]:
-        raise UsageError(f"Several cells would be called {twice[0]}: give models that differ in their last part.")
+        raise UsageError(f"Several cells would have the name {twice[0]}: choose models with different last parts.")
     return list(found.values())
 
 
-def _cell(matrix: Matrix, benchmark: str, learner: str, teacher: str, variant: str, seed: int) -> Cell | None:
+def _cell(matrix: Matrix, benchmark: str, learner: str, teacher: str, variant: str, seed: int) -> MatrixCell | None:
     own = dict(matrix.variants[variant])
     baseline = str(own.pop("baseline", ""))
     if baseline:
@@ -98,19 +100,19 @@ def _cell(matrix: Matrix, benchmark: str, learner: str, teacher: str, variant: s
     models = [short(model) for model in (learner, teacher) if model != BENCHMARK]
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join((benchmark, *models, variant, f"s{seed}")))
     settings = {**matrix.settings, **matrix.benchmark.get(benchmark, {}), **own}
-    return Cell(name, benchmark, learner, teacher, variant, seed, baseline, settings)
+    return MatrixCell(name, benchmark, learner, teacher, variant, seed, baseline, settings)
 
 
 def _require_known(matrix: Matrix) -> None:
     for benchmark in matrix.benchmark:
         if benchmark not in matrix.benchmarks:
             raise UsageError(
-                f"[benchmark.{benchmark}] is no benchmark here.{nearest(benchmark, list(matrix.benchmarks))}"
+                f"[benchmark.{benchmark}] is not in `benchmarks`.{nearest(benchmark, list(matrix.benchmarks))}"
             )
     for left_out in matrix.exclude:
         for name in left_out:
             if name not in _PARTS:
-                raise UsageError(f"[[exclude]] knows no {name!r}.{nearest(name, list(_PARTS))}")
+                raise UsageError(f"[[exclude]] has an unknown key {name!r}.{nearest(name, list(_PARTS))}")
     for settings in (matrix.settings, *matrix.benchmark.values(), *matrix.variants.values()):
         if taken := sorted({"benchmark", "seed", "execution", "guidance"} & settings.keys()):
             raise UsageError(f"{taken[0]} is one of the matrix's own lists (learners, teachers, ...): set it there.")

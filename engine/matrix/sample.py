@@ -1,4 +1,4 @@
-"""A matrix file that runs as it stands; the command's help shows it."""
+"""A complete matrix file; the command's help shows it."""
 
 from __future__ import annotations
 

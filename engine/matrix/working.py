@@ -1,13 +1,13 @@
-"""Work on one cell until it is done: begin or resume its run, then set the exams that are missing, each a command.
+"""Work on one cell until it is done: start or resume its run, then run the missing exams, each as a command.
 
 Rules
-    - What is left to do is read off the cell's folder every time, so a cell can be left and taken up at any point,
-      by anybody. A finished cell is found done and costs nothing.
-    - A run that was begun with another configuration than the cell's is left alone, and the cell fails.
-    - A step is a command of its own in a process group of its own: Ctrl-C reaches it through here only, once to finish
-      the calls in flight, a second time to stop now.
-    - Nobody works on a cell without its lease; one that was lost stops the work.
-    - A step that outlived whoever began it (a kill that spared it) is waited for: it does what would be done anyway.
+    - What is left to do is read from the cell's folder every time, so any process can leave or take up a cell at any
+      point. A finished cell costs nothing.
+    - A run that was started with another configuration than the cell's is left alone, and the cell fails.
+    - A step is a command in a process group of its own: Ctrl-C reaches it only through this module, once to finish the
+      calls in flight, a second time to stop at once.
+    - Work on a cell needs its lease; losing the lease stops the work.
+    - A step that survived the process that started it is waited for: it does what is needed anyway.
 """
 
 from __future__ import annotations
@@ -24,33 +24,32 @@ from typing import IO, Literal, NamedTuple
 
 from mage_es.engine.config import difference, parse
 from mage_es.engine.matrix.leases import Lease, Leases
-from mage_es.engine.opening import first_event
-from mage_es.engine.runs import Run
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.world import first_event
+from mage_es.events.disk import Layout, LocalFileSystem
 from mage_es.events.errors import MageError, UsageError
-from mage_es.events.filesystem import LocalFileSystem
-from mage_es.events.layout import Layout
-from mage_es.events.reader import LogReader
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ExamClosed, ExamStarted, IterationClosed, RunFinished
 
 POLL = 0.1
-"""Seconds between two looks at a step, at whether to stop, and at the lease."""
+"""Seconds between two checks of a step, of a requested stop, and of the lease."""
 STOP_NOW = 2
-"""How often a stop has to be asked for until nothing is waited for."""
+"""The number of requests after which a stop waits for nothing."""
 NOTES = ".matrix"
-"""Folder beside the runs for what the steps print, and for leases."""
+"""Folder beside the runs for the output of steps, and for leases."""
 
 _SAYS = "mage-es: "
-"""What the message of a command that fails begins with."""
+"""The prefix of a failing command's message."""
 _BEGAN = "\n$ "
-"""What stands before each command in the file of what a cell's steps print."""
+"""The prefix of each command in the file with the output of a cell's steps."""
 PROGRESS = re.compile(r"(iter-\d+ of \d+: |start: |exam\b).*\bcalls \d+ and \d+ for guidance")
-"""How a line begins that says how far a step is; the others are its tables, and hints for whoever reads it there."""
+"""A line of progress; other lines are tables and hints."""
 
-Standing = Literal["new", "unfinished", "unexamined", "done"]
+CellState = Literal["new", "unfinished", "unexamined", "done"]
 
 
 class Job(NamedTuple):
-    """What a cell is to become: the words that begin its run, the exams, and the configuration that it must have.
+    """The work on a cell: the command that starts its run, its exams, and its configuration.
 
     `config` is canonical JSON, "" for a baseline, which is its own exam. `places` are options of every command, such
     as the folder of the data sets.
@@ -63,8 +62,8 @@ class Job(NamedTuple):
     places: tuple[str, ...] = ()
 
 
-class Outcome(NamedTuple):
-    """How the work on a cell ended; `command` goes on with it where it is not done, `problem` says why it is not."""
+class CellOutcome(NamedTuple):
+    """How the work on a cell ended; if it is not done, `problem` says why, and `command` continues it."""
 
     name: str
     end: Literal["done", "skipped", "failed", "stopped", "leased"]
@@ -74,10 +73,10 @@ class Outcome(NamedTuple):
 
 
 class Desk(NamedTuple):
-    """Where work is done and how: folder of the runs, the program, its leases, and who is to be told and asked.
+    """Where and how work is done: the folder of the runs, the program, its leases, and callbacks.
 
-    `asked` returns how often a stop was asked for (0, 1, 2). With the lease in hand `fetch` brings what others did of
-    the cell; `beside` is called all the time while a step runs, and `publish` at the end, whatever the end is.
+    `asked` returns how often a stop was requested (0, 1, 2). `fetch`, called with the lease, brings what others did on
+    the cell; `beside` is called repeatedly while a step runs, and `publish` at the end, also after a failure.
     """
 
     runs_dir: Path
@@ -90,12 +89,12 @@ class Desk(NamedTuple):
     publish: Callable[[], None] = lambda: None
 
 
-def standing(job: Job, runs_dir: Path) -> Standing:
-    """Return how far a cell is.
+def state_of(job: Job, runs_dir: Path) -> CellState:
+    """Return the progress of a cell.
 
     Raises:
-        UsageError: Its run was begun with another configuration.
-        LogDamaged: Its log is not what was written.
+        UsageError: Its run was started with another configuration.
+        LogDamaged: Its log fails its checksums.
     """
     words = next_words(job, runs_dir)
     if not words:
@@ -104,7 +103,7 @@ def standing(job: Job, runs_dir: Path) -> Standing:
 
 
 def next_words(job: Job, runs_dir: Path) -> tuple[str, ...]:
-    """Return the words of the next step of a cell, none where it is done. Raises as `standing` does."""
+    """Return the words of the next step of a cell, none where it is done. Raises as `state_of` does."""
     run = Run(job.name, runs_dir / job.name)
     if not (run.log_path / "FORMAT").exists() or not (reader := LogReader(run.log_path)).head.seq:
         return job.begin
@@ -112,7 +111,7 @@ def next_words(job: Job, runs_dir: Path) -> tuple[str, ...]:
     changes = difference(parse(begun.config), parse(job.config)) if job.config else []
     if changes:
         listed = "; ".join(f"{name} was {before!r}, now {after!r}" for name, before, after in changes)
-        raise UsageError(f"{run.path} was begun with another configuration: {listed}. Rename it, or the variant.")
+        raise UsageError(f"{run.path} was started with another configuration: {listed}. Rename the run or the variant.")
     if not reader.last(RunFinished if job.config else ExamClosed):
         return ("resume", job.name)
     sat = _sat(run, reader)
@@ -121,29 +120,27 @@ def next_words(job: Job, runs_dir: Path) -> tuple[str, ...]:
 
 
 def _sat(run: Run, reader: LogReader) -> set[str]:
-    """Return the markers of the whole exams without a control; `latest` only of the run's end."""
+    """Return the markers of complete exams without a control; `latest` only if it is the run's end."""
     found, end = set[str](), reader.last(IterationClosed)
     for log in (LogReader(exam.log_path) for exam in run.exams()):
-        for started in (record.event for record in log.records({ExamStarted}) if log.last(ExamClosed)):
-            if not isinstance(started, ExamStarted) or started.control != "none":
-                continue
-            if started.marker != "latest" or started.head_seq >= end:
+        for started in log.of(ExamStarted) if log.last(ExamClosed) else ():
+            if started.control == "none" and (started.marker != "latest" or started.head_seq >= end):
                 found.add(started.marker)
     return found
 
 
-def work(job: Job, desk: Desk) -> Outcome:
-    """Take a cell's lease and do its steps until it is done, one fails, or a stop is asked for."""
+def work(job: Job, desk: Desk) -> CellOutcome:
+    """Take a cell's lease and do its steps until it is done, one fails, or a stop is requested."""
     began, again = time.monotonic(), _again(job, desk)
     try:
         if desk.asked():
-            return Outcome(job.name, "stopped", command=again)
+            return CellOutcome(job.name, "stopped", command=again)
         if not next_words(job, desk.runs_dir):
-            return Outcome(job.name, "skipped")
+            return CellOutcome(job.name, "skipped")
         lease = desk.leases.take(job.name)
         if lease is None:
-            holder = desk.leases.holder_of(job.name) or "somebody else"
-            return Outcome(job.name, "leased", problem=f"{holder} works on it", command=again)
+            holder = desk.leases.holder_of(job.name) or "another process"
+            return CellOutcome(job.name, "leased", problem=f"{holder} works on it", command=again)
         with lease:
             desk.fetch()
             try:
@@ -154,38 +151,40 @@ def work(job: Job, desk: Desk) -> Outcome:
         problem = str(error)
     seconds = time.monotonic() - began
     if desk.asked() and problem:
-        return Outcome(job.name, "stopped", seconds, command=_again(job, desk))
-    return Outcome(job.name, "failed" if problem else "done", seconds, problem, _again(job, desk) if problem else "")
+        return CellOutcome(job.name, "stopped", seconds, command=_again(job, desk))
+    return CellOutcome(
+        job.name, "failed" if problem else "done", seconds, problem, _again(job, desk) if problem else ""
+    )
 
 
 def _steps(job: Job, desk: Desk, lease: Lease) -> str:
-    """Do what is left to do; return why it is not done, "" where it is."""
+    """Do the remaining steps; return the problem, "" if the cell is done."""
     before: tuple[str, ...] = ()
     while _is_free(job, desk, lease):
         if not (words := next_words(job, desk.runs_dir)):
             return ""
         step = f"{words[0]} at {words[-1]}" if words[0] == "exam" else words[0]
         if words == before:
-            return f"{step} ended well and left the cell as it was"
+            return f"{step} succeeded but left the cell unchanged"
         before = words
-        if words == job.begin:
-            _clear(desk.runs_dir / job.name)
+        if words == job.begin and (left := desk.runs_dir / job.name).exists():
+            shutil.rmtree(left)  # the folder of a run that ended before its first event
         desk.say(f"{job.name}: {step}")
         code = _run(job, desk, lease, words)
         if code:
             end = f"was killed by signal {-code}" if code < 0 else f"ended with {code}"
             return f"{step} {end}: {_complaint(job, desk) or 'it printed nothing'}"
-    return "stopped while another process was at work on it"
+    return "stopped while another process was working on it"
 
 
 def _is_free(job: Job, desk: Desk, lease: Lease) -> bool:
-    """Wait until no process writes the cell's run or exams; return whether to go on then."""
+    """Wait until no process writes the cell's run or exams; return False if a stop was requested or the lease lost."""
     run = Run(job.name, desk.runs_dir / job.name)
     locks = [Layout(log).lock for log in (run.log_path, *(exam.log_path for exam in run.exams()))]
     is_told = False
     while any(map(_is_locked, locks)):
         if not is_told:
-            desk.say(f"{job.name}: a process that was begun earlier still works on it; waiting for its end")
+            desk.say(f"{job.name}: a process that was started earlier is still working on it; waiting for its end")
         is_told = True
         if desk.asked() or not lease.renew():
             return False
@@ -194,7 +193,6 @@ def _is_free(job: Job, desk: Desk, lease: Lease) -> bool:
 
 
 def _is_locked(path: Path) -> bool:
-    """Return whether another process holds the lock of a log."""
     if not path.exists():
         return False
     try:
@@ -205,7 +203,7 @@ def _is_locked(path: Path) -> bool:
 
 
 def _run(job: Job, desk: Desk, lease: Lease, words: tuple[str, ...]) -> int:
-    """Run a command to its end and return its exit code; pass on what was asked for, and keep the lease."""
+    """Run a command to its end and return its exit code; pass on requested stops, and keep the lease."""
     path = printed(job, desk)
     path.parent.mkdir(parents=True, exist_ok=True)
     options = ("--runs-dir", str(desk.runs_dir), *job.places)
@@ -230,44 +228,36 @@ def _run(job: Job, desk: Desk, lease: Lease, words: tuple[str, ...]) -> int:
 
 
 def _begun(path: Path, command: str) -> IO[bytes]:
-    """Return the file in which a step's words go, open at its end, below the command."""
+    """Return the output file of a step, opened for appending, with the command written to it."""
     log = path.open("ab", buffering=0)
     log.write(f"{_BEGAN}{command}\n".encode())
     return log
 
 
-def _clear(path: Path) -> None:
-    """Remove what is left of a run that ended before its first event: there is nothing in it."""
-    if path.exists():
-        shutil.rmtree(path)
-
-
 def printed(job: Job, desk: Desk) -> Path:
-    """Return the file in which everything stands that the steps of a cell print."""
     return desk.runs_dir / NOTES / f"{job.name}.txt"
 
 
 def how_far(job: Job, desk: Desk) -> str:
-    """Return the last line in which the latest step of a cell says how far it is, "" where there is none."""
+    """Return the latest line of progress of a cell's current step, "" for none."""
     return next(filter(PROGRESS.match, reversed(_lines(job, desk))), "")
 
 
 def _complaint(job: Job, desk: Desk) -> str:
-    """Return what the latest step says went wrong: the command's own last message, else the last line."""
+    """Return the error message of the latest step, else its last line."""
     lines = _lines(job, desk)
     said = [line.removeprefix(_SAYS) for line in lines if line.startswith(_SAYS)]
     return (said or lines or [""])[-1]
 
 
 def _lines(job: Job, desk: Desk) -> list[str]:
-    """Return the lines of what the latest step of a cell has printed, below the command."""
     path = printed(job, desk)
     text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
     return [line.strip() for line in text.rpartition(_BEGAN)[2].splitlines()[1:] if line.strip()]
 
 
 def _again(job: Job, desk: Desk) -> str:
-    """Return the command that goes on with a cell, "" where nobody can tell."""
+    """Return the command that continues a cell, "" if unknown."""
     try:
         words = next_words(job, desk.runs_dir)
     except MageError:

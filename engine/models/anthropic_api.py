@@ -1,10 +1,11 @@
 """`anthropic/<model>`: Claude through the official SDK, or any server that speaks /v1/messages.
 
 Rules
-    - The SDK makes one attempt and no more: retrying is engine/models/line.py's, where each attempt is recorded.
+    - The SDK makes one attempt only: engine/models/retrying.py retries, so that each attempt is recorded.
     - The part of a prompt that other calls begin with too is a block of its own, marked for the provider's cache. One
       shorter than the model's least cacheable length (1,024 tokens and more) is not cached, and costs nothing more.
-    - A batch is one call of many requests whose replies are fetched when it has ended; engine/batching.py makes them.
+    - A batch is one call of many requests whose replies are fetched when it has ended;
+      engine/session/batches.py makes them.
     - Current models take no temperature; it is sent only where the spec says `temperature=send`. A reply is recorded,
       so a replay does not depend on whether the provider would give it again.
     - A schema goes as the SDK would send one: what the provider refuses in it (bounds, say) becomes part of its words.
@@ -20,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mage_es.engine.models.clients import TIMEOUT, Tokens, as_faults, key_of, read_as, require_way_out
-from mage_es.engine.models.faults import Fault, ModelFault, fault_of_status, other_name, shortened, without_key
-from mage_es.engine.models.seam import Completion, Request
-from mage_es.engine.models.spec import ModelSpec
+from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, other_name, shortened, without_key
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError
 
 if TYPE_CHECKING:
@@ -33,12 +34,8 @@ OPTIONS = ("base_url", "timeout", "structured", "key_env", "effort", "temperatur
 `cache`: `send` (default) or `omit` the mark that asks the provider to keep the fixed part of a prompt."""
 
 DEFAULT_URL = "https://api.anthropic.com"
-"""Said outright: an address that the SDK found in the environment would stand on no record."""
-_CHOICES = {
-    "structured": ("json_schema", "none"),
-    "temperature": ("omit", "send"),
-    "cache": ("send", "omit"),
-}
+"""Explicit, since an address that the SDK finds in the environment would not be recorded."""
+_CHOICES = {"structured": ("json_schema", "none"), "temperature": ("omit", "send"), "cache": ("send", "omit")}
 """Options of which one value is chosen, the default first."""
 _STATUSES = {
     "invalid_request_error": 400,
@@ -50,7 +47,7 @@ _STATUSES = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""The HTTP status that stands for an error inside a batch; 500 for any other."""
+"""The HTTP status equivalent to an error inside a batch; 500 for any other."""
 
 _STOPS = {"end_turn": "end", "stop_sequence": "end", "max_tokens": "length", "tool_use": "tool", "pause_turn": "pause"}
 
@@ -73,8 +70,6 @@ class _Usage(msgspec.Struct):
 
 
 class _Reply(msgspec.Struct):
-    """What is read of a message."""
-
     content: list[_Block]
     id: str | None = None
     stop_reason: str | None = None
@@ -92,16 +87,12 @@ class _Errored(msgspec.Struct):
 
 
 class _Result(msgspec.Struct):
-    """What is read of an entry of a batch."""
-
     type: str
     message: Any = None
     error: _Errored | None = None
 
 
 class Anthropic:
-    """A Claude model."""
-
     def __init__(self, spec: ModelSpec) -> None:
         self.name = spec.text
         self._spec = spec
@@ -111,24 +102,20 @@ class Anthropic:
         self._client: AsyncAnthropic | None = None
 
     async def complete(self, request: Request) -> Completion:
-        """Return Claude's reply. Raises `ModelFault`, and `PrerequisiteError` where SDK or key is missing."""
         async with self._connected() as client:
             reply = await client.messages.create(**self._fields(request))
         return self._read(reply)
 
     async def submit(self, requests: Mapping[str, Request]) -> str:
-        """Hand in a batch of requests by custom id; return the batch's id. Raises `ModelFault`."""
         entries: Any = [{"custom_id": name, "params": self._params(request)} for name, request in requests.items()]
         async with self._connected() as client:
             return str(_told(await client.messages.batches.create(requests=entries), "id"))
 
     async def has_ended(self, batch_id: str) -> bool:
-        """Return whether nothing more will come of a batch. Raises `ModelFault`."""
         async with self._connected() as client:
             return bool(_told(await client.messages.batches.retrieve(batch_id), "processing_status") == "ended")
 
     async def replies(self, batch_id: str) -> dict[str, Completion | Fault]:
-        """Return what became of each request of a batch that has ended, by custom id. Raises `ModelFault`."""
         found: dict[str, Completion | Fault] = {}
         async with self._connected() as client:
             async for entry in await client.messages.batches.results(batch_id):
@@ -153,7 +140,7 @@ class Anthropic:
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[AsyncAnthropic]:
-        """Give the client, for at most `timeout` seconds; whatever the SDK raises becomes a `ModelFault`."""
+        """Yield the client, for at most `timeout` seconds; what the SDK raises becomes a `ModelFault`."""
         client = self._client = self._client or self._connect()
         import anthropic
 
@@ -165,7 +152,6 @@ class Anthropic:
             raise ModelFault(Fault("timeout", f"no whole reply within {self._timeout:g} s")) from None
 
     async def close(self) -> None:
-        """Close the connections that are kept open."""
         if self._client is not None:
             await self._client.close()
             self._client = None
@@ -193,7 +179,6 @@ class Anthropic:
         return fields
 
     def _params(self, request: Request) -> dict[str, Any]:
-        """Return the body of a request."""
         output: dict[str, Any] = {}
         if "effort" in self._spec.options:
             output["effort"] = self._spec.options["effort"]
@@ -223,12 +208,9 @@ class Anthropic:
 
 
 def read_message(reply: object, *, asked: str = "", key: str = "") -> Completion:
-    """Return what a message of the model `asked` for says, but `key` where it repeats that.
+    """Return a message of the model `asked` as a completion, without `key`; missing token counts are 0.
 
-    Tokens that the provider does not tell count as none.
-
-    Raises:
-        ModelFault: A reply of another shape, without text, or one that was refused.
+    Raises `ModelFault` for a reply of another shape, without text, or refused.
     """
     read = read_as(_Reply, reply, what="message")
     if read.stop_reason == "refusal":

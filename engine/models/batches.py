@@ -1,8 +1,8 @@
-"""What a model has beside the seam's one method where its provider takes many requests at once, for less money.
+"""The further methods of a model whose provider takes batches: many requests at once, at a lower price.
 
 Rules
     - A batch outlives the process that submitted it: its id is enough to find it again.
-    - Replies come in any order and are told apart by the custom ids that the requests were given.
+    - Replies are in any order and are matched by the custom ids of their requests.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
-from mage_es.engine.models.faults import Fault
-from mage_es.engine.models.seam import Completion, Request
+from mage_es.engine.seams.faults import Fault
+from mage_es.engine.seams.model import Completion, Request
 
 
 @runtime_checkable
@@ -21,16 +21,13 @@ class Batching(Protocol):
     name: str
 
     async def submit(self, requests: Mapping[str, Request]) -> str:
-        """Hand in requests by custom id (at most 64 letters, digits, hyphens, underscores); return the batch's id.
+        """Submit requests by custom id (at most 64 letters, digits, hyphens, underscores); return the batch's id.
 
-        Raises `ModelFault`: nothing was handed in, as far as is known.
+        Raises `ModelFault`: nothing was submitted, as far as is known.
         """
-        ...
 
     async def has_ended(self, batch_id: str) -> bool:
-        """Return whether nothing more will come of a batch. Raises `ModelFault`."""
-        ...
+        """Return whether the batch is complete. Raises `ModelFault`."""
 
     async def replies(self, batch_id: str) -> Mapping[str, Completion | Fault]:
-        """Return what became of each request of a batch that has ended, by custom id. Raises `ModelFault`."""
-        ...
+        """Return the outcomes of a complete batch by custom id. Raises `ModelFault`."""

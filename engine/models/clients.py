@@ -1,7 +1,7 @@
 """What the official clients of providers have in common: a key from the environment, and one tree of errors.
 
-The clients of OpenAI and Anthropic are made by the same generator: what either raises becomes a fault here, and what
-either returns, which has been held against no type, is read here as what it should be.
+The clients of OpenAI and Anthropic are made by the same generator: here their errors become faults, and their replies,
+which they have checked against no type, are read.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from urllib.request import getproxies_environment, proxy_bypass
 
 import msgspec
 
-from mage_es.engine.models.faults import Fault, ModelFault, fault_of_status, shortened, without_key
-from mage_es.engine.models.spec import ModelSpec
+from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened, without_key
+from mage_es.engine.seams.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError
 
 TIMEOUT = 600.0
@@ -45,10 +45,9 @@ def key_of(spec: ModelSpec, variable: str, *, needed: bool) -> str:
 
 
 def require_way_out(name: str) -> None:
-    """Refuse an environment that no client can be made from: they read proxies and certificates there.
+    """Raise `PrerequisiteError` if a variable for proxies or certificates is unusable, since clients read them.
 
-    Raises:
-        PrerequisiteError: What stands there cannot be used. Of an address no word is shown: it may hold a password.
+    An address is not shown: it may contain a password.
     """
     import httpx2
 
@@ -64,13 +63,10 @@ def require_way_out(name: str) -> None:
 
 @contextmanager
 def as_faults(client: ModuleType, *, url: str, key: str, silence: float) -> Iterator[None]:
-    """Let whatever a client raises in a block leave it as a `ModelFault`, with no word of the key that it was sent.
+    """Turn every error that a client raises in the block into a `ModelFault` that does not contain the key.
 
-    `client` is the module whose errors these are (`openai` or `anthropic`), `url` the address that is asked, `silence`
-    for how many seconds it may say nothing.
-
-    Raises:
-        ModelFault: The call failed; the fault says how.
+    `client` is the module whose errors these are (`openai` or `anthropic`), `silence` the longest wait for a piece of
+    the reply, in seconds.
     """
     import httpx2
 
@@ -79,22 +75,22 @@ def as_faults(client: ModuleType, *, url: str, key: str, silence: float) -> Iter
         yield
     except raised.APITimeoutError as error:
         if isinstance(error.__cause__, httpx2.ConnectTimeout):
-            raise ModelFault(Fault("connection", _heard(unconnected(url), key))) from None
-        raise ModelFault(Fault("timeout", _heard(str(error), key))) from None
+            raise ModelFault(Fault("connection", _safe(unconnected(url), key))) from None
+        raise ModelFault(Fault("timeout", _safe(str(error), key))) from None
     except raised.APIStatusError as error:
         after, date = (error.response.headers.get(name) for name in ("retry-after", "date"))
-        words = _heard(_words(error), key)
+        words = _safe(_words(error), key)
         raise ModelFault(fault_of_status(error.status_code, words, retry_after=after, date=date)) from None
     except raised.APIConnectionError as error:
         words = f"{url}{_by_proxy(url)}: {error.__cause__ or error}"
-        raise ModelFault(Fault("connection", _heard(words, key))) from None
+        raise ModelFault(Fault("connection", _safe(words, key))) from None
     # Clients wrap what goes wrong before a reply begins, not what ends one in its middle.
     except httpx2.TimeoutException:
         raise ModelFault(Fault("timeout", f"nothing more within {silence:g} s")) from None
     except httpx2.TransportError as error:
-        raise ModelFault(Fault("connection", _heard(f"{url}: {error}", key))) from None
+        raise ModelFault(Fault("connection", _safe(f"{url}: {error}", key))) from None
     except (raised.APIError, ValueError, RecursionError) as error:  # the last: JSON that is nested too deep
-        raise ModelFault(Fault("malformed", _heard(str(error), key))) from None
+        raise ModelFault(Fault("malformed", _safe(str(error), key))) from None
 
 
 def read_as(form: type[Form], reply: object, *, what: str) -> Form:
@@ -111,12 +107,12 @@ def unconnected(url: str) -> str:
     return f"no connection to {url}{_by_proxy(url)} in time: check host and port{secure}"
 
 
-def _heard(words: str, key: str) -> str:
+def _safe(words: str, key: str) -> str:
     return shortened(without_key(words, key))
 
 
 def _by_proxy(url: str) -> str:
-    """Return which proxy stands between, by its variable: whoever runs a server of their own seldom means one."""
+    """Return which proxy is used, by its variable: a common mistake with a server on a local network."""
     address, proxies = urlsplit(url), getproxies_environment()
     host, used = address.hostname or "", next((name for name in (address.scheme, "all") if proxies.get(name)), "")
     if not used or proxy_bypass(host):

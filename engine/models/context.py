@@ -1,8 +1,8 @@
-"""How many tokens a prompt may have at most, told from its text alone, for servers that cut prompts without a word.
+"""An upper estimate of a prompt's tokens from its text alone, for servers that silently cut prompts.
 
 The estimate is meant to be too high rather than too low, whichever tokenizer the model has: a token for every four
 letters of a word, every digit, every mark and every line break, for other scripts a byte less than a character has, and
-an eighth of all that on top. Beside the tokenizers of GPT-4 and GPT-4o that came to 1.1 to 2.3 times the tokens of the
+an eighth of all that on top. Against the tokenizers of GPT-4 and GPT-4o this gave 1.1 to 2.3 times the tokens of the
 benchmarks' texts in English, and to 1.1 times those of the longest German words.
 """
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 
-from mage_es.engine.models.faults import Fault, ModelFault
-from mage_es.engine.models.seam import Request
+from mage_es.engine.seams.faults import Fault, ModelFault
+from mage_es.engine.seams.model import Request
 
 _PIECES = re.compile(r"[A-Za-z]{1,4}|[0-9]|[\t-\r]|  +|[!-/:-@\[-`{-~]")
 _TEMPLATE_TOKENS = 32
@@ -19,18 +19,14 @@ _TEMPLATE_TOKENS = 32
 
 
 def estimated_tokens(prompt: str) -> int:
-    """Return how many tokens a prompt comes to at most, a chat template's own included."""
+    """Return an upper estimate of a prompt's tokens, including a chat template's own."""
     letters_of_other_scripts = len(prompt.encode("utf-8", "surrogatepass")) - len(prompt)
     pieces = len(_PIECES.findall(prompt)) + letters_of_other_scripts
     return pieces + pieces // 8 + _TEMPLATE_TOKENS
 
 
 def require_fit(request: Request, context: int) -> None:
-    """Refuse a request whose prompt and longest reply may not fit a context of so many tokens; 0: any fits.
-
-    Raises:
-        ModelFault: Of the kind `too_long`, as a server would say it that looks at what it is sent.
-    """
+    """Raise a `ModelFault` of kind `too_long` if prompt and longest reply may exceed `context` tokens (0: no limit)."""
     if not context:
         return
     given = estimated_tokens(request.prompt)

@@ -1,15 +1,12 @@
 """`openai/<model>?base_url=`: any server that speaks /v1/chat/completions, such as vLLM, Ollama or llama.cpp.
 
 Rules
-    - The official client makes one attempt and no more: retrying is engine/models/line.py's, where each is recorded.
+    - The official client makes one attempt only: engine/models/retrying.py retries, so that each attempt is recorded.
     - A whole reply must be there within `timeout` seconds, so that a server that drips cannot hold a call for ever.
     - Streamed, a reply may be silent for `stall` seconds at most: a server that hangs is noticed long before the
       timeout, and a proxy between that ends silent connections has nothing to end.
     - With `context` given, a prompt that may be longer is refused here, for servers that would cut it silently.
-    - How many calls are in flight is the line's affair: the client limits no connections and keeps idle ones.
-    - A block `<think>...</think>` at the start of a reply is the model's thinking and no part of the answer; where a
-      chat template has opened it already, only its end is in the reply.
-    - A reply is taken for nothing but what it says: whatever has another shape than the protocol's is a fault.
+    - `RetryingClient` limits the calls in flight: the HTTP client limits no connections and keeps idle ones.
 """
 
 from __future__ import annotations
@@ -22,14 +19,14 @@ import msgspec
 
 from mage_es.engine.models.clients import TIMEOUT, Tokens, as_faults, key_of, read_as, require_way_out
 from mage_es.engine.models.context import require_fit
-from mage_es.engine.models.faults import Fault, ModelFault, other_name, shortened, without_key
-from mage_es.engine.models.seam import Completion, Request
-from mage_es.engine.models.spec import ModelSpec
+from mage_es.engine.seams.faults import Fault, ModelFault, other_name, shortened, without_key
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
-    from openai.types.chat import ChatCompletion
+    from openai import AsyncOpenAI, AsyncStream
+    from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 OPTIONS = (
     "base_url",
@@ -59,7 +56,7 @@ _LIMITS = ("max_tokens", "max_completion_tokens")
 
 
 class _Part(msgspec.Struct):
-    """A piece of a reply that comes in several, as those of models that think may."""
+    """A piece of a reply that comes in several, as with some models that think."""
 
     type: str = ""
     text: str | None = None
@@ -73,7 +70,6 @@ class _Message(msgspec.Struct):
 
     @property
     def text(self) -> str:
-        """Return what it says, without the pieces that are no text."""
         if isinstance(self.content, list):
             return "".join(part.text or "" for part in self.content if part.type == "text")
         return self.content or ""
@@ -100,8 +96,6 @@ class _Usage(msgspec.Struct):
 
 
 class _Reply(msgspec.Struct):
-    """What is read of a chat completion."""
-
     choices: list[_Choice] | None = None
     id: str | int | None = None
     usage: _Usage | None = None
@@ -110,50 +104,46 @@ class _Reply(msgspec.Struct):
 
 
 class OpenAICompatible:
-    """A model behind an OpenAI-compatible server."""
-
     def __init__(self, spec: ModelSpec) -> None:
         self.name = spec.text
         self._spec = spec
         self._url = spec.options.get("base_url", DEFAULT_URL)
         self._key = key_of(spec, "OPENAI_API_KEY", needed=self._url == DEFAULT_URL)
-        self._timeout, self._stall = spec.seconds("timeout", TIMEOUT), spec.seconds("stall", STALL)
+        self._timeout, stall = spec.seconds("timeout", TIMEOUT), spec.seconds("stall", STALL)
         self._context, self._is_streamed = spec.whole("context", 0), spec.is_on("stream")
+        self._longest_silence = min(stall, self._timeout) if self._is_streamed else self._timeout
         self._form, self._limit = spec.chosen("structured", _FORMS), spec.chosen("max_tokens_field", _LIMITS)
-        self._fixed = _fixed_fields(spec)
+        self._fixed: dict[str, Any] = {}
+        if "thinking" in spec.options:
+            self._fixed["extra_body"] = {"chat_template_kwargs": {"enable_thinking": spec.is_on("thinking")}}
         self._seed = spec.whole("seed", 0) if "seed" in spec.options else None
         self._client: AsyncOpenAI | None = None
 
     async def complete(self, request: Request) -> Completion:
-        """Return the server's reply. Raises `ModelFault`, and `PrerequisiteError` where the client is missing."""
         require_fit(request, self._context)
         client = self._client = self._client or self._connect()
         import openai
 
         try:
             async with asyncio.timeout(self._timeout):
-                with as_faults(openai, url=self._url, key=self._key, silence=self._longest_silence()):
+                with as_faults(openai, url=self._url, key=self._key, silence=self._longest_silence):
                     reply = await self._reply(client, request)
         except TimeoutError:
             raise ModelFault(Fault("timeout", f"no whole reply within {self._timeout:g} s")) from None
         return read_completion(reply, asked=self._spec.model, key=self._key)
 
     async def _reply(self, client: AsyncOpenAI, request: Request) -> ChatCompletion:
-        """Return the whole reply, put together where it comes in pieces."""
         fields = self._fields(request)
         if not self._is_streamed:
             reply: ChatCompletion = await client.chat.completions.create(**fields)
             return reply
-        from mage_es.engine.models.streaming import put_together
-
         pieces = await client.chat.completions.create(**fields, stream=True, stream_options={"include_usage": True})
-        whole = await put_together(pieces)
+        whole = await _put_together(pieces)
         if whole.choices and not whole.choices[0].finish_reason:
             raise ModelFault(Fault("connection", f"{self._url}: the stream ended before the reply was whole"))
         return whole
 
     async def close(self) -> None:
-        """Close the connections that are kept open."""
         if self._client is not None:
             await self._client.close()
             self._client = None
@@ -172,12 +162,9 @@ class OpenAICompatible:
             api_key=self._key or "none",
             base_url=self._url,
             max_retries=0,
-            timeout=httpx2.Timeout(self._timeout, connect=min(10.0, self._timeout), read=self._longest_silence()),
+            timeout=httpx2.Timeout(self._timeout, connect=min(10.0, self._timeout), read=self._longest_silence),
             http_client=DefaultAsyncHttpxClient(limits=limits),
         )
-
-    def _longest_silence(self) -> float:
-        return min(self._stall, self._timeout) if self._is_streamed else self._timeout
 
     def _fields(self, request: Request) -> dict[str, Any]:
         fields: dict[str, Any] = {
@@ -194,13 +181,29 @@ class OpenAICompatible:
         return fields
 
 
+async def _put_together(pieces: AsyncStream[ChatCompletionChunk]) -> ChatCompletion:
+    """Return the completion that the pieces make; without choices if none had any, without a finish if none came."""
+    from openai.types.chat import ChatCompletion, ChatCompletionMessage
+    from openai.types.chat.chat_completion import Choice
+
+    text: dict[str, list[str]] = {"content": [], "refusal": [], "reasoning_content": [], "reasoning": []}
+    has_choice, finish, usage, name, model = False, None, None, "", ""
+    async for piece in pieces:
+        name, usage, model = piece.id or name, piece.usage or usage, piece.model or model
+        for choice in piece.choices[:1]:
+            has_choice, finish = True, choice.finish_reason or finish
+            for part, said in text.items():
+                said.append(getattr(choice.delta, part, None) or "")
+    said_in_all: dict[str, Any] = {part: "".join(said) or None for part, said in text.items()}
+    message = ChatCompletionMessage.model_construct(role="assistant", **said_in_all)
+    choices = [Choice.model_construct(index=0, message=message, finish_reason=finish)] if has_choice else []
+    return ChatCompletion.model_construct(id=name, choices=choices, usage=usage, model=model)
+
+
 def read_completion(reply: object, *, asked: str = "", key: str = "") -> Completion:
-    """Return what a chat completion of the model `asked` for says, but `key` where it repeats that.
+    """Return a chat completion of the model `asked` as a completion, without `key`; missing token counts are 0.
 
-    Tokens that the server does not tell count as none.
-
-    Raises:
-        ModelFault: A reply of another shape, without text, or one that was withheld.
+    Raises `ModelFault` for a reply of another shape, without text, or withheld.
     """
     read = read_as(_Reply, reply, what="chat completion")
     if not read.choices:
@@ -231,19 +234,14 @@ def read_completion(reply: object, *, asked: str = "", key: str = "") -> Complet
 
 
 def split_thinking(text: str) -> tuple[str, str]:
-    """Return (thinking, answer) of a reply; thinking that was cut off leaves no answer."""
+    """Return (thinking, answer) of a reply; thinking that was cut off leaves no answer.
+
+    If the chat template has opened the `<think>` block, only its end is in the reply.
+    """
     if found := _THINKING.match(text):
         return found.group(1).strip(), text[found.end() :]
     before, ends, after = text.partition(_THINKING_ENDS)
     return (before.strip(), after.lstrip()) if ends and "<think>" not in before else ("", text)
-
-
-def _fixed_fields(spec: ModelSpec) -> dict[str, Any]:
-    """Return the fields that every request of this spec has."""
-    fields: dict[str, Any] = {}
-    if "thinking" in spec.options:
-        fields["extra_body"] = {"chat_template_kwargs": {"enable_thinking": spec.is_on("thinking")}}
-    return fields
 
 
 def _reply_form(form: str, schema: str) -> dict[str, Any] | None:

@@ -5,20 +5,19 @@ A request that the run never made has no reply: this model never makes one up.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from mage_es.engine.models.faults import Fault, ModelFault
-from mage_es.engine.models.seam import Completion, Request
-from mage_es.engine.models.spec import ModelSpec
+from mage_es.engine.seams.faults import Fault, ModelFault
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.spec import ModelSpec
+from mage_es.events.disk import Layout
 from mage_es.events.errors import UsageError
-from mage_es.events.layout import Layout
-from mage_es.events.reader import LogReader
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import BundleTrimmed, ModelCalled
 
 
-class Recorded:
-    """A run's replies, read from the folder of the run when the first request comes."""
-
+class RecordedModel:
     def __init__(self, spec: ModelSpec) -> None:
         self.name = spec.text
         self._log = Path(spec.model) / "log"
@@ -27,7 +26,6 @@ class Recorded:
         self._replies: dict[str, ModelCalled | BundleTrimmed] | None = None
 
     async def complete(self, request: Request) -> Completion:
-        """Return the reply that the run got to exactly this request. Raises `ModelFault` if it never made it."""
         if self._replies is None:
             self._replies = self._read()
         call = self._replies.get(request.sha256)
@@ -49,6 +47,6 @@ class Recorded:
         )
 
     def _read(self) -> dict[str, ModelCalled | BundleTrimmed]:
-        """Return what came of each request; one that did not fit the model's context does not fit again."""
-        calls = (record.event for record in LogReader(self._log).records({ModelCalled, BundleTrimmed}))
-        return {call.request_sha256: call for call in calls if isinstance(call, ModelCalled | BundleTrimmed)}
+        """Return the outcome of each request; one that did not fit the model's context does not fit again."""
+        calls: Iterator[ModelCalled | BundleTrimmed] = LogReader(self._log).of(ModelCalled, BundleTrimmed)
+        return {call.request_sha256: call for call in calls}

@@ -3,28 +3,35 @@
 Rules
     - Opening a model calls nothing, but a key or a client package that is missing shows here, before a run is begun.
     - An embedded model serves the tier that it was made for; any other serves every tier.
-    - Another package's provider takes whatever options it likes, but no key.
+    - A plug-in's provider may take any option except a key.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
 
+from mage_es.engine.benchmarks.registry import with_own_models
 from mage_es.engine.models import anthropic_api, openai_compatible, vllm_engine
-from mage_es.engine.models.builtin import Tier, names, open_builtin
-from mage_es.engine.models.seam import Model
-from mage_es.engine.models.spec import ModelSpec, parse_spec
-from mage_es.engine.plugins import load, open_plugin, plugins
+from mage_es.engine.models.builtin import open_builtin
+from mage_es.engine.seams.model import Model
+from mage_es.engine.seams.plugins import load, open_plugin, plugins
+from mage_es.engine.seams.spec import ModelSpec, parse_spec
 from mage_es.events.errors import PrerequisiteError
 
-__all__ = ["OPTIONS", "Tier", "check_models", "names", "open_model"]
+if TYPE_CHECKING:
+    from mage_es.engine.config import Config
+    from mage_es.engine.seams.embedder import Embedder
+    from mage_es.events.vocabulary import Tier
+
+__all__ = ["OPTIONS", "Models", "check_models", "open_model", "open_models"]
 
 
 def _recorded(spec: ModelSpec) -> Model:
-    from mage_es.engine.models.recorded import Recorded  # reads logs, which takes more than a model does
+    from mage_es.engine.models.recorded import RecordedModel  # reads logs, which takes more than a model does
 
-    return Recorded(spec)
+    return RecordedModel(spec)
 
 
 _PROVIDERS: Mapping[str, Callable[[ModelSpec], Model]] = {
@@ -44,7 +51,6 @@ OPTIONS: Mapping[str, Sequence[str]] = {
     "recorded": (),
     "vllm": vllm_engine.OPTIONS,
 }
-"""The providers, and the options that each of them takes."""
 
 
 def open_model(spec: str, tier: Tier) -> Model:
@@ -64,6 +70,36 @@ def open_model(spec: str, tier: Tier) -> Model:
         plugged: Model = open_plugin("mage_es.models", parsed.provider, load("mage_es.models", parsed.provider), parsed)
         return plugged
     return _PROVIDERS[parsed.provider](parsed)
+
+
+class Models(NamedTuple):
+    """The models of a run by tier. An exam has no guidance; without a judge, what no rule can decide counts as wrong.
+
+    `embedder` replaces the one that the configuration names.
+    """
+
+    execution: Model
+    guidance: Model | None
+    judge: Model | None = None
+    embedder: Embedder | None = None
+
+    def by_tier(self) -> dict[Tier, Model]:
+        tiers: dict[Tier, Model | None] = {"execution": self.execution, "guidance": self.guidance, "judge": self.judge}
+        return {tier: model for tier, model in tiers.items() if model is not None}
+
+    def names(self) -> dict[str, str]:
+        return {tier: model.name for tier, model in self.by_tier().items()}
+
+
+def open_models(config: Config, *, has_guidance: bool) -> Models:
+    """Return the models that a configuration names, without the guidance model if `has_guidance` is false.
+
+    Raises as `open_model` does.
+    """
+    config = with_own_models(config)
+    guidance = open_model(config.guidance, "guidance") if has_guidance else None
+    judge = open_model(config.judge, "judge") if config.judge else None
+    return Models(open_model(config.execution, "execution"), guidance, judge)
 
 
 def check_models(*, execution: str, guidance: str, judge: str = "") -> None:

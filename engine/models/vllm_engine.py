@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mage_es.engine.models.faults import Fault, ModelFault, shortened
 from mage_es.engine.models.openai_compatible import split_thinking
-from mage_es.engine.models.seam import Completion, Request
-from mage_es.engine.models.spec import ModelSpec
+from mage_es.engine.seams.faults import Fault, ModelFault, shortened
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ OPTIONS = ("dtype", "max_model_len", "gpu_memory_utilization", "tensor_parallel_
 
 
 class VllmEngine:
-    """A model that runs here."""
-
     def __init__(self, spec: ModelSpec) -> None:
         self.name = spec.text
         self._spec = spec
@@ -38,7 +36,6 @@ class VllmEngine:
         self._template = {"enable_thinking": spec.is_on("thinking")} if "thinking" in spec.options else {}
 
     async def complete(self, request: Request) -> Completion:
-        """Return the model's reply. Raises `ModelFault`, and `PrerequisiteError` where the engine cannot start."""
         engine = self._engine = self._engine or self._start()
         tokenizer = engine.get_tokenizer()
         chat = [{"role": "user", "content": request.prompt}]
@@ -58,7 +55,6 @@ class VllmEngine:
         return _completion(output)
 
     async def close(self) -> None:
-        """Shut the engine down."""
         if self._engine is not None:
             self._engine.shutdown()
             self._engine = None

@@ -6,17 +6,20 @@ import statistics
 from collections.abc import Callable, Sequence
 
 from mage_es.engine.reporting.accuracy import EXAM
-from mage_es.engine.reporting.cells import Cell, Entry, Gap, Table, columns
+from mage_es.engine.reporting.cells import Blank, Cell, Entry, StudyTable, columns
 from mage_es.engine.reporting.statistics import cell_of, difference
 from mage_es.engine.reporting.study import Measure, Study, percent
-from mage_es.engine.reporting.systems import FULL, NO_CASCADE, NO_SUCCESS, Place
+from mage_es.engine.reporting.systems import FULL, NO_CASCADE, NO_SUCCESS, Placement
 
 ALL = "all, mean"
 """The row of the means over benchmarks."""
 
 
-def ablation(study: Study) -> Table:
-    """Return each system with a part switched off beside the full one: benchmarks of single questions."""
+def ablation(study: Study) -> StudyTable:
+    """Return each system with a part switched off beside the full one: benchmarks of single questions.
+
+    [tables, ablation] Every other setting that bears on the result must agree; both sides have common seeds.
+    """
     return _switched_off(
         study,
         name="ablation",
@@ -27,8 +30,8 @@ def ablation(study: Study) -> Table:
     )
 
 
-def sequential_ablation(study: Study) -> Table:
-    """Return the same for sequential environments, by task score and by strict success."""
+def sequential_ablation(study: Study) -> StudyTable:
+    """Return the same for sequential environments, by task score and by strict success. [tables, ablation]"""
     return _switched_off(
         study,
         name="ablation-sequential",
@@ -40,14 +43,8 @@ def sequential_ablation(study: Study) -> Table:
 
 
 def _switched_off(
-    study: Study,
-    *,
-    name: str,
-    title: str,
-    place: str,
-    measures: Sequence[Measure],
-    wanted: Callable[[Place], bool],
-) -> Table:
+    study: Study, *, name: str, title: str, place: str, measures: Sequence[Measure], wanted: Callable[[Placement], bool]
+) -> StudyTable:
     full = [each for each in study.full() if wanted(each)]
     head = study.head(full, "learner", "teacher", "setting")
     parts = sorted({p.system for p in study.places if p.teacher and p.system != FULL and "cascade" not in p.system})
@@ -63,18 +60,18 @@ def _switched_off(
     kinds = {"accuracy": "", "score": "task score, ", "strict": "strict success, "}
     shown = [f"{kinds[measure]}{side}" for measure in measures for side in ("full", "without", "difference")]
     what = EXAM if measures == ("accuracy",) else "task score and strict success in percent, otherwise as in `main`"
-    return Table(
+    return StudyTable(
         name=name,
         title=title,
         place=place,
         measure=f"{what}; full minus without, in points, on the same seeds",
         columns=(*head.columns, *columns("Part switched off", *shown)),
         rows=tuple(body),
-        notes=(head.note,) if head.note else (),
+        notes=head.notes,
     )
 
 
-def _pair(study: Study, full: Place, part: str, measures: Sequence[Measure]) -> list[Entry]:
+def _pair(study: Study, full: Placement, part: str, measures: Sequence[Measure]) -> list[Entry]:
     """Return the full system, the one without a part (both on their common seeds), and their paired difference."""
     cells: list[Entry] = []
     without = full._replace(system=part)
@@ -82,23 +79,23 @@ def _pair(study: Study, full: Place, part: str, measures: Sequence[Measure]) -> 
         one, other = study.scores(full, measure), study.scores(without, measure)
         common = sorted(one.keys() & other.keys())
         if not common:
-            cells += [study.reached(full, measure), _less(study, without), Gap()]
+            cells += [study.reached(full, measure), _less(study, without), Blank()]
             continue
-        found = [cell_of(percent(side[seed]) for seed in common) or Gap() for side in (one, other)]
-        cells += [*found, difference(one, other) or Gap()]
+        found = [cell_of(percent(side[seed]) for seed in common) or Blank() for side in (one, other)]
+        cells += [*found, difference(one, other) or Blank()]
     return cells
 
 
-def _less(study: Study, place: Place) -> Cell | Gap:
+def _less(study: Study, place: Placement) -> Cell | Blank:
     """Return what a place reached, or the command that would fill it, with the switch that makes the place."""
     found = study.reached(place)
-    if isinstance(found, Gap) and not study.at(place) and place.system == NO_SUCCESS:
-        return Gap(command=f"{found.command} --no-success-memories")
+    if isinstance(found, Blank) and not study.at(place) and place.system == NO_SUCCESS:
+        return Blank(command=f"{found.command} --no-success-memories")
     return found
 
 
 def _means(
-    study: Study, full: Sequence[Place], names: Sequence[str], measures: Sequence[Measure], *, width: int
+    study: Study, full: Sequence[Placement], names: Sequence[str], measures: Sequence[Measure], *, width: int
 ) -> list[tuple[Entry, ...]]:
     """Return a row of mean differences over all rows of each part that has more than one."""
     rows = []
@@ -114,8 +111,11 @@ def _means(
     return rows
 
 
-def cascade(study: Study) -> Table:
-    """Return base retrieval (no part of the cascade), single parts where there are such runs, and A to D."""
+def cascade(study: Study) -> StudyTable:
+    """Return base retrieval (no part of the cascade), single parts where there are such runs, and A to D.
+
+    [tables, cascade]
+    """
     full = list(study.full())
     head = study.head(full, "learner", "teacher", "setting")
     some = sorted({p.system for p in study.places if p.system.startswith("cascade ")})
@@ -128,9 +128,9 @@ def cascade(study: Study) -> Table:
             row: list[Entry] = [*head.cells(place), *((measure,) if sequential else ())]
             row += [study.reached(base, measure) if study.at(base) else _without_cascade(study, place)]
             row += [study.reached(place._replace(system=name), measure) for name in some]
-            row += [study.reached(place, measure), difference(one, other) or Gap()]
+            row += [study.reached(place, measure), difference(one, other) or Blank()]
             body.append(tuple(row))
-    return Table(
+    return StudyTable(
         name="cascade",
         title="Cascade retrieval: parts A to D",
         place="tab:cascade",
@@ -142,16 +142,16 @@ def cascade(study: Study) -> Table:
         ),
         rows=tuple(body),
         notes=(
-            *((head.note,) if head.note else ()),
+            *head.notes,
             "A: principles of prerequisites; B: action recipes; C: the plan of sub-skills; D: the frontier skill.",
         ),
     )
 
 
-def _measures(study: Study, place: Place) -> Sequence[Measure]:
+def _measures(study: Study, place: Placement) -> Sequence[Measure]:
     return ("score", "strict") if study.is_sequential(place.benchmark) else ("accuracy",)
 
 
-def _without_cascade(study: Study, place: Place) -> Gap:
+def _without_cascade(study: Study, place: Placement) -> Blank:
     off = " ".join(f"--no-cascade-{part}" for part in ("principles", "action-recipes", "plan", "frontier"))
-    return Gap(command=f"{study.gap(place._replace(system=NO_CASCADE)).command} {off}")
+    return Blank(command=f"{study.gap(place._replace(system=NO_CASCADE)).command} {off}")

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mage_es.engine.reporting.cells import Cell, Entry, Gap, Table, columns, with_best
+from mage_es.engine.reporting.cells import Blank, Cell, Entry, StudyTable, columns, with_best
 from mage_es.engine.reporting.statistics import cell_of, difference
 from mage_es.engine.reporting.study import Study, percent
-from mage_es.engine.reporting.systems import BASELINES, FULL, Place, way_of
+from mage_es.engine.reporting.systems import BASELINES, FULL, Placement, way_of
 
 EXTENSION = ("gsm8k", "finqa", "medqa")
-"""The benchmarks of the domain extension; table of the domain extension."""
 PUBLISHED = {"gsm8k": "84.5 (8-shot, Meta)", "finqa": "60.87 (Fino1, SFT)", "medqa": "74 (Medprompt)"}
 """What that table quotes from elsewhere; none of it was measured here."""
 EXAM = "accuracy in percent of the exam on held-out questions after the last iteration, mean ± sd over seeds"
 
 
-def main_results(study: Study) -> Table:
+def main_results(study: Study) -> StudyTable:
     """Return the system against every baseline on the same learner, one row for each benchmark of single questions."""
     full = [place for place in study.compared() if not study.is_sequential(place.benchmark)]
     only_extension = {place for place in full if place.benchmark in EXTENSION[1:]}
@@ -29,10 +28,13 @@ def main_results(study: Study) -> Table:
     )
 
 
-def extension(study: Study) -> Table:
-    """Return the same for the benchmarks of the domain extension, with what the paper quotes beside it."""
+def extension(study: Study) -> StudyTable:
+    """Return the same for the benchmarks of the domain extension, with what the paper quotes beside it.
+
+    [tables, domain extension]
+    """
     full = [place for place in study.compared() if place.benchmark in EXTENSION]
-    table = _against_baselines(
+    return _against_baselines(
         study,
         full,
         name="extension",
@@ -41,19 +43,18 @@ def extension(study: Study) -> Table:
         baselines=("zero_shot_cot",),
         quoted=True,
     )
-    return table
 
 
 def _against_baselines(
     study: Study,
-    full: Sequence[Place],
+    full: Sequence[Placement],
     *,
     name: str,
     title: str,
     place: str,
     baselines: Sequence[str] = tuple(BASELINES),
     quoted: bool = False,
-) -> Table:
+) -> StudyTable:
     """Return a row for each benchmark, learner and setting: baselines, start, system by teacher, differences."""
     names = [each for each in study.baselines(full, baselines) if not quoted or way_of(each) in baselines]
     # Where every row has one teacher, as with the benchmarks' own, that is a fact of the row and no column.
@@ -67,7 +68,7 @@ def _against_baselines(
         first = next(iter(mine.values()))
         rivals = [study.baseline(first, baseline) for baseline in names]
         best = max(mine.values(), key=lambda p: _mean(study.reached(p)))
-        reached: list[Entry] = [study.reached(mine[t]) if t in mine else Gap() for t in teachers]
+        reached: list[Entry] = [study.reached(mine[t]) if t in mine else Blank() for t in teachers]
         cells = (
             *head.cells(first),
             *(study.reached(rival) for rival in rivals),
@@ -78,7 +79,7 @@ def _against_baselines(
         last = len(cells) - len(teachers)
         marked = with_best(cells, range(last, len(cells)))
         body.append((*marked, _over_strongest(study, best, rivals), over_start(study, best)))
-    return Table(
+    return StudyTable(
         name=name,
         title=title,
         place=place,
@@ -93,46 +94,48 @@ def _against_baselines(
         ),
         rows=tuple(body),
         notes=(
-            *filter(None, (head.note, study.shots(full))),
+            *head.notes,
+            *study.shots(full),
             "`before` is an exam on the state before the first iteration: the ontology, and no experience.",
         ),
     )
 
 
-def over_strongest(study: Study, place: Place) -> Cell | Gap:
-    """Return what a place gains over the strongest baseline of its benchmark and learner."""
+def over_strongest(study: Study, place: Placement) -> Cell | Blank:
     return _over_strongest(study, place, [study.baseline(place, name) for name in study.baselines([place])])
 
 
-def over_start(study: Study, place: Place) -> Cell | Gap:
-    """Return what a place gained over its own start, paired."""
+def over_start(study: Study, place: Placement) -> Cell | Blank:
     gained = difference(study.scores(place), study.scores(place, at="start"))
     return gained or study.gap(place, at="start" if study.exams(place) else "end")
 
 
-def _over_strongest(study: Study, place: Place, rivals: Sequence[Place]) -> Cell | Gap:
+def _over_strongest(study: Study, place: Placement, rivals: Sequence[Placement]) -> Cell | Blank:
     strongest = max(rivals, key=lambda rival: _mean(study.reached(rival)))
     return difference(study.scores(place), study.scores(strongest)) or study.gap(
         place if not study.exams(place) else strongest
     )
 
 
-def _mean(entry: Cell | Gap) -> float:
+def _mean(entry: Cell | Blank) -> float:
     return entry.mean if isinstance(entry, Cell) else -1.0
 
 
-def teachers_and_learners(study: Study) -> Table:
-    """Return the full system for each learner and benchmark, one column for each teacher."""
+def teachers_and_learners(study: Study) -> StudyTable:
+    """Return the full system for each learner and benchmark, one column for each teacher.
+
+    [tables, teachers, learners and seeds] Exams only.
+    """
     full = study.full()
     teachers = sorted({place.teacher for place in full})
     head = study.head(full, "setting")
     body = []
     rows = dict.fromkeys((p.learner, p.benchmark, p.setting) for p in full)
     for learner, benchmark, setting in sorted(rows, key=lambda row: row[:2]):
-        places = [Place(benchmark, learner, teacher, setting, FULL) for teacher in teachers]
+        places = [Placement(benchmark, learner, teacher, setting, FULL) for teacher in teachers]
         row: tuple[Entry, ...] = (learner, *head.cells(places[0]), *(study.reached(place) for place in places))
         body.append(with_best(row, range(len(row) - len(teachers), len(row))))
-    return Table(
+    return StudyTable(
         name="matrix",
         title="Teachers and learners",
         place="tab:teacher_learner",
@@ -143,8 +146,8 @@ def teachers_and_learners(study: Study) -> Table:
     )
 
 
-def seeds(study: Study) -> Table:
-    """Return how far the exams of every system spread over seeds."""
+def seeds(study: Study) -> StudyTable:
+    """Return how far the exams of every system spread over seeds. [tables, teachers, learners and seeds]"""
     places = list(study.places)
     head = study.head(places, "learner", "teacher", "setting")
     body: list[tuple[Entry, ...]] = []
@@ -152,16 +155,16 @@ def seeds(study: Study) -> Table:
         found = {seed: percent(scores) for seed, scores in study.scores(place).items() if scores}
         mean = cell_of(found.values(), interval=True)
         if mean is None:
-            body.append((*head.cells(place), place.system, "", study.gap(place), Gap(), Gap()))
+            body.append((*head.cells(place), place.system, "", study.gap(place), Blank(), Blank()))
             continue
         extremes = [Cell(mean=value, sd=None, n=1) for value in (min(found.values()), max(found.values()))]
         body.append((*head.cells(place), place.system, " ".join(map(str, found)), mean, *extremes))
-    return Table(
+    return StudyTable(
         name="variance",
         title="Seeds: the same configuration, another seed",
         place="tab:variance",
         measure=f"{EXAM}, with the 95 % t interval of that mean",
         columns=(*head.columns, *columns("System", "Seeds", "Accuracy", "least", "most")),
         rows=tuple(body),
-        notes=(head.note,) if head.note else (),
+        notes=head.notes,
     )

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mage_es.engine.benchmarks.registry import open_benchmark
-from mage_es.engine.reporting.cells import Entry, Table, columns
+from mage_es.engine.reporting.cells import Entry, StudyTable, columns
 from mage_es.engine.reporting.judging import replies_of
-from mage_es.engine.reporting.recorded import Recorded, Sat
+from mage_es.engine.reporting.recorded import RecordedRun
 from mage_es.engine.reporting.study import Study
+from mage_es.engine.run.exams import RecordedExam
 from mage_es.events.errors import PrerequisiteError, UsageError
-from mage_es.events.reader import LogReader
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemoryAppended, QuestionPlanned
 
 _LONGEST = 600
 """Characters of a text that the table shows."""
 
 
-def bundles(study: Study) -> Table:
-    """Return for the first full run of each benchmark the right answer whose bundle has most kinds of memories."""
+def bundles(study: Study) -> StudyTable:
+    """Return for the first full run of each benchmark the right answer whose bundle has most kinds of memories.
+
+    [tables, bundles and settings] Ties go to the smallest id.
+    """
     body: list[tuple[Entry, ...]] = []
     shown: set[str] = set()
     for place in study.full():
@@ -26,7 +30,7 @@ def bundles(study: Study) -> Table:
             if place.benchmark not in shown and (planned := _richest(study.at(place)[seed], exam)):
                 shown.add(place.benchmark)
                 body += [(place.benchmark, *row) for row in _rows(study, study.at(place)[seed], exam, planned)]
-    return Table(
+    return StudyTable(
         name="bundles",
         title="Retrieved memory bundles",
         place="tab:bundle_example, tab:bundle_example_hotpotqa",
@@ -37,18 +41,13 @@ def bundles(study: Study) -> Table:
     )
 
 
-def _richest(run: Recorded, exam: Sat) -> QuestionPlanned | None:
+def _richest(run: RecordedRun, exam: RecordedExam) -> QuestionPlanned | None:
     """Return the plan of the right answer with most kinds of memories, then most memories, then the smallest id."""
     outcomes = _kinds(run)
     reader = LogReader(run.run.exams_path / exam.name / "log")
-    plans = [
-        record.event
-        for record in reader.records({QuestionPlanned})
-        if isinstance(record.event, QuestionPlanned) and record.event.memories
-    ]
-    right = [plan for plan in plans if exam.answers.get(plan.question_id) and exam.answers[plan.question_id].correct]
+    right = set(exam.answers.filter("correct")["question_id"])
     return min(
-        right,
+        (plan for plan in reader.of(QuestionPlanned) if plan.memories and plan.question_id in right),
         key=lambda plan: (
             -len({outcomes.get(hit.memory_id) for hit in plan.memories}),
             -len(plan.memories),
@@ -58,12 +57,11 @@ def _richest(run: Recorded, exam: Sat) -> QuestionPlanned | None:
     )
 
 
-def _kinds(run: Recorded) -> Mapping[str, tuple[str, str]]:
-    events = run.reader.events({MemoryAppended: ("memory_id", "outcome", "kind")})
-    return {e.memory_id: (e.outcome, e.kind) for _, e in events if isinstance(e, MemoryAppended)}
+def _kinds(run: RecordedRun) -> Mapping[str, tuple[str, str]]:
+    return {memory.memory_id: (memory.outcome, memory.kind) for memory in run.reader.of(MemoryAppended)}
 
 
-def _rows(study: Study, run: Recorded, exam: Sat, planned: QuestionPlanned) -> Sequence[tuple[str, str]]:
+def _rows(study: Study, run: RecordedRun, exam: RecordedExam, planned: QuestionPlanned) -> Sequence[tuple[str, str]]:
     reply = str(replies_of(run, exam).get(planned.question_id, ""))
     rows = [
         ("question", _question(study, run, planned.question_id)),
@@ -71,15 +69,11 @@ def _rows(study: Study, run: Recorded, exam: Sat, planned: QuestionPlanned) -> S
         ("search arm / route", f"{planned.search_arm} / {planned.routing_arm}"),
     ]
     wanted = {hit.memory_id: hit.similarity for hit in planned.memories}
-    found = {
-        record.event.memory_id: record.event
-        for record in run.reader.records({MemoryAppended})
-        if isinstance(record.event, MemoryAppended) and record.event.memory_id in wanted
-    }
+    found = {memory.memory_id: memory for memory in run.reader.of(MemoryAppended) if memory.memory_id in wanted}
     for name, similarity in wanted.items():
         rows += _memory(found[name], similarity)
-    verdict = exam.answers[planned.question_id]
-    return [*rows, ("the learner's output", _cut(reply)), ("score", f"{verdict.score:g}, by {verdict.judge}")]
+    score, judge = exam.answers.filter(question_id=planned.question_id).select("score", "judge").row(0)
+    return [*rows, ("the learner's output", _cut(reply)), ("score", f"{score:g}, by {judge}")]
 
 
 def _memory(memory: MemoryAppended, similarity: float) -> Sequence[tuple[str, str]]:
@@ -96,8 +90,8 @@ def _memory(memory: MemoryAppended, similarity: float) -> Sequence[tuple[str, st
     return [(title, born), *((f"  {name}", _cut(text)) for name, text in texts.items() if text)]
 
 
-def _question(study: Study, run: Recorded, name: str) -> str:
-    """Return the question's text; its id where the data that it is from is not at hand."""
+def _question(study: Study, run: RecordedRun, name: str) -> str:
+    """Return the question's text, or its id if its data set is missing."""
     try:
         benchmark = open_benchmark(run.begun.benchmark, seed=run.begun.seed, data_dir=study.data_dir)
     except (PrerequisiteError, UsageError):

@@ -1,7 +1,7 @@
-"""A report's tables as data: means with their deviation and number, and the commands that would fill what is empty.
+"""A report's tables as data: means with their deviation and number, and commands that would fill empty cells.
 
 Rules
-    - A number that was not measured is a `Gap`, never a zero and never a guess.
+    - A number that was not measured is a `Blank`, never a zero and never a guess.
     - Percentages are 0 to 100, differences of them are points; a deviation is that of a sample (n - 1).
 """
 
@@ -15,7 +15,7 @@ Unit = Literal["percent", "points", "count", "dollars", "seconds", "value"]
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True):
-    """A 95 % interval and how it was made; `pairs` is the number of seeds or questions, `p` the two-sided p value."""
+    """A 95 % interval and its method; `pairs` is the number of seeds or questions, `p` the two-sided p value."""
 
     low: float
     high: float
@@ -25,7 +25,10 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True, tag="cell"):
-    """The mean of `n` runs, its standard deviation (None for one run), and an interval where something is compared."""
+    """The mean of `n` runs, its standard deviation (None for one run), and an interval where something is compared.
+
+    [tables, cells] The deviation is a sample's (n - 1).
+    """
 
     mean: float
     sd: float | None
@@ -35,54 +38,56 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, tag="cell"):
     best: bool = False
 
 
-class Gap(msgspec.Struct, frozen=True, kw_only=True, tag="gap"):
-    """A cell without data; `command` would fill it ("" where nothing could, as with a count of nothing)."""
+class Blank(msgspec.Struct, frozen=True, kw_only=True, tag="gap"):
+    """A cell without data; `command` would fill it ("" where nothing could, as with a count of nothing).
+
+    [tables, cells] A number that was not measured is never shown.
+    """
 
     command: str = ""
 
 
-Entry = Cell | Gap | str
+Entry = Cell | Blank | str
 
 
-class Column(msgspec.Struct, frozen=True, kw_only=True):
-    """A column's name, and that of the columns that it stands together with ("" if it stands alone)."""
+class TableColumn(msgspec.Struct, frozen=True, kw_only=True):
+    """A column's name, and that of its group ("" for none)."""
 
     name: str
     group: str = ""
 
 
-class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """A table: `place` says which of the paper's it is, `measure` what its numbers are."""
+class StudyTable(msgspec.Struct, frozen=True, kw_only=True):
+    """A table: `place` names the paper's table, `measure` explains the numbers."""
 
     name: str
     title: str
     place: str
     measure: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     rows: tuple[tuple[Entry, ...], ...]
     notes: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        """Return whether no cell of it holds a number or (in a table of words) anything at all."""
+        """Return whether it has no number and, as a table of words, no complete row."""
         return not any(isinstance(entry, Cell) for row in self.rows for entry in row) and not (
             self.rows and all(isinstance(entry, str) for row in self.rows for entry in row)
         )
 
     @property
     def keys(self) -> int:
-        """Return how many columns, from the left, say what a row is: those of words before the first number."""
+        """Return how many columns, from the left, identify a row: those of words before the first number."""
         words = [all(isinstance(row[at], str) for row in self.rows) for at in range(len(self.columns))]
         return words.index(False) if self.rows and False in words[1:] and words[0] else 1
 
 
-def columns(*names: str, group: str = "") -> tuple[Column, ...]:
-    """Return columns of these names, all of one group."""
-    return tuple(Column(name=name, group=group) for name in names)
+def columns(*names: str, group: str = "") -> tuple[TableColumn, ...]:
+    return tuple(TableColumn(name=name, group=group) for name in names)
 
 
 def with_best(row: tuple[Entry, ...], places: range) -> tuple[Entry, ...]:
-    """Return the row with its highest mean among these places marked as the best; nothing where only one is filled."""
+    """Return the row with the highest mean among these columns marked as the best, if at least two have one."""
     filled = [(entry.mean, -at) for at in places if isinstance(entry := row[at], Cell)]
     if len(filled) < 2:
         return row

@@ -14,11 +14,11 @@ _BAR = 16.0
 """Pixels of a line of the legend, and of a bar."""
 _BAND = "▒ ± sd over seeds"
 _LETTER, _TITLE_LETTER, _WIDE_LETTER = 7.0, 8.5, 8.0
-"""Pixels that a letter takes at most on the average, in a text, in a title, and in a word with many an m and w."""
+"""Pixels of a letter, estimated high: in a text, in a title, and in a word with many wide letters."""
 
 
-class Mark(NamedTuple):
-    """A value at a place along the x axis, with its standard deviation (0: none)."""
+class ChartMark(NamedTuple):
+    """A value along the x axis, with its standard deviation (0: none)."""
 
     x: float
     value: float
@@ -29,13 +29,13 @@ class Series(NamedTuple):
     """A line, with a band of one deviation on both sides if `banded`, and single points (exams) beside it."""
 
     name: str
-    line: Sequence[Mark]
-    points: Sequence[Mark] = ()
+    line: Sequence[ChartMark]
+    points: Sequence[ChartMark] = ()
     banded: bool = False
 
 
 class Bar(NamedTuple):
-    """A value (None: not measured) with what it is of, and the ends of its interval, if it has one."""
+    """A named value (None: not measured), and the ends of its interval, if it has one."""
 
     name: str
     value: float | None
@@ -78,12 +78,11 @@ def line_chart(
 
 
 def _width(title: str, names: Sequence[str]) -> float:
-    """Return the pixels that a chart takes with its title above and these names beside it."""
     beside = WIDTH - _RIGHT + 44 + _LETTER * max(map(len, names), default=0)
     return max(WIDTH, beside + 8, _LEFT + _TITLE_LETTER * len(title) + 8)
 
 
-def stacked_chart(panels: Mapping[str, Mapping[str, Sequence[Mark]]], *, title: str, x: str) -> str:
+def stacked_chart(panels: Mapping[str, Mapping[str, Sequence[ChartMark]]], *, title: str, x: str) -> str:
     """Return one panel below another, each with the shares (in percent, adding up to 100) of its layers."""
     width = _width(f"{title}: {max(panels, key=len)}", [name for layers in panels.values() for name in layers])
     drawing = Drawing(width, HEIGHT * len(panels), title=title, description=f"shares by {x}")
@@ -94,7 +93,7 @@ def stacked_chart(panels: Mapping[str, Mapping[str, Sequence[Mark]]], *, title: 
         base = dict.fromkeys(xs, 0.0)
         for number, marks in enumerate(layers.values()):
             top = {mark.x: base[mark.x] + mark.value for mark in marks}
-            # The shares of a single iteration stand as a bar: between two points that are one there is nothing.
+            # A single iteration is drawn as a bar: an area between two equal points would be empty.
             ends = [(across(at), at) for at in xs] if len(xs) > 1 else [(_LEFT, xs[0]), (_LEFT + _BAR, xs[0])]
             edge = [(place_x, upwards(top[at])) for place_x, at in ends]
             drawing.area([*edge, *((px, upwards(base[at])) for px, at in reversed(ends))], colour=_colour(number))
@@ -150,7 +149,6 @@ def _bars(
 
 
 def _frame(drawing: Drawing, title: str, across: Scale, upwards: Scale, *, x: str, y: str) -> None:
-    """Draw title, grid, axes and their numbers."""
     drawing.text(_LEFT, upwards.end - 20, title, kind="t")
     for value in ticks(upwards.low, upwards.high):
         drawing.line([(_LEFT, upwards(value)), (across.end, upwards(value))], kind="g")
@@ -165,7 +163,7 @@ def _frame(drawing: Drawing, title: str, across: Scale, upwards: Scale, *, x: st
     drawing.text(18, (upwards.start + upwards.end) / 2, y, anchor="middle", kind="s", turned=True)
 
 
-def _point(drawing: Drawing, point: Mark, across: Scale, upwards: Scale, *, colour: str) -> None:
+def _point(drawing: Drawing, point: ChartMark, across: Scale, upwards: Scale, *, colour: str) -> None:
     x = across(point.x)
     if point.sd:
         ends = (upwards(point.value - point.sd), upwards(point.value + point.sd))
@@ -174,7 +172,6 @@ def _point(drawing: Drawing, point: Mark, across: Scale, upwards: Scale, *, colo
 
 
 def _legend(drawing: Drawing, names: Sequence[str], *, top: float = _TOP, is_stacked: bool = False) -> None:
-    """Name the colours: of lines, or of filled layers in the order in which they stand."""
     left = WIDTH - _RIGHT + 16
     for number, name in enumerate(names):
         y = top + _ROW * (len(names) - 1 - number if is_stacked else number) + 6

@@ -1,8 +1,8 @@
-"""Which settings bear on what a run comes to: runs that differ in others only stand in one row of a table.
+"""Which settings affect a run's results: runs that differ only in others share a row of a table.
 
 Rules
-    - A setting of a part that is off, or of a thing that a benchmark does not have, bears on nothing.
-    - A size counts as what was taken: two runs that asked for more questions than there were asked for the same.
+    - A setting of a part that is off, or of something that a benchmark lacks, affects nothing.
+    - Sizes are compared as taken: two runs that requested more questions than exist have the same size.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from mage_es.engine.config import Config, canonical
-from mage_es.engine.reporting.recorded import Recorded
+from mage_es.engine.reporting.recorded import RecordedRun
 from mage_es.engine.reporting.systems import CASCADE, PARTS
 
 EXAMINED = ("held_out", "judge", "max_tokens", "answer_temperature", "episode_steps", "episode_history")
-"""What a system and the baselines that it is compared with must agree in: what is asked, and how it is answered."""
+"""What a system and its baselines must share: which questions are asked, and how they are answered."""
 LOOKED_UP = ("search", "search_passages")
-"""What distinguishes two baselines of one name: where they look things up, and how much they are shown."""
+"""What distinguishes two baselines of one name: what they search, and how many passages they see."""
 ALL = "all"
-"""The size of a split that took whatever there was."""
+"""The size of a split that took all questions."""
 
 _ONLY_WITH: Mapping[str, Callable[[Config], bool]] = {
     "guard_drop": lambda config: config.guard != "off",
@@ -38,11 +38,11 @@ _ONLY_WITH: Mapping[str, Callable[[Config], bool]] = {
     "revisit_self": lambda config: config.revisit_cap > 0,
     "exploration_temperature": lambda config: config.explore_episodes > 0,
 }
-"""Settings that are read only where something else is so."""
+"""Settings that take effect only under a condition."""
 _OF_EPISODES = ("explore_episodes", "episode_steps", "episode_history", "exploration_temperature")
 
 
-def values(run: Recorded) -> dict[str, object]:
+def values(run: RecordedRun) -> dict[str, object]:
     """Return every setting but benchmark, seed, models and the switches of parts, as it took effect."""
     config = run.config
     whole = {field: on for field, (_, on, off) in PARTS.items() if getattr(config, field) == off}
@@ -58,7 +58,7 @@ def values(run: Recorded) -> dict[str, object]:
 
 
 def bears(name: str, config: Config, *, is_sequential: bool, is_judged: bool) -> bool:
-    """Return whether a setting can have changed what a run came to.
+    """Return whether a setting can have affected the results of a run. [tables, ablation]
 
     `is_sequential`: the benchmark's questions are episodes. `is_judged`: some answer was not left to the rule.
     """
@@ -69,7 +69,7 @@ def bears(name: str, config: Config, *, is_sequential: bool, is_judged: bool) ->
     return name not in _ONLY_WITH or _ONLY_WITH[name](config)
 
 
-def differing(runs: Iterable[Recorded], names: Iterable[str], *, is_sequential: bool, is_judged: bool) -> list[str]:
+def differing(runs: Iterable[RecordedRun], names: Iterable[str], *, is_sequential: bool, is_judged: bool) -> list[str]:
     """Return which of these settings part runs: where at least two on which it bears have other values of it."""
     seen: dict[str, set[object]] = {}
     for run in runs:
@@ -80,7 +80,7 @@ def differing(runs: Iterable[Recorded], names: Iterable[str], *, is_sequential: 
     return [name for name in Config.__struct_fields__ if len(seen.get(name, ())) > 1]
 
 
-def told(run: Recorded, names: Sequence[str]) -> list[str]:
+def told(run: RecordedRun, names: Sequence[str]) -> list[str]:
     """Return settings as words: `pool 60`, `no search`."""
     here = values(run)
     return [f"{name} {here[name]}" if here[name] != "" else f"no {name}" for name in names]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
-from mage_es.engine.attendance import TIERS
-from mage_es.engine.pricing import Prices
 from mage_es.engine.reporting.accuracy import EXAM
-from mage_es.engine.reporting.cells import Cell, Entry, Gap, Table, columns
-from mage_es.engine.reporting.recorded import Sat
+from mage_es.engine.reporting.cells import Blank, Cell, Entry, StudyTable, columns
 from mage_es.engine.reporting.statistics import cell_of
 from mage_es.engine.reporting.study import Study
 from mage_es.engine.reporting.systems import FULL
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.verbs.agents import TIERS
 from mage_es.events.vocabulary import Tier
 from mage_es.projections.ledger import Ledger
 
@@ -19,8 +19,12 @@ TIER_NAMES: tuple[Tier, ...] = ("execution", "guidance", "judge")
 _THOUSAND = 1000.0
 
 
-def cost(study: Study) -> Table:
-    """Return calls, tokens and dollars by tier for each benchmark, for all runs together, and for all exams."""
+def cost(study: Study) -> StudyTable:
+    """Return calls, tokens and dollars by tier for each benchmark, for all runs together, and for all exams.
+
+    [tables, cost] The share is of guidance among guidance and execution; the judge is a tier of its own, and a failed
+    attempt is no call.
+    """
     runs = [run for run in study.counted if not run.baseline]
     evolved, exams = [run.ledger for run in runs], [exam.ledger for run in runs for exam in run.exams]
     tiers = _tiers([*evolved, *exams])
@@ -31,7 +35,7 @@ def cost(study: Study) -> Table:
     for benchmark in sorted({run.begun.benchmark for run in runs}):
         ledgers = [run.ledger for run in runs if run.begun.benchmark == benchmark]
         body.append(_cost(benchmark, ledgers, tiers, study.prices))
-    return Table(
+    return StudyTable(
         name="cost",
         title="Calls, tokens and dollars by tier",
         place="tab:cost",
@@ -85,7 +89,7 @@ def _cost(
 def _amount(values: Sequence[float], *, total: bool) -> Entry:
     if total:
         return Cell(mean=float(sum(values)), sd=None, n=len(values), unit="count")
-    return cell_of(values, "count") or Gap()
+    return cell_of(values, "count") or Blank()
 
 
 def _dollars(ledgers: Sequence[Ledger], tier: Tier, prices: Prices, *, total: bool) -> Entry:
@@ -96,36 +100,29 @@ def _dollars(ledgers: Sequence[Ledger], tier: Tier, prices: Prices, *, total: bo
             if account.tier == tier and use.calls:
                 rate = prices.rate(account.model)
                 if rate is None:
-                    return Gap(command="mage-es report DIR --prices FILE, with a price for " + account.model)
+                    return Blank(command="mage-es report DIR --prices FILE, with a price for " + account.model)
                 usd += rate.paid(use, batched=account.batched)
         spent.append(usd)
     if total:
         return Cell(mean=sum(spent), sd=None, n=len(spent), unit="dollars")
-    return cell_of(spent, "dollars") or Gap()
+    return cell_of(spent, "dollars") or Blank()
 
 
 def _share(guidance: int, execution: int) -> float:
     return 100 * guidance / (guidance + execution) if guidance + execution else 0.0
 
 
-def calls(study: Study) -> Table:
-    """Return every call by agent, tier and purpose: in evolution, and in exams."""
+def calls(study: Study) -> StudyTable:
     evolved = _by_purpose(run.ledger for run in study.counted if not run.baseline)
     examined = _by_purpose(exam.ledger for run in study.counted if not run.baseline for exam in run.exams)
     order = {agent: number for number, agent in enumerate(TIERS)}
     keys = sorted(evolved.keys() | examined.keys(), key=lambda key: (order.get(key[0], len(order)), key))
     body = [
-        (
-            agent or "-",
-            tier,
-            purpose,
-            _count(evolved.get((agent, tier, purpose))),
-            _count(examined.get((agent, tier, purpose))),
-        )
+        (agent or "-", tier, purpose, _count(evolved[agent, tier, purpose]), _count(examined[agent, tier, purpose]))
         for agent, tier, purpose in keys
     ]
     silent = [agent for agent in TIERS if agent not in {key[0] for key in keys}]
-    return Table(
+    return StudyTable(
         name="calls",
         title="Every model call by agent, tier and purpose",
         place="tab:llm-uses, tab:agents",
@@ -136,21 +133,22 @@ def calls(study: Study) -> Table:
     )
 
 
-def _count(calls: int | None) -> Cell:
-    return Cell(mean=float(calls or 0), sd=None, n=1, unit="count")
+def _count(calls: int) -> Cell:
+    return Cell(mean=float(calls), sd=None, n=1, unit="count")
 
 
-def _by_purpose(ledgers: Iterable[Ledger]) -> Mapping[tuple[str, str, str], int]:
-    found: dict[tuple[str, str, str], int] = {}
-    for ledger in ledgers:
-        for account, use in ledger.accounts():
-            key = (account.agent, account.tier, account.purpose)
-            found[key] = found.get(key, 0) + use.calls
+def _by_purpose(ledgers: Iterable[Ledger]) -> Counter[tuple[str, str, str]]:
+    found: Counter[tuple[str, str, str]] = Counter()
+    for account, use in (each for ledger in ledgers for each in ledger.accounts()):
+        found[account.agent, account.tier, account.purpose] += use.calls
     return found
 
 
-def latency(study: Study) -> Table:
-    """Return seconds of model calls for a question of the exam, with the accuracy of the same answers."""
+def latency(study: Study) -> StudyTable:
+    """Return seconds of model calls for a question of the exam, with the accuracy of the same answers.
+
+    [tables, latency] RecordedRun latencies of all calls of a question's course, added up.
+    """
     full = study.compared()
     head = study.head(full, "learner", "teacher", "setting")
     names = study.baselines(full)
@@ -160,10 +158,10 @@ def latency(study: Study) -> Table:
         cells: list[Entry] = [*head.cells(place)]
         for each in (*rivals, place):
             exams = study.exams(each)
-            seconds = cell_of((seconds_of(exam) for exam in exams.values()), "seconds")
-            cells += [seconds or study.gap(each), study.reached(each) if seconds else Gap()]
+            seconds = cell_of((exam.seconds for exam in exams.values()), "seconds")
+            cells += [seconds or study.gap(each), study.reached(each) if seconds else Blank()]
         body.append(tuple(cells))
-    return Table(
+    return StudyTable(
         name="latency",
         title="Latency with accuracy",
         place="tab:latency",
@@ -175,10 +173,5 @@ def latency(study: Study) -> Table:
             *columns("s", "accuracy", group=FULL),
         ),
         rows=tuple(body),
-        notes=tuple(filter(None, (head.note, study.shots(full)))),
+        notes=(*head.notes, *study.shots(full)),
     )
-
-
-def seconds_of(exam: Sat) -> float:
-    """Return the mean seconds of model calls for a question of an exam."""
-    return sum(exam.seconds.values()) / len(exam.seconds) if exam.seconds else 0.0

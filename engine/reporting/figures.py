@@ -4,41 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from statistics import fmean
+
+import polars as pl
 
 from mage_es.engine.benchmarks.registry import title as titled
 from mage_es.engine.reporting.accuracy import over_start, over_strongest
-from mage_es.engine.reporting.cells import Cell, Gap
-from mage_es.engine.reporting.charts import Bar, Mark, Series, bar_chart, line_chart, stacked_chart
+from mage_es.engine.reporting.cells import Blank, Cell
+from mage_es.engine.reporting.charts import Bar, ChartMark, Series, bar_chart, line_chart, stacked_chart
 from mage_es.engine.reporting.costs import TIER_NAMES
-from mage_es.engine.reporting.recorded import Growth, Recorded
 from mage_es.engine.reporting.statistics import cell_of, difference
-from mage_es.engine.reporting.study import Measure, Study
-from mage_es.engine.reporting.systems import FULL, NO_SUCCESS, Place
+from mage_es.engine.reporting.study import MEASURED, Measure, Study
+from mage_es.engine.reporting.systems import FULL, NO_SUCCESS, Placement
 from mage_es.events.digests import sha256_text
 
-T = TypeVar("T")
-
 MOST_LINES = 8
-"""Lines of a chart that can still be told apart."""
+"""Lines of a chart that remain distinguishable."""
 
-_MEMORIES: Mapping[str, Callable[[Growth], float]] = {
-    "success memories": lambda grown: grown.memories.get("success_memory", 0),
-    "failure memories": lambda grown: grown.memories.get("failure_memory", 0),
-}
-_FEW: Mapping[str, Callable[[Growth], float]] = {
-    "skills": lambda grown: grown.skills,
-    "principles": lambda grown: grown.memories.get("principle", 0),
-    "task types": lambda grown: grown.task_types,
-    "task types covered": lambda grown: grown.covered,
-}
-"""What there is little of has a chart of its own, since memories are a hundred times as many."""
+_FEW = ("skills", "principles", "task types", "task types covered")
+"""Small counts have a chart of their own: there are a hundred times as many memories."""
 LONGEST_NAME = 80
-"""Characters of a place in a figure's name; file systems take 255 bytes in all."""
+"""Characters of a title in a file name; file systems allow 255 bytes in all."""
 
 
 def figures(study: Study) -> dict[str, str]:
-    """Return every figure that there is data for, as SVG by name; those along iterations once for each full system."""
+    """Return every figure that there is data for, as SVG by name; those along iterations once for each full system.
+
+    [tables, figures]
+    """
     found: dict[str, str] = {}
     full = [place for place in study.full() if any(run.iterations for run in study.at(place).values())]
     for place in full:
@@ -53,17 +46,13 @@ def figures(study: Study) -> dict[str, str]:
     return found
 
 
-def _accuracy(study: Study, place: Place) -> str:
+def _accuracy(study: Study, place: Placement) -> str:
     """Return fresh accuracy by iteration of the full system and of those without a part, and the exams."""
     places = [p for p in study.places if p[:4] == place[:4] and study.at(p)][:MOST_LINES]
     measure: Measure = "score" if study.is_sequential(place.benchmark) else "accuracy"
     series = []
     for each in places:
-        fresh = [run.series("fresh") for run in study.at(each).values()]
-        line = _along(
-            fresh,
-            lambda answers: 100 * sum(a.score if measure == "score" else a.correct for a in answers) / len(answers),
-        )
+        line = _along([run.by_iteration("fresh", MEASURED[measure]) for run in study.at(each).values()], "value")
         exams = [
             (-1.0, study.reached(each, measure, at="start")),
             (line[-1].x if line else 0.0, study.reached(each, measure)),
@@ -74,61 +63,51 @@ def _accuracy(study: Study, place: Place) -> str:
     return line_chart(title, series, x="iteration", y="accuracy, %" if measure == "accuracy" else "score, %", high=100)
 
 
-def _growth(study: Study, place: Place) -> str:
-    return _sizes(study, place, "memories", _MEMORIES)
-
-
-def _coverage(study: Study, place: Place) -> str:
-    return _sizes(study, place, "skills, principles, coverage", _FEW)
-
-
-def _sizes(study: Study, place: Place, what: str, sizes: Mapping[str, Callable[[Growth], float]]) -> str:
-    runs = [{grown.iteration: grown for grown in run.growth} for run in study.at(place).values()]
-    series = [Series(name, _along(runs, size), banded=True) for name, size in sizes.items()]
+def _sizes(study: Study, place: Placement, what: str, sizes: Sequence[str]) -> str:
+    runs = [run.growth for run in study.at(place).values()]
+    series = [Series(size, _along(runs, size), banded=True) for size in sizes]
     return line_chart(f"{_title(study, place)}: {what}", series, x="iteration", y="nodes")
 
 
-def _mastery(study: Study, place: Place) -> str:
-    """Return the mean mastery of all skills, and that of the first few by name where seeds have them in common."""
-    runs = [
-        {grown.iteration: grown.mastery for grown in run.growth if grown.mastery} for run in study.at(place).values()
-    ]
-    common = set.intersection(*({skill for row in run.values() for skill in row} for run in runs)) if runs else set()
-    series = [Series("all skills, mean", _along(runs, lambda row: sum(row.values()) / len(row)), banded=True)]
+def _mastery(study: Study, place: Placement) -> str:
+    """Return the mean mastery of all skills, and that of the first few skills that all seeds have."""
+    runs = [run.mastery for run in study.at(place).values()]
+    common = set.intersection(*(set(run["skill"]) for run in runs))
+    means = [run.group_by("iteration").agg(pl.col("mastery").sum() / pl.len()) for run in runs]
+    series = [Series("all skills, mean", _along(means, "mastery"), banded=True)]
     for skill in sorted(common)[: MOST_LINES - 1]:
-        having = [{k: row for k, row in run.items() if skill in row} for run in runs]
-        series.append(Series(skill, _along(having, lambda row, skill=skill: row[skill])))  # type: ignore[misc]
+        series.append(Series(skill, _along([run.filter(skill=skill) for run in runs], "mastery")))
     return line_chart(f"{_title(study, place)}: mastery", series, x="iteration", y="mastery", high=1.0)
 
 
-def _arms(study: Study, place: Place) -> str:
+def _arms(study: Study, place: Placement) -> str:
     """Return how often each search arm and each route was planned, in percent of an iteration's questions."""
-    runs = list(study.at(place).values())
-    panels = {"search bandit": _shares(runs, "search"), "routing bandit": _shares(runs, "routing")}
-    drawn = {name: layers for name, layers in panels.items() if layers}
-    return stacked_chart(drawn, title=_title(study, place), x="iteration") if drawn else ""
+    planned = pl.concat([run.planned for run in study.at(place).values()])
+    if planned.is_empty():
+        return ""
+    panels = {f"{bandit} bandit": _shares(planned, f"{bandit}_arm") for bandit in ("search", "routing")}
+    return stacked_chart(panels, title=_title(study, place), x="iteration")
 
 
-def _shares(runs: Sequence[Recorded], bandit: str) -> dict[str, list[Mark]]:
-    counts: dict[int, dict[str, int]] = {}
-    for run in runs:
-        for (name, iteration, arm), count in run.pulls.items():
-            if name == bandit:
-                at = counts.setdefault(iteration, {})
-                at[arm] = at.get(arm, 0) + count
-    arms = sorted({arm for at in counts.values() for arm in at})
-    return {arm: [Mark(k, 100 * at.get(arm, 0) / sum(at.values())) for k, at in sorted(counts.items())] for arm in arms}
+def _shares(planned: pl.DataFrame, arm: str) -> dict[str, list[ChartMark]]:
+    counts = planned.group_by("iteration", arm).len()
+    shares = counts.with_columns(share=100 * pl.col("len") / pl.col("len").sum().over("iteration"))
+    wide = shares.pivot(arm, index="iteration", values="share").fill_null(0).sort("iteration")
+    return {
+        name: [ChartMark(k, share) for k, share in wide.select("iteration", name).iter_rows()]
+        for name in sorted(wide.columns[1:])
+    }
 
 
 def _cost(study: Study) -> str:
-    """Return the calls of each tier that was called at all; a mean of runs is rounded to whole calls."""
+    """Return the mean calls of each tier that has any, rounded to whole calls."""
     runs = [run for run in study.counted if not run.baseline]
     benchmarks = sorted({run.begun.benchmark for run in runs})
     panels = {
         f"{tier} calls a run": [
             Bar(
                 study.titles.get(name, name),
-                _mean([run.ledger.total(tier).calls for run in runs if run.begun.benchmark == name]),
+                fmean(run.ledger.total(tier).calls for run in runs if run.begun.benchmark == name),
             )
             for name in benchmarks
         ]
@@ -138,12 +117,15 @@ def _cost(study: Study) -> str:
     return bar_chart(panels, title="Model calls by tier, mean over runs", digits=0) if panels else ""
 
 
-def _gains(study: Study, full: Sequence[Place]) -> str:
-    """Return the effect sizes: over the start, over the strongest baseline, and by success memories."""
-    kinds: Mapping[str, Callable[[Place], Cell | Gap]] = {
+def _gains(study: Study, full: Sequence[Placement]) -> str:
+
+    def by_success_memories(place: Placement) -> Cell | Blank:
+        return difference(study.scores(place), study.scores(place._replace(system=NO_SUCCESS))) or Blank()
+
+    kinds: Mapping[str, Callable[[Placement], Cell | Blank]] = {
         "over the exam before": lambda place: over_start(study, place),
         "over the strongest baseline": lambda place: over_strongest(study, place),
-        "by success memories": lambda place: _by_success_memories(study, place),
+        "by success memories": by_success_memories,
     }
     panels = {}
     for kind, gain in kinds.items():
@@ -153,44 +135,33 @@ def _gains(study: Study, full: Sequence[Place]) -> str:
     return bar_chart(panels, title="Effect sizes in exams, with 95 % intervals") if panels else ""
 
 
-def _by_success_memories(study: Study, place: Place) -> Cell | Gap:
-    return difference(study.scores(place), study.scores(place._replace(system=NO_SUCCESS))) or Gap()
-
-
-def _bar(name: str, cell: Cell | Gap) -> Bar:
-    if isinstance(cell, Gap):
+def _bar(name: str, cell: Cell | Blank) -> Bar:
+    if isinstance(cell, Blank):
         return Bar(name, None)
     return Bar(name, cell.mean, *((cell.interval.low, cell.interval.high) if cell.interval else ()))
 
 
-def _along(runs: Sequence[Mapping[int, T]], value: Callable[[T], float]) -> list[Mark]:
-    """Return mean and deviation over runs at each iteration that a run has."""
-    marks = []
-    for k in sorted({k for run in runs for k in run}):
-        cell = cell_of(value(run[k]) for run in runs if k in run)
-        if cell:
-            marks.append(_mark(k, cell))
-    return marks
+def _along(runs: Sequence[pl.DataFrame], column: str) -> list[ChartMark]:
+    """Return mean and deviation over runs of a column, at each iteration that a run has."""
+    rows = pl.concat([run.select("iteration", column) for run in runs]).sort("iteration")
+    marks = rows.group_by("iteration", maintain_order=True).agg(column).iter_rows()
+    return [_mark(k, cell) for k, values in marks if (cell := cell_of(values))]
 
 
-def _mark(x: float, cell: Cell) -> Mark:
-    return Mark(x, cell.mean, cell.sd or 0.0)
+def _mark(x: float, cell: Cell) -> ChartMark:
+    return ChartMark(x, cell.mean, cell.sd or 0.0)
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
-def _title(study: Study, place: Place) -> str:
-    """Return the benchmark, and learner, teacher and setting where it has several."""
+def _title(study: Study, place: Placement) -> str:
+    """Return the benchmark, and learner, teacher and setting if it has several."""
     full = [p for p in study.full() if p.benchmark == place.benchmark]
     varying = [name for name in ("learner", "teacher", "setting") if len({getattr(p, name) for p in full}) > 1]
     benchmark = study.titles.get(place.benchmark, place.benchmark)
     return ", ".join((benchmark, *(value for name in varying if (value := getattr(place, name)))))
 
 
-def _slug(study: Study, place: Place) -> str:
-    """Return a name for a file: the title, with a hash where that would be too long, or own tasks' names are alike."""
+def _slug(study: Study, place: Placement) -> str:
+    """Return a file name: the title, with a hash if it would be too long, or if own tasks have equal names."""
     title = _title(study, place)
     if place.benchmark not in study.titles and (brief := titled(place.benchmark)) != place.benchmark:
         title = title.replace(place.benchmark, f"{brief} {sha256_text(place.benchmark)[:8]}")
@@ -198,10 +169,10 @@ def _slug(study: Study, place: Place) -> str:
     return slug if len(slug) <= LONGEST_NAME else f"{slug[:LONGEST_NAME]}-{sha256_text(title)[:8]}"
 
 
-_ALONG: Mapping[str, Callable[[Study, Place], str]] = {
+_ALONG: Mapping[str, Callable[[Study, Placement], str]] = {
     "accuracy": _accuracy,
-    "growth": _growth,
-    "coverage": _coverage,
+    "growth": lambda study, place: _sizes(study, place, "memories", ("success memories", "failure memories")),
+    "coverage": lambda study, place: _sizes(study, place, "skills, principles, coverage", _FEW),
     "mastery": _mastery,
     "arms": _arms,
 }

@@ -1,9 +1,9 @@
-"""Where each run of a folder stands: by benchmark, learner, teacher, setting and system, and by seed.
+"""The runs of a folder by benchmark, learner, teacher, setting and system, and by seed.
 
 Rules
-    - Settings that bear on the result part systems; a baseline is parted by those of the exam, and is compared with
-      systems that agree with it in these.
-    - Of several runs of one place and seed the newest counts.
+    - Runs that differ in a setting that affects the result have different placements. For a baseline only the settings
+      of the exam count; it is compared with systems that have the same.
+    - Of several runs with the same placement and seed the newest counts.
 """
 
 from __future__ import annotations
@@ -17,43 +17,41 @@ from typing import NamedTuple
 from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.config import Config, difference
 from mage_es.engine.reporting.conditions import EXAMINED, LOOKED_UP, differing, told
-from mage_es.engine.reporting.recorded import Recorded
+from mage_es.engine.reporting.recorded import RecordedRun
 from mage_es.engine.reporting.systems import (
     BASELINES,
     FEW_SHOT,
     FULL,
     NAMES,
     NO_GUARD,
-    Place,
+    Placement,
     short,
     system_of,
     way_of,
 )
 
-Seeds = Mapping[int, Recorded]
+Seeds = Mapping[int, RecordedRun]
 
 
 class _Apart(NamedTuple):
-    """The settings in which the runs of a benchmark stand apart: any, and those of the baselines of each name."""
+    """The settings in which the runs of a benchmark differ, and those in which the baselines of each name do."""
 
     settings: Sequence[str]
     baselines: Mapping[str, Sequence[str]]
 
 
 class Places:
-    """Runs by place and seed."""
-
-    def __init__(self, runs: Iterable[Recorded]) -> None:
+    def __init__(self, runs: Iterable[RecordedRun]) -> None:
         self.runs = list(runs)
         self._notes: list[str] = []
         benchmarks = sorted({run.begun.benchmark for run in self.runs})
         self._guarded = {run.begun.benchmark for run in self.runs if run.config.guard != "off"}
         self._apart = {benchmark: self._setting_apart(benchmark) for benchmark in benchmarks}
-        # Both take the whole configuration apart, and every gap asks for them of every run.
+        # Kept: both compare whole configurations, and every blank cell asks for them for every run.
         self._conditions = {run: self._conditions_of(run) for run in self.runs}
         self._places = {run: self._place_of(run) for run in self.runs}
-        self._by_place: dict[Place, dict[int, Recorded]] = {}
-        self._examined: dict[Place, str] = {}
+        self._by_place: dict[Placement, dict[int, RecordedRun]] = {}
+        self._examined: dict[Placement, str] = {}
         for run, place in self._places.items():
             self._examined[place._replace(system=FULL)] = self._conditions[run]
             seeds = self._by_place.setdefault(place, {})
@@ -63,43 +61,44 @@ class Places:
 
     @property
     def notes(self) -> list[str]:
-        """Return what is not whole, or counts for nothing, as far as anything was read."""
+        """Return what is incomplete or does not count, as far as it was read."""
         return [*self._notes, *(problem for run in self.runs for problem in run.problems)]
 
-    def place(self, run: Recorded) -> Place:
-        """Return where a run stands. A baseline knows no teacher, and no setting but those of the exam."""
+    def place(self, run: RecordedRun) -> Placement:
+        """Return a run's placement. A baseline has no teacher, and of the settings only those of the exam."""
         return self._places[run]
 
-    def conditions_of(self, run: Recorded) -> str:
-        """Return the part of a run's setting that is the exam's."""
+    def conditions_of(self, run: RecordedRun) -> str:
         return self._conditions[run]
 
-    def _place_of(self, run: Recorded) -> Place:
+    def _place_of(self, run: RecordedRun) -> Placement:
         benchmark, learner = run.begun.benchmark, self._names[run.begun.execution_model]
         apart = self._apart[benchmark]
         if run.baseline:
             system = ", ".join((run.baseline, *told(run, apart.baselines.get(run.baseline, ()))))
-            return Place(benchmark, learner, "", self._conditions[run], system)
+            return Placement(benchmark, learner, "", self._conditions[run], system)
         shared = self._shared(benchmark)
         setting = ", ".join((*shared, *told(run, apart.settings)))
-        return Place(benchmark, learner, self._names[run.begun.guidance_model], setting, system_of(run, shared=shared))
+        return Placement(
+            benchmark, learner, self._names[run.begun.guidance_model], setting, system_of(run, shared=shared)
+        )
 
-    def conditions(self, place: Place) -> str:
-        """Return the part of a place's setting that is the exam's: what its baselines must agree in."""
+    def conditions(self, place: Placement) -> str:
+        """Return the exam's part of a placement's setting, which its baselines must share."""
         return self._examined.get(place._replace(system=FULL), place.setting)
 
-    def _conditions_of(self, run: Recorded) -> str:
+    def _conditions_of(self, run: RecordedRun) -> str:
         apart = self._apart[run.begun.benchmark]
         return ", ".join(told(run, [name for name in apart.settings if name in EXAMINED]))
 
     def _setting_apart(self, benchmark: str) -> _Apart:
-        """Return the settings that part the runs of a benchmark, of the systems and of the baselines of each name."""
+        """Return the settings in which the systems on a benchmark differ, and its baselines of each name."""
         here = [run for run in self.runs if run.begun.benchmark == benchmark]
         is_sequential = self.is_sequential(benchmark)
-        # Whether a judge was needed takes every exam to be read: asked only where it matters.
+        # Whether a judge was needed is only known from every exam, so it is asked only if it matters.
         is_judged = len({run.config.judge for run in here}) > 1 and any(run.is_judged for run in here)
 
-        def parting(runs: Iterable[Recorded], names: Iterable[str]) -> list[str]:
+        def parting(runs: Iterable[RecordedRun], names: Iterable[str]) -> list[str]:
             return differing(runs, names, is_sequential=is_sequential, is_judged=is_judged)
 
         systems = [run for run in here if not run.baseline]
@@ -111,41 +110,38 @@ class Places:
         )
 
     def _shared(self, benchmark: str) -> frozenset[str]:
-        """Return `no guard` where no run of a benchmark has one: it learns as the full system does."""
+        """Return `no guard` if no run of a benchmark has one: then it is a setting, not a part switched off."""
         return frozenset() if benchmark in self._guarded else frozenset({NO_GUARD})
 
     @property
-    def counted(self) -> list[Recorded]:
-        """Return the runs that stand in the tables."""
+    def counted(self) -> list[RecordedRun]:
         return [run for place in self.places for run in self.at(place).values()]
 
     @cached_property
-    def places(self) -> Sequence[Place]:
-        """Every place that a run has, sorted, full systems first within a row and baselines as the paper has them."""
+    def places(self) -> Sequence[Placement]:
+        """Every placement, sorted: full systems first within a row, baselines in the paper's order."""
         return sorted(self._by_place, key=_in_order)
 
-    def at(self, place: Place) -> Seeds:
-        """Return the runs of a place by seed."""
+    def at(self, place: Placement) -> Seeds:
         return dict(sorted(self._by_place.get(place, {}).items()))
 
-    def full(self) -> list[Place]:
-        """Return the places of the full system, no baseline among them."""
+    def full(self) -> list[Placement]:
         return [place for place in self.places if place.system == FULL]
 
-    def compared(self) -> list[Place]:
-        """Return the places of the full system, and one without a teacher for what has baselines only so far."""
+    def compared(self) -> list[Placement]:
+        """Return the placements of the full system, and one without a teacher for what has only baselines so far."""
         full = self.full()
         known = {(place.benchmark, place.learner, self.conditions(place)) for place in full}
         others = {(p.benchmark, p.learner, p.setting) for p in self.places if not p.teacher} - known
-        bare = (Place(benchmark, learner, "", setting, FULL) for benchmark, learner, setting in others)
+        bare = (Placement(benchmark, learner, "", setting, FULL) for benchmark, learner, setting in others)
         return sorted([*full, *bare], key=_in_order)
 
-    def baseline(self, place: Place, name: str) -> Place:
-        """Return where a baseline stands that a place is compared with: same benchmark, learner and exam."""
-        return Place(place.benchmark, place.learner, "", self.conditions(place), name)
+    def baseline(self, place: Placement, name: str) -> Placement:
+        """Return the placement of a baseline for comparison: same benchmark, learner and exam."""
+        return Placement(place.benchmark, place.learner, "", self.conditions(place), name)
 
-    def baselines(self, places: Sequence[Place], wanted: Iterable[str] = BASELINES) -> list[str]:
-        """Return the baselines that stand beside these places: the wanted ones, others that were run, each variant."""
+    def baselines(self, places: Sequence[Placement], wanted: Iterable[str] = BASELINES) -> list[str]:
+        """Return the baselines to compare with: the wanted ones, others that were run, each variant."""
         beside = {(place.benchmark, place.learner, self.conditions(place)) for place in places}
         there = {p.system for p in self.places if not p.teacher and (p.benchmark, p.learner, p.setting) in beside}
         ways = [*wanted, *sorted({way_of(system) for system in there} - set(BASELINES))]
@@ -156,8 +152,8 @@ class Places:
             found += [*([way] if is_plain else []), *variants]
         return found
 
-    def called(self, system: str, places: Iterable[Place]) -> str:
-        """Return what a system is called in a table of these places: few-shot prompts by the number of examples."""
+    def called(self, system: str, places: Iterable[Placement]) -> str:
+        """Return the name of a system in a table of these placements, of few-shot prompts with their number."""
         way, comma, rest = system.partition(", ")
         name = NAMES.get(way, way)
         shown = {count for counts in self._shown(places).values() for count in counts}
@@ -165,16 +161,15 @@ class Places:
             name = name.replace("few", str(*shown))
         return f"{name}{comma}{rest}"
 
-    def shots(self, places: Iterable[Place]) -> str:
-        """Return a note on how many examples few-shot prompts showed, "" where the name of the column says it."""
+    def shots(self, places: Iterable[Placement]) -> list[str]:
+        """Return a note on the examples in few-shot prompts, none if the name of the column says it."""
         shown = self._shown(places)
         if len({count for counts in shown.values() for count in counts}) < 2:
-            return ""
+            return []
         each = (f"{' or '.join(map(str, sorted(counts)))} on {name}" for name, counts in sorted(shown.items()))
-        return f"{NAMES[FEW_SHOT]}: examples shown: {', '.join(each)}."
+        return [f"{NAMES[FEW_SHOT]}: examples shown: {', '.join(each)}."]
 
-    def _shown(self, places: Iterable[Place]) -> dict[str, set[int]]:
-        """Return by benchmark the numbers of examples that few-shot prompts showed."""
+    def _shown(self, places: Iterable[Placement]) -> dict[str, set[int]]:
         names = {place.benchmark for place in places}
         found: dict[str, set[int]] = {}
         for run in self.counted:
@@ -183,36 +178,35 @@ class Places:
         return found
 
     def has_variants(self, benchmark: str, way: str) -> bool:
-        """Return whether baselines of one name on a benchmark differ in where they look things up."""
+        """Return whether baselines of one name on a benchmark differ in what they search."""
         return benchmark in self._apart and bool(self._apart[benchmark].baselines.get(way))
 
     @cached_property
     def titles(self) -> Mapping[str, str]:
-        """What the benchmarks are called that have a long name, which are own tasks; not where two would be alike."""
+        """Short titles of the user's own tasks, which have long names; without those that two would share."""
         names = {run.begun.benchmark for run in self.runs}
         called = {name: title(name) for name in names}
         alike = Counter(called.values())
         return {name: short for name, short in sorted(called.items()) if short != name and alike[short] == 1}
 
     def is_sequential(self, benchmark: str) -> bool:
-        """Return whether the questions of a benchmark are episodes."""
         return any(run.is_sequential for run in self.runs if run.begun.benchmark == benchmark)
 
     @cached_property
     def models(self) -> Mapping[str, str]:
-        """The whole names of models by those that they are called by in tables."""
+        """The full names of models by their names in tables."""
         return {name: model for model, name in self._names.items()}
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
-        """The short names of models, the whole ones where two would be called the same."""
+        """The short names of models; the full ones if two would have the same."""
         models = {model for run in self.runs for model in (run.begun.execution_model, run.begun.guidance_model)}
         taken = [short(model) for model in models]
         return {model: short(model) if taken.count(short(model)) == 1 else model for model in models}
 
 
-def _in_order(place: Place) -> tuple[object, ...]:
-    """Return the key by which places are sorted: rows as they read, systems as the paper has them, then by name."""
+def _in_order(place: Placement) -> tuple[object, ...]:
+    """Return a sort key: rows as they read, systems in the paper's order, then by name."""
     row = (place.benchmark, place.learner, place.setting, place.teacher)
     known, way = (FULL, *NAMES), way_of(place.system)
     return [*map(_counted, row)], known.index(way) if way in known else len(known), place.system
@@ -224,8 +218,7 @@ def _counted(text: str) -> list[tuple[float, str]]:
     return [(float(part), "") if at % 2 else (-1.0, part) for at, part in enumerate(parts)]
 
 
-def _superseded(older: Recorded, newer: Recorded) -> str:
-    """Return the note on a run in whose place a newer one counts."""
+def _superseded(older: RecordedRun, newer: RecordedRun) -> str:
     changed = [name for name, _, _ in difference(older.config, newer.config) if name != "guidance"]
-    same = f"differs only in {', '.join(changed)}, which bears on no result here," if changed else "is the same"
+    same = f"differs only in {', '.join(changed)}, which affects no result here," if changed else "is the same"
     return f"{older.run.id} is left out: {newer.run.id} {same} and has the same seed, and is newer."

@@ -1,4 +1,4 @@
-"""Tables as text, CSV, Markdown and LaTeX; an empty cell is a dash, with the command that would fill it below."""
+"""Tables as text, CSV, Markdown and LaTeX; a blank cell is a dash, and a note has the command that would fill it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Literal
 
-from mage_es.engine.reporting.cells import Cell, Column, Entry, Gap, Interval, Table, Unit
+from mage_es.engine.reporting.cells import Blank, Cell, Entry, Interval, StudyTable, TableColumn, Unit
 
-Format = Literal["text", "csv", "markdown", "latex"]
+TableFormat = Literal["text", "csv", "markdown", "latex"]
 
 DASH = "-"
 _DIGITS: Mapping[Unit, int] = {"percent": 1, "points": 1, "count": 1, "dollars": 4, "seconds": 3, "value": 3}
@@ -24,11 +24,11 @@ _LATEX = str.maketrans(
         **{each: f"\\{each}" for each in "&%$#_{}"},
     }
 )
-"""What LaTeX takes for a command, and how it stands in a text."""
+"""The special characters of LaTeX, escaped."""
 
 
 def number(cell: Cell, value: float) -> str:
-    """Return a value in the digits of its unit; whole counts without any, differences with their sign."""
+    """Return a value with the digits of its unit; whole counts without decimals, differences with a sign."""
     if cell.unit == "count" and cell.sd is None and float(value).is_integer():
         return f"{value:,.0f}"
     sign = "+" if cell.unit == "points" else ""
@@ -36,30 +36,30 @@ def number(cell: Cell, value: float) -> str:
 
 
 def plain(entry: Entry, *, with_n: bool = True) -> str:
-    """Return `88.2 ± 2.9 n=5` or `+7.9 ± 1.1 n=5 [+6.5, +9.3]`; of one run the number alone."""
+    """Return `88.2 ± 2.9 n=5` or `+7.9 ± 1.1 n=5 [+6.5, +9.3]`; for one run only the number."""
     if isinstance(entry, str):
         return entry
-    if isinstance(entry, Gap):
+    if isinstance(entry, Blank):
         return DASH
     n = f" n={entry.n}" if with_n else ""
     spread = "" if entry.sd is None else f" ± {_unsigned(entry, entry.sd)}{n}"
     return f"{number(entry, entry.mean)}{spread}{_between(entry, entry.interval)}"
 
 
-def rows_of(table: Table) -> list[tuple[str, ...]]:
-    """Return the rows as plain texts; an n that all of them have is left to the notes."""
+def rows_of(table: StudyTable) -> list[tuple[str, ...]]:
+    """Return the rows as plain texts; an n that all of them share is left to the notes."""
     with_n = common_n(table) is None
     return [tuple(" ".join(plain(entry, with_n=with_n).split("\n")) for entry in row) for row in table.rows]
 
 
-def common_n(table: Table) -> int | None:
-    """Return the number of runs behind every mean with a deviation, None where they differ."""
+def common_n(table: StudyTable) -> int | None:
+    """Return the number of runs behind every mean with a deviation, None if they differ."""
     found = {entry.n for row in table.rows for entry in row if isinstance(entry, Cell) and entry.sd is not None}
     return found.pop() if len(found) == 1 else None
 
 
-def heads_of(table: Table) -> tuple[str, ...]:
-    """Return one name for each column, its group before it where another column has the same name."""
+def heads_of(table: StudyTable) -> tuple[str, ...]:
+    """Return one name for each column, prefixed by its group if another column has the same name."""
     names = [column.name for column in table.columns]
     return tuple(
         f"{column.group}: {column.name}" if names.count(column.name) > 1 and column.group else column.name
@@ -67,28 +67,28 @@ def heads_of(table: Table) -> tuple[str, ...]:
     )
 
 
-def notes_of(table: Table) -> list[str]:
-    """Return what is to be read with a table: its notes, how intervals were made, and what would fill its gaps."""
+def notes_of(table: StudyTable) -> list[str]:
+    """Return the notes of a table, the method of its intervals, and the commands that would fill its blanks."""
     cells = [entry for row in table.rows for entry in row if isinstance(entry, Cell)]
     notes = list(table.notes)
     if (n := common_n(table)) is not None:
-        notes.append(f"n = {n} wherever a deviation stands.")
+        notes.append(f"n = {n} for every mean with a deviation.")
     for method in dict.fromkeys(cell.interval.method for cell in cells if cell.interval):
         pairs = sorted({c.interval.pairs for c in cells if c.interval and c.interval.method == method})
         across = f"{pairs[0]} to {pairs[-1]}" if len(pairs) > 1 else str(pairs[0])
         notes.append(f"[ , ]: 95 % interval ({method}, n = {across}).")
     if any(cell.unit == "points" and cell.interval is None and cell.n > 1 for cell in cells):
-        notes.append("A difference without an interval is one of means, without common seeds or over benchmarks.")
+        notes.append("A difference without an interval is one of means: without common seeds, or over benchmarks.")
     return [*notes, *_fillings(table)]
 
 
-def _fillings(table: Table) -> list[str]:
-    """Return for each command the cells that it would fill; one that differs in the benchmark only stands once."""
+def _fillings(table: StudyTable) -> list[str]:
+    """Return for each command the cells that it would fill; commands that differ only in the benchmark are merged."""
     wanted: dict[str, dict[str, list[str]]] = {}
     heads = heads_of(table)
     for row in table.rows:
         for name, entry in zip(heads, row, strict=True):
-            if isinstance(entry, Gap) and entry.command:
+            if isinstance(entry, Blank) and entry.command:
                 alike = entry.command.replace(f" {row[0]} ", " BENCHMARK ")
                 wanted.setdefault(alike, {}).setdefault(entry.command, []).append(f"{row[0]} / {name}")
     return [
@@ -98,8 +98,7 @@ def _fillings(table: Table) -> list[str]:
     ]
 
 
-def render(table: Table, form: Format) -> str:
-    """Return a table as a text that ends with a line break."""
+def render(table: StudyTable, form: TableFormat) -> str:
     return _RENDERERS[form](table)
 
 
@@ -111,15 +110,15 @@ def _between(cell: Cell, interval: Interval | None) -> str:
     return "" if interval is None else f" [{number(cell, interval.low)}, {number(cell, interval.high)}]"
 
 
-def _text(table: Table) -> str:
+def _text(table: StudyTable) -> str:
     rows = [heads_of(table), *rows_of(table)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join([table.title, f"({table.measure}; paper: {table.place})", "", *lines, "", *notes_of(table)]) + "\n"
 
 
-def _csv(table: Table) -> str:
-    """Return one column for each text, and mean, sd, n (and low, high, p where there are intervals) for each number."""
+def _csv(table: StudyTable) -> str:
+    """Return a column for each text, and mean, sd, n (with intervals also low, high, p) for each number."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     kinds = [_parts([row[at] for row in table.rows]) for at in range(len(table.columns))]
@@ -132,7 +131,7 @@ def _csv(table: Table) -> str:
 
 def _parts(entries: Sequence[Entry]) -> tuple[str, ...]:
     cells = [entry for entry in entries if isinstance(entry, Cell)]
-    if not cells and not any(isinstance(entry, Gap) for entry in entries):
+    if not cells and not any(isinstance(entry, Blank) for entry in entries):
         return ("",)
     return ("", "sd", "n", "low", "high", "p") if any(cell.interval for cell in cells) else ("", "sd", "n")
 
@@ -140,7 +139,7 @@ def _parts(entries: Sequence[Entry]) -> tuple[str, ...]:
 def _part(entry: Entry, part: str) -> object:
     if isinstance(entry, str):
         return "" if part else entry
-    if isinstance(entry, Gap):
+    if isinstance(entry, Blank):
         return ""
     if part in ("low", "high", "p"):
         return getattr(entry.interval, part) if entry.interval else ""
@@ -148,7 +147,7 @@ def _part(entry: Entry, part: str) -> object:
     return "" if value is None else value
 
 
-def _markdown(table: Table) -> str:
+def _markdown(table: StudyTable) -> str:
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(_in_markdown(cell) for cell in cells) + " |"
 
@@ -168,16 +167,15 @@ def _in_markdown(text: str) -> str:
     return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").split())
 
 
-def _is_numeric(table: Table, at: int) -> bool:
+def _is_numeric(table: StudyTable, at: int) -> bool:
     return bool(table.rows) and not all(isinstance(row[at], str) for row in table.rows)
 
 
 def in_latex(text: str) -> str:
-    """Return a text with every character that LaTeX would take for a command escaped."""
     return text.translate(_LATEX).replace("±", r"$\pm$")
 
 
-def _latex(table: Table) -> str:
+def _latex(table: StudyTable) -> str:
     """Return a `table` environment for the packages booktabs and graphicx."""
     layout = "".join("r" if _is_numeric(table, at) else "l" for at in range(len(table.columns)))
     body = [" & ".join(_latex_entry(entry) for entry in row) + r" \\" for row in table.rows]
@@ -191,12 +189,12 @@ def _latex(table: Table) -> str:
 
 
 def _latex_note(note: str) -> str:
-    """Return a note with what stands between backticks in typewriter type."""
+    """Return a note with text in backticks set in typewriter type."""
     parts = in_latex(note).split("`")
     return "".join(f"\\texttt{{{part}}}" if at % 2 else part for at, part in enumerate(parts))
 
 
-def _latex_groups(columns: Sequence[Column]) -> list[str]:
+def _latex_groups(columns: Sequence[TableColumn]) -> list[str]:
     if not any(column.group for column in columns):
         return []
     cells, rules, at = [], [], 1
@@ -211,7 +209,7 @@ def _latex_groups(columns: Sequence[Column]) -> list[str]:
 def _latex_entry(entry: Entry) -> str:
     if isinstance(entry, str):
         return in_latex(entry)
-    if isinstance(entry, Gap):
+    if isinstance(entry, Blank):
         return "---"
     mean = number(entry, entry.mean).replace(",", "{,}")
     mean = f"\\mathbf{{{mean}}}" if entry.best else mean
@@ -221,11 +219,11 @@ def _latex_entry(entry: Entry) -> str:
     )
 
 
-_RENDERERS: Mapping[Format, Callable[[Table], str]] = {
+_RENDERERS: Mapping[TableFormat, Callable[[StudyTable], str]] = {
     "text": _text,
     "csv": _csv,
     "markdown": _markdown,
     "latex": _latex,
 }
-ENDINGS: Mapping[Format, str] = {"text": "txt", "csv": "csv", "markdown": "md", "latex": "tex"}
+ENDINGS: Mapping[TableFormat, str] = {"text": "txt", "csv": "csv", "markdown": "md", "latex": "tex"}
 """The ending of a table's file in each format."""

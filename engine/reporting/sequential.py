@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import Literal
 
-from mage_es.engine.reporting.cells import Entry, Gap, Table, columns
-from mage_es.engine.reporting.recorded import Played, Recorded
+import polars as pl
+
+from mage_es.engine.reporting.cells import Blank, Entry, StudyTable, columns
 from mage_es.engine.reporting.statistics import cell_of
 from mage_es.engine.reporting.study import Study
-from mage_es.engine.reporting.systems import FULL, Place
+from mage_es.engine.reporting.systems import FULL, Placement
 
 PUBLISHED = {
     "webshop": (
@@ -19,8 +21,12 @@ PUBLISHED = {
 """What the paper quotes of others: configuration, task score, strict success; none of it was measured here."""
 
 
-def sequential(study: Study) -> Table:
-    """Return a row for each configuration of each sequential environment, the exams before evolution among them."""
+def sequential(study: Study) -> StudyTable:
+    """Return a row for each configuration of each sequential environment, the exams before evolution among them.
+
+    [tables, sequential environments] The exam's scores and the peak of the evaluations are columns apart, with the
+    share of replies that named no action.
+    """
     places = [place for place in study.places if study.is_sequential(place.benchmark)]
     head = study.head(places, "learner", "teacher", "setting")
     body: list[tuple[Entry, ...]] = []
@@ -35,7 +41,7 @@ def sequential(study: Study) -> Table:
             body.append((benchmark, *blank, f"{who}, published", score, strict, *[""] * 5))
     exam = columns("Task score", "Strict success", "Achievements", "No action", group="exam")
     course = columns("Peak score", "Iterations", "No action", group="over iterations")
-    return Table(
+    return StudyTable(
         name="sequential",
         title="Sequential environments",
         place="tab:sequential_main, tab:sequential",
@@ -43,51 +49,43 @@ def sequential(study: Study) -> Table:
         "iteration's mean score on fresh episodes; no action: share of replies that named none",
         columns=(*head.columns, *columns("Configuration"), *exam, *course),
         rows=tuple(body),
-        notes=(head.note,) if head.note else (),
+        notes=head.notes,
     )
 
 
-def _before(study: Study, place: Place) -> list[Entry]:
+def _before(study: Study, place: Placement) -> list[Entry]:
     exams = study.exams(place, at="start").values()
     played = [exam.episodes for exam in exams]
     return [*_scores(study, place, at="start"), *_shares(played), "", "", ""]
 
 
-def _row(study: Study, place: Place) -> list[Entry]:
+def _row(study: Study, place: Placement) -> list[Entry]:
     runs = list(study.at(place).values())
     played = [exam.episodes for exam in study.exams(place).values()]
-    evolved = [[e for e in run.episodes if e.purpose != "exam"] for run in runs]
+    evolved = [run.episodes.filter(pl.col("purpose") != "exam") for run in runs]
+    peaks = [run.by_iteration("fresh", "score")["value"].max() for run in runs]
     iterations = cell_of((len(run.iterations) for run in runs if run.iterations), "count")
     return [
         *_scores(study, place, at="end"),
         *_shares(played),
-        cell_of(peak for run in runs if (peak := peak_of(run)) is not None) or Gap(),
-        iterations or Gap(),
-        cell_of(_unparsed(each) for each in evolved if each) or Gap(),
+        cell_of(float(peak) for peak in peaks if isinstance(peak, float)) or Blank(),
+        iterations or Blank(),
+        cell_of(_unparsed(each) for each in evolved if not each.is_empty()) or Blank(),
     ]
 
 
-def _scores(study: Study, place: Place, *, at: str) -> list[Entry]:
-    if at == "start":
-        return [study.reached(place, measure, at="start") for measure in ("score", "strict")]
-    return [study.reached(place, measure) for measure in ("score", "strict")]
+def _scores(study: Study, place: Placement, *, at: Literal["start", "end"]) -> list[Entry]:
+    return [study.reached(place, measure, at=at) for measure in ("score", "strict")]
 
 
-def _shares(exams: Sequence[Sequence[Played]]) -> list[Entry]:
-    """Return achievements an episode, and the share of replies without an action, over the exams."""
-    reached = (sum(e.achievements for e in episodes) / len(episodes) for episodes in exams if episodes)
-    return [cell_of(reached, "value") or Gap(), cell_of(_unparsed(each) for each in exams if each) or Gap()]
+def _shares(exams: Sequence[pl.DataFrame]) -> list[Entry]:
+    """Return achievements per episode, and the share of replies without an action, over the exams."""
+    played = [episodes for episodes in exams if not episodes.is_empty()]
+    reached = (int(episodes["achievements"].list.len().sum()) / len(episodes) for episodes in played)
+    return [cell_of(reached, "value") or Blank(), cell_of(map(_unparsed, played)) or Blank()]
 
 
-def _unparsed(episodes: Iterable[Played]) -> float:
+def _unparsed(episodes: pl.DataFrame) -> float:
     """Return the share of steps, in percent, whose reply named no action."""
-    steps, unparsed = 0, 0
-    for episode in episodes:
-        steps, unparsed = steps + episode.steps, unparsed + episode.unparsed
+    steps, unparsed = (int(episodes[name].sum()) for name in ("steps", "unparsed"))
     return 100 * unparsed / steps if steps else 0.0
-
-
-def peak_of(run: Recorded) -> float | None:
-    """Return the best iteration's mean score on fresh questions, in percent; None before the first iteration."""
-    means = [100 * sum(a.score for a in answers) / len(answers) for answers in run.series("fresh").values()]
-    return max(means, default=None)

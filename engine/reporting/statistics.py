@@ -1,4 +1,4 @@
-"""Means, deviations and paired differences: by seed with Student's t, by question where there is only one seed.
+"""Means, deviations and paired differences: by seed with Student's t, by question if there is only one seed.
 
 Rules
     - Two systems are compared on the same seeds only, or within a seed on the same questions only.
@@ -23,12 +23,12 @@ OF_MEAN = "t"
 LEVEL = 0.95
 _RESAMPLES = 10_000
 
-Scores = Mapping[str, float]
-"""What one system reached on each question of one seed, in [0, 1]."""
+QuestionScores = Mapping[str, float]
+"""The scores of one system on the questions of one seed, in [0, 1]."""
 
 
 def cell_of(values: Iterable[float], unit: Unit = "percent", *, interval: bool = False) -> Cell | None:
-    """Return mean, deviation and number of one value for each run; None of nothing. `interval`: that of the mean."""
+    """Return mean, deviation and number of values, one for each run; None without values."""
     found = list(values)
     if not found:
         return None
@@ -37,10 +37,13 @@ def cell_of(values: Iterable[float], unit: Unit = "percent", *, interval: bool =
     return Cell(mean=statistics.fmean(found), sd=deviation, n=len(found), unit=unit, interval=between)
 
 
-def difference(one: Mapping[int, Scores], other: Mapping[int, Scores]) -> Cell | None:
+def difference(one: Mapping[int, QuestionScores], other: Mapping[int, QuestionScores]) -> Cell | None:
     """Return `one` minus `other` in points, with the interval that their common seeds allow; None without data.
 
     Both map seeds to the score of each question. Of a pair of runs the questions that both answered count.
+
+    [tables, main results] A t interval on common seeds; one seed is paired by question (bootstrap, exact sign test);
+    none without a common seed.
     """
     seeds = sorted(seed for seed in one.keys() & other.keys() if one[seed].keys() & other[seed].keys())
     if not seeds:
@@ -58,17 +61,17 @@ def difference(one: Mapping[int, Scores], other: Mapping[int, Scores]) -> Cell |
     )
 
 
-def mean_of(scores: Scores) -> float:
-    """Return the mean score, in [0, 1]. Raises `statistics.StatisticsError` where nothing was scored."""
+def mean_of(scores: QuestionScores) -> float:
+    """Return the mean score, in [0, 1]. Raises `statistics.StatisticsError` without scores."""
     return statistics.fmean(scores.values())
 
 
-def _differences(one: Scores, other: Scores) -> list[float]:
+def _differences(one: QuestionScores, other: QuestionScores) -> list[float]:
     return [one[name] - other[name] for name in sorted(one.keys() & other.keys())]
 
 
 def _t_interval(values: Sequence[float], method: str) -> Interval:
-    """Return the t interval of a mean; p is that of the mean being zero, where it is one of differences."""
+    """Return the t interval of a mean, for differences with the p value of a zero mean."""
     from scipy.stats import t
 
     n, mean, deviation = len(values), statistics.fmean(values), statistics.stdev(values)
@@ -98,7 +101,7 @@ def _by_question(differences: Sequence[float]) -> Interval:
 
 
 def sign_test(better: int, worse: int) -> float:
-    """Return the two-sided p value of the exact sign test; ties say nothing, and without any other p is 1."""
+    """Return the two-sided p value of the exact sign test, which ignores ties; 1 if there are only ties."""
     from scipy.stats import binomtest
 
     return float(binomtest(better, better + worse).pvalue) if better + worse else 1.0

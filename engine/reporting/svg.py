@@ -1,4 +1,4 @@
-"""Drawing with SVG elements as text: few kinds of marks, the same bytes for the same data, no fonts, light and dark.
+"""SVG drawings as text: a few kinds of marks, the same bytes for the same data, no fonts, light and dark.
 
 Why no plotting library: the smallest takes 0.8 s to import and 100 MB with what turns its charts into files, and its
 bytes change between releases; a report needs lines, bars and areas.
@@ -11,7 +11,7 @@ from html import escape
 from typing import NamedTuple
 
 PALETTE = ("#3b82f6", "#e08600", "#10a37f", "#d1495b", "#9b6dd6", "#7a8793", "#2aa7c9", "#a8900c")
-"""Colours that can be told apart on white and on black, also by most colour-blind readers with the dashes beside."""
+"""Colours that are distinct on white and on black, and with the dashes also for most colour-blind readers."""
 DASHES = ("", "7 3", "2 3", "9 3 2 3")
 
 _STYLE = (
@@ -32,7 +32,6 @@ class Scale(NamedTuple):
     end: float
 
     def __call__(self, value: float) -> float:
-        """Return where a value stands."""
         span = self.high - self.low or 1.0
         return self.start + (value - self.low) / span * (self.end - self.start)
 
@@ -68,7 +67,7 @@ def label(value: float) -> str:
 
 
 class Drawing:
-    """A drawing of a width and height in pixels; elements stand in the order in which they were added."""
+    """A drawing of a width and height in pixels; elements are drawn in the order of their addition."""
 
     def __init__(self, width: float, height: float, *, title: str, description: str) -> None:
         self._size = (width, height)
@@ -87,28 +86,23 @@ class Drawing:
     def line(
         self, points: Iterable[Point], *, colour: str = "", dash: str = "", kind: str = "", width: float = 2
     ) -> None:
-        """Add a line through points."""
         path = " ".join(f"{number(x)},{number(y)}" for x, y in points)
         look = f'class="{kind}"' if kind else f'fill="none" stroke="{colour}" stroke-width="{number(width)}"'
         dashed = f' stroke-dasharray="{dash}"' if dash else ""
         self._elements.append(f'<polyline points="{path}" {look}{dashed}/>')
 
     def area(self, points: Sequence[Point], *, colour: str, opacity: float = 1.0) -> None:
-        """Add a filled polygon."""
         path = " ".join(f"{number(x)},{number(y)}" for x, y in points)
         self._elements.append(f'<polygon points="{path}" fill="{colour}" fill-opacity="{number(opacity)}"/>')
 
     def box(self, x: float, y: float, width: float, height: float, *, colour: str) -> None:
-        """Add a filled rectangle."""
         size = f'x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}"'
         self._elements.append(f'<rect {size} fill="{colour}"/>')
 
     def diamond(self, x: float, y: float, *, colour: str, size: float = 6) -> None:
-        """Add a diamond around a point."""
         self.area([(x - size, y), (x, y - size), (x + size, y), (x, y + size)], colour=colour)
 
     def dot(self, x: float, y: float, *, colour: str, size: float = 3) -> None:
-        """Add a filled circle around a point."""
         self._elements.append(f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(size)}" fill="{colour}"/>')
 
     def __str__(self) -> str:

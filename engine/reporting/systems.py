@@ -1,8 +1,4 @@
-"""Which system a run is: the full one, the full one with some part switched off, or a baseline; and with what models.
-
-Two runs are the same but for their seed, or for a part switched off, if their recorded configurations say so and
-nothing else differs.
-"""
+"""Which system a run is: the full one, one with a part switched off, or a baseline; and with which models."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from mage_es.engine.config import Config
-from mage_es.engine.reporting.recorded import Recorded
+from mage_es.engine.reporting.recorded import RecordedRun
 
 FULL = "full"
 NO_SUCCESS = "no success memories"
@@ -28,7 +24,7 @@ PARTS: Mapping[str, tuple[str, object, object]] = {
     "bandits": ("no bandits", True, False),
     "guard": (NO_GUARD, "paired", "off"),
 }
-"""What a system without a part is called, and the switch's values with that part and without it."""
+"""The name of a system without a part, and the switch's values with and without it."""
 
 CASCADE: Mapping[str, str] = {
     "cascade_principles": "A",
@@ -47,17 +43,17 @@ BASELINES: Mapping[str, str] = {
 }
 """The baselines of the paper by their names on the command line, in the order of its tables."""
 FEW_SHOT = "few_shot_cot"
-"""The one that is called by the number of its examples, where runs say how many these were."""
+"""The one whose name has the number of its examples."""
 ORACLE = "reflexion_oracle"
-"""Reflexion as the original has it, which stops by the gold answer; shown where it was run."""
+"""Reflexion as in the original, which stops at the gold answer; shown only if it was run."""
 NAMES: Mapping[str, str] = {**BASELINES, ORACLE: "Reflexion, gold stop"}
-"""What every baseline is called in a table."""
+"""The names of baselines in tables."""
 SEARCHED: Mapping[str, str] = {"hotpotqa": "record", "webqa": "wikipedia"}
-"""Benchmarks on which looking things up is meaningful, as the paper has it, and where; appendix, baselines."""
+"""Benchmarks on which search is meaningful according to the paper, and what is searched; appendix, baselines."""
 
 
-class Place(NamedTuple):
-    """Where a run stands in every table. `setting` says what else distinguishes its configuration from others' here."""
+class Placement(NamedTuple):
+    """A run's placement in every table; `setting` has what else distinguishes its configuration here."""
 
     benchmark: str
     learner: str
@@ -67,14 +63,14 @@ class Place(NamedTuple):
 
     @property
     def row(self) -> tuple[str, str, str]:
-        """Return what a row of a table of systems stands for: benchmark, learner, setting."""
+        """Return the key of a row: benchmark, learner, setting."""
         return self.benchmark, self.learner, self.setting
 
 
-def system_of(run: Recorded, *, shared: frozenset[str] = frozenset()) -> str:
+def system_of(run: RecordedRun, *, shared: frozenset[str] = frozenset()) -> str:
     """Return `full`, `no success memories`, `cascade ABD`, several of these joined by commas, or a baseline's name.
 
-    `shared` are parts that nothing here has (the guard, where every run is without): that is a setting then.
+    `shared` are parts that no run here has, such as the guard: those are a setting.
     """
     if run.baseline:
         return run.baseline
@@ -88,12 +84,11 @@ def system_of(run: Recorded, *, shared: frozenset[str] = frozenset()) -> str:
 
 
 def cascade_of(config: Config) -> str:
-    """Return the letters of the cascade's parts that are switched on."""
     return "".join(letter for field, letter in CASCADE.items() if getattr(config, field))
 
 
 def way_of(system: str) -> str:
-    """Return a baseline's name as commands know it, without what distinguishes it from others of that name."""
+    """Return a baseline's name on the command line, without what distinguishes its variants."""
     return system.partition(", ")[0]
 
 

@@ -1,9 +1,7 @@
 """Action recipes (cascade part B): the last actions before an achievement, kept for the skill that they exercise.
 
 Rules
-    - A recipe ends with the action that brought the achievement. Replies that named no action are not part of it.
     - The same actions to the same achievement are one recipe, however often they are met.
-    - Recipes are quoted in prompts; nothing ever executes them.
 """
 
 from __future__ import annotations
@@ -15,20 +13,19 @@ from mage_es.engine.rules.trajectories import Trajectory
 from mage_es.events.vocabulary import ActionRecipeHarvested, EpisodeStepped, Phase
 from mage_es.projections.graph import Graph
 
-ACTIONS = 3
-"""K, appendix "Cascade-Retrieval Components", B: actions in a recipe."""
+ACTIONS = 3  # K, appendix "Cascade-Retrieval Components", B: actions in a recipe
 
 
 def recipe_id(*, skill: str, achievement: str, actions: Sequence[str]) -> str:
-    """Return the 32-digit content hash of a recipe."""
     return hashlib.sha256("\x00".join((skill, achievement, *actions)).encode()).hexdigest()[:32]
 
 
 def last_actions(steps: Sequence[EpisodeStepped]) -> list[tuple[str, tuple[str, ...]]]:
-    """Return each achievement of an episode with the last actions up to it, in order."""
+    """Return each achievement of an episode with the last actions up to it, in order. [appendix, action recipes]"""
     actions: list[str] = []
     found: list[tuple[str, tuple[str, ...]]] = []
     for step in steps:
+        # A reply without an action is a step, too: the environment moved on, but there is nothing to do again.
         if step.parsed:
             actions.append(step.action)
         found += [(achievement, tuple(actions[-ACTIONS:])) for achievement in step.achievements]
@@ -38,12 +35,17 @@ def last_actions(steps: Sequence[EpisodeStepped]) -> list[tuple[str, tuple[str, 
 def harvest_recipes(
     trajectories: Iterable[Trajectory], graph: Graph, *, iteration: int, phase: Phase
 ) -> list[ActionRecipeHarvested]:
-    """Return the recipes of episodes that the graph does not hold yet."""
+    """Return the recipes of episodes that the graph does not hold yet.
+
+    [appendix, action recipes] A recipe is quoted as data, never executed.
+    """
+    # The graph knows recipes of earlier iterations; of this one several episodes may bring the same.
     met: set[str] = set()
     recipes: list[ActionRecipeHarvested] = []
     for trajectory in trajectories:
         for achievement, actions in last_actions(trajectory.steps):
             name = recipe_id(skill=trajectory.skill, achievement=achievement, actions=actions)
+            # An achievement before the first action came from the opening, and no recipe leads to it.
             if name in met or not actions or graph.description(f"recipe/{name}"):
                 continue
             met.add(name)

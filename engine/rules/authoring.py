@@ -1,8 +1,6 @@
 """What the guidance tier wrote, as events: failure memories, principles, and the outcome of every action.
 
 Rules
-    - A newer memory about the same question, or a newer strategy of the same type, supersedes the older one,
-      which stays stored.
     - A reply that cannot be used is recorded as such and never ends an iteration.
     - What an action is not asked for (it is switched off, or there is nothing to write about) is recorded, too.
 """
@@ -11,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from mage_es.engine.agents.briefs import (
+from mage_es.engine.briefs import (
     AuthoredFailure,
     FailureReply,
     PrinciplesReply,
@@ -19,34 +17,34 @@ from mage_es.engine.agents.briefs import (
     RetrievalReply,
     SplittingReply,
 )
-from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.commands import Authored, CheckedTools, Evolve
-from mage_es.engine.embedders.protocol import to_bytes
-from mage_es.engine.rules.harvest import Met, capped, memory_id
+from mage_es.engine.rules.harvest import Met, capped, new_memory
 from mage_es.engine.rules.normalise import normalise
+from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.refinement import refine
 from mage_es.engine.rules.retrieval_recipes import author_recipe
 from mage_es.engine.rules.rotation import AUTHORED, FAILED, NOTHING, UNREADABLE, Written
+from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.splitting import split
 from mage_es.engine.rules.tools import author_tools
-from mage_es.engine.setting import Setting
-from mage_es.events.envelope import Draft, fact_id
+from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.seams.embedder import to_bytes
 from mage_es.events.vocabulary import (
     ActionTaken,
     AnswerJudged,
+    Draft,
     Event,
     MemoryAppended,
     MemorySuperseded,
     Outcome,
-    PhaseCompleted,
     SkillCreated,
     Target,
     TargetsSelected,
 )
+from mage_es.events.vocabulary.envelope import fact_id
 from mage_es.projections.fold import State
 
-PRINCIPLES_PER_TARGET = 3
-"""Principles asked for at a time; the cap on active ones is the configuration's."""
+PRINCIPLES_PER_TARGET = 3  # principles asked for at a time; the cap on active ones is the configuration's
 
 
 def source_of(item: AuthoredFailure, question: Question) -> str:
@@ -71,20 +69,20 @@ def texts_of(principles: Iterable[str]) -> list[str]:
 
 
 def evolve(setting: Setting, state: State, command: Evolve) -> list[Draft]:
-    """Return everything that EVOLVE writes: targets, what was authored, every action's outcome, the phase mark."""
+    """[appendix, failure memories] Two kinds, specific and type strategy. The same question or type is written about
+    again after five iterations at the earliest, and the newer memory supersedes the older.
+
+    [section 3.3, principles] Three at a time; the same words are kept once.
+    """
+    # First seen in this iteration: the round-robin counts them from here on.
     observed = {verdict.task_type for verdict in state.progress.verdicts("evaluate")}
     selected = TargetsSelected(
         iteration=command.iteration,
         targets=tuple(Target(**target._asdict()) for target in command.targets),
         newly_observed=tuple(sorted(observed - set(state.coverage.observed()))),
     )
-    events: list[Event] = [selected, *_Writing(setting, state, command).events()]
-    drafts = [
-        Draft(event=event, iteration=command.iteration, phase="evolve", ordinal=ordinal)
-        for ordinal, event in enumerate(events)
-    ]
-    mark = PhaseCompleted(iteration=command.iteration, phase="evolve")
-    return [*drafts, Draft(event=mark, iteration=command.iteration, phase="evolve")]
+    written = _Writing(setting, state, command).events()
+    return marked(command.iteration, "evolve", (selected, *written), is_numbered=True)
 
 
 class _Writing:
@@ -94,11 +92,11 @@ class _Writing:
         self.setting, self.state, self.command = setting, state, command
         self.verdicts = {v.question_id: v for v in state.progress.verdicts("evaluate")}
         self.met = Met(state.memory)
+        # Names of skills that an earlier split of the same EVOLVE took: the state does not have them yet.
         self.created: list[str] = []
         self.ordinal = 0
 
     def events(self) -> Iterable[Event]:
-        """Return what every action wrote, and its outcome, in the order of the command."""
         for authored in self.command.authored:
             written = self._written(authored)
             yield from written.events
@@ -115,7 +113,7 @@ class _Writing:
         iteration, call, task_type = self.command.iteration, authored.call, authored.task_type
         skill = self.state.graph.skill_for_task(task_type)
         match authored.reply:
-            case None:
+            case None:  # not asked, or no reply that could be read: `_outcome` says which
                 return Written()
             case FailureReply(memories=memories):
                 return self._failures(task_type, memories)
@@ -151,7 +149,7 @@ class _Writing:
                 )
 
     def _failures(self, task_type: str, items: Sequence[AuthoredFailure]) -> Written:
-        """Return the first usable memories, of each question (and of the type's strategy) one."""
+        # One for each question: a second memory about it would only supersede the first at once.
         usable: dict[str, AuthoredFailure] = {}
         for item in items:
             verdict = self.verdicts.get(item.question_id)
@@ -162,6 +160,7 @@ class _Writing:
 
     def _principles(self, task_type: str, skill: str, texts: Sequence[str], call: str) -> Written:
         """Return the first principles; one that the skill has already in the same words is met again."""
+        # Models repeat themselves with other spacing and case; the same words again are one principle met twice.
         said = {normalise(row.reasoning): row.memory_id for row in self.state.memory.principles(skill)}
         events: list[Event] = []
         for text in texts_of(texts)[:PRINCIPLES_PER_TARGET]:
@@ -175,8 +174,10 @@ class _Writing:
     def _failure(self, task_type: str, item: AuthoredFailure) -> Iterable[Event]:
         question = self.command.questions[item.question_id]
         verdict = self.verdicts[item.question_id]
+        # Where the memory comes from is the verdict, by its fact id: the same in every run that records it.
         origin = fact_id(self.command.iteration, "evaluate", verdict.subject, "answer.judged", 0)
         is_strategy = item.kind == "type_strategy"
+        # A type strategy is about the type and not a question, so it takes the place of the type's last one.
         older = (
             self.state.memory.latest_strategy(task_type)
             if is_strategy
@@ -204,28 +205,21 @@ class _Writing:
     def _principle(self, task_type: str, text: str, call: str) -> Event:
         memory = self._memory(
             outcome="principle",
-            kind="",
             task_type=task_type,
-            question_id="",
-            question="",
-            recognise="",
             reasoning=capped(text, self.setting.config.reasoning_cap),
-            answer="",
-            wrong_answer="",
             derived_from=call,
             source=text,
         )
         return self._append(memory)
 
     def _append(self, memory: MemoryAppended) -> Event:
+        # Ordinals count new memories only, since birth is an order among what is stored.
         event = self.met.again(memory)
         self.ordinal += isinstance(event, MemoryAppended)
         return event
 
     def _memory(self, *, outcome: Outcome, source: str, **fields: str) -> MemoryAppended:
-        identity = {name: fields[name] for name in ("kind", "task_type", "question", "answer", "reasoning")}
-        return MemoryAppended(
-            memory_id=memory_id(outcome=outcome, **identity),
+        return new_memory(
             outcome=outcome,
             skill=self.state.graph.skill_for_task(fields["task_type"]),
             steps=(),
@@ -238,12 +232,12 @@ class _Writing:
 
 
 def _is_usable(item: AuthoredFailure, verdict: AnswerJudged | None, task_type: str) -> bool:
-    """Return whether a memory is of a known kind, says something, and is about a question of the type got wrong."""
     is_wrong = verdict is not None and not verdict.correct and verdict.task_type == task_type
     return is_wrong and item.kind in ("specific", "type_strategy") and bool(item.reasoning.strip())
 
 
 def _outcome(authored: Authored, written: Written) -> str:
+    # An action that failed and one that was never asked are different outcomes: reports count both.
     if authored.idle:
         return authored.idle
     if authored.reply is None:

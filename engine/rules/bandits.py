@@ -11,7 +11,7 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,43 +24,36 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-SEARCH_ARMS = ("none", "balanced", "success_only", "failure_only", "diverse", "cascade", "recipe")
-"""Retrieval strategies, one bandit per task type."""
-ROUTING_ARMS = ("direct", "cot", "chain", "cot_principles", "tool")
-"""Ways to ask, one bandit per skill."""
-LATE_ARMS = frozenset({"recipe", "tool"})
-"""Arms that wait for something to be written: a retrieval recipe of the task type, a tool of the skill."""
-DEFAULT_ARM = {"search": "balanced", "routing": "cot"}
-"""What a key that is still in warm-up serves when the bandits are frozen, and every key where there are no bandits."""
 _BINS = 2048
 
 
 class Choice(NamedTuple):
-    """The chosen arm and the probability with which it was drawn."""
-
     arm: str
     probability: float
 
 
 def rewarded(posterior: Posterior, reward_micro: int) -> Posterior:
     """Return the posterior after a reward r in [0, MICRO]: alpha += r, beta += 1 - r."""
+    # Integers: sums of floats would depend on the order in which answers came.
     return Posterior(posterior.alpha + reward_micro, posterior.beta + MICRO - reward_micro, posterior.pulls + 1)
 
 
 def warmup_pulls(configured: int, *, expected_pulls: float, arms: int) -> int:
-    """Return the pulls of each arm before Thompson sampling; 0 means a quarter of the expected, in [2, 20]."""
+    """Return the pulls of each arm before Thompson sampling; 0 means a quarter of the expected, in [2, 20].
+
+    [hyperparameters, warm-up] With the paper's 20 most keys never finish.
+    """
     return configured or int(min(20, max(2, expected_pulls / 4 / arms)))
 
 
 def choose(
-    posteriors: Mapping[str, Posterior],
-    *,
-    planned: Mapping[str, int],
-    warmup: int,
-    exploration: float,
-    draw: Generator,
+    posteriors: Mapping[str, Posterior], *, planned: Mapping[str, int], warmup: int, exploration: float, draw: Generator
 ) -> Choice:
-    """Return an arm. `planned` counts the pulls already planned in this iteration, which end a warm-up too."""
+    """Return an arm. `planned` counts the pulls already planned in this iteration, which end a warm-up too.
+
+    [section 3.2, search bandit] Every choice is logged with its probability.
+    """
+    # Drawn before anything else and in each case, so that the stream of a question is the same in and after warm-up.
     arms = list(posteriors)
     uniform = arms[int(draw.integers(len(arms)))]
     if is_warming_up(posteriors, warmup=warmup, planned=planned):
@@ -68,23 +61,27 @@ def choose(
     explores = draw.random() < exploration
     best = max(arms, key=lambda arm: draw.beta(posteriors[arm].alpha / MICRO, posteriors[arm].beta / MICRO))
     arm = uniform if explores else best
+    # The logged probability is computed and not counted: off-policy estimates divide by it.
     shares = probabilities_of_best(tuple((p.alpha, p.beta) for p in posteriors.values()))
     return Choice(arm, (1 - exploration) * shares[arms.index(arm)] + exploration / len(arms))
 
 
-def choose_frozen(posteriors: Mapping[str, Posterior], *, warmup: int, default: str) -> Choice:
+def choose_frozen(
+    posteriors: Mapping[str, Posterior], *, warmup: int, default: str, late: Collection[str] = ()
+) -> Choice:
     """Return the arm of largest posterior mean (ties by arm order), or `default` while the key is in warm-up.
 
-    A late arm that lacks pulls of its own does not put a key that has learned back to the default.
+    `late` arms wait for a recipe or a tool to be written. One that lacks pulls of its own does not put a key that has
+    learned back to the default.
     """
+    # Frozen use draws nothing: an exam of the same state asks every question in the same way.
     ready = {arm: posterior for arm, posterior in posteriors.items() if posterior.pulls >= warmup}
-    if any(arm not in ready and arm not in LATE_ARMS for arm in posteriors):
+    if any(arm not in ready and arm not in late for arm in posteriors):
         return Choice(default, 1.0)
     return Choice(max(ready, key=lambda arm: Fraction(ready[arm].alpha, ready[arm].alpha + ready[arm].beta)), 1.0)
 
 
 def is_warming_up(posteriors: Mapping[str, Posterior], *, warmup: int, planned: Mapping[str, int]) -> bool:
-    """Return whether some arm has fewer than `warmup` pulls, planned ones included."""
     return any(posterior.pulls + planned.get(arm, 0) < warmup for arm, posterior in posteriors.items())
 
 
@@ -94,6 +91,7 @@ def probabilities_of_best(parameters: Sequence[tuple[int, int]]) -> tuple[float,
     functions on 2,048 bins; sums to 1."""
     import numpy as np
 
+    # P(i is best) is the integral of f_i times all other F_j: on bins, the mass of i times the middles of the F_j.
     below = np.array([_distribution(alpha, beta) for alpha, beta in parameters])
     mass = np.diff(below, axis=1)
     middle = (below[:, 1:] + below[:, :-1]) / 2

@@ -2,11 +2,11 @@
 
 Rules
     - It comes on top of the base rule: the arm `cascade` also retrieves what `balanced` would (rules/retrieval.py).
-    - D first: where the question's skill is mastered, the next frontier skill guides instead. Whoever guides decides
-      what A and B bring; C is about the goal, which stays the question's own skill.
+    - D first: where the question's skill is mastered, the next frontier skill guides instead. The guiding skill
+      decides what A and B bring; C is about the goal, which stays the question's own skill.
     - A brings the active principles of all prerequisites of the guiding skill, of each the newest
-      `principles_per_skill`, prerequisites first; those of a skill that stands in for another are brought, too, those
-      of the question's own skill are the business of the route `cot_principles`.
+      `principles_per_skill`, prerequisites first; a guide other than the question's own skill brings its own too. Those
+      of the question's own skill belong to the route `cot_principles`.
     - B quotes the newest action recipes of the guiding skill, then those of its prerequisites, the nearest first.
     - C names the goal's sub-skills (all that it needs or is composed of) in the order in which they are wanted.
 """
@@ -18,12 +18,11 @@ from typing import NamedTuple
 
 from mage_es.engine.config import Config
 from mage_es.engine.rules.frontier import estimated_mastery, learnable
-from mage_es.engine.setting import Setting
+from mage_es.engine.rules.setting import Setting
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
 
-ACTION_RECIPES = 3
-"""Most action recipes quoted in a prompt; the paper's K = 3 is the number of actions in each."""
+ACTION_RECIPES = 3  # most action recipes quoted in a prompt; the paper's K = 3 is the number of actions in each
 
 
 class Cascade(NamedTuple):
@@ -37,14 +36,14 @@ class Cascade(NamedTuple):
 
 
 def is_offered(config: Config) -> bool:
-    """Return whether the arm `cascade` exists: any of its four parts is switched on."""
     parts = (config.cascade_principles, config.cascade_action_recipes, config.cascade_plan, config.cascade_frontier)
     return any(parts)
 
 
 def cascade(setting: Setting, state: State, skill: str) -> Cascade:
-    """Return what the cascade adds to the prompts of a skill's questions, in the parts that are switched on."""
+    """[appendix, cascade] Each part is a switch, and adds to the bundle of the base rule."""
     config = setting.config
+    # D decides first, because A and B follow whichever skill guides.
     guide = next_skill(setting, state, skill) if config.cascade_frontier else ""
     needed = state.graph.closure(guide or skill)
     prerequisites = [name for name in needed if name != (guide or skill)]
@@ -53,18 +52,20 @@ def cascade(setting: Setting, state: State, skill: str) -> Cascade:
         guiding_skill=guide,
         principles=_principles(setting, state, needed if guide else prerequisites),
         action_recipes=_action_recipes(state, needed) if config.cascade_action_recipes else (),
+        # A plan of one skill would only name the question's own.
         planning=tuple(plan) if config.cascade_plan and len(plan) > 1 else (),
     )
 
 
 def next_skill(setting: Setting, state: State, skill: str) -> str:
-    """Return the frontier skill that stands in for a mastered one, "" where it is not mastered or nothing is open.
+    """Return the frontier skill that replaces a mastered one, "" if it is not mastered or nothing is open.
 
     A frontier skill that needs the mastered one comes before any other; else the first of the frontier.
     """
     threshold, mastery = setting.config.mastery_threshold, estimated_mastery(setting, state)
     if mastery.get(skill, 0.0) < threshold:
         return ""
+    # `learnable` falls back to the weakest skills where all are mastered; nothing has to guide then.
     open_skills = [name for name in learnable(setting, state) if mastery[name] < threshold]
     further = [name for name in open_skills if skill in state.graph.closure(name)]
     return next(iter(further + open_skills), "")
@@ -74,7 +75,10 @@ def active_principles(setting: Setting, state: State, skill: str) -> tuple[str, 
     """Return the memory ids of a skill's newest active principles, oldest first, at most `principles_per_skill`.
 
     A skill that was split from another knows what that one's principles say.
+
+    [hyperparameters, caps] The caps bound what prompts and splitting use, never what is stored.
     """
+    # A split keeps principles with the parent; copying them to each child would store the same words many times.
     rows: list[MemoryRow] = []
     ancestor = skill
     while ancestor:
@@ -92,5 +96,6 @@ def _principles(setting: Setting, state: State, skills: list[str]) -> tuple[str,
 
 def _action_recipes(state: State, needed: list[str]) -> tuple[str, ...]:
     """Return recipe ids; the guiding skill is the last of its closure, so its own come first."""
+    # Quotas are small; what is nearest to the question's own skill is worth most.
     found = (recipe.recipe_id for skill in reversed(needed) for recipe in state.recipes.actions(skill))
     return tuple(islice(found, ACTION_RECIPES))

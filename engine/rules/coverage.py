@@ -3,7 +3,7 @@
 Rules
     - Between two selections of a type at most floor(w / lambda) + ceil(N / M) iterations pass: w is the largest n_fail
       of any type in any iteration of the gap, N the number of types observed by its end. Once a type has waited
-      w / lambda iterations, whoever is selected falls behind it, so each other type can go before it once more.
+      w / lambda iterations, any type that is selected falls behind it, so each other type can go before it once more.
     - It is at most the paper's ceil(n_max / lambda + N / M), which follows from it.
     - The bound says something only where it is shorter than the run: with `cumulative`, w grows without end.
 """
@@ -15,7 +15,8 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import NamedTuple
 
-from mage_es.engine.rules.curriculum import Candidate, Signal, candidates_of, n_fail
+from mage_es.engine.commands import Candidate
+from mage_es.engine.rules.curriculum import Signal, candidates_of, n_fail
 from mage_es.events.vocabulary import TargetsSelected
 from mage_es.projections.scores import Scores
 
@@ -28,7 +29,7 @@ class Selection(NamedTuple):
     selected: tuple[str, ...]
 
 
-class Gap(NamedTuple):
+class CoverageGap(NamedTuple):
     """Iterations that a type waited from one selection (or just before it was first seen) to the next.
 
     `largest` is w and `types` is N of the bound. A gap that is still open ends with the last iteration.
@@ -43,14 +44,17 @@ class Gap(NamedTuple):
 
     @property
     def length(self) -> int:
-        """Return the number of iterations from one selection to the next."""
         return self.end - self.start
 
 
 def coverage_bound(largest: Fraction, *, recency_weight: Fraction, types: int, targets: int) -> int | None:
-    """Return floor(w / lambda) + ceil(N / M) in iterations; None where lambda is 0, with which nothing is bounded."""
+    """Return floor(w / lambda) + ceil(N / M) in iterations; None where lambda is 0, with which nothing is bounded.
+
+    [Theorem 2] w is the largest n_fail within the gap; the signal `cumulative` has no bound.
+    """
     if recency_weight == 0:
         return None
+    # Exact: a float just below an integer would move the bound by one.
     return floor(largest / recency_weight) + ceil(Fraction(types, targets))
 
 
@@ -59,6 +63,7 @@ def selections(events: Iterable[TargetsSelected], scores: Scores, signal: Signal
     last: dict[str, int] = {}
     found = []
     for event in sorted(events, key=lambda event: event.iteration):
+        # As the live rule has it (projections/coverage.py): a new type counts as selected just before it was seen.
         last.update(dict.fromkeys(event.newly_observed, event.iteration - 1))
         competing = candidates_of(scores, last, iteration=event.iteration, signal=signal)
         selected = tuple(target.task_type for target in event.targets)
@@ -67,22 +72,26 @@ def selections(events: Iterable[TargetsSelected], scores: Scores, signal: Signal
     return found
 
 
-def gaps(history: Sequence[Selection], signal: Signal) -> list[Gap]:
+def gaps(history: Sequence[Selection], signal: Signal) -> list[CoverageGap]:
     """Return every gap of every type in order of its end, the open ones last."""
-    found: list[Gap] = []
+    found: list[CoverageGap] = []
     largest: dict[str, Fraction] = {}
     for iteration, competing, selected in history:
         now = max((n_fail(candidate, signal) for candidate in competing), default=Fraction(0))
         for candidate in competing:
             name = candidate.task_type
+            # w is the largest n_fail of any type while this one waits, not its own: rivals are what it waits for.
             largest[name] = max(largest.get(name, now), now)
             if name in selected:
                 waited = largest.pop(name)
-                found.append(Gap(name, candidate.last_selected, iteration, waited, len(competing), is_open=False))
+                found.append(
+                    CoverageGap(name, candidate.last_selected, iteration, waited, len(competing), is_open=False)
+                )
+    # A type that is still waiting must keep the bound as well, or a run could end before it is broken.
     if history:
         iteration, competing, selected = history[-1]
         found += [
-            Gap(c.task_type, c.last_selected, iteration, largest[c.task_type], len(competing), is_open=True)
+            CoverageGap(c.task_type, c.last_selected, iteration, largest[c.task_type], len(competing), is_open=True)
             for c in competing
             if c.task_type not in selected
         ]
@@ -102,6 +111,7 @@ def effective_bound(
     history: Sequence[Selection], *, signal: Signal, recency_weight: Fraction, targets: int
 ) -> EffectiveBound:
     """Return the bound that a run as a whole keeps; every single gap has one at most as long."""
+    # w and N over the whole run, so this may be looser than the bound of each gap, which the check goes by.
     waits = gaps(history, signal)
     largest = max((n_fail(c, signal) for choice in history for c in choice.candidates), default=Fraction(0))
     types = len(history[-1].candidates) if history else 0

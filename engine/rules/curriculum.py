@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from mage_es.engine.commands import Candidate
 from mage_es.projections.scores import Scores
 
 Signal = Literal["rate", "window", "open", "cumulative"]
@@ -21,21 +22,13 @@ STARVING: Signal = "cumulative"
 """The signal with which a type can wait for ever: a rival's failures add up faster than the waiting does."""
 
 
-class Candidate(NamedTuple):
-    """An observed task type: the failures and attempts that its signal counts, and when it was last selected."""
-
-    task_type: str
-    failures: int
-    attempts: int
-    last_selected: int
-
-
 def candidates_of(
     scores: Scores, last_selected: Mapping[str, int], *, iteration: int, signal: Signal
 ) -> list[Candidate]:
     """Return every observed type with its fresh answers, counted from where the signal begins to this iteration."""
     found = []
     for task_type, last in sorted(last_selected.items()):
+        # `rate` and `window` count this iteration only, so what a type failed long ago cannot outweigh it.
         first = {"open": last + 1, "cumulative": 0}.get(signal, iteration)
         score = scores.between("fresh", task_type, first=first, last=iteration)
         found.append(Candidate(task_type, score.total - score.correct, score.total, last))
@@ -45,9 +38,14 @@ def candidates_of(
 def select_targets(
     candidates: Sequence[Candidate], *, iteration: int, recency_weight: Fraction, count: int, signal: Signal
 ) -> list[Candidate]:
-    """Return the `count` candidates with the highest s(t) = n_fail(t) + lambda (k - k_last(t)) (Eq. 1)."""
+    """Return the `count` candidates with the highest s(t) = n_fail(t) + lambda (k - k_last(t)).
+
+    [Eq. 1] In exact fractions. A tie goes to the type that waited longer, then to the smaller name; being selected
+    always resets the wait.
+    """
 
     def rank(candidate: Candidate) -> tuple[Fraction, int, str]:
+        # As floats, multiples of lambda = 0.3 would tie on one machine and not on another.
         score = n_fail(candidate, signal) + recency_weight * (iteration - candidate.last_selected)
         return -score, candidate.last_selected, candidate.task_type
 
@@ -55,16 +53,19 @@ def select_targets(
 
 
 def n_fail(candidate: Candidate, signal: Signal) -> Fraction:
-    """Return n_fail(t) of Eq. 1: failures per attempt with the signal `rate`, else failures."""
+    """[Eq. 1, n_fail] The paper counts failures of the iteration (`window`). Failures per attempt is the default, since
+    its bound is short; `cumulative` can starve a type.
+    """
     if signal != "rate":
         return Fraction(candidate.failures)
+    # A type that was not asked has no failures to speak of; its recency still brings it its turn.
     return Fraction(candidate.failures, candidate.attempts) if candidate.attempts else Fraction(0)
 
 
 def frontier(mastery: Mapping[str, float], prerequisites: Mapping[str, Sequence[str]], threshold: float) -> list[str]:
     """Return the learnable frontier, sorted: below the threshold themselves, all prerequisites at or above it.
 
-    Where nothing is learnable (all mastered, or all blocked) it is the skills of lowest mastery.
+    Where nothing is learnable (all mastered, or all blocked) it is the skills of lowest mastery. [Algorithm 1, line 1]
     """
     open_skills = [
         skill
@@ -73,5 +74,6 @@ def frontier(mastery: Mapping[str, float], prerequisites: Mapping[str, Sequence[
     ]
     if open_skills or not mastery:
         return sorted(open_skills)
+    # A run whose skills are all mastered goes on with the least sure of them; it has no other questions to ask.
     lowest = min(mastery.values())
     return sorted(skill for skill, own in mastery.items() if own == lowest)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from mage_es.engine.rules.curriculum import frontier
 from mage_es.engine.rules.mastery import lower_bound
 from mage_es.engine.rules.ontology import active_skills
-from mage_es.engine.setting import Setting
+from mage_es.engine.rules.setting import Setting
 from mage_es.projections.fold import State
 from mage_es.projections.graph import GENERAL
 
@@ -27,6 +27,7 @@ def learnable(setting: Setting, state: State) -> list[str]:
 
     Idle skills are not in it and hold nothing up: no question is for them, so no evidence would ever come.
     """
+    # An idle skill would stay at mastery 0 for ever and block all that needs it.
     idle = _idle(state)
     mastery = {skill: value for skill, value in estimated_mastery(setting, state).items() if skill not in idle}
     prerequisites = {
@@ -43,4 +44,5 @@ def _idle(state: State) -> set[str]:
     apart = {GENERAL, *parents.values(), *(skill for skill, parent in parents.items() if parent)}
     idle = {skill for skill in apart if skill in parents and not graph.task_types_of(skill)}
     idle |= parents.keys() - set(active_skills(parents))
+    # A run in which all skills are idle (nothing resolved yet) has them all, rather than none.
     return idle if len(idle) < len(parents) else set()

@@ -4,7 +4,7 @@ Rules
     - `paired` (ours) compares answers to the same anchor questions by a one-sided exact sign test.
     - `paper` compares the raw accuracies of consecutive EVALUATE phases, which asked different questions: at accuracy
       0.85 and 200 questions chance alone rolls back every third iteration (tests/bench/guard_power.py). An EVALUATE
-      measures the state that the iteration began with; as in the paper it stands for the one that it ends with.
+      measures the state that the iteration began with; as in the paper it is taken for the one that it ends with.
     - In both a catastrophic drop against the best accepted snapshot goes before a drop against the one before.
 """
 
@@ -20,8 +20,6 @@ Answers = Mapping[str, bool]
 
 
 class Accepted(NamedTuple):
-    """An accepted snapshot: its iteration and its anchor answers."""
-
     iteration: int
     answers: Answers
 
@@ -35,8 +33,6 @@ class Comparison(NamedTuple):
 
 
 class Accuracy(NamedTuple):
-    """An iteration's right answers among its fresh questions."""
-
     iteration: int
     correct: int
     total: int
@@ -54,7 +50,12 @@ class Decision(NamedTuple):
 def decide_guard(
     now: Answers, *, previous: Accepted, best: Accepted, drop: float, p: float, hard_drop: float, hard_p: float
 ) -> Decision:
-    """Return the verdict: a catastrophic drop against the best restores the best, a drop against the previous it."""
+    """Return the verdict: a catastrophic drop against the best restores the best, a drop against the previous it.
+
+    [Algorithm 1, line 6] Paired: the same anchor questions before and after, by a one-sided exact sign test. Raw
+    accuracies of different questions, which `--guard paper` compares, roll back by chance.
+    """
+    # Both are recorded with every verdict, so that a study can ask what another threshold would have done.
     against_previous = compare(now, previous)
     against_best = compare(now, best)
     if against_best.drop > hard_drop and against_best.p_value <= hard_p:
@@ -70,8 +71,9 @@ def decide_raw(
     """Return the verdict of the paper's guard: the same two drops, of raw accuracies, without a test (p is 1).
 
     `previous` is the iteration before, accepted or not; `restore` is the accepted snapshot that a drop against it
-    brings back. Exact in fractions: 6 of 200 is a drop of 0.03 and not of more.
+    brings back. Exact in fractions: 6 of 200 is a drop of 0.03 and not of more. [Algorithm 1, line 6]
     """
+    # `str` first: 0.03 as a float is not 3/100, and a drop of exactly delta must not count as more.
     fall, catastrophe = _exact(previous) - _exact(now), _exact(best) - _exact(now)
     against_previous = Comparison(previous.iteration, float(fall), 1.0)
     against_best = Comparison(best.iteration, float(catastrophe), 1.0)
@@ -88,6 +90,7 @@ def _exact(accuracy: Accuracy) -> Fraction:
 
 def compare(now: Answers, then: Accepted) -> Comparison:
     """Return drop and p value of `now` against an accepted snapshot, over the questions that both answered."""
+    # An anchor may lack an answer on one side, where its call failed for good: no pair, no evidence.
     common = [question for question in now if question in then.answers]
     lost = sum(then.answers[question] and not now[question] for question in common)
     won = sum(now[question] and not then.answers[question] for question in common)
@@ -96,14 +99,16 @@ def compare(now: Answers, then: Accepted) -> Comparison:
 
 
 def sign_test(lost: int, changed: int) -> float:
-    """Return P(X >= lost) for X ~ Binomial(changed, 1/2), exactly summed in integers."""
+    """Return P(X >= lost) for X ~ Binomial(changed, 1/2), exactly summed in integers. [Algorithm 1, line 6]"""
     from math import comb
 
+    # Integers up to the one division at the end, so that p does not depend on the machine.
     return float(sum(comb(changed, i) for i in range(lost, changed + 1)) / 2**changed)
 
 
 def smallest_drop(total: int, *, drop: float, p: float) -> float:
     """Return the least drop that the soft rule can notice with `total` anchors (every change a loss); 1.0 if none."""
+    # The best case for noticing: every changed answer is a loss.
     for lost in range(1, total + 1):
         if lost / total > drop and sign_test(lost, lost) <= p:
             return lost / total

@@ -7,10 +7,13 @@ not stored twice.
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 from mage_es.engine.rules.normalise import normalise
 from mage_es.events.vocabulary import MemoryAppended, MemoryReinforced
 from mage_es.projections.memory import Memory
+
+_BLANK = dict.fromkeys(("kind", "question_id", "question", "recognise", "answer", "wrong_answer"), "")
 
 
 def memory_id(*, outcome: str, kind: str, task_type: str, question: str, answer: str, reasoning: str) -> str:
@@ -19,10 +22,22 @@ def memory_id(*, outcome: str, kind: str, task_type: str, question: str, answer:
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 
+def new_memory(**fields: Any) -> MemoryAppended:
+    """Return a memory with the id of its content. Texts that are not given are blank."""
+    filled = {**_BLANK, **fields}
+    # What makes it the same memory if it is met again: neither the skill nor the iteration.
+    identity = {name: filled[name] for name in ("outcome", "kind", "task_type", "question", "answer", "reasoning")}
+    return MemoryAppended(memory_id=memory_id(**identity), **filled)
+
+
 def capped(reasoning: str, cap: int) -> str:
-    """Return at most `cap` characters, cut at a line border where there is one before the cap."""
+    """Return at most `cap` characters, cut at a line border where there is one before the cap.
+
+    [appendix, success memories] The whole reasoning stays in the recorded reply.
+    """
     if len(reasoning) <= cap:
         return reasoning
+    # Half a line of a solution misleads more than a missing one.
     cut = reasoning.rfind("\n", 0, cap + 1)
     return reasoning[: cut if cut > 0 else cap]
 
@@ -33,6 +48,7 @@ def reasoning_of(reply: str, answer: str) -> str:
     An answer without reasoning teaches nothing as an example and is not harvested.
     """
     lines = reply.strip().splitlines()
+    # "####" begins the last line of a solution in GSM8K's form, which the prompts ask for.
     if lines and (lines[-1].lstrip().startswith("####") or lines[-1].strip() == answer):
         lines = lines[:-1]
     return "\n".join(lines).strip()
@@ -43,6 +59,7 @@ class Met:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
+        # The state knows what was met before this phase; here is what the phase itself has met so far.
         self._times: dict[str, int] = {}
 
     def again(self, memory: MemoryAppended) -> MemoryAppended | MemoryReinforced:
@@ -53,7 +70,6 @@ class Met:
         return self.reinforced(memory.memory_id, question_id=memory.question_id)
 
     def reinforced(self, memory_id: str, *, question_id: str = "") -> MemoryReinforced:
-        """Return the reinforcement of a memory that exists."""
         self._times[memory_id] = self._count(memory_id) + 1
         return MemoryReinforced(memory_id=memory_id, question_id=question_id, count=self._times[memory_id])
 

@@ -1,8 +1,8 @@
 """Data that a prompt holds, made unable to speak for the prompt: control tokens of chat templates, ends of a fence.
 
-A server renders a prompt through a chat template and then reads the tokens that end a turn or begin another wherever
-they stand, quoted or not. So those are broken up in whatever was retrieved, shown or asked: by a space where the text
-stands as it is, by an escape that means the same character where it stands in JSON.
+A server renders a prompt through a chat template and then obeys the tokens that end a turn or begin another, quoted or
+not. So they are broken up in all that was retrieved, shown or asked: in plain text by a space, in JSON by an escape
+that means the same character.
 
 Rules
     - Only what has the form of such a token is touched, so all other texts keep their bytes.
@@ -27,7 +27,11 @@ _BREAKS = re.compile("[\x7f-\x9f\u2028\u2029]|```")
 
 
 def inert(text: str) -> str:
-    """Return a text with a space in every control token, after its first character."""
+    """Return a text with a space in every control token, after its first character.
+
+    [Eq. 4, quotation] A memory can do nothing in a prompt: it is quoted, and what a chat template reads as the end of a
+    turn is broken up.
+    """
     return _TOKEN.sub(lambda found: f"{found[0]} ", text)
 
 

@@ -1,10 +1,8 @@
 """What goes into the prompts of a planned question: every section, each text with where it is from.
 
 Rules
-    - The order: solved examples, corrections, strategies, recipes of actions, principles, the plan, the skill; then
-      what belongs to one call of a course; then the question.
     - Everything is looked up by the ids of the plan, so the same plan gives the same sections; of a skill the slots
-      are read as they stand in the state, which must be the one that the plan was made on.
+      are read from the state, which must be the one that the plan was made on.
 """
 
 from __future__ import annotations
@@ -18,7 +16,6 @@ from mage_es.projections.memory import MemoryRow
 
 
 def sections_of(state: State, planned: QuestionPlanned) -> list[Section]:
-    """Return what was retrieved for a question and what its skill says, for every call of its course."""
     return [*_retrieved(state, planned), Section("Skill", skill_quotes(state, planned))]
 
 
@@ -30,13 +27,11 @@ def sections_of_step(state: State, planned: QuestionPlanned, skill: str) -> list
 
 
 def earlier_steps(outputs: Sequence[tuple[str, str, str]]) -> Section:
-    """Return the section of the steps so far, from (about, skill, output)."""
     quotes = [Quote(f"call/{about}", f"Step: {skill}\nOutput: {output}") for about, skill, output in outputs]
     return Section("Steps so far", quotes)
 
 
 def tool_section(tool: ToolAuthored) -> Section:
-    """Return what a model must know of a tool to call it."""
     parameters = [f"- {parameter.name}: {parameter.meaning}" for parameter in tool.parameters]
     examples = [f"- {example.arguments} gives {example.result}" for example in tool.examples]
     lines = [f"Name: {tool.name}", f"Description: {tool.description}", "Parameters:", *parameters]
@@ -44,7 +39,6 @@ def tool_section(tool: ToolAuthored) -> Section:
 
 
 def tool_outcome(tool: ToolAuthored, *, arguments: str, result: str, problem: str) -> Section:
-    """Return what came of a tool, for the call after it."""
     lines = [f"Name: {tool.name}", f"Description: {tool.description}", *_labelled("Arguments", arguments)]
     lines.append(f"Problem: {problem}" if problem else f"Result: {result}")
     return Section("Tool result", [Quote(f"tool/{tool.tool_id}", "\n".join(lines))])
@@ -52,12 +46,14 @@ def tool_outcome(tool: ToolAuthored, *, arguments: str, result: str, problem: st
 
 def skill_quotes(state: State, planned: QuestionPlanned) -> list[Quote]:
     """Return the instruction of the question's skill, and the approach of whichever skill guides."""
+    # Cascade part D: a frontier skill may guide the answer to a question of a mastered one.
     guide = planned.guiding_skill or planned.skill
     if not guide:  # a baseline exercises no skill
         return []
     if guide == planned.skill:
         lines = _slots(state, guide)
         return [Quote(f"skill/{guide}", "\n".join(lines))] if lines else []
+    # The instruction stays the skill's own: it says how this kind of answer is given. Only the approach is borrowed.
     own = _labelled("Instruction", state.slots.prompt_template(planned.skill))
     other = _labelled("Approach", state.slots.strategy(guide))
     named = ((planned.skill, own), (guide, other))
@@ -65,7 +61,7 @@ def skill_quotes(state: State, planned: QuestionPlanned) -> list[Quote]:
 
 
 def _retrieved(state: State, planned: QuestionPlanned) -> list[Section]:
-    """Return the sections of what was retrieved; those without a quote are left out."""
+    # By id, superseded ones included: the plan was made on this state, and an exam must render what it recorded.
     rows = [state.memory.row(hit.memory_id) for hit in planned.memories]
     success = [_quote(row, _solved(row)) for row in rows if row.outcome == "success_memory"]
     failure = [row for row in rows if row.outcome == "failure_memory"]
@@ -83,14 +79,15 @@ def _retrieved(state: State, planned: QuestionPlanned) -> list[Section]:
         sections.append(Section("Principles", [_quote(row, f"- {row.reasoning}") for row in principles]))
     if planned.planning:
         sections.append(Section("Plan", _plan(state, planned.planning)))
+    # An empty heading would tell the model that something was looked for and not found.
     return [section for section in sections if section.quotes]
 
 
 def _plan(state: State, skills: Sequence[str]) -> list[Quote]:
-    """Return one line for each sub-skill of the goal, with what it comes after."""
     places = {skill: str(place) for place, skill in enumerate(skills, start=1)}
     quotes = []
     for skill, place in places.items():
+        # Only steps of this plan: a skill may come after others that the goal does not need.
         before = [places[name] for name in state.graph.directly_before(skill) if name in places]
         description = state.graph.description(f"skill/{skill}")
         after = f" (after {', '.join(before)})" if before else ""

@@ -6,9 +6,8 @@ Rules
     - A text holds a question where the normal forms are equal, or where some passage of it is a near-duplicate.
       A question of fewer than five words is found only as a whole text; as a passage it says nothing.
     - Shingles that are the form of a type's questions, by the same commitment, say nothing of any one of them and do
-      not count, neither as the question's nor as what stands between.
+      not count, neither as the question's nor as words between them.
     - What would leak is not written; that it was refused is an event, with no word of the text.
-    - The comparison is exact here, whatever the number of questions.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ import msgspec
 
 from mage_es.engine.rules.near_duplicates import ExactIndex
 from mage_es.engine.rules.normalise import NEAR_DUPLICATE, normalise, question_hash, shingle_hash, shingle_run
-from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
+    Draft,
     Event,
     IterationPlanned,
     MemoryAppended,
@@ -41,8 +40,7 @@ from mage_es.events.vocabulary import (
     tag_of,
 )
 
-LEARNED = "evolution"
-"""The split that memories are about; the questions of every other one must not be learned."""
+LEARNED = "evolution"  # the split that memories are about; the questions of every other one must not be learned
 
 _SHINGLE_BYTES = 8
 
@@ -56,7 +54,6 @@ class Likeness(NamedTuple):
 
     @property
     def is_leak(self) -> bool:
-        """Return whether a text as like as this holds the question."""
         return self.similarity >= NEAR_DUPLICATE
 
 
@@ -64,7 +61,7 @@ NOTHING_ALIKE = Likeness(0.0)
 
 
 class Guarded:
-    """The questions that must not be learned."""
+    """The questions that must not be learned. [section 4.1, near-duplicates]"""
 
     def __init__(self, committed: Iterable[SplitCommitted] = ()) -> None:
         self._splits: dict[str, str] = {}
@@ -74,18 +71,18 @@ class Guarded:
         for split in committed:
             self._common.update(_unpacked(split.common_shingles))
             if split.split != LEARNED:
+                # The log has hashes of what must not be learned, and never its text.
                 self._splits.update(dict.fromkeys(split.question_hashes, split.split))
+                # Same order in both fields, by question id; see splits.py.
                 for name, packed in zip(split.question_hashes, split.shingles, strict=False):
                     self._names.append(name)
                     self._index.add(_unpacked(packed))
 
     def __len__(self) -> int:
-        """Return how many questions must not be learned."""
         return len(self._splits)
 
     @property
     def shingled(self) -> int:
-        """Return of how many of them near-duplicates can be told; a log of an earlier release has no shingles."""
         return len(self._index)
 
     @property
@@ -94,12 +91,12 @@ class Guarded:
         return len(self._common)
 
     def likeness(self, texts: Iterable[str]) -> Likeness:
-        """Return the question that one of these texts holds most of, an equal one before any other."""
         best = NOTHING_ALIKE
         for text in texts:
             name = question_hash(normalise(text))
             if name in self._splits:
                 return Likeness(1.0, self._splits[name], name)
+            # The form of a type's questions (see near_duplicates) gives no single question away.
             run = [piece for piece in map(shingle_hash, shingle_run(text)) if piece not in self._common]
             similarity, place = self._index.nearest(run, above=best.similarity)
             if place >= 0:
@@ -108,12 +105,7 @@ class Guarded:
 
 
 def packed_shingles(text: str, *, common: Container[str] = ()) -> bytes:
-    """Return the sorted hashes of a text's shingles, one after another, as a split commits to them.
-
-    Args:
-        text: A question.
-        common: Shingles that are the form of questions, and left out.
-    """
+    """Return the shingles of a question, but for the common ones, as a split commits to them."""
     return packed(piece for piece in shingle_run(text) if piece not in common)
 
 
@@ -143,6 +135,7 @@ def texts_of(event: Event) -> tuple[str, ...]:
         case ActionRecipeHarvested():
             return (event.achievement, " ".join(event.actions))
         case SkillCreated():
+            # Names too: a model can hide a question in the name of a skill.
             return event.skill, event.description, event.prompt_template, event.strategy
         case SkillRefined():
             return event.prompt_template, event.strategy
@@ -158,6 +151,7 @@ def id_of(event: Event) -> str:
     """Return the id that something remembered has, the name of a skill or task type, a plan's marker."""
     if isinstance(event, IterationPlanned):
         return f"iter-{event.iteration}"
+    # A tool has a skill as well, so the more particular ids come first.
     names = ("memory_id", "tool_id", "recipe_id", "skill", "task_type")
     return str(next(getattr(event, name) for name in names if hasattr(event, name)))
 
@@ -167,16 +161,19 @@ def without_leaks(guarded: Guarded, drafts: Sequence[Draft]) -> list[Draft]:
 
     A skill, a task type and a plan are made all the same, without their words: others refer to them.
     """
+    # Without guarded questions (a curation, a test) no text need be shingled, which is most of the work.
     if not len(guarded):
         return list(drafts)
     kept: list[Draft] = []
     refused: set[str] = set()
     for draft in drafts:
         event = draft.event
+        # Whatever the guidance model wrote passes through here, because every event of a run comes from `decide`.
         found = guarded.likeness(texts_of(event))
         if found.is_leak:
             kept.append(msgspec.structs.replace(draft, event=_refusal(event, found)))
             refused.add(id_of(event))
+            # Edges, memories and phases refer to these three by name, so they exist without their words.
             if isinstance(event, SkillCreated | TaskTypeCreated | IterationPlanned):
                 kept.append(msgspec.structs.replace(draft, event=_wordless(event)))
         elif not _speaks_of(event, refused):
@@ -203,7 +200,7 @@ def _wordless(event: SkillCreated | TaskTypeCreated | IterationPlanned) -> Event
 
 
 def _speaks_of(event: Event, refused: set[str]) -> bool:
-    """Return whether an event only says something about what was refused."""
+    # A refused memory must not take an older one out of use, nor be counted as met again.
     if isinstance(event, MemorySuperseded):
         return event.by in refused
     about = MemoryReinforced | PatternSupported | PatternPruned

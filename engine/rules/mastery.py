@@ -8,17 +8,25 @@ from __future__ import annotations
 
 
 def ratchet(mastery: float, evidence: float, *, increase: float, decay: float) -> float:
-    """Return the mastery after one measurement; all values in [0, 1] (Eq. 2).
+    """Return the mastery after one measurement; all values in [0, 1].
 
     Holds for every step: (1 - decay) * mastery <= result <= mastery + increase * (1 - mastery).
+
+    [Eq. 2] Without evidence there is no step.
     """
+    # Two cases, not one formula: with gamma < alpha a bad iteration costs less than a good one brings, so mastery that
+    # was reached is not lost to noise. `config.mastery_increase` is alpha and `config.mastery_decay` gamma; Theorem 3's
+    # check (theorems/ratchet.py) reads both from the run and holds for any values in [0, 1].
     if evidence >= mastery:
         return increase * evidence + (1 - increase) * mastery
     return mastery - decay * (mastery - evidence)
 
 
 def lower_bound(successes: int, failures: int, *, confidence: float = 0.95) -> float:
-    """Return the one-sided lower bound of Beta(1 + successes, 1 + failures)."""
-    from scipy.stats import beta
+    """Return the one-sided lower bound of Beta(1 + successes, 1 + failures).
+
+    [Eq. 2] An unbiased estimate that the frontier may use instead.
+    """
+    from scipy.stats import beta  # slow to load, and only the estimator `lower_bound` needs it
 
     return float(beta.ppf(1 - confidence, 1 + successes, 1 + failures))

@@ -8,8 +8,6 @@ Rules
       MinHash signatures by the library `rensa` name the candidates (4 s), and the exact similarity decides on each.
     - Where what a type's questions have in common is most of each, it is their form and not their content, and is not
       compared: else all of them would be near-duplicates, and every text that quotes the form a leak.
-    - Of pairs of whole texts at exactly 0.8 the bands miss one in 20 million, of more similar ones fewer; what quotes
-      a question in a much longer text only the exact index is sure to see.
 """
 
 from __future__ import annotations
@@ -25,13 +23,11 @@ COMMON_SHARE, FORM_SHARE = 0.5, 0.5
 """A shingle is common to a type if this part of its questions have it; the common ones are their form if they are this
 part of a question, on average: below it, no two questions come near each other by their form alone."""
 LEAST_QUESTIONS, MOST_QUESTIONS = 20, 200
-"""Of fewer questions no form is told; of more than so many, the first are counted."""
+"""Fewer questions show no form; of more than these, only the first are counted."""
 
-EXACT_MOST = 5_000
-"""The number of questions up to which every comparison is made."""
+EXACT_MOST = 5_000  # the number of questions up to which every comparison is made
 
-BANDS, ROWS = 32, 4
-"""A pair of similarity s shares no band with probability (1 - s^4)^32: 5e-8 at s = 0.8."""
+BANDS, ROWS = 32, 4  # A pair of similarity s shares no band with probability (1 - s^4)^32: 5e-8 at s = 0.8
 
 Piece = TypeVar("Piece", bound=Hashable)
 PieceT = TypeVar("PieceT", bound=Hashable, contravariant=True)
@@ -45,28 +41,25 @@ class Nearest(NamedTuple):
 
 
 class NearIndex(Protocol[PieceT]):
-    """Questions by their shingles."""
+    def add(self, question: Iterable[PieceT]) -> None: ...
 
-    def add(self, question: Iterable[PieceT]) -> None:
-        """Take in a question."""
-        ...
-
-    def has_near(self, run: Sequence[PieceT]) -> bool:
-        """Return whether a text of this run of shingles holds a near-duplicate of a question taken in."""
-        ...
+    def has_near(self, run: Sequence[PieceT]) -> bool: ...
 
 
 def common_shingles(groups: Iterable[Sequence[str]]) -> frozenset[str]:
     """Return the shingles that are the form of the questions of a group.
 
-    Args:
-        groups: The texts of each task type, of which all may be learned: what they share gives no other question away.
+    [section 4.1, near-duplicates] Shingles of half of a type's evolution questions are its form where they make up most
+    of a question, and are not compared: without that, four types of STBench are one question each. The run commits to
+    the form beside the splits.
+
+    `groups` are the texts of each task type, of which all may be learned: what they share gives no other question away.
     """
     common: set[str] = set()
     for texts in groups:
         counted = [frozenset(shingle_run(text)) for text in texts[:MOST_QUESTIONS]]
         if len(counted) < LEAST_QUESTIONS:
-            continue
+            continue  # a few questions share words by chance, and real duplicates would pass for form
         holders = Counter(piece for pieces in counted for piece in pieces)
         shared = {piece for piece, count in holders.items() if count >= COMMON_SHARE * len(counted)}
         if sum(len(pieces & shared) / len(pieces) for pieces in counted) >= FORM_SHARE * len(counted):
@@ -75,12 +68,13 @@ def common_shingles(groups: Iterable[Sequence[str]]) -> frozenset[str]:
 
 
 def near_index(expected: int) -> NearIndex[str]:
-    """Return an index for so many questions."""
     return ExactIndex() if expected <= EXACT_MOST else MinHashIndex()
 
 
 def passage_similarity(run: Sequence[Piece], question: frozenset[Piece]) -> float:
     """Return the largest Jaccard similarity of a question's shingles and those of any passage of a text."""
+    # Every passage worth a look begins and ends with a shingle of the question: another one at an end only adds to the
+    # union. So pairs of such places are enough, and the sums are carried along while the end moves on.
     places = [place for place, piece in enumerate(run) if piece in question]
     best = 0.0
     for order, first in enumerate(places):
@@ -110,29 +104,27 @@ class ExactIndex(Generic[Piece]):
         self._needing: defaultdict[Piece, list[int]] = defaultdict(list)
 
     def __len__(self) -> int:
-        """Return how many questions were taken in."""
         return len(self._questions)
 
     def add(self, question: Iterable[Piece]) -> None:
-        """Take in a question."""
         pieces = frozenset(question)
         for piece in pieces:
             self._holders[piece].append(len(self._questions))
+        # Of any text that holds NEAR_DUPLICATE of the pieces, at least one is among these, however it chose the others.
         dispensable = len(pieces) - math.ceil(NEAR_DUPLICATE * len(pieces))
         for piece in sorted(pieces, key=lambda piece: len(self._holders[piece]))[: dispensable + 1]:
             self._needing[piece].append(len(self._questions))
         self._questions.append(pieces)
 
     def has_near(self, run: Sequence[Piece]) -> bool:
-        """Return whether a text of this run of shingles holds a near-duplicate of a question taken in."""
         pieces = frozenset(run)
         places = {place for piece in pieces for place in self._needing.get(piece, ())}
         questions = (self._questions[place] for place in places)
         return any(_is_near(run, question, len(pieces & question)) for question in questions)
 
     def nearest(self, run: Sequence[Piece], *, above: float = 0.0) -> Nearest:
-        """Return the question that a text holds most of, if that is more than `above`; else (`above`, -1)."""
         best = Nearest(above, -1)
+        # Most shared first: a good hit early spares the exact comparison with the many that share little.
         for place, common in self._shared(run).most_common():
             question = self._questions[place]
             if common > best.similarity * len(question):  # no passage has more of it than the whole text
@@ -141,27 +133,22 @@ class ExactIndex(Generic[Piece]):
         return best
 
     def _shared(self, run: Sequence[Piece]) -> Counter[int]:
-        """Return the places of the questions that share shingles with a text, and how many."""
         return Counter(place for piece in set(run) for place in self._holders.get(piece, ()))
 
 
 class MinHashIndex:
-    """Every question with its MinHash signature in bands."""
-
     def __init__(self) -> None:
-        import rensa
+        import rensa  # compiled, and only data sets above EXACT_MOST need it
 
         self._questions: list[frozenset[str]] = []
         self._bands: Any = rensa.RMinHashLSH(threshold=NEAR_DUPLICATE, num_perm=BANDS * ROWS, num_bands=BANDS)
 
     def add(self, question: Iterable[str]) -> None:
-        """Take in a question."""
         pieces = frozenset(question)
         self._bands.insert(len(self._questions), _signature(pieces))
         self._questions.append(pieces)
 
     def has_near(self, run: Sequence[str]) -> bool:
-        """Return whether a text of this run of shingles holds a near-duplicate of a question taken in."""
         pieces = frozenset(run)
         candidates: Iterable[int] = self._bands.query(_signature(pieces))
         questions = (self._questions[place] for place in candidates)
@@ -169,7 +156,6 @@ class MinHashIndex:
 
 
 def _is_near(run: Sequence[Piece], question: frozenset[Piece], common: int) -> bool:
-    """Return whether a passage is near a question; none has more of its shingles than the `common` of the whole."""
     return common >= NEAR_DUPLICATE * len(question) and passage_similarity(run, question) >= NEAR_DUPLICATE
 
 
@@ -177,5 +163,6 @@ def _signature(pieces: frozenset[str]) -> Any:
     import rensa
 
     signature = rensa.RMinHash(num_perm=BANDS * ROWS, seed=1)
+    # Sorted, since the order of a set changes from process to process.
     signature.update(sorted(pieces))
     return signature

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-NEAR_DUPLICATE = 0.8
-"""Jaccard similarity of the shingle sets from which two questions count as near-duplicates."""
+NEAR_DUPLICATE = 0.8  # Jaccard similarity of the shingle sets from which two questions count as near-duplicates
 
 _SHINGLE = 5
 
@@ -16,7 +15,6 @@ def normalise(question: str) -> str:
 
 
 def question_hash(normalised: str) -> str:
-    """Return 16 hexadecimal digits for a normalised question."""
     return hashlib.sha256(normalised.encode()).hexdigest()[:16]
 
 
@@ -25,17 +23,18 @@ def shingle_run(text: str) -> list[str]:
 
     Words are those of the normal form, without punctuation at either end.
     """
+    # Punctuation by itself is no word: a space before a question mark must not make another question.
     words = [word for word in map(_bare, normalise(text).split(" ")) if word]
     return [" ".join(words[at : at + _SHINGLE]) for at in range(max(1, len(words) - _SHINGLE + 1))]
 
 
 def shingle_hash(shingle: str) -> bytes:
-    """Return the 8 bytes that stand for a shingle in a log."""
+    """Return the 8 bytes that represent a shingle in a log."""
     return hashlib.blake2b(shingle.encode(), digest_size=8).digest()
 
 
 def _bare(text: str) -> str:
-    """Return a text without what is neither letter nor digit at either end; by hand, for it is asked of every word."""
+    # `str.strip` would need a list of all punctuation there is; most words take this way out.
     if text.isalnum():
         return text
     start, end = 0, len(text)

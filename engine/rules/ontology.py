@@ -2,8 +2,6 @@
 
 Rules
     - Every task type is resolved by some skill; what no skill claims falls to `general`.
-    - A prerequisite or composition that would close a cycle, or that names no skill, is refused, and the refusal is a
-      fact; so is a dependency that names no other task type.
     - The cap bounds what is active, not what is stored: every authored skill is created with its edges, but only the
       active ones resolve task types, are part of the frontier, and count as skills that may still be split.
 """
@@ -12,25 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from mage_es.engine.agents.briefs import AuthoredSkill, AuthoredTaskType, OntologyReply
+from mage_es.engine.briefs import AuthoredSkill, AuthoredTaskType, OntologyReply
 from mage_es.engine.commands import InduceOntology
 from mage_es.engine.rules.leaks import Guarded
-from mage_es.engine.setting import Setting
-from mage_es.events.envelope import Draft
-from mage_es.events.vocabulary import EdgeAdded, EdgeRefused, Event, PhaseCompleted, SkillCreated, TaskTypeCreated
+from mage_es.engine.rules.phases import marked
+from mage_es.engine.rules.setting import Setting
+from mage_es.events.vocabulary import Draft, EdgeAdded, EdgeRefused, Event, SkillCreated, TaskTypeCreated
 from mage_es.projections.fold import State
 from mage_es.projections.graph import GENERAL, Graph
 
-SKILL_CAP = 30
-"""Skill growth cap; paper, hyperparameter table."""
-LONGEST_NAME = 80
-"""Most characters of a skill's name."""
+SKILL_CAP = 30  # skill growth cap; paper, hyperparameter table
+LONGEST_NAME = 80  # most characters of a skill's name
 
 _NOTHING = OntologyReply(skills=())
 
 
 def induce_ontology(setting: Setting, state: State, command: InduceOntology) -> list[Draft]:
-    """Return the skills, task types and edges of the ontology, and each edge that was refused."""
+    """[section 3.1, no cycles] Prerequisites and compositions together stay acyclic; the refusal of an edge is an
+    event.
+    """
+    # An unreadable reply still gives an ontology: every task type falls to `general`, and splits can grow it later.
     reply = command.reply or _NOTHING
     known = sorted(set(command.task_types))
     skills = _skills(reply, setting.guarded)
@@ -44,8 +43,7 @@ def induce_ontology(setting: Setting, state: State, command: InduceOntology) -> 
     events += _ordering(skills, created)
     events += _resolving(skills, set(known))
     events += _depending(reply.task_types, set(known))
-    drafts = [Draft(event=event, iteration=-1, phase="open") for event in events]
-    return [*drafts, Draft(event=PhaseCompleted(iteration=-1, phase="open"), iteration=-1, phase="open")]
+    return marked(-1, "open", events)
 
 
 def active_skills(skills: Iterable[str]) -> list[str]:
@@ -54,7 +52,7 @@ def active_skills(skills: Iterable[str]) -> list[str]:
 
 
 def is_name(name: str, guarded: Guarded) -> bool:
-    """Return whether a skill may be called so: one line, not too long, and no question that must not be learned."""
+    # A name is part of node names, prompts and tables; one with a line break could end its own quotation.
     is_line = name == name.strip() != "" and name.isprintable() and len(name) <= LONGEST_NAME
     return is_line and not guarded.likeness([name]).is_leak
 
@@ -67,27 +65,30 @@ def _skills(reply: OntologyReply, guarded: Guarded) -> list[AuthoredSkill]:
 
 
 def _ordering(skills: Sequence[AuthoredSkill], created: Sequence[SkillCreated]) -> Iterator[Event]:
-    """Yield each edge between skills or its refusal, decided on a graph that holds what was yielded before it."""
+    # A graph of our own: the events are not in the state yet, and each edge depends on those before it.
     graph = Graph()
     for skill_created in created:
         graph.apply(skill_created)
     names = {skill.name for skill in skills}
     for kind, source, target in _between(skills):
-        reason = ""
-        if missing := [name for name in (source, target) if name not in names]:
-            reason = f"no skill is called {missing[0]!r}"
-        elif graph.would_close_cycle(f"skill/{source}", f"skill/{target}"):
-            reason = "it would close a cycle of prerequisites"
-        if reason:
-            yield EdgeRefused(kind=kind, source=f"skill/{source}", target=f"skill/{target}", reason=reason)
-        else:
-            edge = EdgeAdded(kind=kind, source=f"skill/{source}", target=f"skill/{target}")
-            graph.apply(edge)
-            yield edge
+        missing = [name for name in (source, target) if name not in names]
+        yield ordering_edge(graph, kind, source, target, f"no skill is called {missing[0]!r}" if missing else "")
+
+
+def ordering_edge(graph: Graph, kind: str, source: str, target: str, problem: str) -> EdgeAdded | EdgeRefused:
+    """Return an edge between two skills, which is then in the graph, or its refusal: for a problem, or as a cycle."""
+    a, b = f"skill/{source}", f"skill/{target}"
+    if not problem and graph.would_close_cycle(a, b):
+        problem = "it would close a cycle of prerequisites"
+    if problem:
+        return EdgeRefused(kind=kind, source=a, target=b, reason=problem)
+    edge = EdgeAdded(kind=kind, source=a, target=b)
+    graph.apply(edge)
+    return edge
 
 
 def _between(skills: Sequence[AuthoredSkill]) -> Iterator[tuple[str, str, str]]:
-    """Yield kind, source and target of every authored edge between skills, prerequisites first."""
+    # Prerequisites first, so that of two edges that contradict each other the weaker claim, composition, is refused.
     for skill in skills:
         for needed in sorted(set(skill.prerequisites)):
             yield "prerequisite_of", needed, skill.name
@@ -97,6 +98,7 @@ def _between(skills: Sequence[AuthoredSkill]) -> Iterator[tuple[str, str, str]]:
 
 
 def _resolving(skills: Sequence[AuthoredSkill], known: set[str]) -> Iterator[Event]:
+    # More skills than the cap may be authored; those above it are stored, and would answer nothing.
     active = set(active_skills(skill.name for skill in skills))
     for skill in skills:
         for name in sorted(set(skill.resolves) & known):
@@ -111,9 +113,13 @@ def _resolving(skills: Sequence[AuthoredSkill], known: set[str]) -> Iterator[Eve
 def _depending(task_types: Iterable[AuthoredTaskType], known: set[str]) -> Iterator[Event]:
     authored = {(each.task_type, other) for each in task_types for other in each.depends_on}
     for name, other in sorted(authored):
-        source, target = f"task_type/{name}", f"task_type/{other}"
-        if name != other and {name, other} <= known:
-            yield EdgeAdded(kind="depends_on", source=source, target=target)
-        else:
-            reason = "it names no task type, or the same one twice"
-            yield EdgeRefused(kind="depends_on", source=source, target=target, reason=reason)
+        yield dependency(name, other, known)
+
+
+def dependency(name: str, other: str, known: set[str]) -> EdgeAdded | EdgeRefused:
+    source, target = f"task_type/{name}", f"task_type/{other}"
+    # Task types come from the benchmark: an edge cannot bring a new one into being.
+    if name != other and {name, other} <= known:
+        return EdgeAdded(kind="depends_on", source=source, target=target)
+    reason = "it names no task type, or the same one twice"
+    return EdgeRefused(kind="depends_on", source=source, target=target, reason=reason)

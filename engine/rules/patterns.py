@@ -29,10 +29,8 @@ from mage_es.events.vocabulary import (
 )
 from mage_es.projections.patterns import PatternRow, Patterns
 
-PRUNED_BELOW = 300_000
-"""Confidence in millionths below which a pattern is pruned."""
-NEAREST = 2
-"""Of the achievements before one, how many (the last ones) a new pattern is abstracted for."""
+PRUNED_BELOW = 300_000  # confidence in millionths below which a pattern is pruned
+NEAREST = 2  # of the achievements before one, how many (the last ones) a new pattern is abstracted for
 _BEFORE = re.compile(r"`[^`]+` comes before `([^`]+)`\.")
 _EFFECT = re.compile(r"`([^`]+)`: ")
 
@@ -52,17 +50,16 @@ class _Tally(NamedTuple):
     skill: str
 
     def counting(self, *, supported: bool) -> _Tally:
-        """Return the counts with one more trajectory."""
         return self._replace(successes=self.successes + supported, failures=self.failures + (not supported))
 
 
 def confidence(successes: int, failures: int) -> int:
-    """Return the Laplace-smoothed share of successes, in millionths."""
+    """Return the Laplace-smoothed share of successes, in millionths. [appendix, abstracted patterns]"""
+    # Whole millionths: a threshold on floats could prune on one machine and not on another.
     return (successes + 1) * MICRO // (successes + failures + 2)
 
 
 def shown_by(steps: Sequence[EpisodeStepped]) -> list[Shown]:
-    """Return what a trajectory shows, one achievement after another."""
     before: list[str] = []
     shown = []
     for step in steps:
@@ -70,12 +67,12 @@ def shown_by(steps: Sequence[EpisodeStepped]) -> list[Shown]:
             texts = [f"`{earlier}` comes before `{achievement}`." for earlier in before]
             effect = [f"`{achievement}`: {' '.join(step.effect.split())}"] if step.effect else []
             shown.append(Shown(achievement, frozenset((*texts, *effect)), (*effect, *texts[-NEAREST:])))
+        # After the loop: two achievements of one step come before neither.
         before += step.achievements
     return shown
 
 
 def subject(text: str) -> str:
-    """Return the achievement that a pattern is about."""
     found = _EFFECT.match(text) or _BEFORE.fullmatch(text)
     return found.group(1) if found else ""
 
@@ -83,7 +80,8 @@ def subject(text: str) -> str:
 def abstract_patterns(
     trajectories: Iterable[Trajectory], patterns: Patterns, *, iteration: int, phase: Phase
 ) -> list[Event]:
-    """Return what trajectories change about patterns: new ones, further support, and what falls below the threshold."""
+    """[appendix, abstracted patterns] Confidence is Laplace-smoothed; a pattern below 0.3 is pruned, by an event."""
+    # One task type after another, each in the order of its texts: the events do not depend on who played first.
     by_type: dict[str, list[Trajectory]] = {}
     for trajectory in trajectories:
         by_type.setdefault(trajectory.task_type, []).append(trajectory)
@@ -99,14 +97,15 @@ def abstract_patterns(
 def _count(
     trajectories: Sequence[Trajectory], known: Mapping[str, PatternRow], patterns: Patterns
 ) -> dict[str, _Tally]:
-    """Return the counts of every pattern of a task type that the trajectories bear on."""
     tallies = {text: _Tally(row.successes, row.failures, row.derived_from, row.skill) for text, row in known.items()}
     changed: set[str] = set()
     for trajectory in trajectories:
         for shown in shown_by(trajectory.steps):
             for text in shown.abstracts:
+                # A pruned pattern is not among `known`, but it is kept: it must not come back with fresh counts.
                 if text not in tallies and patterns.pattern(_identity(trajectory.task_type, text)) is None:
                     tallies[text] = _Tally(0, 0, trajectory.derived_from, trajectory.skill)
+            # Those that this very trajectory abstracted count too: their first success is the episode they are from.
             for text in [text for text in tallies if subject(text) == shown.achievement]:
                 tallies[text] = tallies[text].counting(supported=text in shown.supports)
                 changed.add(text)
@@ -136,6 +135,7 @@ def _events(
             phase=phase,
             ordinal=ordinal,
         )
+    # It may be abstracted and pruned in one phase, if the episodes after the first disagree.
     if sure < PRUNED_BELOW:
         yield PatternPruned(memory_id=name, confidence_micro=sure, reason="confidence below 0.3")
 

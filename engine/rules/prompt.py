@@ -2,7 +2,7 @@
 
 Rules
     - The same template, sections and question give the same bytes: what the log keeps is the template's id, what
-      went into the sections and the prompt's hash, and whoever asks renders it again.
+      went into the sections and the prompt's hash; to see the prompt, it is rendered again.
     - Retrieved text is data: every line of it is quoted with "> ", so nothing inside can end its own quotation. That
       holds for a skill's own instruction, too: the prompt says that it is to be followed, and shows it as a quote.
     - A control token of a chat template does nothing in data, the question included (engine/rules/inert.py).
@@ -20,26 +20,15 @@ import msgspec
 from mage_es.engine.rules.inert import inert, inert_json
 from mage_es.events.vocabulary import Span
 
-TEMPLATE_OF_ROUTE = {
-    "direct": "answer_direct",
-    "cot": "answer_cot",
-    "chain": "answer_step_v1",
-    "cot_principles": "answer_cot",
-    "tool": "answer_tool_v1",
-}
-"""Which template a routing arm's first call has."""
 INSTRUCTION_OF_SKILL = "Work as the instruction of the skill says."
 """What takes the place of a template's own instruction where the skill has one."""
 
-_BRIEF = "\n\n```json\n"
-"""What stands between the instruction of a guidance prompt and its brief."""
+_BRIEF = "\n\n```json\n"  # separates the instruction of a guidance prompt from its brief
 _INSTRUCTION = re.compile(r"\{\{instruction\|([^{}]*)\}\}")
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 
 class Prompt(NamedTuple):
-    """A rendered prompt and where each retrieved text stands in it."""
-
     text: str
     spans: tuple[Span, ...]
 
@@ -59,7 +48,7 @@ class Section(NamedTuple):
     quotes: Sequence[Quote]
 
 
-class Asked(NamedTuple):
+class PromptQuestion(NamedTuple):
     """What a prompt asks: the question with its context, how the answer must end, and whether the skill has an
     instruction of its own (quoted in a section)."""
 
@@ -71,24 +60,27 @@ class Asked(NamedTuple):
 
 @lru_cache(maxsize=64)
 def template(name: str) -> str:
-    """Return the text of a packaged template, such as `answer_cot`."""
     from importlib.resources import files
 
     return files("mage_es.engine.prompts").joinpath(f"{name}.md").read_text(encoding="utf-8").rstrip("\n")
 
 
-def render_answer(name: str, sections: Sequence[Section], asked: Asked) -> Prompt:
-    """Return the prompt of a call for a question: the sections in their order, then the question."""
+def render_answer(name: str, sections: Sequence[Section], asked: PromptQuestion) -> Prompt:
+    """[Eq. 4] Successes, corrections, principles, skill, question. Retrieved text is quoted as data, and every
+    quotation has its source, offset and length.
+    """
+    # Offsets are of the final text: the head is rendered first and nothing before a span changes afterwards.
     head, tail = _parts(name, asked.is_instructed)
     text, spans = head, []
     for title, quotes in sections:
-        if quotes:
+        if quotes:  # a heading without a quote would be a claim that there is nothing to know
             text += f"## {title}\n\n"
         for source, quote in quotes:
             rendered = quoted(quote)
             spans.append(Span(offset=len(text), length=len(rendered), source=source))
             text += f"{rendered}\n\n"
     question = f"{asked.context}\n\n{asked.question}" if asked.context else asked.question
+    # The question goes in last: a `{{...}}` in it is text and must not be filled in.
     end = tail.replace("{{answer_format}}", asked.answer_format).replace("{{question}}", inert(question))
     return Prompt(text + end, tuple(spans))
 
@@ -101,6 +93,7 @@ def render_guidance(name: str, values: dict[str, str], brief_json: str) -> str:
 
     def filled(place: re.Match[str]) -> str:
         value = values.get(place[1])
+        # Without its quotation marks, as the template has its own.
         return place[0] if value is None else inert_json(msgspec.json.encode(value).decode())[1:-1]
 
     text = _PLACE.sub(filled, template(name))
@@ -109,17 +102,17 @@ def render_guidance(name: str, values: dict[str, str], brief_json: str) -> str:
 
 def instruction_length(prompt: str) -> int:
     """Return how many characters of a guidance prompt are its instruction: all before the brief, one line of JSON."""
+    # The last one: an instruction may show an example in a fence of its own.
     return prompt.rindex(_BRIEF)
 
 
 def quoted(text: str) -> str:
-    """Return the text with every line, however it is broken, behind a quotation mark of its own."""
+    # `splitlines` knows every line break there is (also \x0b, \u2028): none may begin a line without the mark.
     return "\n".join("> " + line for line in inert(text).splitlines() or [""])
 
 
 @lru_cache(maxsize=64)
 def _parts(name: str, is_instructed: bool) -> tuple[str, str]:
-    """Return what stands before the sections and after them, with the instruction chosen."""
     text = _INSTRUCTION.sub(INSTRUCTION_OF_SKILL if is_instructed else r"\1", template(name))
     head, tail = text.split("{{sections}}")
     return head, tail

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from mage_es.engine.commands import Curate
 from mage_es.engine.rules.step_prompt import STEP_TEMPLATES
-from mage_es.events.envelope import Draft
 from mage_es.events.errors import UsageError
-from mage_es.events.vocabulary import Event, MemoryQuarantined, MemoryReleased
+from mage_es.events.vocabulary import Draft, Event, MemoryQuarantined, MemoryReleased
 from mage_es.projections.fold import State
 from mage_es.projections.progress import PHASE_OF_PURPOSE
 
@@ -22,18 +21,14 @@ QUARANTINED = "quarantined"
 
 
 def curate(state: State, command: Curate) -> list[Draft]:
-    """Return the quarantine or release of something by its id.
-
-    Raises:
-        UsageError: Nothing has that id, it is in quarantine already, or it is not in quarantine; or the run was stopped
-            in the middle of episodes.
+    """[section 3.1, protected nodes] No event can remove or edit a protected memory; a harmful one is quarantined, and
+    every view leaves it out.
     """
     if under_way := _under_way(state):
         k = state.progress.closed + 1
         raise UsageError(
-            f"The run was stopped in the middle of iteration {k}: {under_way} of its episodes are under way, and go on "
-            f"by the graph as it is. Let it come to the end of that iteration first: `mage-es resume RUN "
-            f"--max-iterations {k + 1}`."
+            f"The run was stopped in the middle of iteration {k}: {under_way} of its episodes are under way and "
+            f"need the graph as it is. Finish that iteration first: `mage-es resume RUN --max-iterations {k + 1}`."
         )
     status = status_of(state, command.memory_id)
     if status is None:
@@ -45,25 +40,28 @@ def curate(state: State, command: Curate) -> list[Draft]:
             f"{command.memory_id} is not in quarantine, it is {status}; "
             "`mage-es memory list --status quarantined` shows what is."
         )
+    # One event type for everything remembered: each projection looks for the id among its own.
     kind = MemoryQuarantined if command.action == "quarantine" else MemoryReleased
     event: Event = kind(memory_id=command.memory_id, reason=command.reason, by=command.by)
+    # Between two iterations, so it belongs to the last one that is closed, and to no phase of the loop.
     at = max(-1, state.progress.closed)
     return [Draft(event=event, iteration=at, phase="log", ordinal=command.ordinal)]
 
 
 def _under_way(state: State) -> int:
-    """Return how many episodes of the open iteration are planned and not settled."""
     progress = state.progress
+    # A question renders from its plan, but an episode retrieves anew at every step: only those can be disturbed.
     plans = ((phase, planned) for phase in set(PHASE_OF_PURPOSE.values()) for planned in progress.plans(phase))
     return sum(p.template in STEP_TEMPLATES and not progress.is_settled(phase, p.question_id) for phase, p in plans)
 
 
 def status_of(state: State, name: str) -> str | None:
-    """Return how something stands: active, superseded, pruned, failed or quarantined; None where nothing has the id."""
+    """Return active, superseded, pruned, failed or quarantined; None if nothing has that id."""
     if any(view.is_quarantined(name) for view in (state.tools, state.recipes, state.patterns)):
         return QUARANTINED
     if state.memory.count_of(name):
         return state.memory.row(name).status
+    # Ids are hashes of contents, so each is of one kind only and the order here decides nothing.
     if pattern := state.patterns.pattern(name):
         return "pruned" if pattern.pruned else "active"
     if tool := next((tool for tool in state.tools.tools() if tool.tool_id == name), None):

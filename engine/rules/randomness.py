@@ -19,24 +19,23 @@ T = TypeVar("T")
 
 
 def _bits(seed: int, purpose: str, iteration: int, subject: str) -> np.random.Philox:
+    # Hashed, not added up: keys that differ in one digit must give streams that have nothing in common.
     label = "\x00".join((str(seed), purpose, str(iteration), subject))
     key = hashlib.sha256(label.encode()).digest()[:16]
     return np.random.Philox(key=np.frombuffer(key, dtype="<u8"))
 
 
 def stream(seed: int, purpose: str, iteration: int = -1, subject: str = "") -> np.random.Generator:
-    """Return a fresh generator for one purpose; the same arguments give the same draws.
+    """Return a fresh generator; the same arguments give the same draws. `iteration` is -1 outside of any.
 
-    Args:
-        seed: The run's seed, any integer.
-        purpose: What the draws are for, such as `route` or `search`.
-        iteration: The iteration, -1 outside of any.
-        subject: What is drawn for, usually a question id.
+    [beyond the paper, concurrency] Every draw is keyed by its purpose, so that any number of workers, and any crash,
+    give equal digests.
     """
     return np.random.Generator(_bits(seed, purpose, iteration, subject))
 
 
 def shuffled(items: Sequence[T], seed: int, *, purpose: str, iteration: int = -1, subject: str = "") -> list[T]:
     """Return the items in a uniformly random order that depends on the key and on their number only."""
+    # Stable: of two equal keys (one in 2^64) the order of the items decides, which is part of the run.
     keys = _bits(seed, purpose, iteration, subject).random_raw(len(items))
     return [items[place] for place in np.argsort(keys, kind="stable")]

@@ -1,10 +1,7 @@
 """Which memories go into a prompt (Eq. 3): exact cosine, filtered by task type, with quotas per index.
 
 Rules
-    - Two top-k queries, one per index (success, failure); the quota of one is never filled up from the other.
-    - Order: similarity descending, then birth, which is the order of a slice. Search is exact, so the same state
-      and question give the same bundle everywhere.
-    - A memory of the question itself is left out wherever it stands (`revisit_self = exclude`): by its id, and where
+    - A memory of the question itself is left out everywhere (`revisit_self = exclude`): by its id, and where
       a question has no context, so that its text is all of it, also by its normalised text under another id.
     - A type strategy needs a cosine of at least the run's floor; a retrieval recipe may ask more of every memory.
     - No arm takes more than K memories. `cascade` takes those of `balanced`: its four parts (rules/cascade.py) come
@@ -13,29 +10,26 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mage_es.engine.rules.normalise import normalise
+from mage_es.engine.seams.embedder import Vector
 from mage_es.events.vocabulary import RetrievalRecipeAuthored
 from mage_es.projections.memory import Memory
 from mage_es.projections.slices import Slice
 
-Vector = NDArray[np.float32]
-_DIVERSE_POOL = 16
-"""Candidates per index among which maximal marginal relevance chooses."""
+_DIVERSE_POOL = 16  # candidates per index among which maximal marginal relevance chooses
 _RELEVANCE = 0.5
 """Weight of relevance against novelty in maximal marginal relevance (Carbonell and Goldstein, 1998)."""
 
 
 class Hit(NamedTuple):
-    """A retrieved memory and its cosine to the question."""
-
     memory_id: str
     similarity: float
 
@@ -68,38 +62,39 @@ class Terms(NamedTuple):
 
 
 class Bundle(NamedTuple):
-    """The hits of both indexes, each best first."""
-
     success: list[Hit]
     failure: list[Hit]
 
 
-def quotas(arm: str, query: Query, terms: Terms) -> tuple[int, int]:
-    """Return how many success and failure memories an arm takes; (2, 1) in short context, (1, 2) in long."""
-    if arm == "none":
-        return 0, 0
-    if arm == "success_only":
-        return terms.bundle, 0
-    if arm == "failure_only":
-        return 0, terms.bundle
-    major, minor = terms.bundle - terms.bundle // 3, terms.bundle // 3
-    return (major, minor) if query.context_length <= terms.long_context else (minor, major)
+Quotas = tuple[int, int]
+"""How many success memories and how many failure memories a bundle takes."""
+Find = Callable[[Memory, Slice, Query, Terms, int], list[Hit]]
+"""Returns at most so many hits of a slice for a query, best first."""
 
 
 def retrieve(
     arm: str, query: Query, memory: Memory, terms: Terms, *, recipe: RetrievalRecipeAuthored | None = None
 ) -> Bundle:
-    """Return the bundle that a search arm puts into the prompt of a question; `recipe` is that of the arm `recipe`."""
-    success, failure = quotas(arm, query, terms)
+    """[Eq. 3] Two exact searches without back-fill, ordered by similarity, then birth. A memory of the same question is
+    left out, and a type strategy needs a floor measured for the embedder.
+
+    [Theorem 4] At most K memories, none of them quarantined or superseded. eps of the theorem is the share of questions
+    whose bundle is not the best; only a world with a known law can tell it (tests/engine/worlds/truthworld).
+    """
+    (success, failure), find = quotas(arm, query, terms), SEARCH_ARMS[arm].find
     if recipe:
+        # A recipe is checked against K when it is written; here its quotas can only lose what K no longer allows.
         success = min(recipe.success_quota, terms.bundle)
         failure = min(recipe.failure_quota, terms.bundle - success)
         terms = terms._replace(least_similarity=recipe.least_similarity)
-    find = _diverse if arm == "diverse" else _nearest
     return Bundle(
         find(memory, memory.slice("success", query.task_type), query, terms, success) if success else [],
         find(memory, memory.slice("failure", query.task_type), query, terms, failure) if failure else [],
     )
+
+
+def quotas(arm: str, query: Query, terms: Terms) -> Quotas:
+    return SEARCH_ARMS[arm].quotas(terms.bundle, query.context_length > terms.long_context)
 
 
 def recipe_query(recipe: RetrievalRecipeAuthored, question: str) -> str:
@@ -110,7 +105,7 @@ def recipe_query(recipe: RetrievalRecipeAuthored, question: str) -> str:
 def _nearest(memory: Memory, rows: Slice, query: Query, terms: Terms, count: int) -> list[Hit]:
     if not rows.ids:
         return []
-    similarity = rows.vectors @ query.vector
+    similarity = rows.vectors @ query.vector  # unit vectors, so this is the cosine
     return [
         Hit(rows.ids[row], float(similarity[row]))
         for row in islice(_eligible(memory, rows, similarity, query, terms, count), count)
@@ -122,6 +117,7 @@ def _diverse(memory: Memory, rows: Slice, query: Query, terms: Terms, count: int
     if not rows.ids:
         return []
     similarity = rows.vectors @ query.vector
+    # Relevance against novelty among the few nearest; over the whole slice novelty would bring in what is merely odd.
     pool = list(islice(_eligible(memory, rows, similarity, query, terms, _DIVERSE_POOL), _DIVERSE_POOL))
     chosen: list[int] = []
     while pool and len(chosen) < count:
@@ -139,6 +135,7 @@ def _diverse(memory: Memory, rows: Slice, query: Query, terms: Terms, count: int
 
 def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, terms: Terms, count: int) -> Iterator[int]:
     """Yield row numbers, best first, without the question's own memories and what is below its floor."""
+    # The best rows in steps that grow fourfold: filters leave out few, and sorting a whole slice costs far more.
     own_text = normalise(query.question)
     yielded: set[int] = set()
     wanted = count + 8
@@ -147,6 +144,7 @@ def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, ter
             if row in yielded:
                 continue
             yielded.add(row)
+            # A type strategy is about no question in particular, so it needs a nearness that means something.
             floor = terms.least_similarity
             if rows.kinds[row] == "type_strategy":
                 floor = max(floor, terms.strategy_floor)
@@ -162,10 +160,8 @@ def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, ter
         wanted *= 4
 
 
-@lru_cache(maxsize=1 << 14)
-def _normal_form(question: str) -> str:
-    """Return the normal form of a memory's question; the same memories are met over and over."""
-    return normalise(question)
+# A slice shows the same memories to every question.
+_normal_form = lru_cache(maxsize=1 << 14)(normalise)
 
 
 def _top(similarity: NDArray[Any], count: int) -> list[int]:
@@ -173,7 +169,37 @@ def _top(similarity: NDArray[Any], count: int) -> list[int]:
     if count >= len(similarity):
         rows = np.arange(len(similarity))
     else:
+        # All ties of the last one, because which of them comes first is decided by birth, below.
         least = np.partition(similarity, len(similarity) - count)[len(similarity) - count]
         rows = np.flatnonzero(similarity >= least)
     order = np.lexsort((rows, -similarity[rows]))
     return [int(row) for row in rows[order]]
+
+
+def _mixed(bundle: int, is_long: bool) -> Quotas:
+    """Return (2, 1) for K = 3, and (1, 2) where the context is long (section 3.5)."""
+    major, minor = bundle - bundle // 3, bundle // 3
+    return (minor, major) if is_long else (major, minor)
+
+
+class SearchArm(NamedTuple):
+    """A retrieval strategy: how much it takes from each index, given K and whether the context is long, and how."""
+
+    quotas: Callable[[int, bool], Quotas]
+    find: Find = _nearest
+    needs: Literal["nothing", "cascade", "recipe"] = "nothing"
+    """What must be there before a task type is offered this arm: a part of the cascade that is on, or a recipe of the
+    type. `rules/choice.py` knows what is there."""
+
+
+# To add an arm, add a row. Names are recorded with every plan and posterior, so a name once used keeps its meaning. The
+# order decides ties between arms of equal draws, so a new arm goes last.
+SEARCH_ARMS: Mapping[str, SearchArm] = {
+    "none": SearchArm(lambda bundle, is_long: (0, 0)),
+    "balanced": SearchArm(_mixed),
+    "success_only": SearchArm(lambda bundle, is_long: (bundle, 0)),
+    "failure_only": SearchArm(lambda bundle, is_long: (0, bundle)),
+    "diverse": SearchArm(_mixed, find=_diverse),
+    "cascade": SearchArm(_mixed, needs="cascade"),
+    "recipe": SearchArm(_mixed, needs="recipe"),  # its quotas are the recipe's own, see `retrieve`
+}

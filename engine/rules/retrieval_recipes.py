@@ -9,26 +9,27 @@ from __future__ import annotations
 
 import math
 
-from mage_es.engine.agents.briefs import AuthoredRecipe
+from mage_es.engine.briefs import AuthoredRecipe
 from mage_es.engine.rules.harvest import memory_id
 from mage_es.engine.rules.rotation import Written
 from mage_es.events.vocabulary import RetrievalRecipeAuthored
 from mage_es.projections.fold import State
 
 QUESTION = "{question}"
-"""What stands for the question in a query template."""
 LONGEST_TEMPLATE = 500
 
 
 def problem_of(recipe: AuthoredRecipe, *, bundle: int) -> str:
     """Return why a recipe cannot be used with bundles of this size, "" if it can."""
     success, failure = recipe.success_quota, recipe.failure_quota
+    # Without the question in it a recipe would find the same memories for all of them.
     if QUESTION not in recipe.query_template:
         return f"the query template does not hold {QUESTION}"
     if len(recipe.query_template) > LONGEST_TEMPLATE:
         return f"the query template is longer than {LONGEST_TEMPLATE} characters"
     if min(success, failure) < 0 or not 1 <= success + failure <= bundle:
         return f"quotas of {success} and {failure} do not fit a bundle of {bundle}"
+    # With NaN or infinity as its floor a recipe would take everything or nothing.
     if not (math.isfinite(recipe.least_similarity) and -1 <= recipe.least_similarity < 1):
         return f"no cosine is at least {recipe.least_similarity}"
     return ""
@@ -45,11 +46,16 @@ def author_recipe(
     ordinal: int,
     bundle: int,
 ) -> Written:
-    """Return the recipe as an event, or why there is none."""
+    """Return the recipe as an event, or why there is none.
+
+    [appendix, retrieval recipes] A recipe is a query template, quotas and a floor for one task type, whose search
+    bandit then has the arm `recipe`.
+    """
     if recipe is None:
         return Written()
     if problem := problem_of(recipe, bundle=bundle):
         return Written(refused=f"refused: {problem}")
+    # `repr` of the float: two recipes that differ in the last digit are two recipes.
     content = f"{recipe.success_quota}/{recipe.failure_quota}/{recipe.least_similarity!r}"
     name = memory_id(
         outcome="retrieval_recipe",
@@ -60,6 +66,7 @@ def author_recipe(
         reasoning=recipe.reasoning,
     )
     current = state.recipes.retrieval(task_type)
+    # Compared with the one in use; an older one that is written again is recorded, but keeps its first birth.
     if current is not None and current.memory_id == name:
         return Written()
     event = RetrievalRecipeAuthored(

@@ -7,16 +7,13 @@ from typing import NamedTuple
 
 from mage_es.events.vocabulary import Event
 
-WRITE_FAILURES = "failure_memories"
-"""What every EVOLVE does, whatever else is in turn."""
+WRITE_FAILURES = "failure_memories"  # what every EVOLVE does, beside the action whose turn it is
 EXTRACT_PRINCIPLES = "principle_extraction"
 AUTHOR_TOOLS = "dynamic_tool_authoring"
 REFINE_PROMPTS = "prompt_refinement"
 SPLIT_SKILLS = "skill_splitting"
 ACTIONS = (EXTRACT_PRINCIPLES, AUTHOR_TOOLS, REFINE_PROMPTS, SPLIT_SKILLS)
-"""The four actions in the paper's order."""
-AUTHOR_RECIPES = "retrieval_recipes"
-"""What goes with the authoring of tools (appendix, call audit)."""
+AUTHOR_RECIPES = "retrieval_recipes"  # what goes with the authoring of tools (appendix, call audit)
 
 SWITCHED_OFF = "switched off"
 NOTHING = "nothing to author"
@@ -27,7 +24,7 @@ AUTHORED = "authored"
 
 
 class Written(NamedTuple):
-    """What became of one reply: its events, how many things were authored, and why nothing was where it is said."""
+    """What became of one reply: its events, how many things were authored, and why none was, if that is known."""
 
     events: Sequence[Event] = ()
     authored: int = 0
@@ -35,10 +32,11 @@ class Written(NamedTuple):
 
 
 def action_of(iteration: int) -> str:
-    """Return the action of an iteration: k mod 4."""
+    """Return the action of an iteration: k mod 4. [section 3.3, rotation]"""
+    # Section 3.3 has one action in each iteration, so that what changes accuracy can be told.
     return ACTIONS[iteration % len(ACTIONS)]
 
 
 def with_companions(action: str) -> tuple[str, ...]:
-    """Return everything that EVOLVE does for a target when this action is in turn."""
+    # Failures are written in every EVOLVE: they are what the other actions draw on.
     return (WRITE_FAILURES, action, AUTHOR_RECIPES) if action == AUTHOR_TOOLS else (WRITE_FAILURES, action)

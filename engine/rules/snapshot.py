@@ -2,7 +2,6 @@
 
 Rules
     - The first snapshot has nothing to be compared with and is accepted; with the guard off every snapshot is.
-    - A rollback takes no snapshot: whatever is compared later, only accepted snapshots are ever brought back.
 """
 
 from __future__ import annotations
@@ -19,15 +18,14 @@ from mage_es.engine.rules.guard import (
     smallest_drop,
     smallest_raw_drop,
 )
-from mage_es.engine.setting import Setting
-from mage_es.events.envelope import Draft
-from mage_es.events.vocabulary import Event, GuardDecided, PhaseCompleted, SlotsRolledBack, SnapshotTaken
+from mage_es.engine.rules.phases import marked
+from mage_es.engine.rules.setting import Setting
+from mage_es.events.vocabulary import Draft, Event, GuardDecided, SlotsRolledBack, SnapshotTaken
 from mage_es.projections.fold import State
 from mage_es.projections.scores import Score
 
 
 def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list[Draft]:
-    """Return the verdict, then either the snapshot or the rollback, then the phase mark."""
     iteration, config = command.iteration, setting.config
     decide = {"paired": _paired, "paper": _raw, "off": _nothing}[config.guard]
     decision = decide(config, state, iteration)
@@ -45,17 +43,16 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
         best_p_value=decision.best.p_value,
         smallest_drop=_noticeable(config, measured),
     )
+    # A rollback takes no snapshot, so a state that was found worse can never be what a later one is brought back to.
     consequence: Event = (
         SnapshotTaken(iteration=iteration)
         if decision.restore is None
         else SlotsRolledBack(iteration=iteration, to_iteration=decision.restore)
     )
-    mark = PhaseCompleted(iteration=iteration, phase="snapshot")
-    return [Draft(event=event, iteration=iteration, phase="snapshot") for event in (verdict, consequence, mark)]
+    return marked(iteration, "snapshot", (verdict, consequence))
 
 
 def _paired(config: Config, state: State, iteration: int) -> Decision:
-    """Compare the anchors of this iteration with those of the previous and of the best accepted snapshot."""
     answers = state.scores.anchor_answers(iteration)
     accepted = [Accepted(k, state.scores.anchor_answers(k)) for k in _accepted_before(state, iteration)]
     if not accepted:
@@ -63,6 +60,7 @@ def _paired(config: Config, state: State, iteration: int) -> Decision:
     return decide_guard(
         answers,
         previous=accepted[-1],
+        # Of equals the later: it has learned more since.
         best=max(accepted, key=lambda a: (sum(a.answers.values()), a.iteration)),
         drop=config.guard_drop,
         p=config.guard_p,
@@ -72,10 +70,10 @@ def _paired(config: Config, state: State, iteration: int) -> Decision:
 
 
 def _raw(config: Config, state: State, iteration: int) -> Decision:
-    """Compare fresh accuracies with those of the iteration before and of the best accepted one."""
     accepted = _accepted_before(state, iteration)
     now, previous = (Accuracy(k, *state.scores.score("fresh", k)) for k in (iteration, iteration - 1))
     measured = [Accuracy(k, *state.scores.score("fresh", k)) for k in accepted]
+    # The start (-1) is accepted but has no fresh answers.
     measured = [accuracy for accuracy in measured if accuracy.total]
     if not (now.total and previous.total and measured):
         return _nothing(config, state, iteration)
@@ -90,11 +88,13 @@ def _raw(config: Config, state: State, iteration: int) -> Decision:
 
 
 def _nothing(config: Config, state: State, iteration: int) -> Decision:
+    # Compared with itself: no drop, p = 1, and a log that has the same fields in every iteration.
     itself = Comparison(iteration, 0.0, 1.0)
     return Decision("accepted", itself, itself, None)
 
 
 def _accepted_before(state: State, iteration: int) -> list[int]:
+    # Never with itself: the drop would be zero.
     return [k for k in state.scores.accepted() if k != iteration]
 
 

@@ -1,10 +1,10 @@
 """The three disjoint splits of a run: what it learns from, what its guard asks, what only the exam sees.
 
 Rules
-    - No question text stands in two splits, neither word for word (after normalising) nor nearly (some passage of it
+    - No question text is in two splits, neither word for word (after normalising) nor nearly (some passage of it
       has five-word shingles like another's, Jaccard at least 0.8, the form of a type's questions aside). What would is
       left out of evolution first, then of the anchors.
-    - The form is told from evolution questions alone, and committed to beside the questions.
+    - The form is found in evolution questions alone, and committed to beside the questions.
     - The splits depend on (questions, seed, sizes) only.
 """
 
@@ -14,16 +14,15 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.rules.leaks import LEARNED, packed, packed_shingles
 from mage_es.engine.rules.near_duplicates import common_shingles, near_index
 from mage_es.engine.rules.normalise import normalise, question_hash, shingle_run
 from mage_es.engine.rules.randomness import shuffled
+from mage_es.engine.seams.benchmark import Question
 from mage_es.events.digests import sha256_text
 from mage_es.events.vocabulary import SplitCommitted
 
-ANCHOR_SHARE = 0.15
-"""The anchor set is at most this part of the evolution questions."""
+ANCHOR_SHARE = 0.15  # the anchor set is at most this part of the evolution questions
 
 
 class Splits(NamedTuple):
@@ -40,31 +39,24 @@ class Splits(NamedTuple):
 
 
 def make_splits(
-    evolution: Sequence[Question],
-    test: Sequence[Question],
-    *,
-    seed: int,
-    anchors: int,
-    held_out: int,
-    has_common: bool = True,
+    evolution: Sequence[Question], test: Sequence[Question], *, seed: int, anchors: int, held_out: int
 ) -> Splits:
-    """Divide a benchmark's questions among evolution, anchors and held-out.
+    """Divide a benchmark's questions among evolution, anchors and held-out. [section 4.1, held-out pool]
 
-    Args:
-        evolution: All questions that may be learned from.
-        test: All questions of the official test split.
-        seed: The run's seed.
-        anchors: Wanted size of the anchor set; at most 15 % of the evolution questions are taken.
-        held_out: Wanted size of the exam; fewer if the test split is smaller.
-        has_common: Whether the form of questions is left out of comparison; releases that committed to none did not.
+    `anchors` and `held_out` are wanted sizes: anchors are at most 15 % of the evolution questions, and the exam cannot
+    be larger than the official test split.
     """
+    # A small benchmark must not spend its questions on the guard: they could never be learned from.
     guarded = min(anchors, int(ANCHOR_SHARE * len(evolution)))
     order = shuffled(evolution, seed, purpose="split.evolution")
-    common = _common(order) if has_common else frozenset()
+    common = _common(order)
+    # The exam chooses first, then the guard, and evolution gets what is left: where texts are alike, the one to learn
+    # from is dropped.
     taken = _Taken(held_out + guarded, common)
     exam = taken.first(shuffled(test, seed, purpose="split.held_out"), held_out, own=True)
     guard = taken.first(order, guarded, own=True)
     anchored = {question.id for question in guard}
+    # `own=False`: two evolution questions may be alike, since both may be learned from.
     learned = taken.first([q for q in order if q.id not in anchored], len(order), own=False)
     parts = {LEARNED: learned, "anchors": guard, "held_out": exam}
     return Splits(
@@ -94,6 +86,7 @@ class _Taken:
             if len(chosen) == count:
                 break
             text = normalise(question.question)
+            # Equal texts are counted apart from near ones, and are much cheaper to find.
             if text in self._texts:
                 self.duplicates.add(question.id)
             elif self._index.has_near(run := [piece for piece in shingle_run(text) if piece not in self._common]):
@@ -107,7 +100,6 @@ class _Taken:
 
 
 def _common(questions: Sequence[Question]) -> frozenset[str]:
-    """Return the shingles that are the form of a type's questions."""
     types: defaultdict[str, list[str]] = defaultdict(list)
     for question in questions:
         types[question.task_type].append(question.question)
@@ -115,6 +107,7 @@ def _common(questions: Sequence[Question]) -> frozenset[str]:
 
 
 def _committed(split: str, questions: Sequence[Question], common: frozenset[str]) -> SplitCommitted:
+    # By id, so that the commitment says nothing of the order in which questions are asked.
     ordered = sorted(questions, key=lambda question: question.id)
     texts = [normalise(question.question) for question in ordered]
     return SplitCommitted(

@@ -13,44 +13,20 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.rules.ingredients import sections_of
-from mage_es.engine.rules.prompt import Asked, Prompt, Quote, Section, quoted, render_answer
-from mage_es.engine.setting import Setting
+from mage_es.engine.rules.prompt import Prompt, PromptQuestion, Quote, Section, quoted, render_answer
+from mage_es.engine.rules.routes import ROUTING_ARMS
+from mage_es.engine.rules.setting import Setting
+from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.seams.environment import Moment
 from mage_es.events.vocabulary import QuestionPlanned
 from mage_es.projections.fold import State
 
-STEP_TEMPLATE_OF_ROUTE = {
-    "direct": "act_direct",
-    "cot": "act_cot",
-    "chain": "act_cot",
-    "cot_principles": "act_cot",
-    "tool": "act_cot",
-}
-"""Which template a routing arm's steps have. `chain` adds the plan; episodes use no tool."""
-EXPLORING = "explore"
-"""The template of the Explorer's steps."""
-STEP_TEMPLATES = frozenset({EXPLORING, *STEP_TEMPLATE_OF_ROUTE.values()})
+EXPLORING = "explore"  # the template of the Explorer's steps
+STEP_TEMPLATES = frozenset({EXPLORING, *(arm.step_template for arm in ROUTING_ARMS.values())})
 """What tells the plan of an episode from that of a question."""
 PATTERNS = 16
-"""Most patterns in a prompt, the most confident first."""
-RELATIONS = 24
-"""Most relations in a prompt, the nearest first."""
-
-
-class Moment(NamedTuple):
-    """Where an episode stands: what is shown, the actions offered, and the steps so far, each a line or more."""
-
-    observation: str
-    actions: Sequence[str]
-    lines: Sequence[str] = ()
-
-
-class Opening(NamedTuple):
-    """How an episode begins: its first moment, and the names of the entities that are shown there."""
-
-    moment: Moment
-    entities: Sequence[str]
+RELATIONS = 24  # most relations in a prompt, the nearest first
 
 
 class Consulted(NamedTuple):
@@ -61,7 +37,6 @@ class Consulted(NamedTuple):
 
 
 def retrieval_text(question: str, observation: str) -> str:
-    """Return what a step retrieves by: the task's statement and what is observed."""
     return f"{question}\n{observation}"
 
 
@@ -70,12 +45,13 @@ def step_prompt(
 ) -> Prompt:
     """Return the prompt of a step. `planned.memories` must be the bundle of this very step."""
     sections = sections_of(state, planned)
+    # The arm `none` is the control of the search bandit: with anything of the graph in it, it would measure nothing.
     if planned.search_arm != "none":
         sections.append(Section("Patterns", _patterns(state, about.task_type)))
         sections.append(Section("World", _relations(state, about.entities)))
     if planned.template == EXPLORING:
         sections.append(Section("Brief", _brief(state)))
-    asked = Asked(
+    asked = PromptQuestion(
         _as_question(question, moment, setting.config.episode_history),
         question.context,
         setting.answer_format,
@@ -85,12 +61,14 @@ def step_prompt(
 
 
 def _as_question(question: Question, moment: Moment, history: int) -> str:
+    # The last steps only, but with their numbers in the episode: the model sees that there were others.
     first = max(0, len(moment.lines) - history)
     lines = [f"{number}. {line}" for number, line in enumerate(moment.lines[first:], start=first + 1)]
     parts = [
         question.question,
         *([f"## Episode so far\n\n{quoted(chr(10).join(lines))}"] if lines else []),
         f"## Observation\n\n{quoted(moment.observation)}",
+        # An action in one line each: one with a line break in it could pass for two.
         "## Valid actions\n\n" + "\n".join(f"- {' '.join(action.splitlines())}" for action in moment.actions),
     ]
     return "\n\n".join(parts)
@@ -101,7 +79,7 @@ def _patterns(state: State, task_type: str) -> list[Quote]:
 
 
 def _relations(state: State, entities: Sequence[str]) -> list[Quote]:
-    """Return what is known to relate to some entities, and to those that they lead to: breadth first, each once."""
+    # What is in sight first, then what that leads to: the nearest relations are the useful ones, and the rest is cut.
     waiting = deque(dict.fromkeys(entities))
     seen = set(waiting)
     found: list[Quote] = []
@@ -112,6 +90,7 @@ def _relations(state: State, entities: Sequence[str]) -> list[Quote]:
             found.append(Quote(f"entity/{name}", f"{name} {label} {other}."))
             if len(found) == RELATIONS:
                 return found
+            # Lands have circles (a leads to b, b back to a); each entity is gone through once.
             if other not in seen:
                 seen.add(other)
                 waiting.append(other)

@@ -11,21 +11,18 @@ import hashlib
 import json
 from collections.abc import Collection
 
-from mage_es.engine.agents.briefs import AuthoredTool
+from mage_es.engine.briefs import AuthoredTool
 from mage_es.engine.commands import CheckedTool
 from mage_es.engine.rules.rotation import Written
 from mage_es.events.vocabulary import Event, Parameter, ToolAuthored, ToolExample
 from mage_es.projections.fold import State
 
-TOOLS_PER_TARGET = 1
-"""Tools asked for at a time: a skill has at most one in use."""
+TOOLS_PER_TARGET = 1  # tools asked for at a time: a skill has at most one in use
 MOST_PARAMETERS = 12
 LONGEST_SOURCE = 4000
-"""Characters of a tool's source."""
 
 
 def tool_id(*, skill: str, name: str, source: str) -> str:
-    """Return the 32-digit content hash of a tool."""
     return hashlib.sha256("\x00".join((skill, name, source)).encode()).hexdigest()[:32]
 
 
@@ -36,13 +33,16 @@ def malformed(tool: AuthoredTool, questions: Collection[str]) -> str:
         return "a name of the tool or of a parameter is no identifier"
     if not 1 <= len(set(names)) == len(names) <= MOST_PARAMETERS:
         return f"a tool has 1 to {MOST_PARAMETERS} parameters, each once"
+    # The sandbox bounds steps and time; this bounds what later briefs have to show of the tool.
     if len(tool.source) > LONGEST_SOURCE:
         return f"the source is longer than {LONGEST_SOURCE} characters"
+    # Its examples are all that a tool is checked by: without one it would be trusted on its word.
     if not tool.examples:
         return "there is no example to check it by"
     for example in tool.examples:
         if example.question_id not in questions:
             return f"the example of {example.question_id!r} is about no question of the brief"
+        # The model fills in what the parameters say, so an example with others proves nothing about its calls.
         if _keys(example.arguments) != set(names):
             return f"the example of {example.question_id} does not give exactly the parameters"
     return ""
@@ -51,7 +51,12 @@ def malformed(tool: AuthoredTool, questions: Collection[str]) -> str:
 def author_tools(
     state: State, *, iteration: int, task_type: str, tools: Collection[CheckedTool], call: str, skill: str
 ) -> Written:
-    """Return the tools as events; those that were written before with the same outcome are passed over."""
+    """Return the tools as events; those that were written before with the same outcome are passed over.
+
+    [section 3.3, dynamic tools] A tool is Starlark in a process without files, network or imports, under limits of
+    steps, memory and time; it is used only once its own examples pass.
+    """
+    # The same source with another outcome is written again: the sandbox, or its limits, may have changed.
     known = {tool.tool_id: tool.problem for tool in state.tools.tools()}
     events: list[Event] = []
     problems: list[str] = []

@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mage_es.events.envelope import fact_id
+from mage_es.engine.seams.environment import transcript_line
 from mage_es.events.vocabulary import AnswerJudged, EpisodeStepped, Phase
+from mage_es.events.vocabulary.envelope import fact_id
 from mage_es.projections.fold import State
-
-NO_ACTION = "(no action)"
-"""What stands in a transcript for a reply that named no action."""
 
 
 class Trajectory(NamedTuple):
-    """An episode that was played: its question, task type and skill, its steps, and the verdict that it came to."""
+    """An episode that was played: its question, task type and skill, its steps, and the fact id of its verdict."""
 
     question_id: str
     task_type: str
@@ -27,19 +25,13 @@ class Trajectory(NamedTuple):
     derived_from: str
 
 
-def transcript_line(action: str | None, effect: str) -> str:
-    """Return one step as a line."""
-    line = NO_ACTION if action is None else action
-    return f"{line}: {' '.join(effect.split())}" if effect else line
-
-
 def transcript_of(steps: Sequence[EpisodeStepped]) -> str:
-    """Return the transcript of recorded steps."""
     return "\n".join(transcript_line(step.action if step.parsed else None, step.effect) for step in steps)
 
 
 def trajectory_of(state: State, phase: Phase, verdict: AnswerJudged) -> Trajectory:
     """Return the trajectory of a judged question of the open iteration; one without steps if it was no episode."""
+    # The verdict's fact id, as for answers: what is learned from an episode names what judged it.
     origin = fact_id(verdict.iteration, phase, verdict.subject, "answer.judged", 0)
     return Trajectory(
         question_id=verdict.question_id,
@@ -53,4 +45,5 @@ def trajectory_of(state: State, phase: Phase, verdict: AnswerJudged) -> Trajecto
 def account_of(state: State, phase: Phase, verdict: AnswerJudged) -> str:
     """Return what the learner said to a judged question: the transcript of an episode, else its reply."""
     steps = state.progress.steps(verdict.purpose, verdict.question_id)
+    # A single reply of an episode says nothing of it; what is remembered and corrected is what was done.
     return transcript_of(steps) if steps else state.progress.reply(phase, verdict.question_id).text

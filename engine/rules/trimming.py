@@ -1,9 +1,4 @@
-"""What a prompt does without where it does not fit the model's context: memories first, the last-ranked one first.
-
-Rules
-    - One at a time: the least similar memory, of equals the later in the bundle; then the last of the principles.
-    - A question, its context and its skill are never cut: a prompt that still does not fit has no answer.
-"""
+"""What a prompt does without where it does not fit the model's context: memories first, the last-ranked one first."""
 
 from __future__ import annotations
 
@@ -16,14 +11,20 @@ from mage_es.events.vocabulary import BundleTrimmed, QuestionPlanned
 
 
 def droppable(planned: QuestionPlanned) -> tuple[str, ...]:
-    """Return the ids of what can be left out of a plan's prompts, first what goes first."""
+    """Return the ids of what can be left out of a plan's prompts, first what goes first.
+
+    [Eq. 4, context limits] A prompt that does not fit loses its least similar memory, then the next, then the last
+    principle; question, context and skill are never cut. Each drop is an event and holds for later calls of the
+    question. The arms that were pulled are rewarded all the same: texts that do not fit are part of what choosing them
+    brings.
+    """
     # Sorting keeps equals in their order, so of equals the one that is later in the bundle goes first.
     memories = sorted(reversed(planned.memories), key=lambda hit: hit.similarity)
     return (*(hit.memory_id for hit in memories), *reversed(planned.principles))
 
 
 def without(planned: QuestionPlanned, dropped: Collection[str]) -> QuestionPlanned:
-    """Return the plan as if it had been made without some memories and principles."""
+    """Return the plan as if it had been made without some memories and principles. [Eq. 4, context limits]"""
     if not dropped:
         return planned
     return msgspec.structs.replace(
@@ -34,6 +35,6 @@ def without(planned: QuestionPlanned, dropped: Collection[str]) -> QuestionPlann
 
 
 def trimming_of(move: Ask, recorded: Sequence[BundleTrimmed]) -> BundleTrimmed | None:
-    """Return what is recorded to have been left out because exactly this prompt did not fit, None if nothing is."""
+    # The hash of the request ties it to exactly this prompt: what another prompt left out says nothing of this one.
     sought = (move.about, move.request.sha256, move.droppable[:1])
     return next((each for each in recorded if (each.about, each.request_sha256, (each.memory_id,)) == sought), None)

@@ -5,7 +5,7 @@ Starlark has no files, network, clock, imports or endless loops; its interpreter
 
 Rules
     - A tool's source defines `run`, whose parameters are the tool's; its arguments are one JSON object.
-    - A run comes to a result or to a problem, both text and both the same every time; nothing a tool does is raised.
+    - A run ends with a result or a problem, both text and both reproducible; nothing a tool does raises here.
     - A worker that dies is replaced, and what it was at is run once more.
 """
 
@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.sandbox.limits import Limits
+from mage_es.engine.sandbox.limits import ToolLimits
 from mage_es.events.errors import PrerequisiteError
 
 _GRACE = 60.0
@@ -34,8 +34,6 @@ _GRACE = 60.0
 
 
 class ToolResult(NamedTuple):
-    """What a run came to: its result as text, or the problem ("" if there was none)."""
-
     result: str
     problem: str
 
@@ -43,17 +41,13 @@ class ToolResult(NamedTuple):
 class Sandbox:
     """A worker process, started at the first run and ended with this object. Runs wait for one another."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, limits: ToolLimits | None = None) -> None:
+        self.limits = limits or ToolLimits()
         self._lock = Lock()
         self._worker: _Worker | None = None
 
     def run(self, source: str, arguments: str) -> ToolResult:
-        """Run a tool's source on a JSON object of arguments.
-
-        Raises:
-            PrerequisiteError: The worker cannot be started.
-        """
+        """Run a tool's source on a JSON object of arguments. Raises `PrerequisiteError` where no worker starts."""
         problem = self._refused(source, arguments)
         if problem:
             return ToolResult("", problem)
@@ -74,7 +68,6 @@ class Sandbox:
 
     @property
     def process_id(self) -> int | None:
-        """Return the worker's process id, None before the first run."""
         return self._worker.process.pid if self._worker else None
 
     def _refused(self, source: str, arguments: str) -> str:
@@ -101,11 +94,9 @@ def _no_number(name: str) -> float:
 
 
 class _Worker:
-    """One worker process and the pipes to it."""
-
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ToolLimits) -> None:
         script = Path(__file__).with_name("worker.py")
-        self._patience = limits.wall_seconds + _GRACE
+        self._timeout_s = limits.wall_seconds + _GRACE
         try:
             self.process = subprocess.Popen(
                 [sys.executable, "-I", str(script), msgspec.json.encode(limits).decode()],
@@ -125,7 +116,6 @@ class _Worker:
             )
 
     def run(self, source: str, arguments: str) -> ToolResult | None:
-        """Return what a run came to, None where the worker died of it or did not reply in time."""
         assert self.process.stdin is not None
         request = json.dumps({"source": source, "arguments": arguments}) + "\n"
         try:
@@ -137,7 +127,6 @@ class _Worker:
         return ToolResult(said["result"], said["problem"])
 
     def end(self) -> None:
-        """Kill the process and close the pipes; whatever it was at is lost."""
         assert self.process.stdin is not None and self.process.stdout is not None
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)  # with the run that it may be at
@@ -147,9 +136,8 @@ class _Worker:
         self.process.stdout.close()
 
     def _line(self) -> bytes:
-        """Return the next line, b"" where none comes in time."""
         assert self.process.stdout is not None
-        pipe, line, deadline = self.process.stdout.fileno(), b"", time.monotonic() + self._patience
+        pipe, line, deadline = self.process.stdout.fileno(), b"", time.monotonic() + self._timeout_s
         while not line.endswith(b"\n"):
             left = max(0.0, deadline - time.monotonic())  # what is there is read, however late it is looked for
             if not select.select([pipe], [], [], left)[0]:

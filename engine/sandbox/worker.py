@@ -1,13 +1,13 @@
 """The sandbox's process: runs one tool after another, each in a forked child that the kernel keeps within limits.
 
 Started as a script with the limits as JSON; reads one request per line and writes one outcome per line (the first says
-that it is ready). It imports
-nothing of the project, knows no secret (its environment is empty) and ends when its input ends.
+that it is ready). It imports nothing of the project, knows no secret (its environment is empty) and ends when its
+input ends.
 
 Rules
     - Every run begins from the same state: what a tool did to its process dies with it.
     - A child can open nothing: it has its pipe, and no further descriptor can be had.
-    - The same source and arguments come to the same outcome, whatever ran before.
+    - The same source and arguments give the same outcome, no matter what ran before.
 """
 
 from __future__ import annotations
@@ -23,12 +23,9 @@ from typing import Any
 
 import starlark
 
-_TICK = 1000
-"""Instructions between two calls of the interpreter's check; its own figure."""
-_PROBLEM = 300
-"""Characters of a problem's description."""
-_DIGITS = 15
-"""Significant digits of a result that is not whole."""
+_TICK = 1000  # instructions between two calls of the interpreter's check; its own figure
+_PROBLEM = 300  # characters of a problem's description
+_DIGITS = 15  # significant digits of a result that is not whole
 
 PRELUDE = """
 def sum(items, start = 0):
@@ -48,12 +45,10 @@ def round(number, digits = 0):
 """What tools have besides the language's own functions; `round` rounds halves away from zero."""
 
 
-class ToolFault(Exception):
-    """Why a run came to nothing."""
+class ToolFault(Exception): ...
 
 
 def main() -> None:
-    """Serve requests until the input ends."""
     limits = json.loads(sys.argv[1])
     address_space = _address_space() + limits["memory_mib"] * 2**20
     _say({})
@@ -92,7 +87,7 @@ def _confine(writing: int, limits: dict[str, Any], address_space: int) -> None:
         os.dup2(source, target)
     os.closerange(3, 64)
     signal.setitimer(signal.ITIMER_REAL, limits["wall_seconds"])
-    # The hard limit of processor time kills without saying why, so it stands behind the soft one.
+    # Exceeding the hard CPU limit kills without a reason (SIGKILL); the soft one, a second earlier, sends SIGXCPU.
     resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu_seconds"], limits["cpu_seconds"] + 1))
     for kind, most in (
         (resource.RLIMIT_AS, address_space),
@@ -123,7 +118,6 @@ def _run(request: dict[str, str], limits: dict[str, Any]) -> dict[str, str]:
 
 
 def evaluate(source: str, arguments: dict[str, Any], limits: dict[str, Any]) -> Any:
-    """Return what the source's function `run` returns for the arguments, as a plain Python value."""
     dialect = starlark.Dialect.extended()
     dialect.enable_load = False
     dialect.enable_f_strings = True
@@ -169,7 +163,6 @@ def _bounded(text: str, limits: dict[str, Any]) -> str:
 
 
 def _reason(message: str, limits: dict[str, Any]) -> str:
-    """Return the interpreter's message without its listing of the source."""
     if "Evaluation cancelled" in message:
         return f"it took more than {limits['steps']} steps"
     if "call stack" in message.lower():
@@ -184,7 +177,6 @@ def _reason(message: str, limits: dict[str, Any]) -> str:
 
 
 def _death(status: int, limits: dict[str, Any]) -> str:
-    """Return what a child died of; running out of memory ends the interpreter with an abort."""
     ended_by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     if ended_by == signal.SIGXCPU:
         return f"it took more than {limits['cpu_seconds']} s of processor time"

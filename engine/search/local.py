@@ -16,8 +16,9 @@ from typing import Any
 import msgspec
 
 from mage_es.engine.benchmarks.records import contents, read_records
-from mage_es.engine.search.protocol import LONGEST_PAGE, Page
+from mage_es.engine.seams.search import LONGEST_PAGE, Page
 from mage_es.events.errors import PrerequisiteError
+from mage_es.projections.lance import require_lance
 
 _TEXTS = (".txt", ".md")
 _MORE = 4
@@ -30,8 +31,6 @@ class _Row(msgspec.Struct):
 
 
 class LocalSearch:
-    """A search in a folder."""
-
     def __init__(self, name: str, folder: Path) -> None:
         """Read and index every document. Raises `PrerequisiteError`."""
         self.name = name
@@ -46,20 +45,18 @@ class LocalSearch:
         self._texts, self._titles = self._index()
 
     def page(self, title: str) -> Page | None:
-        """Return the page of that title."""
         found = self._folded.get(title.strip().casefold())
         return self._pages[found] if found is not None else None
 
     def similar(self, title: str, *, count: int) -> Sequence[str]:
-        """Return the titles that share most with it, then those of pages that do."""
         near = [*self._best(self._titles, title, count), *self._best(self._texts, title, count)]
         return list(dict.fromkeys(near))[:count]
 
     def passages(self, query: str, *, count: int) -> Sequence[Page]:
-        """Return the pages that fit the query best."""
         return [self._pages[title] for title in self._best(self._texts, query, count)]
 
     def _index(self) -> tuple[Any, Any]:
+        require_lance(f"The search {self.name}")
         import lancedb
         from lancedb.index import FTS
 

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from mage_es.engine.search.protocol import Page
+from mage_es.engine.seams.search import Page
 
 _WORD = re.compile(r"\w+")
 _COMMON = frozenset(
@@ -30,5 +30,4 @@ def ranked(pages: Sequence[Page], query: str) -> list[Page]:
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the words of a text that say what it is about, in lower case."""
     return frozenset(_WORD.findall(text.casefold())) - _COMMON

@@ -7,26 +7,25 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
-from mage_es.engine.benchmarks.protocol import Question
-from mage_es.engine.search.protocol import LONGEST_PAGE, Page
+from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.seams.search import LONGEST_PAGE, Page
 from mage_es.engine.search.ranking import ranked
 
 _PARAGRAPH = re.compile(r"^\[\d+\] (.+)$", re.MULTILINE)
 _MARK = ": "
 
 
-def in_record(question: Question) -> RecordSearch:
+def in_record(question: Question) -> ParagraphSearch:
     """Return the search in what a question brings with it; its `titles`, where it has them, tell where each ends."""
-    return RecordSearch(question.context, json.loads(question.meta.get("titles", "[]")))
+    return ParagraphSearch(question.context, json.loads(question.meta.get("titles", "[]")))
 
 
 def have_paragraphs(questions: Iterable[Question]) -> bool:
-    """Return whether any question brings paragraphs with it that have titles."""
     return any(in_record(question).similar("", count=1) for question in questions)
 
 
-class RecordSearch:
-    """A search in the context of one question, whose paragraphs stand there as `[k] Title: text`, one on a line.
+class ParagraphSearch:
+    """A search in the context of one question, whose paragraphs are lines of the form `[k] Title: text`.
 
     A title may hold the mark itself (`Alien: Covenant`). Without `titles`, those of the paragraphs in their order, the
     first mark ends it.
@@ -38,7 +37,6 @@ class RecordSearch:
         self._pages = list(_pages(_PARAGRAPH.findall(context), titles))
 
     def page(self, title: str) -> Page | None:
-        """Return the paragraph of that title."""
         wanted = title.strip().casefold()
         return next((page for page in self._pages if page.title.casefold() == wanted), None)
 
@@ -48,7 +46,6 @@ class RecordSearch:
         return list(dict.fromkeys([*(page.title for page in near), *(page.title for page in self._pages)]))[:count]
 
     def passages(self, query: str, *, count: int) -> Sequence[Page]:
-        """Return the paragraphs that share most with the query."""
         return ranked(self._pages, query)[:count]
 
 

@@ -9,9 +9,9 @@ from threading import Lock
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
-from mage_es.engine.benchmarks.protocol import Question
-from mage_es.engine.plugins import load, open_plugin, plugins
-from mage_es.engine.search.protocol import Search
+from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.seams.plugins import load, open_plugin, plugins
+from mage_es.engine.seams.search import Search
 from mage_es.events.errors import UsageError, nearest
 
 RECORD, LOCAL, WIKIPEDIA = "record", "local", "wikipedia"
@@ -34,7 +34,6 @@ class Searches:
     """
 
     def __init__(self, spec: str) -> None:
-        """Raises `UsageError` for what is no search."""
         self.name, self._spec = spec, parse(spec)
         self._lock = Lock()
 
@@ -68,7 +67,6 @@ class Searches:
 
 
 def parse(text: str) -> SearchSpec:
-    """Return a spec in parts. Raises `UsageError` for what is no search."""
     named, _, query = text.partition("?")
     provider, _, place = named.partition("/")
     try:

@@ -14,7 +14,7 @@ import urllib.request
 from collections.abc import Sequence
 from typing import Any
 
-from mage_es.engine.search.protocol import LONGEST_PAGE, Page
+from mage_es.engine.seams.search import LONGEST_PAGE, Page
 from mage_es.events.errors import PrerequisiteError
 
 ENGLISH = "https://en.wikipedia.org/w/api.php"
@@ -24,13 +24,10 @@ _PASSES = frozenset({408, 429, 500, 502, 503, 504})
 
 
 class WikipediaSearch:
-    """A search in a MediaWiki."""
-
     def __init__(self, name: str, base_url: str = ENGLISH) -> None:
         self.name, self._base_url = name, base_url
 
     def page(self, title: str) -> Page | None:
-        """Return the page of that title, also by way of a redirect."""
         found = self._asked(action="query", prop="extracts", explaintext="1", redirects="1", titles=title)
         for page in found.get("query", {}).get("pages", ()):
             if not page.get("missing") and page.get("extract"):
@@ -38,11 +35,9 @@ class WikipediaSearch:
         return None
 
     def similar(self, title: str, *, count: int) -> Sequence[str]:
-        """Return the titles that the wiki's own search finds."""
         return [hit["title"] for hit in self._hits(title, count)]
 
     def passages(self, query: str, *, count: int) -> Sequence[Page]:
-        """Return the pages that the wiki's own search finds."""
         pages = (self.page(hit["title"]) for hit in self._hits(query, count))
         return [page for page in pages if page is not None]
 

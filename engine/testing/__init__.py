@@ -1,9 +1,9 @@
-"""For tests of your own parts: random valid runs as hypothesis strategies, and the invariants that must hold of them.
+"""Property tests for your own parts: random valid runs as Hypothesis strategies, and checks of what must hold.
 
-Needs the extra `testing`. Ten lines property-test a projection, a bandit, a curriculum or a benchmark of your own (here
-the built-in ones stand for it). A check raises `AssertionError` in words.
+Install the extra `testing`. Ten lines test a projection, a bandit, a curriculum or a benchmark of yours; the examples
+test built-in ones. A failed check raises an `AssertionError` that says what is wrong.
 
-A projection, over random runs whose answers come in any order::
+A projection, over random runs with answers in any order::
 
     from hypothesis import given, settings, strategies as st
     from mage_es.engine.testing import check_growth, check_projection, flat, histories
@@ -29,7 +29,7 @@ A bandit, over random posteriors::
     def test_my_bandit(key):
         check_bandit(my_bandit, key)
 
-A curriculum, over random failures of task types that come and go::
+A curriculum, over random failures of task types that appear at different times::
 
     from fractions import Fraction
     from hypothesis import given, settings
@@ -49,7 +49,7 @@ A curriculum, over random failures of task types that come and go::
 A benchmark, over random seeds and garbled replies::
 
     from hypothesis import given, settings, strategies as st
-    from mage_es.engine.benchmarks.truthworld.benchmark import TruthWorld as MyBenchmark
+    from mage_es.engine.worlds.truthworld.benchmark import TruthWorld as MyBenchmark
     from mage_es.engine.testing import check_benchmark
 
     @settings(deadline=None, max_examples=2)

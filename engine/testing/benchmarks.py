@@ -1,12 +1,12 @@
-"""What must hold of every benchmark, whether its questions are generated or read."""
+"""Checks for every benchmark, whether it generates or reads its questions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
 
-from mage_es.engine.benchmarks.protocol import Benchmark, Split
 from mage_es.engine.rules.splits import make_splits
+from mage_es.engine.seams.benchmark import Benchmark, Split
 
 _SPLITS: tuple[Split, ...] = ("evolution", "test")
 _PIECES = (
@@ -27,17 +27,14 @@ _PIECES = (
     "```",
     "9" * 5000,
 )
-"""What replies are made of that break readers."""
+"""Pieces of replies that tend to break parsers."""
 
 
 def check_benchmark(make: Callable[[int], Benchmark], seed: int, *, replies: int = 200, repeats: int = 0) -> None:
     """Check a benchmark: unique questions, disjoint splits, a scorer that never raises, the same from the same seed.
 
-    Args:
-        make: Returns the benchmark of a seed; one that is read ignores it.
-        seed: The seed to check.
-        replies: How many garbled replies its scorer is given.
-        repeats: How many questions of a split may stand there twice, which upstream's own files can have.
+    `make` returns the benchmark for a seed. `replies` garbled replies are scored; `repeats` questions of a split may be
+    duplicates, as in some upstream files.
     """
     benchmark = make(seed)
     check_questions(benchmark, repeats=repeats)
@@ -47,19 +44,19 @@ def check_benchmark(make: Callable[[int], Benchmark], seed: int, *, replies: int
 
 
 def check_questions(benchmark: Benchmark, *, repeats: int = 0) -> None:
-    """Check that ids are unique over both splits, texts within one (but for `repeats`), and each has what it needs.
+    """Check that ids are unique over both splits, texts within one (except `repeats`), and that no field is missing.
 
-    A task type may be missing only where it is made from metadata, and not everywhere.
+    A question may lack a task type only if types come from metadata, and at least one evolution question must have one.
     """
     ids: set[str] = set()
     for split in _SPLITS:
         questions = benchmark.questions(split)
         texts = {(question.question, question.context) for question in questions}
         twice = len(questions) - len(texts)
-        assert twice <= repeats, f"{twice} questions of {split} stand there twice"
+        assert twice <= repeats, f"{twice} questions of {split} are duplicates"
         for question in questions:
-            assert question.id not in ids, f"two questions are called {question.id}"
-            assert (question.split, question.benchmark) == (split, benchmark.name), f"{question.id} is of another split"
+            assert question.id not in ids, f"two questions have the id {question.id}"
+            assert (question.split, question.benchmark) == (split, benchmark.name), f"{question.id} names another split"
             has_type = question.task_type or benchmark.task_type_source == "metadata"
             assert question.question and has_type, f"{question.id} has no text or no task type"
             ids.add(question.id)
@@ -69,7 +66,7 @@ def check_questions(benchmark: Benchmark, *, repeats: int = 0) -> None:
 
 
 def check_splits(benchmark: Benchmark, *, seed: int) -> None:
-    """Check that a run of this benchmark has evolution, anchor and held-out questions, and none in two of them."""
+    """Check that a run has evolution, anchor and held-out questions, and no question in two of them."""
     splits = make_splits(
         benchmark.questions("evolution"), benchmark.questions("test"), seed=seed, anchors=20, held_out=20
     )
@@ -81,7 +78,7 @@ def check_splits(benchmark: Benchmark, *, seed: int) -> None:
 
 
 def check_scorer(benchmark: Benchmark, random: Random, *, replies: int = 200) -> None:
-    """Check that the scorer never raises, scores in [0, 1], always alike, and a reference solution as right."""
+    """Check that the scorer never raises, is deterministic, stays in [0, 1] and accepts reference solutions."""
     questions = [question for split in _SPLITS for question in benchmark.questions(split)]
     for _ in range(replies):
         question = random.choice(questions)
@@ -92,12 +89,14 @@ def check_scorer(benchmark: Benchmark, random: Random, *, replies: int = 200) ->
         assert benchmark.score(question, reply) == verdict, f"{question.id}: two verdicts on {reply[:200]!r}"
         right = benchmark.score(question, question.solution)
         assert right.correct or not question.solution, f"{question.id}: its own solution scores {right.score}"
-        assert not (verdict.undecided and verdict.score), f"{question.id}: undecided, and yet {verdict.score}"
+        assert not (verdict.undecided and verdict.score), (
+            f"{question.id}: undecided, but with the score {verdict.score}"
+        )
 
 
 def check_seed(one: Benchmark, other: Benchmark) -> None:
-    """Check that two benchmarks made alike are alike: questions, their order, and the hash over what was read."""
-    assert one.data_sha256 == other.data_sha256, "the same seed gives another data_sha256"
+    """Check that two benchmarks of one seed are equal: questions, their order, and the hash of their data."""
+    assert one.data_sha256 == other.data_sha256, "the same seed gives a different data_sha256"
     for split in _SPLITS:
         for question, same in zip(one.questions(split), other.questions(split), strict=True):
-            assert question == same, f"the same seed gives another {question.id}"
+            assert question == same, f"the same seed gives a different question {question.id}"

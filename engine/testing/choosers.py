@@ -1,4 +1,4 @@
-"""What must hold of every bandit and every curriculum, whatever rule it chooses by."""
+"""Checks for every bandit and every curriculum, by any rule it chooses."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from math import isclose
 
 from numpy.random import Generator
 
+from mage_es.engine.commands import Candidate
 from mage_es.engine.rules.bandits import Choice
 from mage_es.engine.rules.coverage import coverage_bound, gaps, selections
-from mage_es.engine.rules.curriculum import Candidate, Signal, candidates_of
+from mage_es.engine.rules.curriculum import Signal, candidates_of
 from mage_es.engine.rules.randomness import stream
 from mage_es.engine.testing.strategies import Failures
 from mage_es.events.vocabulary import AnswerJudged, Target, TargetsSelected
@@ -19,19 +20,18 @@ from mage_es.projections.bandits import Posterior
 from mage_es.projections.scores import Scores
 
 Bandit = Callable[[Mapping[str, Posterior], Generator], Choice]
-"""Chooses an arm of a key with these posteriors; all its chance comes from the generator."""
+"""Chooses an arm of a key with these posteriors; all its randomness comes from the generator."""
 Curriculum = Callable[[Sequence[Candidate], int], Sequence[Candidate]]
 """Selects the targets of an iteration among all observed task types."""
 
 _IMPOSSIBLE = 1e-9
-"""A p value that true probabilities do not reach in all the examples that anybody will ever draw."""
+"""A p value too small for true probabilities, however many examples are drawn."""
 
 
 def check_bandit(choose: Bandit, posteriors: Mapping[str, Posterior], *, draws: int = 400, seed: int = 0) -> None:
-    """Check that a bandit draws as often as it says, from arms that there are, and the same arm from the same stream.
+    """Check that a bandit draws existing arms with the probabilities that it logs, and the same from the same stream.
 
-    The logged probabilities of one key are those of the arms, so they sum to one, and over `draws` seeded draws a
-    chi-square test cannot tell the frequencies from them.
+    The logged probabilities of a key sum to one, and a chi-square test over `draws` seeded draws does not reject them.
     """
     from scipy.stats import chisquare
 
@@ -40,9 +40,9 @@ def check_bandit(choose: Bandit, posteriors: Mapping[str, Posterior], *, draws: 
     for number in range(draws):
         choice = choose(posteriors, stream(seed, "check_bandit", 0, str(number)))
         again = choose(dict(posteriors), stream(seed, "check_bandit", 0, str(number)))
-        assert again == choice, f"the same stream draws {choice}, then {again}: there is other chance in it"
-        assert choice.arm in posteriors, f"{choice.arm!r} is none of the arms {list(posteriors)}"
-        assert 0 < choice.probability <= 1 + 1e-9, f"{choice.probability} is no probability of what was drawn"
+        assert again == choice, f"the same stream draws {choice}, then {again}: it has another source of randomness"
+        assert choice.arm in posteriors, f"{choice.arm!r} is not among the arms {list(posteriors)}"
+        assert 0 < choice.probability <= 1 + 1e-9, f"{choice.probability} is not a probability"
         known = logged.setdefault(choice.arm, choice.probability)
         assert known == choice.probability, f"{choice.arm!r} has the probabilities {known} and {choice.probability}"
         drawn[choice.arm] += 1
@@ -50,7 +50,7 @@ def check_bandit(choose: Bandit, posteriors: Mapping[str, Posterior], *, draws: 
     assert total <= 1 + 1e-6, f"the probabilities of {sorted(logged)} sum to {total}"
     if set(logged) == set(posteriors):
         assert isclose(total, 1, abs_tol=1e-6), f"the probabilities of all arms sum to {total}"
-    unseen = max(0.0, 1 - total)  # the share of the arms that were never drawn
+    unseen = max(0.0, 1 - total)  # the probability of all arms never drawn
     expected, found = [*logged.values(), unseen], [*(drawn[arm] for arm in logged), 0]
     if unseen < 1e-6:
         expected, found = expected[:-1], found[:-1]
@@ -62,10 +62,10 @@ def check_bandit(choose: Bandit, posteriors: Mapping[str, Posterior], *, draws: 
 def check_curriculum(
     select: Curriculum, failures: Failures, *, signal: Signal, recency_weight: Fraction, targets: int
 ) -> None:
-    """Check that a curriculum keeps the bound of Theorem 2: no task type waits longer than failures explain.
+    """Check that a curriculum keeps the bound of Theorem 2 on how long a task type waits.
 
-    Between two selections of a type at most floor(w / lambda) + ceil(N / M) iterations pass (rules/coverage.py). The
-    history is lived through as EVOLVE would: each iteration's failures are known before its targets are selected.
+    Between two selections of a type at most floor(w / lambda) + ceil(N / M) iterations pass (rules/coverage.py). As in
+    EVOLVE, each iteration's failures are known before its targets are selected.
     """
     scores, last, events = Scores(), dict[str, int](), []
     for k, types in enumerate(failures):

@@ -1,6 +1,6 @@
-"""What must hold of every projection, whatever it is a view of: one check for each rule, and one for all of them.
+"""Checks for every projection: one for each rule, and `check_projection` for all that need only the projection.
 
-A check raises `AssertionError` in words. `make` returns a new, empty projection each time it is called; its class does.
+`make` returns a new, empty projection at each call; the projection's class will do.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 
 from mage_es.engine.testing.sources import ListSource, only
 from mage_es.engine.testing.stages import Stage, flat, round_trip, shuffled
-from mage_es.events.batches import Batch
+from mage_es.events.segments import Batch
 from mage_es.events.vocabulary import Event, RunResumed
 from mage_es.projections.fold import fold_into
 from mage_es.projections.protocol import Columnar, Projection
@@ -23,7 +23,7 @@ Make = Callable[[], P]
 
 
 def check_projection(make: Make[P], stages: Sequence[Stage], random: Random) -> None:
-    """Check every rule of this module that needs nothing but the projection."""
+    """Check every rule except growth, which needs to know what is protected."""
     events = flat(stages)
     check_any_order(make, stages, random)
     check_declared_fields(make, events)
@@ -34,13 +34,13 @@ def check_projection(make: Make[P], stages: Sequence[Stage], random: Random) -> 
 
 
 def check_any_order(make: Make[P], stages: Sequence[Stage], random: Random) -> None:
-    """Check that the answers of a phase may come in any order: concurrency changes no digest."""
+    """Check that the order of a phase's answers does not change the digest, because they run concurrently."""
     live, other = _applied(make(), flat(stages)), _applied(make(), shuffled(stages, random))
     assert other.digest() == live.digest(), f"{live.name}: answers in another order give another digest"
 
 
 def check_declared_fields(make: Make[P], events: Sequence[Event]) -> None:
-    """Check that it looks at no field that it does not declare: a fold over sealed columns reads no other."""
+    """Check that it uses only the fields that it declares: a fold over sealed columns reads no others."""
     bare = make()
     for event in events:
         if type(event) in bare.reads:
@@ -49,9 +49,9 @@ def check_declared_fields(make: Make[P], events: Sequence[Event]) -> None:
 
 
 def check_folds(make: Make[P], events: Sequence[Event], random: Random) -> None:
-    """Check that a fold of the log equals the live state, in any stretches and under any sequence numbers.
+    """Check that a fold of the log equals the live state, in stretches of any size and with any sequence numbers.
 
-    What stands between the events, and is read by nobody, shifts those numbers; a fold may stop anywhere and go on.
+    Unread events in between shift those numbers, and the fold stops somewhere and continues.
     """
     live, folded = _applied(make(), events), make()
     numbered = [each for event in events for each in (*_between(folded, random), event)]
@@ -60,12 +60,12 @@ def check_folds(make: Make[P], events: Sequence[Event], random: Random) -> None:
     fold_into((folded,), source, until=middle)
     fold_into((folded,), source, since=middle + 1, until=len(numbered))
     assert folded.digest() == live.digest(), (
-        f"{live.name}: folded in stretches of {source.stretch}, with a stop after event {middle}, it has another digest"
+        f"{live.name}: folded in stretches of {source.stretch}, with a stop after event {middle}, its digest differs"
     )
 
 
 def check_columns(make: Make[P], events: Sequence[Event], random: Random) -> None:
-    """Check that many events of a type as columns, however they are cut, equal the same events one by one."""
+    """Check that events of a type as columns, cut anywhere, equal the same events one by one."""
     view, one_by_one = make(), make()
     if not isinstance(view, Columnar):
         return
@@ -84,19 +84,15 @@ def check_columns(make: Make[P], events: Sequence[Event], random: Random) -> Non
 
 
 def check_dump_and_load(make: Make[P], events: Sequence[Event], *, cut: int) -> None:
-    """Check that a state dumped after `cut` events and loaded elsewhere goes on as if nothing had happened.
-
-    That is: snapshot + tail = whole fold.
-    """
+    """Check that a state dumped after `cut` events and loaded elsewhere continues the same: snapshot + tail = fold."""
     before, restored = _applied(make(), events[:cut]), make()
-    _applied(restored, events[: cut // 2])  # whatever was there is replaced
+    _applied(restored, events[: cut // 2])  # loading must replace an earlier state
     restored.load(round_trip(before.dump()))
     _require_same(restored, before, f"dumped and loaded after {cut} events")
     _require_same(_applied(restored, events[cut:]), _applied(make(), events), f"loaded after {cut} events, gone on")
 
 
 def check_refusal(make: Make[P]) -> None:
-    """Check that an event of a type that it does not read is refused with `TypeError`, not passed over."""
     view, strange = make(), RunResumed(package_version="", attempt=1)
     if RunResumed in view.reads:
         return
@@ -104,24 +100,21 @@ def check_refusal(make: Make[P]) -> None:
         view.apply(strange)
     except TypeError:
         return
-    raise AssertionError(f"{view.name} takes a RunResumed, which it does not read")
+    raise AssertionError(f"{view.name} accepts a RunResumed, which it does not read")
 
 
 def check_growth(make: Make[P], events: Sequence[Event], ids: Callable[[P], Collection[object]]) -> None:
-    """Check that `ids`, whatever is protected in the view, only grow: no event takes one away."""
+    """`ids` are what the view must protect."""
     view, known = make(), set[object]()
     for event in events:
         if type(event) in view.reads:
             view.apply(event)
             present = set(ids(view))
-            assert known <= present, (
-                f"{view.name}: {type(event).__name__} takes away {sorted(map(repr, known - present))}"
-            )
+            assert known <= present, f"{view.name}: {type(event).__name__} removes {sorted(map(repr, known - present))}"
             known = present
 
 
 def sorted_dump(dumped: object) -> object:
-    """Return a dump without the order of its parts, which may depend on the way a state was reached."""
     if isinstance(dumped, dict):
         return sorted(((repr(key), sorted_dump(value)) for key, value in dumped.items()), key=repr)
     if isinstance(dumped, list):
@@ -143,6 +136,6 @@ def _between(view: Projection, random: Random) -> list[Event]:
 
 
 def _require_same(view: Projection, live: Projection, how: str) -> None:
-    assert view.digest() == live.digest(), f"{view.name}: {how}, it has another digest"
+    assert view.digest() == live.digest(), f"{view.name}: {how}, its digest differs"
     dumps = [msgspec.msgpack.encode(sorted_dump(round_trip(each.dump()))) for each in (view, live)]
-    assert dumps[0] == dumps[1], f"{view.name}: {how}, it dumps another state (of the same digest)"
+    assert dumps[0] == dumps[1], f"{view.name}: {how}, its dump differs (with the same digest)"

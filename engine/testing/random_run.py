@@ -50,7 +50,7 @@ SKILLS = ("algebra", "counting", "general", "ratios")
 
 
 class RandomRun:
-    """One run as it may go: what must follow from what came before does, everything else is drawn."""
+    """One possible run: what earlier events determine follows from them, everything else is drawn."""
 
     def __init__(self, random: Random, questions: int) -> None:
         self.random, self.questions = random, questions
@@ -64,7 +64,6 @@ class RandomRun:
         self.writings = Writings(random, skills=SKILLS, task_types=TASK_TYPES)
 
     def stages(self, iterations: int) -> list[Stage]:
-        """Return the opening and so many iterations, with every phase."""
         stages = [self._open(), self._answer(-1, "snapshot", ("anchor",)), self._guard(-1), _close(-1)]
         for k in range(iterations):
             stages += [

@@ -1,4 +1,4 @@
-"""What EXPLORE, EVOLVE and a curator write besides memories, at random but valid."""
+"""Random but valid events of EXPLORE, EVOLVE and a curator, except memories."""
 
 from __future__ import annotations
 
@@ -35,8 +35,6 @@ from mage_es.events.vocabulary import (
 
 
 class Writings:
-    """Draws events; remembers what can be supported, pruned, quarantined and released."""
-
     def __init__(self, random: Random, *, skills: tuple[str, ...], task_types: tuple[str, ...]) -> None:
         self.random, self.skills, self.task_types = random, skills, task_types
         self.patterns: dict[str, tuple[int, int]] = {}
@@ -45,7 +43,6 @@ class Writings:
         self.slots = {skill: ("", f"attack {skill}") for skill in skills}
 
     def explored(self, k: int) -> list[Event]:
-        """Return one episode with all that comes of it."""
         episode, context = f"explore-{k}", f"task-{k}"
         seen = f"wood {self.random.randrange(3)}"
         events: list[Event] = [
@@ -98,7 +95,6 @@ class Writings:
         return events
 
     def curated(self, memories: list[str]) -> list[Event]:
-        """Return what somebody took out of use or brought back, of memories and of everything else with an id."""
         events: list[Event] = []
         for memory_id in self.random.sample(memories + self.in_use, min(2, len(memories + self.in_use))):
             if memory_id not in self.quarantined:
@@ -110,7 +106,6 @@ class Writings:
         return events
 
     def ran(self, k: int, purpose: str, question_id: str) -> ToolRan:
-        """Return a tool's run for a question."""
         return ToolRan(
             iteration=k,
             purpose=purpose,
@@ -122,7 +117,6 @@ class Writings:
         )
 
     def found(self, k: int, purpose: str, question_id: str) -> SearchAnswered:
-        """Return what a search found for a question."""
         is_there = self.random.random() < 0.6
         return SearchAnswered(
             iteration=k,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from mage_es.events.batches import Batch, Batches
 from mage_es.events.digests import sha256_text
-from mage_es.events.documents import Head
+from mage_es.events.disk import Head
+from mage_es.events.segments import Batch, Batches
 from mage_es.events.vocabulary import Event
 
 
 class ListSource:
-    """A log that is a list; gives fields that were not asked for as None, as sealed columns do."""
+    """A list as a log; like sealed columns, it returns None for fields that a reader did not ask for."""
 
     def __init__(self, events: Sequence[Event], *, run: str = "run-1", stretch: int = 50) -> None:
         self.run, self.stretch = run, stretch
@@ -19,13 +19,11 @@ class ListSource:
 
     @property
     def head(self) -> Head:
-        """Return how far the list reaches."""
         return Head(len(self._events), chain_at(self._events, len(self._events)))
 
     def events(
         self, reads: Mapping[type[Event], Collection[str]], *, since: int = 1, until: int | None = None
     ) -> Iterator[tuple[int, Event]]:
-        """Return (seq, event) of these types, only with the fields that were asked for."""
         for seq, event in enumerate(self._events[since - 1 : until], start=since):
             if type(event) in reads:
                 yield seq, only(event, reads[type(event)])
@@ -33,7 +31,6 @@ class ListSource:
     def batches(
         self, reads: Mapping[type[Event], tuple[str, ...]], *, since: int = 1, until: int | None = None
     ) -> Iterator[Batches]:
-        """Return the events by type, `stretch` of them at a time."""
         pairs = list(self.events(reads, since=since, until=until))
         for start in range(0, len(pairs), self.stretch):
             stretch = pairs[start : start + self.stretch]
@@ -46,16 +43,14 @@ class ListSource:
             }
 
     def last(self, cls: type[Event], *, since: int = 1, until: int | None = None) -> int:
-        """Return the sequence number of the last event of a type, 0 if there is none."""
         return max((seq for seq, _ in self.events({cls: ()}, since=since, until=until)), default=0)
 
 
 def chain_at(events: Sequence[Event], seq: int) -> str:
-    """Return what stands for the hash chain after event `seq` of a list."""
+    """Return the list's substitute for the hash chain after event `seq`."""
     return sha256_text(repr(events[:seq]))
 
 
 def only(event: Event, fields: Collection[str]) -> Event:
-    """Return the event with every field but these None."""
     values = {name: getattr(event, name) if name in fields else None for name in event.__struct_fields__}
     return type(event)(**values)

@@ -1,7 +1,6 @@
-"""Histories of runs as lists of stages: what each phase recorded, in order or interleaved anew.
+"""Histories of runs as lists of stages: the events of each phase, in order or interleaved anew.
 
-The events of a stage that is `concurrent` may come in any order that keeps each question's plan, reply and verdict in
-this order.
+In a `concurrent` stage the events may have any order that keeps each question's plan, reply and verdict in sequence.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from typing import NamedTuple, cast
 
 import msgspec
 
-from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import (
+    Draft,
     Event,
     IterationClosed,
     MasteryUpdated,
@@ -29,7 +28,7 @@ from mage_es.projections.fold import State
 
 
 class Stage(NamedTuple):
-    """What a phase recorded. In a concurrent one the events of different questions may interleave anyhow."""
+    """In a concurrent phase events of different questions may interleave in any way."""
 
     iteration: int
     phase: Phase
@@ -61,7 +60,6 @@ def shuffled(stages: Sequence[Stage], random: Random) -> list[Event]:
 
 
 def round_trip(dumped: object) -> object:
-    """Return what a snapshot's file gives back."""
     return msgspec.msgpack.decode(msgspec.msgpack.encode(dumped))
 
 
@@ -85,7 +83,7 @@ def folded(events: Sequence[Event]) -> State:
 
 
 def drafts_of(stages: Sequence[Stage]) -> list[list[Draft]]:
-    """Return what a live run hands to its log: one batch for each stage, digests of closed iterations included."""
+    """Return the batches that a live run appends to its log, one for each stage, with true digests."""
     events = iter(with_digests(flat(stages)))
     return [
         [
@@ -97,7 +95,7 @@ def drafts_of(stages: Sequence[Stage]) -> list[list[Draft]]:
 
 
 def masked(events: list[Event]) -> list[Event]:
-    """Return the events without what some rollback takes back, computed from the last rollback backwards."""
+    """Return the events without those that a rollback undoes, from the last rollback backwards."""
     gone: set[int] = set()
     for here in range(len(events) - 1, -1, -1):
         event = events[here]

@@ -1,7 +1,7 @@
-"""Random valid histories, posteriors and failures as hypothesis strategies.
+"""Random valid histories, posteriors and failures as Hypothesis strategies.
 
-A strategy draws few numbers and a seed; what follows from the seed is made by ordinary code, so that drawing is quick
-and a failing example stays the same.
+A strategy draws a few numbers and a seed, and ordinary code does the rest: so drawing is quick, and a failing example
+can be repeated.
 """
 
 from __future__ import annotations
@@ -25,30 +25,27 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.bandits import Posterior
 
 Failures = Sequence[Mapping[str, tuple[int, int]]]
-"""Of each iteration (failures, attempts) by task type; a type is observed from its first iteration on."""
+"""For each iteration, (failures, attempts) by task type; a type counts as observed from its first iteration on."""
 
 _SKILLS = ("a", "b", "c", "d")
 
 
 @st.composite
 def histories(draw: st.DrawFn, *, most_iterations: int = 4) -> list[Stage]:
-    """Draw a whole run: opening, then up to `most_iterations` iterations with every phase.
-
-    Rewards, retrievals, tools, recipes, patterns, rollbacks, supersessions, quarantines and releases are in it.
-    """
+    """Draw a whole run: opening, then up to `most_iterations` iterations with every phase and every kind of event."""
     iterations = draw(st.integers(0, most_iterations))
     seed = draw(st.integers(0, 2**32 - 1))
     return history(seed=seed, iterations=iterations, questions=draw(st.integers(1, 6)))
 
 
 def history(*, seed: int, iterations: int, questions: int) -> list[Stage]:
-    """Return the history of a run of so many iterations with so many questions each."""
+    """Return the random run of a seed, with this many questions in each iteration."""
     return RandomRun(Random(seed), questions).stages(iterations)
 
 
 @st.composite
 def slot_histories(draw: st.DrawFn) -> list[Event]:
-    """Draw creations, updates, snapshots and rollbacks to any earlier snapshot, also across other rollbacks."""
+    """Draw creations, updates, snapshots, and rollbacks to any earlier snapshot, even across other rollbacks."""
     events: list[Event] = [_created("a", 0.0)]
     skills, snapshots = ["a"], 0
     for what in draw(st.lists(st.sampled_from(["update", "refine", "snapshot", "rollback", "create"]), max_size=40)):
@@ -69,7 +66,7 @@ def slot_histories(draw: st.DrawFn) -> list[Event]:
 
 @st.composite
 def failures(draw: st.DrawFn, *, most_iterations: int = 30, most_types: int = 9) -> Failures:
-    """Draw how often each task type fails in each iteration; some types come later than others."""
+    """Draw how often each task type fails in each iteration; some types appear later than others."""
     names = [f"t{number}" for number in range(draw(st.integers(1, most_types)))]
     first = {name: draw(st.integers(0, 6)) for name in names}
     history = []
@@ -81,7 +78,7 @@ def failures(draw: st.DrawFn, *, most_iterations: int = 30, most_types: int = 9)
 
 @st.composite
 def posteriors(draw: st.DrawFn, *, most_arms: int = 7) -> dict[str, Posterior]:
-    """Draw the posteriors of a key with some arms, each the prior and rewards in whole millionths."""
+    """Draw the posteriors of a key's arms: the prior plus rewards in whole millionths."""
     key = {}
     for number in range(draw(st.integers(1, most_arms))):
         pulls = draw(st.integers(0, 60))

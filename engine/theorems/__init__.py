@@ -1,1 +1,1 @@
-"""The theorems, each held against a real log: measured, allowed, and the first event that breaks it."""
+"""The theorems, each checked on a real log: what was measured, what is allowed, and the first event that breaks it."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from mage_es.engine.config import Config
-from mage_es.engine.reports import Check
-from mage_es.engine.rules.coverage import Gap, coverage_bound, effective_bound, gaps, selections
+from mage_es.engine.rules.coverage import CoverageGap, coverage_bound, effective_bound, gaps, selections
 from mage_es.engine.rules.curriculum import STARVING
-from mage_es.events.reader import LogReader
+from mage_es.engine.theorems.check import Check
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import TargetsSelected
 from mage_es.projections.fold import fold_into
 from mage_es.projections.scores import Scores
@@ -24,12 +24,8 @@ VACUOUS = "VACUOUS"
 
 
 def check_coverage(reader: LogReader, config: Config) -> Check:
-    """Return whether every gap of a log keeps the bound that its own failures and types give."""
-    chosen = {
-        record.event.iteration: (record.seq, record.event)
-        for record in reader.records({TargetsSelected})
-        if isinstance(record.event, TargetsSelected)
-    }
+    """Return whether every gap of a log keeps the bound that its own failures and types give. [Theorem 2]"""
+    chosen = {event.iteration: (seq, event) for seq, event in reader.numbered(TargetsSelected)}
     scores = Scores()
     fold_into((scores,), reader, until=reader.head.seq)
     history = selections([event for _, event in chosen.values()], scores, config.failure_signal)
@@ -55,6 +51,6 @@ def check_coverage(reader: LogReader, config: Config) -> Check:
     return Check(name=NAME, ok=True, detail=detail, measured=longest, bound=f"at most {bound.iterations}")
 
 
-def _allowed(gap: Gap, weight: Fraction, targets: int) -> int:
+def _allowed(gap: CoverageGap, weight: Fraction, targets: int) -> int:
     allowed = coverage_bound(gap.largest, recency_weight=weight, types=gap.types, targets=targets)
     return gap.length if allowed is None else allowed

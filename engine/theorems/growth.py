@@ -3,7 +3,7 @@
 The paper's form has conditions on when nothing is pruned. Here it has none: no event can remove or edit a principle, a
 failure memory or a success memory, so K_k is the fold of a prefix of the log of K_{k+1}, and protected ids and contents
 only grow, through pruning, rollback and quarantine. On a log that means: every id is the hash of its content and is
-given once; whatever an event says of a memory is said of one that is there; only abstracted patterns are pruned.
+given once; every event about a memory refers to an existing one; only abstracted patterns are pruned.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from itertools import pairwise
 
 import msgspec
 
-from mage_es.engine.reports import Check
 from mage_es.engine.rules.harvest import memory_id
-from mage_es.events.reader import LogReader
+from mage_es.engine.theorems.check import Check
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
     Event,
@@ -55,12 +55,15 @@ _TYPES: set[type[Event]] = {
 
 
 def check_growth(reader: LogReader) -> Check:
-    """Return whether protected ids and contents only grow, event by event and from one closed iteration to the next."""
+    """Return whether protected ids and contents only grow, event by event and from one closed iteration to the next.
+
+    [Theorem 1] Unconditional here: the vocabulary has no event that could take a protected memory away.
+    """
     kinds: dict[str, str] = {}
-    for record in reader.records(_TYPES):
-        if problem := _problem(record.event, kinds):
-            return Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=record.seq)
-    markers = [record.seq for record in reader.records({IterationClosed})]
+    for seq, event in reader.numbered(*_TYPES):
+        if problem := _problem(event, kinds):
+            return Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=seq)
+    markers = [seq for seq, _ in reader.numbered(IterationClosed)]
     contents = _protected_at(reader, markers)
     gone = changed = 0
     for seq, (before, after) in zip(markers[1:], pairwise(contents), strict=True):
@@ -68,7 +71,7 @@ def check_growth(reader: LogReader) -> Check:
         changed += sum(after[name] != content for name, content in before.items() if name in after)
         if gone or changed:
             measured = f"{gone} gone, {changed} changed"
-            detail = f"what was protected before the iteration closed by event {seq} is not all there after it"
+            detail = f"the iteration closed by event {seq} lost or changed what was protected before it"
             return Check(name=NAME, ok=False, detail=detail, measured=measured, bound=BOUND, seq=seq)
     sizes = ", ".join(str(len(each)) for each in (*contents[:1], *contents[-1:]))
     detail = f"protected memories at the first and last of {len(markers)} closed iterations: {sizes}"
@@ -76,14 +79,13 @@ def check_growth(reader: LogReader) -> Check:
 
 
 def _problem(event: Event, kinds: dict[str, str]) -> str:
-    """Return in words what an event breaks, given the kind of every id so far; "" for nothing."""
     match event:
         case MemoryAppended():
             if event.memory_id in kinds:
-                return f"memory {event.memory_id} is given a second time"
+                return f"memory {event.memory_id} is appended a second time"
             kinds[event.memory_id] = event.outcome
             if memory_id(**{name: getattr(event, name) for name in _HASHED}) != event.memory_id:
-                return f"memory {event.memory_id} is not called by the hash of its content"
+                return f"the id of memory {event.memory_id} is not the hash of its content"
         case RetrievalRecipeAuthored():
             kinds[event.memory_id] = "retrieval_recipe"
         case PatternAbstracted():
@@ -93,20 +95,19 @@ def _problem(event: Event, kinds: dict[str, str]) -> str:
         case ActionRecipeHarvested():
             kinds[event.recipe_id] = "action_recipe"
         case PatternPruned() | PatternSupported():
-            kind = kinds.get(event.memory_id, "thing that is not there")
-            return "" if kind == "abstracted_pattern" else f"{event.memory_id} is a {kind}, no pattern"
+            kind = kinds.get(event.memory_id, "thing that does not exist")
+            return "" if kind == "abstracted_pattern" else f"{event.memory_id} is a {kind}, not a pattern"
         case MemorySuperseded():
             missing = [name for name in (event.memory_id, event.by) if kinds.get(name) not in PROTECTED]
             return f"there is no memory {missing[0]}" if missing else ""
         case MemoryReinforced():
             return "" if kinds.get(event.memory_id) in PROTECTED else f"there is no memory {event.memory_id}"
         case MemoryQuarantined() | MemoryReleased():
-            return "" if event.memory_id in kinds else f"there is nothing called {event.memory_id}"
+            return "" if event.memory_id in kinds else f"nothing has the id {event.memory_id}"
     return ""
 
 
 def _protected_at(reader: LogReader, markers: list[int]) -> list[Mapping[str, MemoryRow]]:
-    """Return the protected memories at each marker, without what later events may say of them."""
     found: list[Mapping[str, MemoryRow]] = []
     memory, since = Memory(), 1
     for seq in markers:

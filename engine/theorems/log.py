@@ -1,15 +1,13 @@
-"""The log under all theorems: every file with its hashes, the chain, and whether a head known earlier is in it."""
+"""The log itself: every file with its hashes, the chain, and whether it had a head known from earlier."""
 
 from __future__ import annotations
 
-from mage_es.engine.reports import Check
-from mage_es.events.chains import HeadSearch
-from mage_es.events.documents import Head
-from mage_es.events.verify import Finding, LogVerdict
+from mage_es.engine.theorems.check import Check
+from mage_es.events.care import Finding, HeadSearch, LogVerdict
+from mage_es.events.disk import Head
 
 
 def check_log(verdict: LogVerdict) -> Check:
-    """Return whether all hashes, checksums and the chain of a log agree."""
     problems = problems_of(verdict)
     first = min((finding.first for finding in verdict.findings if finding.first), default=0)
     detail = problems or f"{verdict.files} files, hashes and chain agree"
@@ -19,23 +17,21 @@ def check_log(verdict: LogVerdict) -> Check:
 
 
 def problems_of(verdict: LogVerdict) -> str:
-    """Return in words what is wrong with the files of a log, "" for nothing."""
     return "; ".join(f"{finding.file}{_affected(finding)}: {finding.problem}" for finding in verdict.findings)
 
 
 def check_head(search: HeadSearch, present: Head) -> Check:
-    """Return whether the log has, or once had, the head that was given."""
     found, untold = search.found, search.untold
     if found == present:
         return Check(name="head", ok=True, detail=f"the present head, after event {present.seq}")
     if found is not None:
         detail = f"the head after event {found.seq}; events {found.seq + 1} to {present.seq} were appended since"
         return Check(name="head", ok=True, detail=detail)
-    detail = f"no head of this log up to event {present.seq}: it was replaced or cut, or the head is another log's"
+    detail = f"not a head of this log up to event {present.seq}: the log was replaced or cut, or this is another log's"
     if untold:
         ranges = ", ".join(f"{span.first} to {span.last}" for span in untold)
         detail = (
-            f"none of the heads that can be told; events {ranges} do not give the chain value recorded after them: "
+            f"none of the heads that can be computed; events {ranges} do not give the chain value recorded after them: "
             "they were recorded by another release (verify with that one), or replaced"
         )
     return Check(name="head", ok=False, detail=detail)

@@ -8,30 +8,31 @@ shrink by j steps while the peak may be further back; it is false: gamma 0.1, m 
 from __future__ import annotations
 
 from mage_es.engine.config import Config
-from mage_es.engine.reports import Check
+from mage_es.engine.theorems.check import Check
 from mage_es.events.errors import LogError
-from mage_es.events.reader import LogReader
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import Event, MasteryUpdated, SkillCreated, SlotsRolledBack
 from mage_es.projections.slots import Slots
 
 NAME = "ratchet"
-ROUNDING = 1e-9
-"""What double precision may take away from a bound that is met exactly."""
+ROUNDING = 1e-9  # tolerance for double precision at a bound that is met exactly
 
 
 def check_ratchet(reader: LogReader, config: Config) -> Check:
-    """Return whether every step of every skill keeps both bounds, and starts from where the last one ended."""
+    """Return whether every step of every skill keeps both bounds, and starts from where the last one ended.
+
+    [Theorem 3] The form in the paper is false (0.81 < 0.9). True is m_k >= max over k' of (1 - gamma)^(k - k') m_k'.
+    """
     walk, slots, steps = _Walk(config), Slots(), 0
-    for record in reader.records(set(Slots.reads)):
-        event = record.event
+    for seq, event in reader.numbered(*Slots.reads):
         try:
             problem = walk.problem(event, slots)
             slots.apply(event)
         except (KeyError, LogError) as error:
-            problem = f"it speaks of what is not there: {error}"
+            problem = f"it refers to something that does not exist: {error}"
         if problem:
             measured = f"least slack {walk.slack:.3g}"
-            return Check(name=NAME, ok=False, detail=problem, measured=measured, bound="at least 0", seq=record.seq)
+            return Check(name=NAME, ok=False, detail=problem, measured=measured, bound="at least 0", seq=seq)
         if isinstance(event, SlotsRolledBack):
             walk.restart(slots)
         steps += isinstance(event, MasteryUpdated)
@@ -43,7 +44,7 @@ def check_ratchet(reader: LogReader, config: Config) -> Check:
 
 
 class _Walk:
-    """The least mastery that each skill may have by now, and how near any step came to a bound."""
+    """The least mastery that each skill may have now, and the smallest slack of any step."""
 
     def __init__(self, config: Config) -> None:
         self.increase, self.decay = config.mastery_increase, config.mastery_decay
@@ -51,7 +52,6 @@ class _Walk:
         self.slack = 1.0
 
     def problem(self, event: Event, slots: Slots) -> str:
-        """Return in words which bound a step breaks, "" for none."""
         if isinstance(event, SkillCreated):
             self.floors[event.skill] = event.mastery
         if not isinstance(event, MasteryUpdated):
@@ -68,5 +68,4 @@ class _Walk:
         return ""
 
     def restart(self, slots: Slots) -> None:
-        """Count from the mastery that a rollback restored."""
         self.floors = {skill: slots.mastery(skill) for skill in self.floors}

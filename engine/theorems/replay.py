@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mage_es.engine.recheck import recheck
-from mage_es.engine.reports import Check
+from mage_es.engine.theorems.check import Check
+from mage_es.engine.theorems.recheck import recheck
 from mage_es.events.errors import LogError
-from mage_es.events.reader import LogReader
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import IterationClosed
 
 NAME = "replay"
 
 
 def check_replay(reader: LogReader, snapshots: Path) -> Check:
-    """Return whether every closed iteration folds to its digests; kept folds tell which field differs first."""
-    markers = [record.seq for record in reader.records({IterationClosed})]
+    markers = [seq for seq, _ in reader.numbered(IterationClosed)]
     bound = f"{len(markers)} of {len(markers)} equal"
     try:
         checks = recheck(reader, snapshots)
     except (KeyError, LogError) as error:
-        detail = f"the log cannot be folded: an event speaks of what is not there ({error})"
+        detail = f"the log cannot be folded: an event refers to something that does not exist ({error})"
         return Check(name=NAME, ok=False, detail=detail, bound=bound)
     equal = sum(check.equal for check in checks)
     measured = f"{equal} of {len(markers)} equal"

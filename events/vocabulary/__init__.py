@@ -47,6 +47,7 @@ from mage_es.events.vocabulary.curation import (
     PatternPruned,
     PatternSupported,
 )
+from mage_es.events.vocabulary.envelope import Coordinates, Draft, Record
 from mage_es.events.vocabulary.exams import BaselineStarted, ExamClosed, ExamStarted
 from mage_es.events.vocabulary.exploring import (
     ActionRecipeHarvested,
@@ -56,7 +57,7 @@ from mage_es.events.vocabulary.exploring import (
     ObservationRecorded,
     TaskContextOpened,
 )
-from mage_es.events.vocabulary.form import MICRO, Event, Outcome, Part, Phase, Purpose, Tier, Vector
+from mage_es.events.vocabulary.form import MICRO, EmbeddingBytes, Event, Outcome, Part, Phase, Purpose, Tier, tag_of
 from mage_es.events.vocabulary.learning import (
     ActionTaken,
     BanditUpdated,
@@ -101,9 +102,12 @@ __all__ = [
     "BatchedCall",
     "BundleTrimmed",
     "CallFailed",
+    "Coordinates",
     "Digest",
+    "Draft",
     "EdgeAdded",
     "EdgeRefused",
+    "EmbeddingBytes",
     "EmbeddingCalled",
     "EntitySeen",
     "EpisodeClosed",
@@ -134,6 +138,7 @@ __all__ = [
     "PhaseCompleted",
     "Purpose",
     "QuestionPlanned",
+    "Record",
     "ReplyRejected",
     "RetrievalRecipeAuthored",
     "Retrieved",
@@ -158,23 +163,9 @@ __all__ = [
     "ToolAuthored",
     "ToolExample",
     "ToolRan",
-    "Vector",
     "tag_of",
 ]
 
 
-def _concrete(cls: type[Event]) -> list[type[Event]]:
-    found: list[type[Event]] = []
-    for sub in cls.__subclasses__():
-        found.append(sub)
-        found.extend(_concrete(sub))
-    return found
-
-
-EVENT_TYPES: dict[str, type[Event]] = {str(cls.__struct_config__.tag): cls for cls in _concrete(Event)}
+EVENT_TYPES: dict[str, type[Event]] = {tag_of(cls): cls for cls in Event.__subclasses__()}
 """Every event type by its stable tag."""
-
-
-def tag_of(event: Event | type[Event]) -> str:
-    """Return the stable tag, such as `answer.judged`."""
-    return str(event.__struct_config__.tag)

@@ -8,18 +8,22 @@ from mage_es.events.vocabulary.form import Event, Part, Purpose, Tier
 
 
 class IterationPlanned(Event, frozen=True, kw_only=True, tag="iteration.planned"):
-    """The Navigator's plan: the learnable frontier and the questions that this iteration will ask.
-
-    `repeats` are the fresh questions that an earlier epoch of the pool has asked already.
-    """
+    """The Navigator's plan: the learnable frontier and the questions that this iteration will ask."""
 
     iteration: int
     frontier: tuple[str, ...]
+    """Skills of the learnable frontier."""
     brief: str
+    """The Navigator's words about the plan."""
+    # Fresh, revisited and repeated apart: a question seen before says less about what was learned.
     epoch: int
+    """How often the question pool was used up before."""
     fresh: tuple[str, ...]
+    """Ids of the questions asked for the first time in this epoch."""
     revisits: tuple[str, ...]
+    """Ids of the questions asked again."""
     repeats: tuple[str, ...]
+    """Fresh questions that an earlier epoch has already asked."""
 
 
 class Retrieved(Part, frozen=True, kw_only=True):
@@ -27,89 +31,109 @@ class Retrieved(Part, frozen=True, kw_only=True):
 
     memory_id: str
     similarity: float
+    """Cosine between the question and the memory."""
 
 
 class Span(Part, frozen=True, kw_only=True):
-    """Where a retrieved text stands in the prompt: characters [offset, offset + length), and what it is from."""
+    """A retrieved text in the prompt: characters [offset, offset + length)."""
 
     offset: int
+    """First character."""
     length: int
+    """Number of characters."""
     source: str
+    """Where the text comes from, such as a memory's id."""
 
 
 class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
-    """Everything that was decided about a question before the model saw it.
+    """Everything that was decided about a question before the model saw it."""
 
-    The probabilities are those with which the chosen arms were drawn (1.0 when frozen). The prompt itself is
-    not stored: it is rendered again from `template` and `memories`, and held against `prompt_sha256`; of several
-    calls this is the first. `chain` names the skills whose steps are asked before the answer, `tool_id` the tool of the
-    route `tool`, `recipe_id` the retrieval recipe of the arm `recipe`. The rest is the cascade's: `guiding_skill` is
-    the frontier skill that stands in for a mastered one, `planning` the sub-skills of the goal in order,
-    `action_recipes` what is quoted of earlier episodes. `donor` is the question that another one's memories were
-    retrieved for in its stead (the shuffled control of an exam).
-    """
-
+    # The prompt itself is not stored: it is rendered again from `template` and `memories` and compared with the hash.
+    stream: ClassVar[str] = "question/{0.question_id}"
     iteration: int
     purpose: Purpose
     question_id: str
     task_type: str
     skill: str
+    # Arms with their probabilities: an audit can weigh rewards by how likely each arm was to be drawn.
     search_arm: str
+    """Arm drawn by the search bandit."""
     search_probability: float
+    """Probability with which the search arm was drawn; 1.0 when frozen."""
     routing_arm: str
+    """Arm drawn by the routing bandit."""
     routing_probability: float
+    """Probability with which the routing arm was drawn; 1.0 when frozen."""
     memories: tuple[Retrieved, ...]
+    """Memories placed in the prompt, with the cosine that brought them there."""
     principles: tuple[str, ...]
+    """Ids of the principles placed in the prompt."""
     template: str
+    """Name of the prompt's template."""
     prompt_sha256: str
+    """SHA-256 of the exact prompt, that of the first call if there are several."""
     spans: tuple[Span, ...]
+    """Where the retrieved texts are in the prompt."""
     chain: tuple[str, ...] = ()
+    """Skills whose steps are asked before the answer, in order."""
     tool_id: str = ""
+    """Tool, if the route is `tool`; else empty."""
     recipe_id: str = ""
+    """Retrieval recipe, if the search arm is `recipe`; else empty."""
     guiding_skill: str = ""
+    """Frontier skill used instead of the question's own, mastered one; else empty."""
     planning: tuple[str, ...] = ()
+    """Sub-skills of the goal that the prompt shows, in order."""
     action_recipes: tuple[str, ...] = ()
+    """Ids of the action recipes quoted in the prompt."""
     donor: str = ""
-
-    stream: ClassVar[str] = "question/{0.question_id}"
+    """Question whose memories were shown instead (the shuffled control of an exam); else empty."""
 
 
 class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
-    """A model's reply. (tier, purpose, about, attempt, request_sha256) is the idempotency key within a phase.
+    """A model's reply. (tier, purpose, about, attempt, request_sha256) is the idempotency key within a phase."""
 
-    `about` is a question id or what else was asked about; of several calls for one question those before the last
-    carry their place, as in `q17/1`. `latency_us` is information only and enters no digest; nor do `cache_write_tokens`
-    and whether the call came in a batch, which change the price and nothing else. `served_by` says, for who audits a
-    run, what the provider called the model, where that is another name than was asked for: an alias may move.
-    """
-
+    # Of several calls for one question, those before the last have their place in `about`, as in `q17/1`: a resumed run
+    # must not mistake one for another.
+    stream: ClassVar[str] = "call/{0.tier}/{0.purpose}/{0.about}/{0.attempt}"
     iteration: int
     tier: Tier
     agent: str
     purpose: str
+    """Why the model was called."""
     about: str
     attempt: int
     request_sha256: str
     model: str
     text: str
+    """The model's reply."""
     stop_reason: str
+    """Why the model stopped."""
     input_tokens: int
+    """Tokens of the request."""
     output_tokens: int
+    """Tokens of the reply."""
     cached_tokens: int = 0
+    """Input tokens that the provider had cached."""
     thinking_tokens: int = 0
+    """Output tokens of hidden thinking."""
+    # These enter no digest: they change time and price, not what was learned.
     latency_us: int = 0
     provider_id: str = ""
+    """The provider's id of the reply; may be empty."""
     cache_write_tokens: int = 0
+    """Input tokens that the provider wrote into its cache."""
     batched: bool = False
+    """Whether the reply came in a batch."""
     served_by: str = ""
-
-    stream: ClassVar[str] = "call/{0.tier}/{0.purpose}/{0.about}/{0.attempt}"
+    """What the provider called the model, if not by the name that was asked for (an alias may move); else empty."""
 
 
 class BatchedCall(Part, frozen=True, kw_only=True):
-    """A call in a batch: its key, how many attempts at it had failed before, and what names it to the provider."""
+    """A call in a batch, by its idempotency key."""
 
     custom_id: str
+    """Name of the call within its batch."""
     purpose: str
     about: str
     attempt: int
@@ -118,70 +142,69 @@ class BatchedCall(Part, frozen=True, kw_only=True):
 
 
 class BatchSubmitted(Event, frozen=True, kw_only=True, tag="batch.submitted"):
-    """A provider took many calls at once and works on them by itself; recorded before anybody waits for the replies.
+    """A provider accepted a batch of calls; each reply is recorded as an ordinary `model.called`."""
 
-    Whoever goes on with the run finds the batch again by this event, so that no call of it is paid for twice. Each
-    reply is recorded as an ordinary `model.called`.
-    """
-
+    # Recorded before waiting for the replies: a resumed run finds the batch by it and pays for no call twice.
+    stream: ClassVar[str] = "batch/{0.batch_id}"
     iteration: int
     tier: Tier
     model: str
     batch_id: str
+    """The provider's id of the batch."""
     calls: tuple[BatchedCall, ...]
-
-    stream: ClassVar[str] = "batch/{0.batch_id}"
+    """Its calls."""
 
 
 class EmbeddingCalled(Event, frozen=True, kw_only=True, tag="embedding.called"):
-    """A reply of a server that turns texts into vectors; on record before the next one is asked for.
+    """A reply of a server that turns texts into vectors; those are in the events that they belong to."""
 
-    `purpose` is `fingerprint` for the fixed texts that tell what the embedder does, else `vectors`. What is asked for
-    before a run has a log is recorded with its first events. The vectors themselves are recorded with what they belong
-    to, if that lasts. No digest depends on these calls: a replay makes none, and a resumed process asks again for
-    whatever it needs that no event holds.
-    """
-
+    # No digest depends on these calls: a replay makes none, and a resumed process asks again for vectors that no event
+    # holds. Calls made before the run has a log are recorded with its first events.
+    stream: ClassVar[str] = "embedding/{0.number}"
     iteration: int
     purpose: str
+    """`fingerprint` for the fixed texts that identify an embedder, `vectors` for any other."""
     number: int
+    """Place among the calls of the embedder in this log, from 1."""
     texts: int
+    """Number of texts in the request."""
     tries: int
+    """Failed attempts at the call before the reply."""
     request_sha256: str
     model: str
     input_tokens: int = 0
+    """Tokens of the texts as the server counts them; 0 if it does not."""
     latency_us: int = 0
-
-    stream: ClassVar[str] = "embedding/{0.number}"
 
 
 class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):
-    """The Critic's verdict: the extracted answer, what was expected, and the score in millionths."""
+    """The Critic's verdict on an answer."""
 
+    stream: ClassVar[str] = "question/{0.question_id}"
     iteration: int
     purpose: Purpose
     question_id: str
     task_type: str
     skill: str
     answer: str
+    """The answer extracted from the reply."""
     expected: str
+    """The right answer."""
     score_micro: int
+    # A score may be partial, as F1 is; mastery and the guard count right and wrong.
     correct: bool
+    """Whether the answer is right."""
     strict: bool
+    """Whether the answer was in exactly the form that was asked for."""
     judge: str
-
-    stream: ClassVar[str] = "question/{0.question_id}"
+    """What decided whether it is right: a rule or a model."""
 
 
 class CallFailed(Event, frozen=True, kw_only=True, tag="call.failed"):
-    """An attempt at a call that brought no reply; on record before the next one is made.
+    """An attempt at a call failed. A call of the embedder's tier has no agent, and `about` is as in `embedding/7`."""
 
-    `attempt` is that of the reply that did not come; `tries` counts the failures of that call, those of earlier
-    processes included. `fault` is one of the kinds of engine/models/faults.py; `final` failures are followed by no
-    further attempt. A call of the embedder's tier is made by no agent; `about` is its number, as in
-    `embedding/7`.
-    """
-
+    # Recorded before the next attempt is made, so `tries` includes the failures of earlier processes.
+    stream: ClassVar[str] = "call/{0.tier}/{0.purpose}/{0.about}/{0.attempt}"
     iteration: int
     tier: Tier
     agent: str
@@ -192,21 +215,21 @@ class CallFailed(Event, frozen=True, kw_only=True, tag="call.failed"):
     request_sha256: str
     model: str
     fault: str
+    """Kind of the failure, one of those in engine/seams/faults.py."""
     status: int
+    """HTTP status of the refusal; 0 for none."""
     problem: str
     final: bool
+    """Whether no further attempt at the call follows."""
     latency_us: int = 0
-
-    stream: ClassVar[str] = "call/{0.tier}/{0.purpose}/{0.about}/{0.attempt}"
 
 
 class BundleTrimmed(Event, frozen=True, kw_only=True, tag="bundle.trimmed"):
-    """A prompt did not fit the model's context, so that a call was made again without one memory or principle of it.
+    """A request did not fit the model's context; it was made again without one memory or principle."""
 
-    (purpose, about, request_sha256) says which request did not fit. What was left out stays away from every later call
-    for the same question; the prompt that was answered follows from the plan and all of these.
-    """
-
+    # That one stays out of every later call for the same question, so the prompt that was answered follows from the
+    # plan and all of these events.
+    stream: ClassVar[str] = "question/{0.question_id}"
     iteration: int
     purpose: Purpose
     question_id: str
@@ -215,12 +238,12 @@ class BundleTrimmed(Event, frozen=True, kw_only=True, tag="bundle.trimmed"):
     memory_id: str
     problem: str
 
-    stream: ClassVar[str] = "question/{0.question_id}"
-
 
 class AnswerUnanswered(Event, frozen=True, kw_only=True, tag="answer.unanswered"):
-    """A question came to no answer because a call for it failed for good: neither right nor wrong, and settled."""
+    """A question got no answer because a call for it failed for good: neither right nor wrong, and final."""
 
+    # An event of its own: counted as wrong, a provider's outage would lower the mastery of skills.
+    stream: ClassVar[str] = "question/{0.question_id}"
     iteration: int
     purpose: Purpose
     question_id: str
@@ -228,12 +251,11 @@ class AnswerUnanswered(Event, frozen=True, kw_only=True, tag="answer.unanswered"
     skill: str
     problem: str
 
-    stream: ClassVar[str] = "question/{0.question_id}"
-
 
 class ReplyRejected(Event, frozen=True, kw_only=True, tag="reply.rejected"):
-    """A model's reply was not of the form that was asked for, and why; the call itself is recorded besides."""
+    """A model's reply did not have the form that was asked for. The call itself is a `model.called`."""
 
+    stream: ClassVar[str] = "call/{0.tier}/{0.purpose}/{0.about}/{0.attempt}"
     iteration: int
     tier: Tier
     agent: str
@@ -242,12 +264,12 @@ class ReplyRejected(Event, frozen=True, kw_only=True, tag="reply.rejected"):
     attempt: int
     problem: str
 
-    stream: ClassVar[str] = "call/{0.tier}/{0.purpose}/{0.about}/{0.attempt}"
-
 
 class ToolRan(Event, frozen=True, kw_only=True, tag="tool.ran"):
-    """A dynamic tool ran in its sandbox for a question: JSON arguments in, the result as text, or the problem."""
+    """A dynamic tool ran in its sandbox for a question, with a result or a problem."""
 
+    # The result is recorded, because a replay runs no tool.
+    stream: ClassVar[str] = "question/{0.question_id}"
     iteration: int
     purpose: str
     question_id: str
@@ -256,24 +278,24 @@ class ToolRan(Event, frozen=True, kw_only=True, tag="tool.ran"):
     result: str
     problem: str
 
-    stream: ClassVar[str] = "question/{0.question_id}"
-
 
 class SearchAnswered(Event, frozen=True, kw_only=True, tag="search.answered"):
-    """Something was looked up for a question, the `place`-th time: what was found, as it stood there then.
+    """A question was looked up. For a page that does not exist, `titles` are similar ones and `texts` is empty."""
 
-    `wanted` is a `page` by its title, or the `passages` that fit best. Of a page that is not there `titles` are similar
-    ones, and there are no `texts`; otherwise the two go together.
-    """
-
+    # Texts in full: a source on the web may say something else when the run is read again.
+    stream: ClassVar[str] = "question/{0.question_id}"
     iteration: int
     purpose: str
     question_id: str
     place: int
+    """Number of this lookup for the question, from 1."""
     search: str
+    """Spec of what was searched in."""
     wanted: str
+    """`page`, by its title, or `passages`, the best for a query."""
     query: str
+    """What was looked up."""
     titles: tuple[str, ...]
+    """Titles of the pages that were found, or of similar ones."""
     texts: tuple[str, ...]
-
-    stream: ClassVar[str] = "question/{0.question_id}"
+    """Texts of the pages that were found."""

@@ -8,25 +8,24 @@ from mage_es.events.vocabulary.form import Event, Part, Phase
 
 
 class Parameter(Part, frozen=True, kw_only=True):
-    """A parameter of a tool and what it stands for."""
+    """A parameter of a tool."""
 
     name: str
     meaning: str
+    """What it means, in words."""
 
 
 class ToolExample(Part, frozen=True, kw_only=True):
-    """A call that a tool must get right before it is used: JSON object of arguments, result as text."""
+    """A call that a tool must get right before it is used."""
 
     arguments: str
     result: str
 
 
 class ToolAuthored(Event, frozen=True, kw_only=True, tag="tool.authored"):
-    """A dynamic tool, as source. It is `active` only if it got all of its examples right; else `problem` says why not.
+    """A dynamic tool, as source. It is active only if it got all of its examples right; else `problem` says why."""
 
-    `tool_id` is the hash of skill, name and source.
-    """
-
+    stream: ClassVar[str] = "tool/{0.tool_id}"
     iteration: int
     tool_id: str
     skill: str
@@ -34,41 +33,45 @@ class ToolAuthored(Event, frozen=True, kw_only=True, tag="tool.authored"):
     name: str
     description: str
     parameters: tuple[Parameter, ...]
+    """Its parameters."""
+    # Starlark, because it cannot reach files, clocks or the network.
     source: str
+    """Its Starlark source."""
     examples: tuple[ToolExample, ...]
+    """Calls that the tool must get right."""
     active: bool
+    """Whether the tool may be used."""
     problem: str
     derived_from: str
 
-    stream: ClassVar[str] = "tool/{0.tool_id}"
-
 
 class RetrievalRecipeAuthored(Event, frozen=True, kw_only=True, tag="retrieval_recipe.authored"):
-    """How to retrieve for questions of a task type: an experience node with outcome `retrieval_recipe`.
+    """How to retrieve for questions of a task type: an experience node with outcome `retrieval_recipe`."""
 
-    `query_template` turns the question into the text that is embedded ({question} stands for it); quotas are memories
-    of each index; `least_similarity` is the cosine below which none is taken.
-    """
-
+    stream: ClassVar[str] = "memory/{0.memory_id}"
     memory_id: str
     task_type: str
     skill: str
     query_template: str
+    """Text that is embedded, with {question} in place of the question."""
     success_quota: int
+    """Most success memories to take."""
     failure_quota: int
+    """Most failure memories to take."""
     least_similarity: float
+    """Cosine below which no memory is taken."""
     reasoning: str
     derived_from: str
     iteration: int
     phase: Phase
     ordinal: int
 
-    stream: ClassVar[str] = "memory/{0.memory_id}"
-
 
 class SkillRefined(Event, frozen=True, kw_only=True, tag="skill.refined"):
-    """Prompt refinement: new values of two mutable slots of a skill, with those before."""
+    """Prompt refinement: new values of two mutable slots of a skill, and the old ones."""
 
+    # The old values too: a reader sees the change without folding what came before.
+    stream: ClassVar[str] = "skill/{0.skill}"
     iteration: int
     skill: str
     prompt_template: str
@@ -77,16 +80,16 @@ class SkillRefined(Event, frozen=True, kw_only=True, tag="skill.refined"):
     strategy_before: str
     derived_from: str
 
-    stream: ClassVar[str] = "skill/{0.skill}"
-
 
 class SkillSplit(Event, frozen=True, kw_only=True, tag="skill.split"):
     """A skill was split; its children (events of their own) inherit its mastery and compose into it."""
 
+    # The parent stays: edges and memories name it.
+    stream: ClassVar[str] = "skill/{0.skill}"
     iteration: int
     skill: str
     children: tuple[str, ...]
+    """The skills that it was split into."""
     reason: str
+    """Why it was split."""
     derived_from: str
-
-    stream: ClassVar[str] = "skill/{0.skill}"

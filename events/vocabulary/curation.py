@@ -1,4 +1,4 @@
-"""What becomes of memories after their making: quarantine and release, and the life of abstracted patterns."""
+"""Curation: quarantine and release of memories, and the life of abstracted patterns."""
 
 from __future__ import annotations
 
@@ -8,36 +8,37 @@ from mage_es.events.vocabulary.form import Event, Phase
 
 
 class MemoryQuarantined(Event, frozen=True, kw_only=True, tag="memory.quarantined"):
-    """A memory is kept out of every prompt from here on; it stays stored. `by` is who decided."""
+    """A memory is kept out of every prompt from here on; it stays stored."""
 
+    # Never a deletion: Theorem 1 wants the protected memory only to grow.
+    stream: ClassVar[str] = "memory/{0.memory_id}"
     memory_id: str
     reason: str
+    """Why it is kept out of prompts."""
     by: str
-
-    stream: ClassVar[str] = "memory/{0.memory_id}"
+    """Who decided."""
 
 
 class MemoryReleased(Event, frozen=True, kw_only=True, tag="memory.released"):
-    """A quarantined memory may be retrieved again (unless a newer one took its place)."""
-
-    memory_id: str
-    reason: str
-    by: str
+    """A quarantined memory may be retrieved again, unless a newer one has superseded it."""
 
     stream: ClassVar[str] = "memory/{0.memory_id}"
+    memory_id: str
+    reason: str
+    """Why it may be retrieved again."""
+    by: str
+    """Who decided."""
 
 
 class PatternAbstracted(Event, frozen=True, kw_only=True, tag="pattern.abstracted"):
-    """A pattern seen in trajectories: an experience node with outcome `abstracted_pattern`.
+    """A pattern seen in trajectories: an experience node with outcome `abstracted_pattern`."""
 
-    `confidence_micro` is (successes + 1) / (successes + failures + 2) over the trajectories that show it, in
-    millionths.
-    """
-
+    stream: ClassVar[str] = "memory/{0.memory_id}"
     memory_id: str
     task_type: str
     skill: str
     text: str
+    """The pattern in words."""
     successes: int
     failures: int
     confidence_micro: int
@@ -46,41 +47,39 @@ class PatternAbstracted(Event, frozen=True, kw_only=True, tag="pattern.abstracte
     phase: Phase
     ordinal: int
 
-    stream: ClassVar[str] = "memory/{0.memory_id}"
-
 
 class PatternSupported(Event, frozen=True, kw_only=True, tag="pattern.supported"):
-    """More trajectories showed a pattern: totals and confidence after."""
+    """More trajectories showed a pattern; totals and confidence are those after."""
 
+    stream: ClassVar[str] = "memory/{0.memory_id}"
     memory_id: str
+    # Totals, not increments: a fold only assigns.
     successes: int
     failures: int
     confidence_micro: int
-
-    stream: ClassVar[str] = "memory/{0.memory_id}"
 
 
 class PatternPruned(Event, frozen=True, kw_only=True, tag="pattern.pruned"):
     """A pattern whose confidence fell below the threshold left the graph; only patterns can be pruned."""
 
+    stream: ClassVar[str] = "memory/{0.memory_id}"
     memory_id: str
     confidence_micro: int
     reason: str
-
-    stream: ClassVar[str] = "memory/{0.memory_id}"
+    """Why it left the graph."""
 
 
 class MemoryRefused(Event, frozen=True, kw_only=True, tag="memory.refused"):
-    """Something that was about to be remembered holds a question that must not be learned, so it was not written.
+    """A text was not remembered because it holds a question that must not be learned. The text is not recorded."""
 
-    `memory_id` is the id that it would have had, `what` the type of the event, `split` and `question_hash` say which
-    question, `similarity` how much of it (1.0: word for word). The text itself is not recorded here.
-    """
-
+    # A hash, not the text: the log itself must not carry held-out questions into training data.
+    stream: ClassVar[str] = "memory/{0.memory_id}"
     memory_id: str
+    """Id that the memory would have had."""
     what: str
+    """Type of the event that was refused."""
     split: str
     question_hash: str
+    """16-digit hash of the normalised question that must not be learned."""
     similarity: float
-
-    stream: ClassVar[str] = "memory/{0.memory_id}"
+    """How much of the question the refused text holds; 1.0 is word for word."""

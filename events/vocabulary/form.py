@@ -6,16 +6,17 @@ from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
+# Rewards and posteriors are integers in millionths (`_micro`): sums of integers do not depend on order.
 MICRO = 1_000_000
-"""One, in the integer millionths of rewards and posteriors."""
 
+# Recorded words: a new one may be added, an old one never changes its meaning.
 Phase = Literal["open", "plan", "explore", "evaluate", "update", "evolve", "snapshot", "close", "exam", "log"]
 Outcome = Literal["principle", "failure_memory", "success_memory", "retrieval_recipe", "abstracted_pattern"]
 Purpose = Literal["fresh", "revisit", "anchor", "exam", "ask", "explore"]
 Tier = Literal["execution", "guidance", "judge", "embedder"]
 
-Vector = Annotated[bytes, msgspec.Meta(extra={"column": "vector"})]
-"""A little-endian float32 vector; stored in the side file of a segment because it does not compress."""
+# Little-endian float32; stored in the side file of a segment, because vectors do not compress.
+EmbeddingBytes = Annotated[bytes, msgspec.Meta(extra={"column": "vector"})]
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,8 +34,9 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> str:
-        """What the fact is about, such as `question/q17`; the stream that the record belongs to.
-
-        It is part of the event's identity, so two facts of one type about one subject in one phase need ordinals.
-        """
+        """What the fact is about, such as `question/q17`; the stream that the record belongs to."""
         return self.stream.format(self)
+
+
+def tag_of(event: Event | type[Event]) -> str:
+    return str(event.__struct_config__.tag)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from mage_es.events.vocabulary.form import Event, Outcome, Part, Phase, Vector
+from mage_es.events.vocabulary.form import EmbeddingBytes, Event, Outcome, Part, Phase
 
 
 class Step(Part, frozen=True, kw_only=True):
@@ -12,95 +12,110 @@ class Step(Part, frozen=True, kw_only=True):
 
     skill: str
     output: str
+    """The sub-answer."""
 
 
 class MemoryAppended(Event, frozen=True, kw_only=True, tag="memory.appended"):
-    """A new experience node, with its `about`, `exercises` and `derived_from` edges.
+    """A new experience node, with its `about`, `exercises` and `derived_from` edges."""
 
-    `memory_id` is the hash of (outcome, kind, task type, normalised question, answer, reasoning).
-    `kind` is `specific` or `type_strategy` for failure memories, else empty. `recognise` says how to recognise
-    the questions that a type strategy is for. `embedding` is what retrieval compares; its source text is the
-    question, or recognise-part and question for a type strategy. Birth is (iteration, phase, ordinal).
-    """
-
+    stream: ClassVar[str] = "memory/{0.memory_id}"
     memory_id: str
+    """Hash of (outcome, kind, task type, normalised question, answer, reasoning)."""
     outcome: Outcome
+    """Index that the memory belongs to."""
     kind: str
+    """`specific` or `type_strategy` for failure memories, else empty."""
     task_type: str
     skill: str
     question_id: str
     question: str
+    """Its text."""
     recognise: str
+    """How to recognise the questions that a type strategy is for; else empty."""
     reasoning: str
     answer: str
+    """The right answer."""
     wrong_answer: str
+    """The wrong answer that was given; else empty."""
     steps: tuple[Step, ...]
+    """Sub-answers of a multi-step answer."""
     derived_from: str
+    # Its birth. Order among memories must not depend on which answer came first.
     iteration: int
     phase: Phase
     ordinal: int
-    embedding: Vector
-
-    stream: ClassVar[str] = "memory/{0.memory_id}"
+    # Recorded, so that a replay needs no embedder.
+    embedding: EmbeddingBytes
+    """What retrieval compares: the vector of the question, for a type strategy of its recognise-part and question."""
 
 
 class MemoryReinforced(Event, frozen=True, kw_only=True, tag="memory.reinforced"):
-    """The same memory was met again; no second node is made. `count` is the total after."""
+    """The same memory was met again; no second node is made."""
 
+    stream: ClassVar[str] = "memory/{0.memory_id}"
     memory_id: str
     question_id: str
     count: int
-
-    stream: ClassVar[str] = "memory/{0.memory_id}"
+    """How often the memory was met, this time included."""
 
 
 class MemorySuperseded(Event, frozen=True, kw_only=True, tag="memory.superseded"):
-    """A newer memory takes an older one's place in retrieval; the older one stays stored."""
+    """A newer memory replaces an older one in retrieval; the older one stays stored."""
 
+    # An event about the older memory, because stored facts are never edited.
+    stream: ClassVar[str] = "memory/{0.memory_id}"
     memory_id: str
     by: str
-
-    stream: ClassVar[str] = "memory/{0.memory_id}"
+    """Id of the newer memory."""
 
 
 class MasteryUpdated(Event, frozen=True, kw_only=True, tag="mastery.updated"):
-    """One step of the asymmetric ratchet (Eq. 2); `evidence` is successes / (successes + failures) of this step."""
+    """One step of the asymmetric ratchet (Eq. 2)."""
 
+    # Before *and* after: a later change of the formula must not rewrite history.
+    stream: ClassVar[str] = "skill/{0.skill}"
     iteration: int
     skill: str
     before: float
+    """Mastery before the step."""
     after: float
+    """Mastery after the step."""
     evidence: float
+    """successes / (successes + failures) of this step."""
     successes: int
     failures: int
 
-    stream: ClassVar[str] = "skill/{0.skill}"
-
 
 class BanditUpdated(Event, frozen=True, kw_only=True, tag="bandit.updated"):
-    """One reward for one arm. `bandit` is `search` (key: task type) or `routing` (key: skill)."""
+    """One reward for one arm, and the arm's Beta posterior before and after it, in millionths."""
 
+    stream: ClassVar[str] = "bandit/{0.bandit}/{0.key}/{0.arm}"
     bandit: Literal["search", "routing"]
+    """The `search` bandit, or the `routing` bandit."""
     key: str
+    """Task type for `search`, skill for `routing`."""
     arm: str
+    """The arm that was drawn."""
     question_id: str
     reward_micro: int
+    # The posterior itself, not only the reward: a fold assigns it and never repeats the arithmetic.
     alpha_before: int
     beta_before: int
     alpha_after: int
     beta_after: int
     pulls_after: int
-
-    stream: ClassVar[str] = "bandit/{0.bandit}/{0.key}/{0.arm}"
+    """Rewards of the arm so far, this one included."""
 
 
 class Target(Part, frozen=True, kw_only=True):
-    """A selected task type with what its score was made of: (failures / attempts) + recency_weight * gap."""
+    """A selected task type, and the parts of its score: (failures / attempts) + recency_weight * gap."""
 
     task_type: str
     failures: int
     attempts: int
+    """Questions of the task type that were asked."""
     last_selected: int
+    """Iteration in which the task type was last selected."""
 
 
 class TargetsSelected(Event, frozen=True, kw_only=True, tag="targets.selected"):
@@ -108,16 +123,19 @@ class TargetsSelected(Event, frozen=True, kw_only=True, tag="targets.selected"):
 
     iteration: int
     targets: tuple[Target, ...]
+    """The selected task types."""
     newly_observed: tuple[str, ...]
+    """Task types observed for the first time."""
 
 
 class ActionTaken(Event, frozen=True, kw_only=True, tag="action.taken"):
-    """What the rotation's action did for a target; `outcome` is `authored`, `nothing to author` or a refusal."""
+    """What the rotation's action did for a target."""
 
+    stream: ClassVar[str] = "task_type/{0.task_type}"
     iteration: int
     action: str
     task_type: str
     outcome: str
+    """`authored`, `nothing to author` or a refusal."""
     authored: int
-
-    stream: ClassVar[str] = "task_type/{0.task_type}"
+    """How many memories, recipes, tools, refinements or skills were written."""

@@ -8,28 +8,36 @@ from mage_es.events.vocabulary.form import Event, Part, Phase
 
 
 class GuardDecided(Event, frozen=True, kw_only=True, tag="guard.decided"):
-    """The delta-guard's verdict on the anchor set (with `guard = paper` on the fresh questions), and what is behind it.
+    """The delta-guard's verdict on the anchor set (with `guard = paper` on the fresh questions), and its reasons."""
 
-    `verdict` is `accepted`, `soft_rollback`, `hard_rollback`, or `off`; the drops are fractions of those questions,
-    p values those of the one-sided exact sign test (1 where the paper's guard tests nothing); `smallest_drop` is the
-    least drop that could have been noticed. `against` and `best` are iterations (-1 is the start).
-    """
-
+    # Drops are fractions of those questions; p values are of the one-sided exact sign test, and 1 if the paper's guard
+    # tests nothing.
     iteration: int
     verdict: Literal["accepted", "soft_rollback", "hard_rollback", "off"]
+    """What follows from it; `off` if there is no guard."""
     correct: int
+    """Questions answered right."""
     total: int
+    """Number of questions."""
     against: int
+    """Iteration that the result was compared with; -1 is the start."""
     drop: float
+    """Drop against that iteration."""
     p_value: float
+    """p value of that drop."""
     best: int
+    """Iteration with the best result so far; -1 is the start."""
     best_drop: float
+    """Drop against the best iteration."""
     best_p_value: float
+    """p value of the drop against the best iteration."""
+    # A guard that could not have noticed a large drop has not shown that there is none.
     smallest_drop: float
+    """Smallest drop that the test could have noticed."""
 
 
 class SnapshotTaken(Event, frozen=True, kw_only=True, tag="snapshot.taken"):
-    """The mutable slots as they stand now are what a rollback to this iteration restores."""
+    """A rollback to this iteration restores the mutable slots as they are now."""
 
     iteration: int
 
@@ -39,39 +47,40 @@ class SlotsRolledBack(Event, frozen=True, kw_only=True, tag="slots.rolled_back")
 
     iteration: int
     to_iteration: int
+    """Iteration whose snapshot was restored; -1 is the start."""
 
 
 class Digest(Part, frozen=True, kw_only=True):
     """The digest of one projection."""
 
     projection: str
+    """Its name."""
     value: str
+    """64 hexadecimal digits."""
 
 
 class PhaseCompleted(Event, frozen=True, kw_only=True, tag="phase.completed"):
     """The marker `iter-K/PHASE`: all of the phase's events come before it."""
 
+    stream: ClassVar[str] = "phase/{0.phase}"
     iteration: int
     phase: Phase
 
-    stream: ClassVar[str] = "phase/{0.phase}"
-
 
 class IterationClosed(Event, frozen=True, kw_only=True, tag="iteration.closed"):
-    """The marker `iter-K` (`start` for -1), with the digest of every projection just before this event.
+    """The marker `iter-K` (`start` for -1), with the digest of every projection just before this event."""
 
-    No projection reads it, so the digests also hold just after it.
-    """
-
+    # No projection with a digest reads it, so the digests also hold just after it.
     iteration: int
     digests: tuple[Digest, ...]
 
 
 class RunResumed(Event, frozen=True, kw_only=True, tag="run.resumed"):
-    """Somebody continued this run; information only, read by no projection that has a digest."""
+    """The run was continued; information only, read by no projection that has a digest."""
 
     package_version: str
     attempt: int
+    """Number of this resumption, from 1."""
 
 
 class RunFinished(Event, frozen=True, kw_only=True, tag="run.finished"):

@@ -8,92 +8,101 @@ from mage_es.events.vocabulary.form import Event
 
 
 class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
-    """The run's configuration and everything that fixes its behaviour; the first event of every run.
-
-    `config` is canonical JSON. `strategy_floor` is the least cosine at which a type strategy is retrieved,
-    fixed here for the whole run.
-    """
+    """The run's configuration and everything else that fixes its behaviour; the first event of every run."""
 
     run_id: str
     benchmark: str
+    """Its name."""
     seed: int
+    """Seed of the run's random choices."""
+    # As text, so that a new setting changes no event type.
     config: str
     config_sha256: str
+    """SHA-256 of the configuration."""
     package_version: str
     execution_model: str
+    """Model that answers questions."""
     guidance_model: str
+    """Model that writes memories, principles and plans."""
     embedder: str
+    """Its name."""
     embedder_dimension: int
+    """Length of its vectors."""
+    # By its vectors, because a served model may change behind its name.
     embedder_sha256: str
+    """SHA-256 of its vectors of some fixed texts, which identifies it."""
     strategy_floor: float
+    """Least cosine at which a type strategy is retrieved, for the whole run."""
     task_type_source: str
+    """Where task types come from."""
     data_sha256: str
+    """SHA-256 of the data set."""
     licence: str
+    """Licence of the data set."""
 
 
 class SplitCommitted(Event, frozen=True, kw_only=True, tag="split.committed"):
-    """One of the three disjoint splits: its size and hashes of its question ids and normalised questions.
-
-    `question_hashes` has one 16-digit hash for each normalised question, in id order, so that an auditor can
-    check any memory against the split without the data set. `shingles` has, for each question of a split that must
-    not be learned, the sorted 8-byte hashes of its word shingles: near-duplicates can be told from the log alone.
-    `common_shingles` are those that are the form of a type's questions and not compared (in the evolution split).
-    """
-
-    split: str
-    size: int
-    ids_sha256: str
-    questions_sha256: str
-    question_hashes: tuple[str, ...]
-    shingles: tuple[bytes, ...] = ()
-    common_shingles: bytes = b""
+    """One of the three disjoint splits, as hashes: an auditor can check any memory against it without the data set."""
 
     stream: ClassVar[str] = "split/{0.split}"
+    split: str
+    size: int
+    """Number of questions."""
+    ids_sha256: str
+    """SHA-256 of the question ids."""
+    questions_sha256: str
+    """SHA-256 of the normalised questions."""
+    # Hashes, so that the check needs no held-out question in clear.
+    question_hashes: tuple[str, ...]
+    """16-digit hash of each normalised question, in id order."""
+    shingles: tuple[bytes, ...] = ()
+    """Sorted 8-byte hashes of each question's word shingles, which reveal near-duplicates; none for evolution."""
+    common_shingles: bytes = b""
+    """Hashes of the shingles that are the form of a type's questions and not compared; only for evolution."""
 
 
 class SkillCreated(Event, frozen=True, kw_only=True, tag="skill.created"):
-    """A capability node with the initial values of its mutable slots (which no rollback ever masks)."""
+    """A capability node, with initial values of its mutable slots; no rollback masks them."""
 
+    stream: ClassVar[str] = "skill/{0.skill}"
     skill: str
     mastery: float
+    """Its mastery at first."""
     prompt_template: str
     strategy: str
     parent: str = ""
+    """Skill that this one refines; empty for none."""
     description: str = ""
-
-    stream: ClassVar[str] = "skill/{0.skill}"
 
 
 class TaskTypeCreated(Event, frozen=True, kw_only=True, tag="task_type.created"):
     """A task node: the filter key of every retrieval."""
 
+    stream: ClassVar[str] = "task_type/{0.task_type}"
     task_type: str
     description: str
 
-    stream: ClassVar[str] = "task_type/{0.task_type}"
-
 
 class EdgeAdded(Event, frozen=True, kw_only=True, tag="edge.added"):
-    """A typed edge between two nodes, by the nodes' own names (`skill/x`, `task_type/y`, ...).
+    """A typed edge between two nodes, named as `skill/x`, `task_type/y`, ..."""
 
-    `label` says which relation an edge of kind `relation` is, such as `needs`.
-    """
-
+    stream: ClassVar[str] = "edge/{0.kind}/{0.source}/{0.target}"
     kind: str
     source: str
     target: str
     weight: float = 1.0
+    """Its weight."""
     label: str = ""
-
-    stream: ClassVar[str] = "edge/{0.kind}/{0.source}/{0.target}"
+    """Which relation an edge of kind `relation` is, such as `needs`; else empty."""
 
 
 class EdgeRefused(Event, frozen=True, kw_only=True, tag="edge.refused"):
-    """An edge that was proposed and not added, with the reason (it would close a cycle, a node is unknown)."""
+    """A proposed edge that was not added."""
 
+    # Recorded: without a trace, a refused proposal could not be told from one that was never made.
+    stream: ClassVar[str] = "edge/{0.kind}/{0.source}/{0.target}"
     kind: str
     source: str
     target: str
     reason: str
-
-    stream: ClassVar[str] = "edge/{0.kind}/{0.source}/{0.target}"
+    """Why not: it would close a cycle, or a node is unknown."""

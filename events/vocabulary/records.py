@@ -6,20 +6,32 @@ from mage_es.events.vocabulary.form import Event
 
 
 class SegmentSealed(Event, frozen=True, kw_only=True, tag="log.segment_sealed"):
-    """A write-ahead file became a Parquet segment; hashes are of the files' bytes, `chain` of its last frame."""
+    """A write-ahead file became a Parquet segment."""
 
     first: int
+    """Its first seq."""
     last: int
+    """Its last seq."""
     rows: int
+    """Number of events."""
+    # In the log itself: so the newest head vouches for every file before it.
     sha256: str
+    """SHA-256 of the segment's bytes."""
     vectors_sha256: str
+    """SHA-256 of the bytes of the segment's vectors; empty if it has none."""
     chain: str
+    """Chain value of its last frame, 64 hexadecimal digits."""
 
 
 class LogRepaired(Event, frozen=True, kw_only=True, tag="log.repaired"):
-    """The log was cut to its last whole prefix: what stood from `cut_first` on is in quarantine, or was lost."""
+    """The log was cut to its last whole prefix."""
 
+    # Recorded in the cut log, so that no repair can pass for an undamaged history.
     cut_first: int
+    """First seq that was cut out or lost; 0 if none was."""
     cut_last: int
+    """Last seq that was cut out or lost; 0 if unknown."""
     reason: str
+    """What was wrong with the log."""
     quarantined: tuple[str, ...]
+    """Files in quarantine/ that hold what was cut out."""

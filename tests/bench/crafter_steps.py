@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import crafter
 
-from mage_es.engine.environments.crafter.game import Game
+from mage_es.engine.environments.crafter.game import CrafterGame
 from mage_es.engine.environments.crafter.replies import ACTIONS
 
 STEPS = 500
@@ -29,10 +29,10 @@ def main() -> None:
     parser.add_argument("--worlds", type=int, default=3)
     worlds = range(900, 900 + parser.parse_args().worlds)
     rows = {
-        "world generated (reset)": [spent(lambda seed=seed: Game(seed).reset()) for seed in worlds],
-        "world kept (reset again)": [spent(lambda seed=seed: Game(seed).reset()) for seed in worlds],
-        f"{STEPS} steps, exact": [spent(lambda seed=seed: play(Game(seed))) for seed in worlds],
-        f"{STEPS} steps, fast": [spent(lambda seed=seed: play(Game(seed, fast=True))) for seed in worlds],
+        "world generated (reset)": [spent(lambda seed=seed: CrafterGame(seed).reset()) for seed in worlds],
+        "world kept (reset again)": [spent(lambda seed=seed: CrafterGame(seed).reset()) for seed in worlds],
+        f"{STEPS} steps, exact": [spent(lambda seed=seed: play(CrafterGame(seed))) for seed in worlds],
+        f"{STEPS} steps, fast": [spent(lambda seed=seed: play(CrafterGame(seed, fast=True))) for seed in worlds],
         f"{STEPS} steps, drawn, no text": [spent(lambda seed=seed: draw(seed)) for seed in worlds],
     }
     for name, seconds in rows.items():
@@ -48,7 +48,7 @@ def spent(work: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
-def play(game: Game) -> None:
+def play(game: CrafterGame) -> None:
     """Play the same actions in any world; an episode that ends goes on all the same."""
     game.reset()
     for number in chosen():

@@ -3,7 +3,7 @@
     python -m tests.bench.faults                 10,000 calls of which a tenth fail, then the outage
     python -m tests.bench.faults --pool 60       the same, smaller
 
-Faults: every kind that engine/models/faults.py knows, but those that end a run at once. Held against each other are the
+Faults: every kind that engine/seams/faults.py knows, but those that end a run at once. Held against each other are the
 plans and verdicts of the log, and the ledger and the server's own count, to the call and token. The outage is lived
 through on a clock of its own, whose seconds pass as soon as everybody waits: the run pauses, gives up with exit code 4,
 is resumed every ten minutes, in vain while the server is away, and ends in the state of a run that nothing disturbed.
@@ -24,14 +24,14 @@ from typing import Any, NamedTuple
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from mage_es.engine.config import Config
-from mage_es.engine.evolution import evolve, resume
-from mage_es.engine.models.analogist.model import reply
-from mage_es.engine.models.line import Patience, ProviderDown
-from mage_es.engine.models.registry import open_model
-from mage_es.engine.runs import Run, find_run
-from mage_es.engine.runtime import Runtime
-from mage_es.engine.session import Models
-from mage_es.events.reader import LogReader
+from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.models.retrying import ProviderDown, RetryPolicy
+from mage_es.engine.run.directory import Run, find_run
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.standins.analogist.model import reply
+from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.verbs.resume import resume
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
@@ -158,16 +158,16 @@ def outage(
         server.plan = treatment
         said: list[str] = []
         gave_up = 0
-        patience = Patience(clock=clock)
+        retry_policy = RetryPolicy(clock=clock)
         try:
-            run = begin(folder / "disturbed", config, spec, workers=workers, patience=patience, said=said)
+            run = begin(folder / "disturbed", config, spec, workers=workers, retry_policy=retry_policy, said=said)
         except ProviderDown as down:
             gave_up, run = 1, find_run(folder / "disturbed", "r")
             assert down.exit_code == 4
         while not fold(LogReader(run.log_path)).progress.finished:
             clock.time += again_s
             try:
-                go_on(run, spec, workers=workers, patience=patience, said=said)
+                go_on(run, spec, workers=workers, retry_policy=retry_policy, said=said)
             except ProviderDown:
                 gave_up += 1
         served = server.served - served
@@ -182,7 +182,7 @@ def begin(
     spec: str,
     *,
     workers: int,
-    patience: Patience | None = None,
+    retry_policy: RetryPolicy | None = None,
     said: list[str] | None = None,
 ) -> Run:
     """Evolve a run named `r` with the learner behind a server."""
@@ -192,8 +192,8 @@ def begin(
         data_dir=None,
         runtime=Runtime(
             workers=workers,
-            observer=lambda note: said.append(note.message) if said is not None and note.aloud else None,
-            patience=patience or Patience(),
+            observer=lambda note: said.append(note.message) if said is not None and note.is_announcement else None,
+            retry_policy=retry_policy or RetryPolicy(),
         ),
         run_id="r",
         models=models(spec),
@@ -201,14 +201,16 @@ def begin(
     return find_run(folder, "r")
 
 
-def go_on(run: Run, spec: str, *, workers: int, patience: Patience, said: list[str]) -> None:
+def go_on(run: Run, spec: str, *, workers: int, retry_policy: RetryPolicy, said: list[str]) -> None:
     """Resume a run."""
     resume(
         run,
         config=None,
         data_dir=None,
         runtime=Runtime(
-            workers=workers, observer=lambda note: said.append(note.message) if note.aloud else None, patience=patience
+            workers=workers,
+            observer=lambda note: said.append(note.message) if note.is_announcement else None,
+            retry_policy=retry_policy,
         ),
         models=models(spec),
     )
@@ -221,7 +223,7 @@ def models(spec: str) -> Models:
 
 def events(run: Run, *types: type[Event]) -> list[Any]:
     """Return a run's events of some types."""
-    return [record.event for record in LogReader(run.log_path).records(set(types))]
+    return list(LogReader(run.log_path).of(*types))
 
 
 def keys_of(called: list[ModelCalled]) -> Counter[tuple[object, ...]]:

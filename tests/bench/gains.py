@@ -18,7 +18,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, NamedTuple
 
-from mage_es.events.reader import LogReader
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ActionTaken, QuestionPlanned
 from tests.bench.seeds import Exams, evolved, examined, paired, parser, rate, spread
 from tests.bench.tables import print_table

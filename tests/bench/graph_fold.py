@@ -19,10 +19,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from mage_es.events.digests import sha256_text
-from mage_es.events.envelope import Draft
-from mage_es.events.log import Log
-from mage_es.events.reader import LogReader
+from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
+    Draft,
     EdgeAdded,
     EntitySeen,
     Event,

@@ -24,12 +24,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from mage_es.engine.config import Config
 from mage_es.engine.loop import iterate, open_run
-from mage_es.engine.models.registry import open_model
-from mage_es.engine.models.seam import Completion, Request
-from mage_es.engine.opening import open_world
-from mage_es.engine.runs import clock, create_run
-from mage_es.engine.runtime import Runtime
-from mage_es.engine.session import Models, Session
+from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.run.directory import clock, create_run
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.world import open_world
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.session.session import Session
 from mage_es.events.digests import sha256_text
 from mage_es.events.log import Log
 from mage_es.projections.fold import State

@@ -23,10 +23,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from mage_es.events.envelope import Draft
-from mage_es.events.log import Log
-from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import IterationClosed
+from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import Draft, IterationClosed
 from mage_es.projections.bandits import Bandits
 from mage_es.projections.evidence import Evidence
 from mage_es.projections.fold import State, fold, fold_into

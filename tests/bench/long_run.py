@@ -14,12 +14,12 @@ from typing import Literal
 
 import numpy as np
 
-from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import (
     MICRO,
     ActionTaken,
     AnswerJudged,
     BanditUpdated,
+    Draft,
     EdgeAdded,
     Event,
     GuardDecided,

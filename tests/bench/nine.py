@@ -27,9 +27,10 @@ import msgspec
 
 from mage_es.engine.baselines.table import BASELINES
 from mage_es.engine.benchmarks.registry import open_benchmark
-from mage_es.engine.environments.protocol import is_sequential, modes_of
-from mage_es.engine.reporting.recorded import Recorded, Sat
-from mage_es.engine.runs import find_run
+from mage_es.engine.reporting.recorded import RecordedRun
+from mage_es.engine.run.directory import find_run
+from mage_es.engine.run.exams import RecordedExam
+from mage_es.engine.seams.environment import is_sequential, modes_of
 from mage_es.events.vocabulary import IterationClosed, IterationPlanned
 from tests.bench.tables import print_machine, print_table
 
@@ -229,29 +230,28 @@ def print_nine(names: Sequence[str], folder: Folder) -> None:
 
 def line(name: str, folder: Folder) -> tuple[str, ...]:
     """Return a row of the table, read off the logs of its runs."""
-    steps, run = folder.steps(name), Recorded(find_run(folder.path, name))
+    steps, run = folder.steps(name), RecordedRun(find_run(folder.path, name))
     read = steps["records"].report
     baselines = (one for one in (*BASELINES,) if one in steps)
     return (
         name,
         f"{read['evolution']:,} / {read['test']:,}",
-        str(run.growth[-1].task_types),
+        str(run.growth["task types"][-1]),
         ROWS[name].metric,
         size(run),
         result(run.initial),
         result(run.final),
         silent(run.final),
-        "; ".join(f"{one} {result(Recorded(find_run(folder.path, f'{name}-{one}')).final)}" for one in baselines)
+        "; ".join(f"{one} {result(RecordedRun(find_run(folder.path, f'{name}-{one}')).final)}" for one in baselines)
         or "n/a",
         equal_digests(run, steps["replay"].report),
         checks(steps["verify"].report["checks"]),
     )
 
 
-def size(run: Recorded) -> str:
+def size(run: RecordedRun) -> str:
     """Return how large a run was: iterations, questions or episodes of each, epochs of the pool, events."""
-    plans = [record.event for record in run.reader.records({IterationPlanned})]
-    planned = [event for event in plans if isinstance(event, IterationPlanned)]
+    planned = list(run.reader.of(IterationPlanned))
     what = "episodes" if run.is_sequential else "questions"
     asked = sum(len(plan.fresh) + len(plan.revisits) for plan in planned)
     repeats = sum(len(plan.repeats) for plan in planned)
@@ -259,25 +259,22 @@ def size(run: Recorded) -> str:
     return f"{len(planned)} x {run.config.pool} {what} ({asked:,} asked{again}), {run.reader.head.seq:,} events"
 
 
-def result(exam: Sat | None) -> str:
+def result(exam: RecordedExam | None) -> str:
     """Return what an exam came to: right answers in percent; of episodes the mean score, and the share that passed."""
-    if exam is None or not exam.answers:
+    if exam is None or exam.answers.is_empty():
         return "n/a"
-    answers = list(exam.answers.values())
-    right = 100 * sum(answer.correct for answer in answers) / len(answers)
-    if not exam.episodes:
-        return f"{right:.1f} %"
-    return f"{100 * sum(answer.score for answer in answers) / len(answers):.1f} % ({right:.1f} %)"
+    right, score = (100 * exam.answers[name].sum() / len(exam.answers) for name in ("correct", "score"))
+    return f"{right:.1f} %" if exam.episodes.is_empty() else f"{score:.1f} % ({right:.1f} %)"
 
 
-def silent(exam: Sat | None) -> str:
+def silent(exam: RecordedExam | None) -> str:
     """Return how many of the replies in an exam's episodes named no action."""
-    if exam is None or not exam.episodes:
+    if exam is None or exam.episodes.is_empty():
         return "n/a"
-    return f"{sum(one.unparsed for one in exam.episodes):,} of {sum(one.steps for one in exam.episodes):,}"
+    return f"{exam.episodes['unparsed'].sum():,} of {exam.episodes['steps'].sum():,}"
 
 
-def equal_digests(run: Recorded, found: Sequence[Mapping[str, Any]]) -> str:
+def equal_digests(run: RecordedRun, found: Sequence[Mapping[str, Any]]) -> str:
     """Return how many of the digests that were recorded live are those of the iterations folded again."""
     recorded = {
         record.event.iteration: len(record.event.digests)

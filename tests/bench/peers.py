@@ -24,10 +24,10 @@ from eventsourcing.persistence import DatetimeAsISO, JSONTranscoder, Mapper, UUI
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
 
 from mage_es.events import wal
-from mage_es.events.envelope import Draft, event_id
 from mage_es.events.log import Log
-from mage_es.events.rows import body_of
-from mage_es.events.vocabulary import EVENT_TYPES, Event, tag_of
+from mage_es.events.vocabulary import EVENT_TYPES, Draft, Event, tag_of
+from mage_es.events.vocabulary.envelope import event_id
+from mage_es.events.wal.bodies import body_of
 
 RUN = "wordmath-s0-001"
 NOW = 1_790_000_000_000_000

@@ -30,17 +30,18 @@ from typing import NamedTuple
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from mage_es.engine.agents.briefs import OntologyReply
+from mage_es.engine.briefs import OntologyReply
 from mage_es.engine.commands import InduceOntology, OpenRun, PlanIteration
 from mage_es.engine.config import Config
 from mage_es.engine.loop import evaluate
 from mage_es.engine.models.openai_compatible import OPTIONS, OpenAICompatible
-from mage_es.engine.models.seam import Completion, Request
-from mage_es.engine.models.spec import parse_spec
-from mage_es.engine.opening import open_world
-from mage_es.engine.runs import clock, create_run
-from mage_es.engine.runtime import Runtime
-from mage_es.engine.session import Models, Session
+from mage_es.engine.models.registry import Models
+from mage_es.engine.run.directory import clock, create_run
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.world import open_world
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.spec import parse_spec
+from mage_es.engine.session.session import Session
 from mage_es.events.log import Log
 from mage_es.projections.fold import State
 

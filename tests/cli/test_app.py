@@ -13,6 +13,7 @@ HEAVY = ("pyarrow", "polars", "lancedb", "numpy", "scipy", "asyncio", "anthropic
 SLOW = (*HEAVY, "pydantic", "importlib.metadata")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "heavy"),
     [("--help", SLOW), ("evolve --help", SLOW), ("config show", HEAVY)],

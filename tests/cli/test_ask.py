@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., Any]
 QUESTION = "Ana packs 4 boxes with 6 jars each. She gives 5 jars away. How many jars are left?"
 

@@ -7,7 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.events.bucket import bucket
+
+pytestmark = pytest.mark.slow
 
 Command = Callable[..., Any]
 

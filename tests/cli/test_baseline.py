@@ -7,7 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.engine.baselines.test_running import hotpot
+import pytest
+
+from tests.engine.verbs.test_baseline import hotpot
+
+pytestmark = pytest.mark.slow
 
 Command = Callable[..., Any]
 
@@ -46,4 +50,4 @@ def test_a_baseline_that_spent_its_budget_says_how_to_go_on_with_more_and_shows_
 def test_react_that_nobody_told_where_to_look_says_so_where_it_begins(mage: Command, tmp_path: Path) -> None:
     outcome = mage("baseline", "react", "hotpotqa", "--held-out", "4", "--data-dir", str(hotpot(tmp_path / "data")))
     assert outcome.code == 0
-    assert "react looks in the paragraphs that questions bring with them, as with --search record." in outcome.err
+    assert "react searches the paragraphs that come with the questions, as with --search record." in outcome.err

@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.plugins import plugins
+from mage_es.engine.seams.plugins import plugins
+
+pytestmark = pytest.mark.slow
 
 Command = Callable[..., Any]
 REAL = Path(os.environ.get("MAGE_ES_DATA") or Path(__file__).parents[3] / "shared" / "data").absolute() / "gsm8k"

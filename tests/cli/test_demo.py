@@ -12,6 +12,8 @@ from mage_es.cli.output import Output
 from mage_es.cli.settings import resolve
 from mage_es.cli.tables import agents
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_demonstration_evolves_examines_and_replays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = msgspec.structs.replace(CONFIG, iterations=2, pool=20, held_out=20, anchors=10)

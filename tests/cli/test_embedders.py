@@ -7,9 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mage_es.events.reader import LogReader
+import pytest
+
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import QuestionPlanned, RunStarted
 from tests.engine.models.provider import Provider, provider
+
+pytestmark = pytest.mark.slow
 
 Command = Callable[..., Any]
 SMALL = ("--iterations", "1", "--pool", "20", "--held-out", "20", "--anchors", "10", "--run-id", "r")
@@ -28,6 +32,7 @@ def first_question(folder: Path) -> str:
     raise AssertionError("no question was planned")
 
 
+@pytest.mark.paper("beyond the paper, served vectors")
 def test_replay_verify_and_every_look_at_a_run_ask_the_embedder_for_nothing(mage: Command, tmp_path: Path) -> None:
     with provider() as server:
         begin(mage, server)
@@ -46,18 +51,20 @@ def test_replay_verify_and_every_look_at_a_run_ask_the_embedder_for_nothing(mage
     assert checks and all(check["recorded"] == check["rebuilt"] for check in checks)
 
 
+@pytest.mark.paper("section 3.5, strategy floor")
 def test_what_a_run_was_started_with_is_in_its_first_event_and_its_floor_is_measured(
     mage: Command, tmp_path: Path
 ) -> None:
     with provider() as server:
         begin(mage, server)
         spec = f"openai/embed?base_url={server.openai_url}"
-    started = next(LogReader(tmp_path / "runs" / "r" / "log").records({RunStarted})).event
+    started = next(LogReader(tmp_path / "runs" / "r" / "log").of(RunStarted))
     assert isinstance(started, RunStarted)
     assert (started.embedder, started.embedder_dimension) == (spec, 128)
     assert len(started.embedder_sha256) == 64 and 0.1 < started.strategy_floor < 0.9
 
 
+@pytest.mark.paper("beyond the paper, identity of embedders")
 def test_another_model_behind_the_same_name_is_refused_wherever_a_vector_is_needed(mage: Command) -> None:
     with provider() as server:
         begin(mage, server)

@@ -13,10 +13,12 @@ from typing import IO, Any
 
 import pytest
 
-from mage_es.engine.config import parse
-from mage_es.engine.opening import first_event
-from mage_es.engine.presets import configured
-from mage_es.events.reader import LogReader
+from mage_es.engine.benchmarks.registry import with_own_models
+from mage_es.engine.config import configured, parse
+from mage_es.engine.run.world import first_event
+from mage_es.events.log import LogReader
+
+pytestmark = pytest.mark.slow
 
 Command = Callable[..., Any]
 SMALL = ("--iterations", "2", "--pool", "20", "--held-out", "20", "--anchors", "10")
@@ -66,14 +68,14 @@ def test_a_run_under_the_papers_preset_records_its_values_and_says_what_to_expec
     assert "Caution: failure_signal cumulative starves task types" in outcome.err
     assert "VACUOUS in a run of 1" in mage("runs", "show", "p").out
     config = parse(first_event(LogReader(tmp_path / "runs" / "p" / "log")).config)
-    assert config == configured("paper", benchmark="wordmath", **chosen)
+    assert config == with_own_models(configured("paper", benchmark="wordmath", **chosen))
 
 
 @pytest.mark.parametrize(
     ("words", "code", "parts"),
     [
         (["wordmaths"], 2, ["'wordmaths'", "wordmath"]),
-        ([], 2, ["No benchmark was named"]),
+        ([], 2, ["Name a benchmark, such as wordmath"]),
         (["wordmath", "--execution", "builtin/analogits"], 2, ["'builtin/analogits'", "builtin/analogist"]),
         (["wordmath", "--guidance", "builtin/analogist"], 2, ["builtin/analogist", "builtin/reference"]),
         (["wordmath", "--embedder", "hsah"], 2, ["'hsah'", "hash"]),

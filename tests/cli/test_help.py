@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from mage_es.cli.app import app
 from mage_es.cli.help import COMMANDS, OPTIONS
 from mage_es.cli.options import CONFIG
@@ -42,16 +40,14 @@ def test_commands_stand_in_panels_with_the_whole_of_what_they_do(mage: Command) 
     assert "..." not in shown.partition("Learn:")[2]
 
 
-@pytest.mark.parametrize("command", named())
-def test_each_command_has_an_example_takes_json_and_writes_kinds_of_values_as_all_do(
-    command: str, mage: Command
-) -> None:
-    options, _, example = mage(*command.split(), "--help").out.partition("Example:\n")
-    assert example.startswith("    ") and f"mage-es {command}" in example
-    assert "--json" in options
-    listed = options.partition("\nOptions:\n")[2]
-    kinds = re.findall(r"^  --?[a-z-]+(?:, -\w)? ([^ /-]\S*)", listed, flags=re.MULTILINE)
-    assert all(re.fullmatch(r"[A-Z=,.]+|\w+(\|\w+)+", kind) for kind in kinds), kinds
+def test_each_command_has_an_example_takes_json_and_writes_kinds_of_values_as_all_do(mage: Command) -> None:
+    for command in named():
+        options, _, example = mage(*command.split(), "--help").out.partition("Example:\n")
+        assert example.startswith("    ") and f"mage-es {command}" in example, command
+        assert "--json" in options, command
+        listed = options.partition("\nOptions:\n")[2]
+        kinds = re.findall(r"^  --?[a-z-]+(?:, -\w)? ([^ /-]\S*)", listed, flags=re.MULTILINE)
+        assert all(re.fullmatch(r"[A-Z=,.]+|\w+(\|\w+)+", kind) for kind in kinds), (command, kinds)
 
 
 def test_resume_lists_what_it_takes_and_none_of_what_it_only_compares(mage: Command) -> None:
@@ -59,4 +55,4 @@ def test_resume_lists_what_it_takes_and_none_of_what_it_only_compares(mage: Comm
     listed = set(re.findall(r"--([a-z-]+)", shown.partition("Arguments:")[2].partition("Example:")[0]))
     assert {"workers", "max-usd", "max-iterations", "data-dir"} <= listed
     assert not listed & {name.replace("_", "-") for name in CONFIG}
-    assert "only compared" in shown
+    assert "only compared" in " ".join(shown.split())

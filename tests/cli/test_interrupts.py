@@ -13,6 +13,8 @@ import pytest
 from mage_es.cli.interrupts import Interrupts, SecondTermination
 from mage_es.events.errors import BudgetReached, Interrupted, Terminated
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def as_loud_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

@@ -91,4 +91,4 @@ def test_an_exam_that_stops_at_its_budget_is_a_document_too(mage: Command, runs_
     outcome = mage("exam", "first", "--max-calls", "3", "--json")
     document = json.loads(outcome.out)
     assert (outcome.code, document["exit_code"]) == (3, 3)
-    assert "Go on with: mage-es exam first" in document["error"]
+    assert "Continue with: mage-es exam first" in document["error"]

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mage_es.events.log import Log
-from mage_es.events.reader import LogReader
+from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import MemoryAppended
 from tests.events.samples import clock, judged
 

@@ -62,11 +62,11 @@ def test_what_an_error_was_given_to_say_besides_stands_below_it(capsys: pytest.C
 @pytest.mark.parametrize(
     ("number", "told"),
     [
-        (errno.EACCES, "/x/runs: Permission denied. Give yourself the right to it"),
-        (errno.EROFS, "/x/runs: Read-only file system. Give yourself the right to it"),
-        (errno.ENOSPC, "/x/runs: No space left on device. Make room there"),
-        (errno.ENOTDIR, "/x/runs: Not a directory. A folder is needed there"),
-        (errno.EIO, "/x/runs: Input/output error. Mend that"),
+        (errno.EACCES, "/x/runs: Permission denied. Make it writable (chmod u+w)"),
+        (errno.EROFS, "/x/runs: Read-only file system. Make it writable (chmod u+w)"),
+        (errno.ENOSPC, "/x/runs: No space left on device. Free some space"),
+        (errno.ENOTDIR, "/x/runs: Not a directory. It is in the way of a folder"),
+        (errno.EIO, "/x/runs: Input/output error. Fix that"),
     ],
 )
 def test_what_the_system_refuses_is_told_with_the_place_and_a_remedy(
@@ -118,7 +118,7 @@ def test_ctrl_c_while_the_words_of_a_command_are_read_is_said(mage: Command, mon
 
 
 def test_ctrl_c_at_work_is_said(mage: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mage_es.engine import runs
+    from mage_es.engine.run import directory as runs
 
     def interrupted(folder: Path) -> None:
         raise KeyboardInterrupt
@@ -141,7 +141,7 @@ def test_ctrl_c_while_the_program_still_loads_is_no_traceback(
     with pytest.raises(SystemExit) as exited:
         main(["doctor"])
     assert exited.value.code == 130
-    assert capsys.readouterr().err == "mage-es: Stopped before anything began.\n"
+    assert capsys.readouterr().err == "mage-es: Stopped before anything started.\n"
 
 
 def test_debug_shows_the_traceback_before_the_message_and_exits_as_without_it(

@@ -24,7 +24,7 @@ def test_what_was_learned_is_listed_and_can_be_narrowed(mage: Command, runs_dir:
     principles = listed(mage, "--kind", "principle")
     assert 0 < len(principles) < len(items) and {item["kind"] for item in principles} == {"principle"}
     outcome = mage("memory", "list")
-    assert items[0]["memory_id"][:12] in outcome.out and f"{len(items)} of {len(items)} things learned" in outcome.out
+    assert items[0]["memory_id"][:12] in outcome.out and f"{len(items)} of {len(items)} memories" in outcome.out
     assert "Next: mage-es memory show" in outcome.err
 
 
@@ -67,7 +67,7 @@ def test_what_stands_in_quarantine_is_counted_where_the_run_is_shown(mage: Comma
     name = listed(mage)[0]["memory_id"]
     assert "quarantine" not in mage("runs", "show").out
     mage("memory", "quarantine", name, "--reason", "it misleads")
-    assert "1 thing that it learned in quarantine" in mage("runs", "show").out
+    assert "1 memory in quarantine" in mage("runs", "show").out
     assert json.loads(mage("runs", "show", "--json").out)["quarantined"] == 1
     mage("memory", "release", name, "--reason", "it does not")
     assert json.loads(mage("runs", "show", "--json").out)["quarantined"] == 0

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.cli.output import Output, Table, clean, percent
+from mage_es.cli.output import Output, TextTable, clean, percent
 
-PEOPLE = Table("People", ("name", "age"), [("Ana", "7"), ("Bo\x1b[31m", "42")])
+PEOPLE = TextTable("People", ("name", "age"), [("Ana", "7"), ("Bo\x1b[31m", "42")])
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_on_a_terminal_a_table_has_rules_and_its_cells_are_no_markup(
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "60")
-    Output().report({}, Table("[red]x[/red]", ("[bold]a", "b"), [("[link=x]y", "1")]))
+    Output().report({}, TextTable("[red]x[/red]", ("[bold]a", "b"), [("[link=x]y", "1")]))
     shown = capsys.readouterr().out
     assert all(text in shown for text in ("[red]x[/red]", "[bold]a", "[link=x]y", "─"))
 
@@ -71,7 +71,7 @@ def test_on_a_narrow_terminal_a_wide_table_stands_in_parts_that_fit_and_no_numbe
     monkeypatch.setenv("COLUMNS", "60")
     names = ("iteration", *(f"measured_{n}" for n in range(8)))
     rows = [("start", *("-" for _ in range(8))), ("17", *(f"{n}{n}.5 %" for n in range(8)))]
-    Output().report({}, Table("All of it", names, rows))
+    Output().report({}, TextTable("All of it", names, rows))
     lines = clean(capsys.readouterr().out).splitlines()
     assert max(map(len, lines)) <= 60
     assert all(any(cell in line for line in lines) for cell in (*names, *rows[1]))
@@ -85,13 +85,13 @@ def test_on_a_narrow_terminal_sentences_are_folded_before_a_table_is_divided(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "60")
     row = ("splits", "no question", "not one question is in two of them " * 3)
-    Output().report({}, Table("", ("check", "measured", "detail"), [row]))
+    Output().report({}, TextTable("", ("check", "measured", "detail"), [row]))
     shown = clean(capsys.readouterr().out)
     assert shown.count("check") == 1 and max(map(len, shown.splitlines())) <= 60
 
 
 def test_ids_that_begin_with_a_digit_are_no_numbers(capsys: pytest.CaptureFixture[str]) -> None:
-    Output().report({}, Table("", ("the memory", "share"), [("1b95", "7/20"), ("22d4", "11/20")]))
+    Output().report({}, TextTable("", ("the memory", "share"), [("1b95", "7/20"), ("22d4", "11/20")]))
     assert capsys.readouterr().out == "the memory  share\n1b95         7/20\n22d4        11/20\n"
 
 

@@ -10,11 +10,11 @@ import msgspec
 import pytest
 
 from mage_es.cli.output import clean
-from mage_es.cli.progress import EVERY, Estimate, Progress, describe, duration
-from mage_es.engine.notes import Note
+from mage_es.cli.progress import EVERY, ProgressDisplay, TimeLeft, describe, duration
+from mage_es.engine.run.runtime import ProgressNote
 from tests.cli.conftest import Command
 
-NOTE = Note(
+NOTE = ProgressNote(
     run_id="r1",
     iteration=3,
     iterations=10,
@@ -28,7 +28,7 @@ NOTE = Note(
 )
 
 
-def replaced(**changes: object) -> Note:
+def replaced(**changes: object) -> ProgressNote:
     return msgspec.structs.replace(NOTE, **changes)
 
 
@@ -58,14 +58,14 @@ def test_a_message_is_cleaned() -> None:
 
 
 def test_the_time_left_is_in_proportion_to_what_this_process_did() -> None:
-    estimate = Estimate()
+    estimate = TimeLeft()
     resumed = replaced(iteration=5, phase="plan", done=0, total=0)
     assert estimate.seconds_left(resumed, now=100.0) is None
     assert estimate.seconds_left(replaced(iteration=6, done=100), now=120.0) == pytest.approx(30.0)
 
 
 def test_anchors_are_work_as_well_and_count_from_the_first_iteration_on() -> None:
-    estimate = Estimate()
+    estimate = TimeLeft()
     assert estimate.seconds_left(replaced(iteration=-1, phase="snapshot", done=100), now=50.0) is None
     assert estimate.seconds_left(replaced(iteration=0, phase="plan", done=0, total=0), now=60.0) is None
     assert estimate.seconds_left(replaced(iteration=0, done=100), now=70.0) == pytest.approx(380.0)  # a half of a tenth
@@ -75,7 +75,7 @@ def test_anchors_are_work_as_well_and_count_from_the_first_iteration_on() -> Non
 
 
 def test_an_exam_is_the_whole_of_its_own_work() -> None:
-    estimate = Estimate()
+    estimate = TimeLeft()
     exam = replaced(iteration=-1, phase="exam", done=0)
     assert estimate.seconds_left(exam, now=0.0) is None
     assert estimate.seconds_left(replaced(iteration=-1, phase="exam", done=25), now=5.0) == pytest.approx(15.0)
@@ -95,7 +95,7 @@ def test_without_a_terminal_there_is_a_line_for_each_phase_and_one_now_and_then(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     times = clock(0, 1, 2, 2 + EVERY, 3 + EVERY, 4 + EVERY)
-    with Progress(clock=lambda: next(times)) as progress:
+    with ProgressDisplay(clock=lambda: next(times)) as progress:
         progress.observe(replaced(done=1))
         progress.observe(replaced(done=2))
         progress.observe(replaced(done=99))
@@ -121,7 +121,7 @@ def test_on_a_terminal_there_is_a_live_line_below_those_that_stay_and_no_color_i
         monkeypatch.delenv("NO_COLOR", raising=False)
     else:
         monkeypatch.setenv("NO_COLOR", "1")
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         progress.observe(replaced(done=100))
         progress.observe(NOTE)
     shown = capsys.readouterr().err
@@ -131,16 +131,16 @@ def test_on_a_terminal_there_is_a_live_line_below_those_that_stay_and_no_color_i
 
 
 def test_what_is_said_aloud_is_shown_at_once_between_the_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         progress.observe(replaced(done=100))
-        progress.observe(replaced(done=1, message="it waits for \x1b[31mthe provider", aloud=True))
+        progress.observe(replaced(done=1, message="it waits for \x1b[31mthe provider", is_announcement=True))
         progress.observe(replaced(done=2, message="nobody hears this"))
     lines = capsys.readouterr().err.splitlines()
     assert lines[-1] == "it waits for the provider"
 
 
 def test_a_phase_without_questions_has_no_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress() as progress:
+    with ProgressDisplay() as progress:
         progress.observe(replaced(phase="snapshot", done=0, total=0, level=None))
     assert capsys.readouterr().err == ""
 
@@ -165,7 +165,7 @@ def test_on_a_narrow_terminal_the_live_line_fits_without_a_bar(
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", "80")
     times = clock(0, 0, 3472)
-    with Progress(clock=lambda: next(times)) as progress:
+    with ProgressDisplay(clock=lambda: next(times)) as progress:
         for iteration in (10, 12):
             progress.observe(replaced(iteration=iteration, iterations=20, phase="snapshot", measure="mean score"))
     shown = clean(capsys.readouterr().err)

@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.models.analogist.model import reply
-from mage_es.events.reader import LogReader
+from mage_es.engine.seams.model import Request
+from mage_es.engine.standins.analogist.model import reply
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
@@ -29,6 +30,8 @@ from mage_es.events.vocabulary import (
 )
 from tests.engine.models.provider import provider
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., Any]
 SMALL = ("--iterations", "1", "--pool", "30", "--held-out", "20", "--anchors", "10", "--run-id", "r")
 FAULTS = ("reset", "429", "500", "503", "529", "408", "truncated", "cut", "shape")
@@ -37,7 +40,7 @@ CANARY = "sk-canary-0123456789abcdef"
 
 def solved(body: dict[str, Any]) -> str:
     """Answer as the embedded learner would."""
-    return reply(body["messages"][0]["content"])
+    return reply(Request(prompt=body["messages"][0]["content"], max_tokens=1))
 
 
 def one_in_ten(number: int) -> str:
@@ -47,7 +50,7 @@ def one_in_ten(number: int) -> str:
 
 
 def events(folder: Path, *types: type[Event]) -> list[Any]:
-    return [record.event for record in LogReader(folder / "runs" / "r" / "log").records(set(types))]
+    return list(LogReader(folder / "runs" / "r" / "log").of(*types))
 
 
 def test_with_a_tenth_of_the_calls_failing_every_question_is_accounted_for_to_the_call_and_token(
@@ -235,10 +238,10 @@ def test_an_exam_stops_at_its_budget_with_exit_code_3_and_goes_on_by_the_command
     cut = mage("exam", "first", "--questions", "8", "--max-calls", "3")
     assert cut.code == 3
     assert "budget of 3 calls is reached" in cut.err
-    assert "Go on with: mage-es exam first --questions 8 --max-calls 3" in cut.err
+    assert "Continue with: mage-es exam first --questions 8 --max-calls 3" in cut.err
     whole = mage("exam", "first", "--questions", "8", "--max-calls", "8", "--json")
     assert whole.code == 0, whole.err
-    assert "Going on with the exam first/0001-latest: 3 of its questions are settled already." in whole.err
+    assert "Resuming the exam first/0001-latest: 3 of its questions are settled already." in whole.err
     assert json.loads(whole.out)["execution_calls"] == 8
 
 
@@ -264,7 +267,7 @@ def test_an_exam_whose_provider_goes_away_goes_on_without_paying_twice(mage: Com
         before = len(server.asked)
         server.plan = lambda number: "401" if number >= before + 7 else ""
         cut = mage("exam", "r", "--workers", "1")
-        assert cut.code == 4 and "Go on with: mage-es exam r" in cut.err
+        assert cut.code == 4 and "Continue with: mage-es exam r" in cut.err
         server.plan, served = lambda number: "", server.served
         whole = mage("exam", "r", "--json")
     assert whole.code == 0, whole.err

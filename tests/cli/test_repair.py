@@ -7,9 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mage_es.events.envelope import Draft
 from mage_es.events.log import Log
-from mage_es.events.vocabulary import RunResumed
+from mage_es.events.vocabulary import Draft, RunResumed
 
 Command = Callable[..., Any]
 
@@ -43,7 +42,7 @@ def test_a_repaired_run_verifies_and_goes_on(mage: Command, runs_dir: Path) -> N
     assert mage("verify", "first").code == 0
     assert mage("resume", "first").code == 0
     after = mage("verify", "first", "--head", head)
-    assert after.code == 1 and "no head of this log" in after.out
+    assert after.code == 1 and "not a head of this log" in after.out
     again = mage("repair", "first")
     assert again.code == 0 and "nothing to repair" in again.out
 
@@ -62,6 +61,6 @@ def test_a_head_printed_earlier_is_found_after_the_run_went_on(mage: Command, ru
 
 def test_another_head_fails_the_check_and_nonsense_is_a_usage_error(mage: Command, runs_dir: Path) -> None:
     outcome = mage("verify", "first", "--head", "0123456789abcdef")
-    assert outcome.code == 1 and "no head of this log" in outcome.out
+    assert outcome.code == 1 and "not a head of this log" in outcome.out
     outcome = mage("verify", "first", "--head", "latest")
     assert outcome.code == 2 and "is not a head" in outcome.err

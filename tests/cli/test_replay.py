@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from mage_es.events.envelope import Draft
-from mage_es.events.log import Log
-from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import Digest, IterationClosed
+from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import Digest, Draft, IterationClosed
 
 Command = Callable[..., Any]
 
@@ -34,6 +32,13 @@ def test_the_rebuilt_state_goes_where_it_is_asked_to(mage: Command, runs_dir: Pa
     assert (again.code, "rebuilt is not empty" in again.err) == (2, True)
 
 
+def test_tables_are_written_for_lancedb_on_request(mage: Command, runs_dir: Path, tmp_path: Path) -> None:
+    assert mage("replay", "--until", "iter-0", "--into", "without").code == 0
+    assert not (tmp_path / "without" / "memory").exists()
+    assert mage("replay", "--until", "iter-0", "--into", "with", "--tables").code == 0
+    assert any((tmp_path / "with" / "memory").glob("*.lance"))
+
+
 @pytest.mark.parametrize("marker", ["iter-9", "iter-x", "latets", "seq:99999999", "iter-1/evalute", ""])
 def test_a_marker_that_does_not_exist_is_a_usage_error(mage: Command, runs_dir: Path, marker: str) -> None:
     outcome = mage("replay", "--until", marker)
@@ -44,7 +49,7 @@ def test_a_marker_that_does_not_exist_is_a_usage_error(mage: Command, runs_dir: 
 
 def test_a_digest_that_differs_gives_exit_code_one(mage: Command, runs_dir: Path) -> None:
     path = runs_dir / "first" / "log"
-    closed = [record.event for record in LogReader(path).records({IterationClosed})][-1]
+    closed = list(LogReader(path).of(IterationClosed))[-1]
     assert isinstance(closed, IterationClosed)
     with Log.open(path, clock=lambda: 0) as log:
         wrong = tuple(Digest(projection=digest.projection, value="0" * 64) for digest in closed.digests)

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 Command = Callable[..., Any]
 
 
@@ -24,7 +26,7 @@ def test_every_table_with_data_is_shown_and_the_others_are_named(mage: Command, 
     assert "Main results: baselines and the full system (main; paper: tab:reasoning)" in outcome.out
     assert "`mage-es exam first --at start --runs-dir runs`" in outcome.out
     first = "extension: mage-es evolve finqa --runs-dir runs"
-    assert f"Without data, with what would begin to fill them:\n  {first}\n" in outcome.err
+    assert f"Tables without data, and the command that would start to fill each:\n  {first}\n" in outcome.err
 
 
 def test_json_has_the_numbers_with_deviation_and_n(mage: Command, examined: Path) -> None:

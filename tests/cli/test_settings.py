@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mage_es.cli.settings import fields, resolve
+from mage_es.engine.benchmarks.registry import with_own_models
 from mage_es.engine.config import Config
 from mage_es.events.errors import UsageError
 
@@ -23,7 +24,7 @@ def test_a_flag_beats_the_environment_which_beats_the_file_which_beats_the_defau
 
 def test_without_any_source_the_configuration_is_the_default_one(tmp_path: Path) -> None:
     settings = resolve({"benchmark": "wordmath"}, environment={}, folder=tmp_path)
-    assert settings.config() == Config(benchmark="wordmath")
+    assert settings.config() == with_own_models(Config(benchmark="wordmath"))
     assert (settings.workers, settings.runs_dir, settings.data_dir) == (8, Path("runs"), Path("data"))
 
 
@@ -159,7 +160,7 @@ def test_a_budget_of_nothing_is_refused_as_a_flag_and_lifts_one_of_the_file_as_a
 ) -> None:
     (tmp_path / "mage-es.toml").write_text(f"{name} = 5\n")
     flag, variable = f"--{name.replace('_', '-')}", f"MAGE_ES_{name.upper()}"
-    with pytest.raises(UsageError, match=f"^{flag}: with 0[\\s\\S]*leave {flag} out[\\s\\S]*{variable}=0"):
+    with pytest.raises(UsageError, match=f"^{flag} 0 would allow nothing.* leave {flag} out .*{variable}=0"):
         resolve({name: "0"}, environment={}, folder=tmp_path)
     assert getattr(resolve({}, environment={}, folder=tmp_path).limits, name) == 5
     assert getattr(resolve({}, environment={variable: "0"}, folder=tmp_path).limits, name) == 0

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mage_es.events.reader import LogReader
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, QuestionPlanned
 
 Command = Callable[..., Any]
@@ -18,8 +18,8 @@ Command = Callable[..., Any]
 @pytest.fixture
 def judged(runs_dir: Path) -> AnswerJudged:
     """Return the last fresh verdict of the run."""
-    events = [record.event for record in LogReader(runs_dir / "first" / "log").records({AnswerJudged})]
-    return [event for event in events if isinstance(event, AnswerJudged) and event.purpose == "fresh"][-1]
+    events = list(LogReader(runs_dir / "first" / "log").of(AnswerJudged))
+    return [event for event in events if event.purpose == "fresh"][-1]
 
 
 def test_a_question_is_shown_as_it_was_asked(mage: Command, judged: AnswerJudged) -> None:
@@ -45,8 +45,8 @@ def test_a_question_that_was_never_asked_is_a_usage_error(mage: Command, judged:
 
 
 def test_every_call_of_a_chain_is_shown_with_its_prompt_and_sources(mage: Command, runs_dir: Path) -> None:
-    plans = [record.event for record in LogReader(runs_dir / "first" / "log").records({QuestionPlanned})]
-    chain = [p for p in plans if isinstance(p, QuestionPlanned) and p.chain and p.purpose == "fresh"][-1]
+    plans = list(LogReader(runs_dir / "first" / "log").of(QuestionPlanned))
+    chain = [p for p in plans if p.chain and p.purpose == "fresh"][-1]
     shown = mage("show", chain.question_id, "--iteration", str(chain.iteration)).out
     for place in range(1, 1 + len(chain.chain)):
         assert f"{place}. Prompt of Learner (execution tier) about {chain.question_id}/{place}:\n" in shown
@@ -57,8 +57,8 @@ def test_every_call_of_a_chain_is_shown_with_its_prompt_and_sources(mage: Comman
 def test_an_episode_is_shown_step_by_step_to_its_end_and_leads_to_an_exam(mage: Command) -> None:
     small = ("--iterations", "1", "--pool", "4", "--held-out", "2", "--anchors", "2", "--explore-episodes", "1")
     assert mage("evolve", "workshop", *small, "--run-id", "w").code == 0
-    plans = [record.event for record in LogReader(Path("runs") / "w" / "log").records({QuestionPlanned})]
-    played = next(plan.question_id for plan in plans if isinstance(plan, QuestionPlanned) and plan.purpose == "anchor")
+    plans = list(LogReader(Path("runs") / "w" / "log").of(QuestionPlanned))
+    played = next(plan.question_id for plan in plans if plan.purpose == "anchor")
     outcome = mage("show", played)
     assert "Step 1: " in outcome.out and ". The episode ends." in outcome.out
     assert "Also asked: start/snapshot" in outcome.err

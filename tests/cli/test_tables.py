@@ -6,24 +6,25 @@ import msgspec
 import pytest
 
 from mage_es.cli import tables
-from mage_es.cli.output import Table
-from mage_es.engine.moves import BundleMember, QuestionReport
-from mage_es.engine.reports import (
+from mage_es.cli.output import TextTable
+from mage_es.engine.theorems.check import Check
+from mage_es.engine.verbs.agents import MissingGuidance
+from mage_es.engine.verbs.exam import ExamReport, GroupScore
+from mage_es.engine.verbs.replay import DigestCheck, ReplayReport
+from mage_es.engine.verbs.show import QuestionReport
+from mage_es.engine.verbs.summary import (
     ActionRow,
-    Check,
-    DigestCheck,
+    CoverageWait,
     EpisodeRow,
-    ExamReport,
-    Exploration,
-    GroupScore,
+    FrontierSkill,
+    GuardSensitivity,
     IterationRow,
     LedgerRow,
-    Noticing,
-    ReplayReport,
     RunSummary,
-    Unguided,
-    Waiting,
 )
+from mage_es.engine.verbs.transcript import BundleMember
+
+pytestmark = pytest.mark.slow
 
 ROW = IterationRow(
     iteration=0,
@@ -115,7 +116,7 @@ def test_of_episodes_the_mean_score_stands_where_else_the_accuracy_does_and_is_n
     assert "mean score 67.1 %" in tables.runs([baseline]).rows[0]
     assert "baseline react: mean score 67.1 % (1/4 right)" in tables.overview(baseline)
     begun = msgspec.structs.replace(baseline, answered=(0, 0), episodes=())
-    assert "baseline react: nothing is answered yet" in tables.overview(begun)
+    assert "baseline react: nothing answered yet" in tables.overview(begun)
     examined = tables.exam(msgspec.structs.replace(EXAM, episodes=(PLAYED,)))
     assert (examined.columns[1], tables.exam(EXAM).columns[1]) == ("succeeded", "accuracy")
 
@@ -127,11 +128,10 @@ def test_an_overview_says_what_there_was_less_of_than_asked_for() -> None:
 
 def test_an_overview_warns_of_guidance_that_never_came_with_numbers_and_reasons() -> None:
     assert "WARNING" not in tables.overview(summary())
-    lost = Unguided(asked=9, unreadable=2, failed={"filtered": 1, "too_long": 3})
+    lost = MissingGuidance(asked=9, unreadable=2, failed={"filtered": 1, "too_long": 3})
     told = tables.overview(msgspec.structs.replace(summary(), unguided=lost))
     assert (
-        "  WARNING: guidance gave nothing 6 of 9 times: 2 because no reply could be read, "
-        "4 because the call failed (filtered 1, too long 3)"
+        "  WARNING: no guidance 6 of 9 times: 2 replies unreadable, 4 calls failed (filtered 1, too long 3)"
     ) in told.splitlines()
 
 
@@ -237,7 +237,7 @@ def test_a_question_shows_its_bundle_arms_and_verdict() -> None:
     assert facts["answer"] == "none found, expected 4"
     assert facts["search arm"] == "near, chosen with probability 0.500"
     shown = tables.bundle(report.bundle)
-    assert isinstance(shown, Table)
+    assert isinstance(shown, TextTable)
     assert shown.rows == [("m1", "success_memory", "0.988", "iter-2")]
     assert tables.bundle(()) == "Bundle: none of the run's memories"
 
@@ -253,7 +253,7 @@ def test_a_question_shows_its_bundle_arms_and_verdict() -> None:
 def test_the_effective_bound_is_shown_and_called_vacuous_where_it_is_no_shorter_than_the_run(
     bound: int | None, iterations: int, parts: list[str]
 ) -> None:
-    waiting = Waiting(bound=bound, largest="5/6", task_types=8, targets=3, longest=1)
+    waiting = CoverageWait(bound=bound, largest="5/6", task_types=8, targets=3, longest=1)
     shown = tables.overview(msgspec.structs.replace(summary(), waiting=waiting, iterations=iterations))
     assert all(part in shown for part in parts)
     assert ("VACUOUS" in shown) == (bound is not None and bound >= iterations)
@@ -261,7 +261,7 @@ def test_the_effective_bound_is_shown_and_called_vacuous_where_it_is_no_shorter_
 
 def test_what_evolve_wrote_and_what_is_to_explore_have_a_row_each() -> None:
     row = ActionRow(action="skill_splitting", taken=3, authored=2, outcomes={"authored": 1, "nothing to author": 2})
-    skill = Exploration(skill="sums", mastery=0.25, brief="Look for rests.")
+    skill = FrontierSkill(skill="sums", mastery=0.25, brief="Look for rests.")
     shown = msgspec.structs.replace(summary(), actions=(row,), frontier=(skill,))
     assert tables.actions(shown).rows == [("skill splitting", "3", "2", "authored (1), nothing to author (2)")]
     assert tables.frontier(shown).rows == [("sums", "0.25", "Look for rests.")]
@@ -278,6 +278,6 @@ def test_what_evolve_wrote_and_what_is_to_explore_have_a_row_each() -> None:
 def test_the_smallest_drop_that_the_guard_can_notice_is_shown(
     guard: str, questions: int, drop: float, shown: str
 ) -> None:
-    noticing = Noticing(guard=guard, questions=questions, smallest_drop=drop)
+    noticing = GuardSensitivity(guard=guard, questions=questions, smallest_drop=drop)
     assert shown in tables.overview(msgspec.structs.replace(summary(), noticing=noticing))
     assert "guard" not in tables.overview(summary())

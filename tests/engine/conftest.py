@@ -8,17 +8,16 @@ from pathlib import Path
 import pytest
 
 from mage_es.engine.config import Config
-from mage_es.engine.evolution import evolve
-from mage_es.engine.notes import Note
-from mage_es.engine.runs import Run, find_run
-from mage_es.engine.runtime import Runtime
+from mage_es.engine.run.directory import Run, find_run
+from mage_es.engine.run.runtime import ProgressNote, Runtime
+from mage_es.engine.verbs.evolve import evolve
 
 SMALL = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12)
 COURSES = Config(benchmark="wordmath", seed=7, iterations=3, pool=40, held_out=20, guard="off", warmup=20)
 """Long enough for tools to be written and used; in warm-up all the way, so that every route has its share."""
 
 
-def silent(note: Note) -> None:
+def silent(note: ProgressNote) -> None:
     """Observe nothing."""
 
 

@@ -30,22 +30,21 @@ from random import Random
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from mage_es.engine.benchmarks.wordmath import benchmark as wordmath
 from mage_es.engine.config import Config
-from mage_es.engine.evolution import evolve, resume
-from mage_es.engine.models.registry import open_model
-from mage_es.engine.models.seam import Completion, Model, Request
-from mage_es.engine.runs import Run, clock
-from mage_es.engine.runtime import Runtime
-from mage_es.engine.session import Models
+from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.run.directory import Run, clock
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.theorems.growth import check_growth
 from mage_es.engine.theorems.leaks import check_leaks
 from mage_es.engine.theorems.ratchet import check_ratchet
 from mage_es.engine.theorems.replay import check_replay
+from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.verbs.resume import resume
+from mage_es.engine.worlds.wordmath import benchmark as wordmath
+from mage_es.events.care import verify_log
 from mage_es.events.errors import Interrupted, PrerequisiteError, UsageError, WriterPoisoned
-from mage_es.events.log import Log
-from mage_es.events.reader import LogReader
-from mage_es.events.verify import verify_log
+from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import IterationClosed, ModelCalled
 from tests.events.disks import Crash, ForgetfulDisk
 
@@ -96,7 +95,7 @@ class History:
 
     def live_through(self) -> None:
         """Live. Raises `AssertionError`, or whatever error the engine meets where it should meet none."""
-        with patch("mage_es.events.active.ROLL_EVENTS", _ROLL):
+        with patch("mage_es.events.wal.active.ROLL_EVENTS", _ROLL):
             for _ in range(self.random.randint(1, 4)):
                 self._plan()
                 with self._ends():
@@ -126,8 +125,8 @@ class History:
             yield
         except (Crash, Interrupted):
             return
-        except (WriterPoisoned, PrerequisiteError):
-            assert disturbed, "a sound disk was called unsound"
+        except (WriterPoisoned, PrerequisiteError) as error:
+            assert disturbed, f"a sound disk was called unsound: {error}"
 
     def _live(self) -> None:
         """Begin the run, or go on with it from wherever the last life ended."""
@@ -174,8 +173,6 @@ class History:
         if kept and self.random.random() < 0.4:
             torn = kept[-1].read_bytes()
             kept[-1].write_bytes(torn[: self.random.randint(0, len(torn))])
-        if self.random.random() < 0.3:
-            shutil.rmtree(self.run.memory_path, ignore_errors=True)
         if self.random.random() < 0.2:
             shutil.rmtree(self.run.snapshots_path, ignore_errors=True)
 
@@ -186,8 +183,8 @@ class History:
         if not self._has_begun():
             return Counter()
         Log.open(self.run.log_path, clock=clock, fs=self.disk).close()  # a reader alone shows less than is recovered
-        calls = (record.event for record in LogReader(self.run.log_path, self.disk).records({ModelCalled}))
-        return Counter(call.request_sha256 for call in calls if isinstance(call, ModelCalled))
+        calls = LogReader(self.run.log_path, self.disk).of(ModelCalled)
+        return Counter(call.request_sha256 for call in calls)
 
     def _judge(self, before: Counter[str]) -> None:
         reader = LogReader(self.run.log_path, self.disk)
@@ -211,7 +208,7 @@ class History:
 
 def digests_of(reader: LogReader) -> list[tuple[int, dict[str, str]]]:
     """Return the digests of every closed iteration."""
-    closed = (record.event for record in reader.records({IterationClosed}))
+    closed = reader.of(IterationClosed)
     return [
         (event.iteration, {digest.projection: digest.value for digest in event.digests})
         for event in closed

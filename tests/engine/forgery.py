@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from mage_es.engine.runs import clock
-from mage_es.events.envelope import Draft, Record
-from mage_es.events.log import Log
-from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import Event, SegmentSealed
+from mage_es.engine.run.directory import clock
+from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import Draft, Event, Record, SegmentSealed
 
 Change = Callable[[Record], Event | Iterable[Event]]
 """What stands in the place of a record: an event, or several."""

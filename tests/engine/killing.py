@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 from mage_es.events.errors import MageError
-from mage_es.events.reader import LogReader
+from mage_es.events.log import LogReader
 
 
 def kill_again_and_again(command: Sequence[str], log: Path, *, times: int, most: int, random: Random) -> int:

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from mage_es.engine.config import Config
-from mage_es.engine.evolution import evolve, resume
-from mage_es.engine.models.registry import open_model
-from mage_es.engine.models.seam import Completion, Request
-from mage_es.engine.runs import Run
-from mage_es.engine.runtime import Runtime
-from mage_es.engine.session import Models
+from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.verbs.resume import resume
 from mage_es.events.errors import MageError
-from mage_es.events.reader import LogReader
+from mage_es.events.log import LogReader
 
 
 class Slow:

@@ -1,23 +1,14 @@
-"""A configuration names every model, also those that the benchmark chooses, and warns of what cannot work."""
+"""A configuration is plain data, and warns of what cannot work."""
 
 from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.benchmarks.registry import own_models
 from mage_es.engine.config import Config, canonical, cautions, parse
 
 
-def test_a_configuration_without_models_takes_those_of_its_benchmark() -> None:
-    config = Config(benchmark="wordmath")
-    assert (config.execution, config.guidance, config.judge) == own_models("wordmath")
-    assert own_models("wordmath") == ("builtin/analogist", "builtin/reference", "")
-    assert Config(benchmark="truthworld").judge == "builtin/truthjudge"
-
-
-def test_a_model_that_is_named_stays_and_so_does_what_was_recorded() -> None:
-    config = Config(benchmark="wordmath", execution="builtin/other", judge="builtin/some")
-    assert (config.execution, config.judge) == ("builtin/other", "builtin/some")
+def test_a_configuration_is_read_as_it_was_written() -> None:
+    config = Config(benchmark="wordmath", execution="builtin/other", guard_drop=0.05)
     assert parse(canonical(config)) == config
 
 

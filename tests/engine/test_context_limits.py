@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.asking import ask
 from mage_es.engine.config import Config
-from mage_es.engine.curating import memory
-from mage_es.engine.evolution import evolve, resume
-from mage_es.engine.exam import examine
-from mage_es.engine.inspection import show
-from mage_es.engine.models.faults import Fault, ModelFault
-from mage_es.engine.models.registry import open_model
-from mage_es.engine.models.seam import Completion, Request
-from mage_es.engine.moves import CallReport, TrimReport
-from mage_es.engine.runs import Run, find_run
-from mage_es.engine.runtime import Runtime
-from mage_es.engine.session import Models
+from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.run.directory import Run, find_run
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.seams.faults import Fault, ModelFault
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.verbs.ask import ask
+from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.verbs.exam import examine
+from mage_es.engine.verbs.memory import memory
+from mage_es.engine.verbs.resume import resume
+from mage_es.engine.verbs.show import show
+from mage_es.engine.verbs.transcript import CallReport, TrimReport
 from mage_es.events.errors import Interrupted
-from mage_es.events.reader import LogReader
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     AnswerUnanswered,
     BanditUpdated,
@@ -35,6 +35,8 @@ from mage_es.events.vocabulary import (
     QuestionPlanned,
 )
 from tests.engine.conftest import COURSES, never
+
+pytestmark = pytest.mark.slow
 
 EPISODES = Config(benchmark="workshop", seed=7, iterations=2, pool=6, held_out=6, anchors=4, explore_episodes=4)
 
@@ -76,7 +78,7 @@ def go_on(run: Run, model: Short, *, stop: Callable[[], bool] = never) -> None:
 
 
 def events(run: Run, *types: type) -> list:  # type: ignore[type-arg]
-    return [record.event for record in LogReader(run.log_path).records(set(types))]
+    return list(LogReader(run.log_path).of(*types))
 
 
 def digests(run: Run) -> dict[str, str]:
@@ -98,6 +100,7 @@ def short_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Short]:
     return begin(tmp_path_factory.mktemp("short"), model), model
 
 
+@pytest.mark.paper("Eq. 4, context limits")
 def test_a_prompt_that_does_not_fit_is_asked_again_with_one_memory_fewer_and_each_drop_is_on_record(
     short_run: tuple[Run, Short],
 ) -> None:
@@ -134,6 +137,7 @@ def test_any_number_of_workers_drops_the_same_and_comes_to_the_same_state(
     assert trimmings(run) == trimmings(short_run[0])
 
 
+@pytest.mark.paper("Eq. 4, context limits")
 @pytest.mark.parametrize("after", [180])
 def test_a_resumed_run_finds_what_was_dropped_and_asks_no_prompt_again_that_did_not_fit(
     tmp_path: Path, short_run: tuple[Run, Short], after: int
@@ -155,6 +159,7 @@ def test_a_resumed_run_finds_what_was_dropped_and_asks_no_prompt_again_that_did_
     assert first.refused + second.refused == short_run[1].refused
 
 
+@pytest.mark.paper("Eq. 4, context limits")
 def test_the_arms_that_were_pulled_are_rewarded_whatever_had_to_be_left_out(short_run: tuple[Run, Short]) -> None:
     run, _ = short_run
     reader = LogReader(run.log_path)

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from mage_es.engine.courses import Ask, Course, Finish, advance, begin, call_of, catch_up, reply_to
-from mage_es.engine.evolution import evolve, resume
-from mage_es.engine.inspection import show
-from mage_es.engine.models.registry import open_model
-from mage_es.engine.models.seam import Completion, Request
-from mage_es.engine.runs import Run
-from mage_es.engine.runtime import Runtime
+from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.sandbox.sandbox import Sandbox, ToolResult
-from mage_es.engine.session import Models
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.verbs.resume import resume
+from mage_es.engine.verbs.show import show
 from mage_es.events.errors import Interrupted
-from mage_es.events.reader import LogReader
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     AnswerJudged,
     IterationClosed,
@@ -31,6 +31,8 @@ from mage_es.events.vocabulary import (
 )
 from tests.engine.conftest import COURSES, never
 from tests.engine.rules.test_routes import told
+
+pytestmark = pytest.mark.slow
 
 
 def called(about: str, text: str) -> ModelCalled:
@@ -99,7 +101,7 @@ def go_on(run: Run, model: Counting, *, stop: Callable[[], bool] = never) -> Non
 
 
 def digests(run: Run) -> dict[str, str]:
-    closed = [r.event for r in LogReader(run.log_path).records({IterationClosed})][-1]
+    closed = list(LogReader(run.log_path).of(IterationClosed))[-1]
     return {digest.projection: digest.value for digest in closed.digests}
 
 
@@ -115,6 +117,7 @@ def moves_of(run: Run) -> Counter[tuple[object, ...]]:
     return moves
 
 
+@pytest.mark.paper("section 3.2, routing bandit")
 def test_chains_and_tools_are_used_and_every_call_is_in_the_log(course_run: Run) -> None:
     reader = LogReader(course_run.log_path)
     plans = {(r.iteration, r.event.question_id): r.event for r in reader.records({QuestionPlanned})}
@@ -130,13 +133,14 @@ def test_chains_and_tools_are_used_and_every_call_is_in_the_log(course_run: Run)
     assert set(moves_of(course_run).values()) == {1}
 
 
+@pytest.mark.paper("appendix, success memories")
 def test_the_steps_of_a_right_chain_are_harvested_as_its_decomposition(course_run: Run) -> None:
     reader = LogReader(course_run.log_path)
     chains = {
         (r.iteration, r.event.question_id): r.event.chain for r in reader.records({QuestionPlanned}) if r.event.chain
     }
     outputs = {(r.iteration, r.event.about): r.event.text for r in reader.records({ModelCalled})}
-    harvested = [r.event for r in reader.records({MemoryAppended}) if r.event.steps]
+    harvested = [event for event in reader.of(MemoryAppended) if event.steps]
     assert harvested
     for memory in harvested:
         assert memory.outcome == "success_memory"
@@ -195,10 +199,10 @@ def test_a_recorded_run_of_a_tool_is_not_repeated_though_it_would_end_otherwise(
     with pytest.raises(Interrupted):
         run_with(tmp_path, Counting(), stop=lambda: ran > 0)
     run = Run("r", tmp_path / "r")
-    first = [r.event for r in LogReader(run.log_path).records({ToolRan})]
+    first = list(LogReader(run.log_path).of(ToolRan))
     monkeypatch.undo()
     go_on(run, Counting())
-    events = [r.event for r in LogReader(run.log_path).records({ToolRan})]
+    events = list(LogReader(run.log_path).of(ToolRan))
     assert events[: len(first)] == first and first[0].problem == "it took more than 10.0 s"
     report = show(run, first[0].question_id, iteration=first[0].iteration, data_dir=None)
     assert report.prompt_verified and "> Problem: it took more than 10.0 s" in report.prompt

@@ -14,6 +14,8 @@ from mage_es.projections.fold import Source, State, fold
 from mage_es.projections.progress import Progress
 from tests.engine.crashes import explore
 
+pytestmark = pytest.mark.slow
+
 HISTORIES = 24
 """The long form: python -m tests.engine.crashes --histories 2000 --processes 2."""
 
@@ -29,9 +31,9 @@ def forgetting_calls(self: Progress, key: Any) -> None:
     """Look up a recorded call and find none."""
 
 
-def fold_without_the_end(source: Source, *, state: State | None = None) -> State:
+def fold_without_the_end(source: Source, *, until: int | None = None, state: State | None = None) -> State:
     """Leave out the last three events, and know nothing of it."""
-    folded = fold(source, until=max(0, source.head.seq - 3))
+    folded = fold(source, until=max(0, source.head.seq - 3) if until is None else until)
     folded.seq = source.head.seq
     return folded
 
@@ -40,7 +42,7 @@ def fold_without_the_end(source: Source, *, state: State | None = None) -> State
     ("name", "broken"),
     [
         ("mage_es.projections.progress.Progress.call", forgetting_calls),
-        ("mage_es.engine.reopening.fold", fold_without_the_end),
+        ("mage_es.engine.run.world.fold", fold_without_the_end),
     ],
     ids=["calls", "state"],
 )

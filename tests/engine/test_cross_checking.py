@@ -13,29 +13,30 @@ from mage_es.engine.benchmarks.dataset import Dataset, Definition
 from mage_es.engine.benchmarks.gsm8k import GSM8K
 from mage_es.engine.benchmarks.hotpotqa.benchmark import FULLWIKI, HOTPOTQA, LEVELS
 from mage_es.engine.benchmarks.medqa import MEDQA
-from mage_es.engine.benchmarks.protocol import Benchmark, Verdict
 from mage_es.engine.benchmarks.realmath.benchmark import REALMATH
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.benchmarks.stbench.benchmark import EXTENDED, MERGED, STBENCH
 from mage_es.engine.benchmarks.webqa.benchmark import WEBQA
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Ask, Course, Finish, advance, begin
-from mage_es.engine.estimating import estimate
-from mage_es.engine.evolution import evolve
-from mage_es.engine.exam import examine
-from mage_es.engine.guiding import MOST_REPAIRS
-from mage_es.engine.inspection import show
-from mage_es.engine.judging import judged
-from mage_es.engine.models.registry import open_model
-from mage_es.engine.models.seam import Completion, Model, Request
-from mage_es.engine.pricing import Prices
-from mage_es.engine.runs import Run, find_run
-from mage_es.engine.runtime import Runtime
-from mage_es.engine.session import Models
-from mage_es.events.reader import LogReader
+from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.run.directory import Run, find_run
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.seams.benchmark import Benchmark, Verdict
+from mage_es.engine.seams.model import Completion, Model, Request
+from mage_es.engine.session.call import MOST_REPAIRS
+from mage_es.engine.session.judge import judged
+from mage_es.engine.verbs.estimate import estimate
+from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.verbs.exam import examine
+from mage_es.engine.verbs.show import show
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, ModelCalled
 from mage_es.projections.fold import fold
 from tests.engine.models.provider import Provider, provider
+
+pytestmark = pytest.mark.slow
 
 RIGHT, WRONG = '{"score": 1, "reason": "the same", "is_correct": true}', '{"score": 0, "reason": "another"}'
 HOTPOT = {
@@ -92,6 +93,7 @@ CROSS_CHECKED = [
 ]
 
 
+@pytest.mark.paper("section 4, semantic judge")
 @pytest.mark.parametrize(("definition", "record", "name", "wrong", "right"), CROSS_CHECKED)
 def test_a_judge_is_asked_about_what_the_rule_holds_wrong_and_about_nothing_that_it_holds_right(
     tmp_path: Path, definition: Definition, record: object, name: str, wrong: str, right: str
@@ -104,6 +106,7 @@ def test_a_judge_is_asked_about_what_the_rule_holds_wrong_and_about_nothing_that
     assert (asked, verdict.correct, verdict.by) == (0, True, "rule")
 
 
+@pytest.mark.paper("section 4, semantic judge")
 @pytest.mark.parametrize(("definition", "record", "name", "wrong", "right"), CROSS_CHECKED)
 def test_without_a_judge_or_a_reply_of_it_that_can_be_used_the_rules_verdict_stands(
     tmp_path: Path, definition: Definition, record: object, name: str, wrong: str, right: str
@@ -182,6 +185,7 @@ def evolved(folder: Path, data: Path, judge: Model | None, *, batches: bool = Fa
     return find_run(folder, "r")
 
 
+@pytest.mark.paper("section 4, semantic judge")
 def test_a_run_puts_every_wrong_answer_to_its_judge_in_one_batch_a_phase_or_one_by_one(
     tmp_path: Path, data: Path, judging: Provider
 ) -> None:
@@ -204,8 +208,8 @@ def test_an_exam_and_an_inspected_question_say_who_decided(tmp_path: Path, data:
         execution=Wordy(), judge=judge,
     )  # fmt: skip
     assert report.judge_calls > 0 and report.correct == report.total and report.undecided == 0
-    events = [record.event for record in LogReader(run.log_path).records({AnswerJudged})]
-    word = next(e for e in events if isinstance(e, AnswerJudged) and e.answer == "twelve" and e.purpose == "fresh")
+    events = list(LogReader(run.log_path).of(AnswerJudged))
+    word = next(e for e in events if e.answer == "twelve" and e.purpose == "fresh")
     shown = show(run, word.question_id, iteration=word.iteration, data_dir=data)
     assert (shown.judge, shown.correct, shown.prompt_verified) == (judge.name, True, True)
     assert [move.tier for move in shown.moves if hasattr(move, "tier")][-1] == "judge"
@@ -225,7 +229,7 @@ def test_a_dry_run_tells_the_judges_calls_about_wrong_answers(tmp_path: Path, da
         SUM, runs_dir=tmp_path, data_dir=data, runtime=Runtime(workers=4), run_id="alone",
         models=Models(open_model("builtin/analogist", "execution"), open_model("builtin/reference", "guidance")),
     )  # fmt: skip
-    events = [record.event for record in LogReader(find_run(tmp_path, "alone").log_path).records({AnswerJudged})]
-    wrong = [event for event in events if isinstance(event, AnswerJudged) and not event.correct and event.answer]
+    events = list(LogReader(find_run(tmp_path, "alone").log_path).of(AnswerJudged))
+    wrong = [event for event in events if not event.correct and event.answer]
     assert calls.expected == len(wrong) and wrong
     assert calls.high > calls.expected

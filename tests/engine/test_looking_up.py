@@ -8,15 +8,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mage_es.engine.audit import verify
 from mage_es.engine.config import Config
-from mage_es.engine.inspection import show
-from mage_es.engine.moves import CallReport, SearchReport
-from mage_es.engine.recheck import recheck
-from mage_es.engine.runs import Run
+from mage_es.engine.run.directory import Run
+from mage_es.engine.theorems.recheck import recheck
+from mage_es.engine.verbs.show import show
+from mage_es.engine.verbs.transcript import CallReport, SearchReport
+from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import PrerequisiteError, UsageError
-from mage_es.events.reader import LogReader
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import QuestionPlanned, SearchAnswered
+
+pytestmark = pytest.mark.slow
 
 RIVERS = {
     "Danube": "Vienna",
@@ -73,7 +75,7 @@ def test_a_run_that_searched_is_replayed_and_verified_without_its_corpus(
         page.unlink()
     assert all(check.ok for check in verify(run).checks)
     assert all(check.equal for check in recheck(LogReader(run.log_path), run.snapshots_path))
-    plan = next(LogReader(run.log_path).records({QuestionPlanned})).event
+    plan = next(LogReader(run.log_path).of(QuestionPlanned))
     assert isinstance(plan, QuestionPlanned)
     assert show(run, plan.question_id, iteration=None, data_dir=None).moves
 

@@ -14,16 +14,16 @@ import msgspec
 import pytest
 
 from mage_es.engine.config import Config
-from mage_es.engine.evolution import evolve, resume
-from mage_es.engine.models.faults import Fault, ModelFault
-from mage_es.engine.models.registry import open_model
-from mage_es.engine.models.seam import Completion, Model, Request
-from mage_es.engine.runs import Run
-from mage_es.engine.runtime import Runtime
-from mage_es.engine.session import Models
-from mage_es.engine.summary import summarise
+from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.seams.faults import Fault, ModelFault
+from mage_es.engine.seams.model import Completion, Model, Request
+from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.verbs.resume import resume
+from mage_es.engine.verbs.runs import summarise
 from mage_es.events.errors import Interrupted
-from mage_es.events.reader import LogReader
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     ActionTaken,
     AnswerJudged,
@@ -92,7 +92,7 @@ def run_with(
 
 
 def final_digests(run: Run) -> dict[str, str]:
-    closed = [r.event for r in LogReader(run.log_path).records({IterationClosed})][-1]
+    closed = list(LogReader(run.log_path).of(IterationClosed))[-1]
     return {digest.projection: digest.value for digest in closed.digests}
 
 
@@ -100,6 +100,8 @@ def analogist() -> Model:
     return open_model("builtin/analogist", "execution")
 
 
+@pytest.mark.slow
+@pytest.mark.paper("beyond the paper, concurrency")
 def test_one_eight_and_sixty_four_workers_give_the_same_digests(tmp_path: Path) -> None:
     runs = [
         run_with(tmp_path / str(workers), workers=workers, execution=Shuffling(analogist(), seed=workers))
@@ -110,6 +112,7 @@ def test_one_eight_and_sixty_four_workers_give_the_same_digests(tmp_path: Path) 
     assert final_digests(runs[0]) == final_digests(runs[1]) == final_digests(runs[2])
 
 
+@pytest.mark.paper("beyond the paper, order of asking")
 def test_questions_are_asked_in_the_order_of_their_prompts_so_that_a_servers_cache_has_their_beginning(
     tmp_path: Path,
 ) -> None:
@@ -138,14 +141,16 @@ def test_the_first_events_commit_to_configuration_and_three_disjoint_splits(smal
     assert len(hashes) == len(set(hashes))
 
 
+@pytest.mark.paper("Algorithm 1")
 def test_an_iteration_has_its_phases_in_the_order_of_algorithm_1(small_run: Run) -> None:
     phases = [r.event.phase for r in LogReader(small_run.log_path).records({PhaseCompleted}) if r.iteration == 1]
     assert phases == ["plan", "evaluate", "update", "evolve", "snapshot"]
 
 
+@pytest.mark.paper("Algorithm 1, line 3")
 def test_earlier_failures_are_asked_again_and_take_at_most_half_of_the_pool(small_run: Run) -> None:
     reader = LogReader(small_run.log_path)
-    first, second = (record.event for record in reader.records({IterationPlanned}))
+    first, second = reader.of(IterationPlanned)
     wrong = {
         r.event.question_id
         for r in reader.records({AnswerJudged})
@@ -229,6 +234,8 @@ def test_switches_turn_off_exactly_what_they_name(tmp_path: Path) -> None:
     assert outcomes(principles=False) == everything - {"principle"}
 
 
+@pytest.mark.slow
+@pytest.mark.paper("beyond the paper, concurrency")
 def test_killed_at_random_moments_a_run_still_ends_with_the_same_digests(tmp_path: Path, small_run: Run) -> None:
     """A real process, a real kill -9, many times; no call that was recorded is made again."""
     command = [sys.executable, str(Path(__file__).with_name("slow_run.py")), str(tmp_path)]

@@ -8,21 +8,20 @@ import msgspec
 import numpy as np
 import pytest
 
-from mage_es.engine.audit import verify
 from mage_es.engine.config import Config
 from mage_es.engine.embedders.hash import HashEmbedder
-from mage_es.engine.embedders.protocol import to_bytes
-from mage_es.engine.evolution import evolve
-from mage_es.engine.exam import examine
-from mage_es.engine.inspection import show
-from mage_es.engine.models.registry import open_model
-from mage_es.engine.models.seam import Completion, Model, Request
-from mage_es.engine.moves import CallReport
-from mage_es.engine.opening import open_world
-from mage_es.engine.runs import Run, find_run
-from mage_es.engine.runtime import Runtime
-from mage_es.engine.session import Models
-from mage_es.events.reader import LogReader
+from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.run.directory import Run, find_run
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.world import open_world
+from mage_es.engine.seams.embedder import to_bytes
+from mage_es.engine.seams.model import Completion, Model, Request
+from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.verbs.exam import examine
+from mage_es.engine.verbs.show import show
+from mage_es.engine.verbs.transcript import CallReport
+from mage_es.engine.verbs.verify import verify
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
     EpisodeClosed,
@@ -31,6 +30,8 @@ from mage_es.events.vocabulary import (
     IterationClosed,
     MemoryAppended,
 )
+
+pytestmark = pytest.mark.slow
 
 CONFIG = Config(
     benchmark="crafter", iterations=2, pool=2, held_out=1, anchors=0, guard="off", explore_episodes=1, episode_steps=40
@@ -60,7 +61,7 @@ def run_in(folder: Path, config: Config = CONFIG, *, workers: int = 4, execution
 
 
 def events_of(run: Run, *types: type[Event]) -> list[Event]:
-    return [record.event for record in LogReader(run.log_path).records(set(types))]
+    return list(LogReader(run.log_path).of(*types))
 
 
 @pytest.fixture(scope="module")
@@ -73,18 +74,17 @@ def test_any_number_of_workers_gives_the_same_digests(tmp_path: Path, run: Run) 
     closed = [
         e.digests for e in events_of(run_in(tmp_path, workers=1), IterationClosed) if isinstance(e, IterationClosed)
     ]
-    assert closed == [e.digests for e in events_of(run, IterationClosed) if isinstance(e, IterationClosed)]
+    assert closed == [e.digests for e in events_of(run, IterationClosed)]
 
 
 def test_every_check_holds_and_no_memory_is_of_an_unknown_question(run: Run) -> None:
     assert all(check.ok for check in verify(run).checks)
 
 
+@pytest.mark.paper("section 4, Crafter, success memories")
 def test_each_achievement_becomes_a_success_memory_that_is_found_by_what_was_seen(run: Run) -> None:
-    ends = [e for e in events_of(run, EpisodeClosed) if isinstance(e, EpisodeClosed) and e.purpose != "explore"]
-    kept = [
-        e for e in events_of(run, MemoryAppended) if isinstance(e, MemoryAppended) and e.outcome == "success_memory"
-    ]
+    ends = [e for e in events_of(run, EpisodeClosed) if e.purpose != "explore"]
+    kept = [e for e in events_of(run, MemoryAppended) if e.outcome == "success_memory"]
     reached = {(end.episode_id, name) for end in ends for name in end.achievements}
     assert kept and {(memory.question_id, memory.answer) for memory in kept} <= reached
     assert any(memory.answer == "Collect Wood" and memory.reasoning.endswith("Action: Do") for memory in kept)
@@ -93,22 +93,22 @@ def test_each_achievement_becomes_a_success_memory_that_is_found_by_what_was_see
 
 
 def test_recipes_come_from_episodes_of_any_score(run: Run) -> None:
-    recipes = [e for e in events_of(run, ActionRecipeHarvested) if isinstance(e, ActionRecipeHarvested)]
+    recipes = events_of(run, ActionRecipeHarvested)
     assert {recipe.phase for recipe in recipes} == {"explore", "update"}
     assert all(1 <= len(recipe.actions) <= 3 for recipe in recipes)
 
 
+@pytest.mark.paper("section 4, Crafter, success memories")
 def test_without_success_memories_none_is_harvested_and_recipes_still_are(tmp_path: Path) -> None:
     ablated = run_in(tmp_path, msgspec.structs.replace(CONFIG, success_memories=False))
-    outcomes = {e.outcome for e in events_of(ablated, MemoryAppended) if isinstance(e, MemoryAppended)}
+    outcomes = {e.outcome for e in events_of(ablated, MemoryAppended)}
     assert "success_memory" not in outcomes and outcomes
-    assert any(
-        e.phase == "update" for e in events_of(ablated, ActionRecipeHarvested) if isinstance(e, ActionRecipeHarvested)
-    )
+    assert any(e.phase == "update" for e in events_of(ablated, ActionRecipeHarvested))
 
 
+@pytest.mark.paper("section 4, Crafter, the text")
 def test_later_prompts_show_what_was_seen_before_each_action_without_the_effects(run: Run) -> None:
-    steps = [e for e in events_of(run, EpisodeStepped) if isinstance(e, EpisodeStepped) and e.purpose == "fresh"]
+    steps = [e for e in events_of(run, EpisodeStepped) if e.purpose == "fresh"]
     name = steps[-1].episode_id
     report = show(run, name, iteration=1, data_dir=None)
     calls = [move for move in report.moves if isinstance(move, CallReport)]
@@ -140,6 +140,7 @@ def test_an_exam_reports_the_mean_progress_in_worlds_that_evolution_never_saw(ru
     assert 0 < report.episodes[0].mean_score < 1
 
 
+@pytest.mark.paper("section 4, Crafter, tasks")
 def test_the_instruction_that_all_worlds_share_is_no_context() -> None:
     world = open_world(CONFIG, data_dir=None)
     question = world.questions[world.setting.evolution[0]]

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from mage_es.engine.config import Config
 from tests.bench.faults import HOUR_S, LASTING, PASSING, misbehaved, outage
+
+pytestmark = pytest.mark.slow
 
 SMALL = Config(benchmark="wordmath", seed=7, iterations=1, pool=40, held_out=20, anchors=12)
 
@@ -24,10 +28,11 @@ def every_fourth(number: int) -> str:
     return kinds[number // 4 % len(kinds)] if number % 4 == 3 else ""
 
 
+@pytest.mark.paper("beyond the paper, outages")
 def test_an_hour_without_the_server_loses_nothing_and_ends_in_the_same_state(tmp_path: Path) -> None:
     away = outage(tmp_path, SMALL, workers=16, after=60, again_s=HOUR_S / 2)
     assert away.seconds > HOUR_S
-    assert away.gave_up == 2  # after the long patience, and when it was resumed in vain
+    assert away.gave_up == 2  # after every attempt of the policy, and when it was resumed in vain
     assert any("failed 12 times in a row" in words for words in away.said)
     assert any("is not there yet" in words for words in away.said)
     assert away.made_twice == 0

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.config import Config
-from mage_es.engine.presets import PAPER, PRESETS, configured, other_than
+from mage_es.engine.config import PAPER, PRESETS, Config, configured, other_than
 from mage_es.events.errors import UsageError
 
 HYPERPARAMETER_TABLE = {
@@ -29,6 +28,7 @@ HYPERPARAMETER_TABLE = {
 }
 
 
+@pytest.mark.paper("hyperparameters")
 def test_the_papers_preset_has_every_value_of_the_hyperparameter_table() -> None:
     assert HYPERPARAMETER_TABLE.items() <= PAPER.items()
 

@@ -37,10 +37,9 @@ from typing import NamedTuple
 
 from mage_es.engine.testing.stages import drafts_of
 from mage_es.engine.testing.strategies import history
+from mage_es.events.care import verify_log
 from mage_es.events.errors import MageError
-from mage_es.events.log import Log
-from mage_es.events.reader import LogReader
-from mage_es.events.verify import verify_log
+from mage_es.events.log import Log, LogReader
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot, write_snapshot
 from tests.events.samples import abandon, bits, clock, facts
@@ -307,7 +306,7 @@ def _sort_of(file: str) -> str:
     name = Path(file).name
     if name.endswith(".vec.parquet"):
         return "vectors"
-    return {".parquet": "segment", ".wal": "write-ahead file", ".zst": "snapshot"}.get(Path(name).suffix, name)
+    return {".parquet": "segment", ".wal": "write-ahead file", ".msgpack": "snapshot"}.get(Path(name).suffix, name)
 
 
 def main() -> int:

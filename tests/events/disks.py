@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
-from mage_es.events.filesystem import File, LocalFileSystem, Lock
+from mage_es.events.disk import File, LocalFileSystem, Lock
 
 
 class Crash(BaseException):

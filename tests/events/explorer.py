@@ -18,14 +18,12 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from mage_es.events.envelope import Draft, Record
+from mage_es.events.care import verify_log
+from mage_es.events.disk import Range
 from mage_es.events.errors import PrerequisiteError, UsageError, WriterPoisoned
-from mage_es.events.layout import Range
-from mage_es.events.log import Log
-from mage_es.events.reader import LogReader
-from mage_es.events.segment_reader import Segment
-from mage_es.events.verify import verify_log
-from mage_es.events.vocabulary import PhaseCompleted, tag_of
+from mage_es.events.log import Log, LogReader
+from mage_es.events.segments.reader import Segment
+from mage_es.events.vocabulary import Draft, PhaseCompleted, Record, tag_of
 from tests.events.disks import Crash, ForgetfulDisk
 from tests.events.samples import abandon, bits, clock, closed, remembered
 
@@ -51,8 +49,8 @@ class Explorer:
     def run(self) -> None:
         """Live. Raises `AssertionError`, or whatever error the log meets where it should meet none."""
         with (
-            patch("mage_es.events.active.ROLL_EVENTS", _ROLL),
-            patch("mage_es.events.sealed.Segment", _remembering()),
+            patch("mage_es.events.wal.active.ROLL_EVENTS", _ROLL),
+            patch("mage_es.events.segments.sealed.Segment", _remembering()),
         ):
             for _ in range(self.random.randint(1, 4)):
                 self._plan()

@@ -11,11 +11,9 @@ from pathlib import Path
 from random import Random
 from unittest.mock import patch
 
-from mage_es.events.envelope import Draft
-from mage_es.events.log import Log
-from mage_es.events.reader import LogReader
-from mage_es.events.verify import verify_log
-from mage_es.events.vocabulary import PhaseCompleted
+from mage_es.events.care import verify_log
+from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import Draft, PhaseCompleted
 
 ROOT = Path(__file__).resolve().parents[2]
 _BATCH = 3
@@ -58,7 +56,7 @@ def _recovered(path: Path, acknowledged: int) -> int:
 def _write(path: Path, number: int) -> None:
     """Append for ever, and tell of every commit that is durable."""
     log = Log.open(path, clock=_now) if (path / "FORMAT").exists() else Log.create(path, run="r1", clock=_now)
-    with patch("mage_es.events.active.ROLL_EVENTS", _ROLL):
+    with patch("mage_es.events.wal.active.ROLL_EVENTS", _ROLL):
         for commit in itertools.count(number):
             log.append([_fact(_BATCH * commit + k) for k in range(_BATCH)])
             print(commit, flush=True)

@@ -14,16 +14,18 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from mage_es.events import log, recovery, sealing, wal
-from mage_es.events.active import ActiveWal
-from mage_es.events.documents import Format
-from mage_es.events.filesystem import TEMPORARY, FileSystem, write_all, write_new
-from mage_es.events.layout import Layout, Range
-from mage_es.events.log import Log
-from mage_es.events.recovery import Recovered, read_head, recover
-from mage_es.events.sealing import seal, whole_wal
-from mage_es.events.tail import Tail
+from mage_es.events import wal
+from mage_es.events.disk import FileSystem, Layout, Range, write_new
+from mage_es.events.disk.documents import Format
+from mage_es.events.disk.filesystem import TEMPORARY, write_all
+from mage_es.events.log import Log, recovery
+from mage_es.events.log import writer as log
+from mage_es.events.log.recovery import Recovered, read_head, recover
+from mage_es.events.log.tail import Tail
+from mage_es.events.segments import sealing
+from mage_es.events.segments.sealing import seal, whole_wal
 from mage_es.events.vocabulary import SegmentSealed
+from mage_es.events.wal.active import ActiveWal
 from tests.events.disks import ForgetfulDisk
 
 Mutant = Callable[[ForgetfulDisk], AbstractContextManager[Any]]

@@ -11,20 +11,21 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import msgspec
 from hypothesis import strategies as st
 
-from mage_es.events.envelope import Draft, Record
 from mage_es.events.log import Log
-from mage_es.events.segment_writer import Commit, write
-from mage_es.events.segments import Files
+from mage_es.events.segments.description import Files
+from mage_es.events.segments.writer import Commit, write
 from mage_es.events.vocabulary import (
     EVENT_TYPES,
     AnswerJudged,
     Digest,
+    Draft,
     Event,
     IterationClosed,
     MemoryAppended,
     Part,
     Phase,
     PhaseCompleted,
+    Record,
     SegmentSealed,
 )
 

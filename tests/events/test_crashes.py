@@ -15,6 +15,8 @@ from tests.events.explore import blocks, explore
 from tests.events.kills import kill_again_and_again
 from tests.events.mutants import HARMLESS, MUTANTS
 
+pytestmark = pytest.mark.slow
+
 HISTORIES = 2000
 
 CATCHING = {

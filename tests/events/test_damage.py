@@ -9,6 +9,8 @@ import pytest
 
 from tests.events.damage import BAD, KINDS, Case, build, cases, explore, harm, judge, table, truth
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:

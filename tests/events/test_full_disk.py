@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from mage_es.events.care import verify_log
 from mage_es.events.errors import PrerequisiteError, WriterPoisoned
-from mage_es.events.log import Log
-from mage_es.events.reader import LogReader
-from mage_es.events.verify import verify_log
+from mage_es.events.log import Log, LogReader
 from tests.events.samples import clock, facts, judged
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def _resize(disk: Path, kib: int) -> None:
 
 @pytest.mark.parametrize("kib", [64, 88, 112, 136, 160, 184, 208])
 def test_a_full_disk_stops_the_writer_and_loses_nothing(disk: Path, kib: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mage_es.events.active.ROLL_EVENTS", 40)
+    monkeypatch.setattr("mage_es.events.wal.active.ROLL_EVENTS", 40)
     _resize(disk, kib)
     log, acknowledged = Log.create(disk / "log", run="r1", clock=clock()), 0
     with pytest.raises(WriterPoisoned, match="disk is full: make room"):

@@ -14,9 +14,8 @@ import duckdb
 import polars as pl
 import pytest
 
-from mage_es.events.envelope import Draft
 from mage_es.events.log import Log
-from mage_es.events.vocabulary import AnswerJudged, BanditUpdated, EdgeAdded
+from mage_es.events.vocabulary import AnswerJudged, BanditUpdated, Draft, EdgeAdded
 from tests.events.samples import clock, remembered
 
 ACCURACY_POLARS = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mage_es.events.filesystem import File, LocalFileSystem
+from mage_es.events.disk import File, LocalFileSystem
 
 
 class _File:

@@ -20,8 +20,9 @@ import pytest
 
 from mage_es.cli import main
 from mage_es.engine.reporting.judging import replies_of
-from mage_es.engine.reporting.recorded import Recorded, Sat
-from mage_es.engine.runs import find_run
+from mage_es.engine.reporting.recorded import RecordedRun
+from mage_es.engine.run.directory import find_run
+from mage_es.engine.run.exams import RecordedExam
 from mage_es.events.vocabulary import IterationPlanned, QuestionPlanned
 
 DATA = Path(os.environ.get("MAGE_ES_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -76,7 +77,7 @@ class Evolution(NamedTuple):
     """What the commands said about one benchmark, as their JSON, and the log."""
 
     trial: Trial
-    run: Recorded
+    run: RecordedRun
     summary: Any
     before: Any
     after: Any
@@ -86,7 +87,7 @@ class Evolution(NamedTuple):
     score: Any
 
     @property
-    def last_exam(self) -> Sat:
+    def last_exam(self) -> RecordedExam:
         """Return the exam after the run as its log has it."""
         return self.run.exams[-1]
 
@@ -116,7 +117,7 @@ def evolution(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         before, after = (mage("exam", "first", "--at", marker, *at, *data) for marker in ("start", "latest"))
         return Evolution(
             trial=trial,
-            run=(run := Recorded(find_run(folder, "first"))),
+            run=(run := RecordedRun(find_run(folder, "first"))),
             summary=summary,
             before=before,
             after=after,
@@ -130,16 +131,15 @@ def evolution(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         )
 
 
-def _predictions(run: Recorded, file: Path) -> Path:
+def _predictions(run: RecordedRun, file: Path) -> Path:
     """Write what was replied in the last exam as predictions."""
     replies = replies_of(run, run.exams[-1])
     file.write_text("".join(json.dumps({"id": name, "prediction": text}) + "\n" for name, text in replies.items()))
     return file
 
 
-def _plans(run: Recorded) -> list[IterationPlanned]:
-    events = [record.event for record in run.reader.records({IterationPlanned})]
-    return [event for event in events if isinstance(event, IterationPlanned)]
+def _plans(run: RecordedRun) -> list[IterationPlanned]:
+    return list(run.reader.of(IterationPlanned))
 
 
 def test_an_evolution_asks_every_question_that_it_plans_and_closes_every_iteration(evolution: Evolution) -> None:
@@ -149,7 +149,7 @@ def test_an_evolution_asks_every_question_that_it_plans_and_closes_every_iterati
     for plan in _plans(run):
         assert len(plan.fresh) + len(plan.revisits) == run.config.pool
         assert not plan.repeats  # there are enough questions for two iterations
-        settled = {answer.question_id for answer in run.answers if answer.iteration == plan.iteration}
+        settled = set(run.answers.filter(iteration=plan.iteration)["question_id"])
         assert settled >= {*plan.fresh, *plan.revisits}
     assert not any(row["unanswered"] for row in evolution.summary["rows"])
 
@@ -164,8 +164,8 @@ def test_it_learns_from_what_it_answered(evolution: Evolution) -> None:
 
 
 def test_every_question_goes_by_an_arm_and_a_route_that_were_drawn(evolution: Evolution) -> None:
-    events = [record.event for record in evolution.run.reader.records({QuestionPlanned})]
-    asked = [event for event in events if isinstance(event, QuestionPlanned) and event.purpose in ("fresh", "revisit")]
+    events = list(evolution.run.reader.of(QuestionPlanned))
+    asked = [event for event in events if event.purpose in ("fresh", "revisit")]
     assert all(0 < event.search_probability <= 1 and 0 < event.routing_probability <= 1 for event in asked)
     assert len({event.search_arm for event in asked}) > 1
 
@@ -186,7 +186,7 @@ def test_exams_ask_the_same_held_out_questions_before_and_after_and_never_the_gu
     assert [name for name, _ in before["answers"]] == [name for name, _ in after["answers"]]
     assert len(after["answers"]) == evolution.run.config.held_out
     assert before["guidance_calls"] == after["guidance_calls"] == 0 < after["execution_calls"]
-    learned = {answer.question_id for answer in evolution.run.answers}
+    learned = set(evolution.run.answers["question_id"])
     assert learned.isdisjoint(name for name, _ in after["answers"])
 
 
@@ -201,8 +201,8 @@ def test_the_metrics_of_the_last_exams_replies_are_those_of_the_answers_that_wer
     given = [one for one in evolution.score["predictions"] if not one["missing"]]
     assert len(given) == evolution.run.config.held_out
     for one in given:
-        judged = evolution.last_exam.answers[one["id"]]
-        counts = judged.score if evolution.trial.is_sequential else float(judged.correct)
+        judged = evolution.last_exam.answers.filter(question_id=one["id"]).row(0, named=True)
+        counts = judged["score"] if evolution.trial.is_sequential else float(judged["correct"])
         assert one["metrics"][evolution.trial.metric] / evolution.trial.highest == pytest.approx(counts, abs=1e-6), one
 
 
@@ -210,5 +210,5 @@ def test_of_episodes_the_replies_that_named_no_action_are_counted(evolution: Evo
     reported = [*evolution.before["episodes"], *evolution.after["episodes"], *evolution.summary["episodes"]]
     assert bool(reported) is evolution.trial.is_sequential
     assert all(0 <= row["unparsed"] <= row["steps"] for row in reported)
-    played = evolution.last_exam.episodes
-    assert sum(row["unparsed"] for row in evolution.after["episodes"]) == sum(one.unparsed for one in played)
+    unparsed = evolution.last_exam.episodes["unparsed"].sum()
+    assert sum(row["unparsed"] for row in evolution.after["episodes"]) == unparsed

@@ -3,7 +3,7 @@
 `log` has two records of every event type, one sealed and one still unsealed, with a value in every field; `run` is a
 small run that makes sense, with the digests of its state recorded at every closed iteration.
 
-    python -m tests.histories.generate v1
+    python -m tests.histories.generate v6
 
 Run it once for each release that changes the vocabulary, under a new name, and commit what it writes; a golden log is
 never written again. Beside the log it puts `schema.json`, the fields of every type and version as they were released,
@@ -22,13 +22,16 @@ import msgspec
 
 from mage_es.engine.testing.stages import drafts_of
 from mage_es.engine.testing.strategies import history
-from mage_es.events.envelope import Draft
-from mage_es.events.log import Log
-from mage_es.events.reader import LogReader
-from mage_es.events.shapes import fingerprint, shapes_of
-from mage_es.events.vocabulary import EVENT_TYPES, Event, IterationClosed, Part, SegmentSealed, tag_of
+from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import EVENT_TYPES, Draft, Event, IterationClosed, Part, SegmentSealed, tag_of
+from mage_es.events.vocabulary.shapes import fingerprint, shapes_of
 
 HERE = Path(__file__).parent
+
+
+def golden() -> list[Path]:
+    """Return the folders of golden logs, the newest last."""
+    return sorted((path.parent for path in HERE.glob("v*/schema.json")), key=lambda folder: int(folder.name[1:]))
 
 
 def value(annotation: Any, name: str, number: int) -> Any:

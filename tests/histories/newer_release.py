@@ -57,8 +57,8 @@ def main(path: Path, what: str, *, sealed: bool) -> None:
     event = EVENTS[what]
     vocabulary.EVENT_TYPES[vocabulary.tag_of(event)] = type(event)  # before anything is built from them
 
-    from mage_es.events.envelope import Draft
     from mage_es.events.log import Log
+    from mage_es.events.vocabulary import Draft
 
     log = Log.open(path, clock=lambda: 1_700_000_000_000_000)
     log.append([Draft(event=event, iteration=99, phase="open", ordinal=99)])

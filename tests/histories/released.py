@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from mage_es.events.errors import UnknownEvent
-from mage_es.events.shapes import shapes_of
-from mage_es.events.upcasting import Registry
 from mage_es.events.vocabulary import Event
+from mage_es.events.vocabulary.shapes import shapes_of
+from mage_es.events.vocabulary.upcasting import Registry
 
 Schema = Mapping[str, Mapping[str, Any]]
 """By type: `version`, `fingerprint`, and `fields` with their shapes, as `generate.schema` gives them."""

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.events.log import Log
-from mage_es.events.reader import LogReader
-from mage_es.events.verify import verify_log
+from mage_es.events.care import verify_log
+from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import EVENT_TYPES, IterationClosed, tag_of
 from mage_es.projections.fold import fold
-from tests.histories.generate import HERE, lines
+from tests.histories.generate import golden, lines
 
-GOLDEN = sorted(folder for folder in HERE.iterdir() if (folder / "expected.jsonl").exists())
+GOLDEN = golden()
 
 
 def test_there_is_a_golden_log_with_every_type_in_its_present_version() -> None:

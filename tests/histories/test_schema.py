@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import pytest
 
-from mage_es.events.shapes import fingerprint
-from mage_es.events.upcasting import PRESENT, Registry, Upcaster
 from mage_es.events.vocabulary import EVENT_TYPES, Event, tag_of
-from tests.histories.generate import HERE, schema
+from mage_es.events.vocabulary.shapes import fingerprint
+from mage_es.events.vocabulary.upcasting import PRESENT, Registry, Upcaster
+from tests.histories.generate import golden, schema
 from tests.histories.released import Schema, broken_promises
 
-GOLDEN = sorted(folder for folder in HERE.iterdir() if (folder / "schema.json").exists())
+GOLDEN = golden()
 
 
 def released(folder: Path) -> dict[str, dict[str, Any]]:

@@ -14,10 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.agents.briefs import AnyBrief, Brief
-from mage_es.engine.benchmarks.protocol import Question
-from mage_es.engine.guiding import asked_again
-from mage_es.engine.judging import JudgeBrief
+from mage_es.engine.briefs import AnyBrief, Brief, JudgeBrief
 from mage_es.engine.rules.inert import inert, inert_json
 from mage_es.engine.rules.ingredients import (
     earlier_steps,
@@ -26,8 +23,11 @@ from mage_es.engine.rules.ingredients import (
     tool_outcome,
     tool_section,
 )
-from mage_es.engine.rules.prompt import Asked, Prompt, Section, render_answer, render_guidance
-from mage_es.engine.rules.step_prompt import Consulted, Moment, step_prompt
+from mage_es.engine.rules.prompt import Prompt, PromptQuestion, Section, render_answer, render_guidance
+from mage_es.engine.rules.step_prompt import Consulted, step_prompt
+from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.seams.environment import Moment
+from mage_es.engine.session.call import repair_prompt
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
     EdgeAdded,
@@ -60,7 +60,6 @@ TEMPLATES = {
     "skill_splitting": "skill_splitting_v1",
 }
 _NOTHING = {"spans": (), "chain": (), "planning": (), "action_recipes": ()}
-every_attack = pytest.mark.parametrize("attack", list(INJECTIONS.values()), ids=list(INJECTIONS))
 
 
 class Read(NamedTuple):
@@ -160,7 +159,7 @@ def answer_prompt(template: str, text: str) -> Prompt:
     sections += [earlier_steps([("q1/1", "part", text), ("q1/2", "part", text)]), tool_section(tool)]
     sections += [tool_outcome(tool, arguments=text, result=text, problem=problem) for problem in ("", text)]
     return render_answer(
-        template, sections, Asked("How many?", "A table.", 'End with "#### <number>".', is_instructed=True)
+        template, sections, PromptQuestion("How many?", "A table.", 'End with "#### <number>".', is_instructed=True)
     )
 
 
@@ -170,7 +169,7 @@ def a_step_prompt(template: str, text: str) -> Prompt:
     return step_prompt(setting_of(), known(text), planned(template), QUESTION, moment, about=about)
 
 
-@every_attack
+@pytest.mark.paper("Eq. 4, quotation")
 @pytest.mark.parametrize(
     "template",
     [
@@ -178,86 +177,89 @@ def a_step_prompt(template: str, text: str) -> Prompt:
         *("answer_after_steps_v1", "answer_after_tool_v1"),
     ],
 )
-def test_in_an_answers_prompt_the_quotations_are_the_recorded_spans_and_the_rest_is_untouched(
-    template: str, attack: str
-) -> None:
-    prompt, plain = answer_prompt(template, attack), answer_prompt(template, PLAIN)
-    found = read(prompt.text)
-    assert found.quotes == [(span.offset, span.length) for span in prompt.spans]
-    assert found.rest == read(plain.text).rest
-    assert [span.source for span in prompt.spans] == [span.source for span in plain.spans]
-    assert len(prompt.spans) >= 10
-    assert tokens_in(prompt.text) == []
+def test_in_an_answers_prompt_the_quotations_are_the_recorded_spans_and_the_rest_is_untouched(template: str) -> None:
+    plain = answer_prompt(template, PLAIN)
+    for name, attack in INJECTIONS.items():
+        prompt = answer_prompt(template, attack)
+        found = read(prompt.text)
+        assert found.quotes == [(span.offset, span.length) for span in prompt.spans], name
+        assert found.rest == read(plain.text).rest, name
+        assert [span.source for span in prompt.spans] == [span.source for span in plain.spans], name
+        assert len(prompt.spans) >= 10, name
+        assert tokens_in(prompt.text) == [], name
 
 
-@every_attack
 @pytest.mark.parametrize("template", ["act_cot", "act_direct", "explore"])
-def test_in_a_steps_prompt_observation_transcript_and_world_are_quoted_too(template: str, attack: str) -> None:
-    prompt, plain = a_step_prompt(template, attack), a_step_prompt(template, PLAIN)
-    found = read(prompt.text)
-    assert found.quotes[:-2] == [(span.offset, span.length) for span in prompt.spans]
-    assert found.rest == read(plain.text).rest
-    assert tokens_in(prompt.text) == []
+def test_in_a_steps_prompt_observation_transcript_and_world_are_quoted_too(template: str) -> None:
+    plain = a_step_prompt(template, PLAIN)
+    for name, attack in INJECTIONS.items():
+        prompt = a_step_prompt(template, attack)
+        found = read(prompt.text)
+        assert found.quotes[:-2] == [(span.offset, span.length) for span in prompt.spans], name
+        assert found.rest == read(plain.text).rest, name
+        assert tokens_in(prompt.text) == [], name
 
 
-@every_attack
-def test_an_action_that_is_offered_stays_on_its_line(attack: str) -> None:
-    moment = Moment("You see a lake.", [attack, "make saw"])
+def test_an_action_that_is_offered_stays_on_its_line() -> None:
     bare = filled(QuestionPlanned, "", template="act_cot", skill="goal", memories=(), principles=(), **_NOTHING)
     state = State()
     state.apply(SkillCreated(skill="goal", mastery=0.0, prompt_template="", strategy=""))
-    prompt = step_prompt(setting_of(), state, bare, QUESTION, moment, about=Consulted("t", []))
-    lines = prompt.text.splitlines()
-    begun = lines.index("## Valid actions")
-    assert lines[begun + 2].startswith("- ") and lines[begun + 3] == "- make saw"
-    assert lines.count("## Question") == 0 and tokens_in(prompt.text) == []
+    for name, attack in INJECTIONS.items():
+        moment = Moment("You see a lake.", [attack, "make saw"])
+        prompt = step_prompt(setting_of(), state, bare, QUESTION, moment, about=Consulted("t", []))
+        lines = prompt.text.splitlines()
+        begun = lines.index("## Valid actions")
+        assert lines[begun + 2].startswith("- ") and lines[begun + 3] == "- make saw", name
+        assert lines.count("## Question") == 0 and tokens_in(prompt.text) == [], name
 
 
-@every_attack
+@pytest.mark.paper("Eq. 4, quotation")
 @pytest.mark.parametrize("kind", get_args(AnyBrief), ids=lambda kind: kind.__name__)
-def test_a_guidance_brief_stays_in_its_one_block_and_says_what_it_said(kind: type[Brief], attack: str) -> None:
-    brief = filled(kind, attack)
-    values = {name: str(value) for name, value in msgspec.structs.asdict(brief).items()}
+def test_a_guidance_brief_stays_in_its_one_block_and_says_what_it_said(kind: type[Brief]) -> None:
     template = TEMPLATES[str(kind.__struct_config__.tag)]
-    prompt = render_guidance(template, values, msgspec.json.encode(brief).decode())
-    instruction, block = fence(prompt)
-    assert msgspec.json.decode(block, type=kind) == brief
-    plain = filled(kind, PLAIN)
-    told = {name: str(value) for name, value in msgspec.structs.asdict(plain).items()}
-    expected, _ = fence(render_guidance(template, told, msgspec.json.encode(plain).decode()))
-    assert instruction.count("\n") == expected.count("\n")
-    assert instruction.replace(as_name(attack), PLAIN) == expected
-    assert tokens_in(prompt) == []
+
+    def rendered(brief: Brief) -> str:
+        values = {field: str(value) for field, value in msgspec.structs.asdict(brief).items()}
+        return render_guidance(template, values, msgspec.json.encode(brief).decode())
+
+    expected, _ = fence(rendered(filled(kind, PLAIN)))
+    for name, attack in INJECTIONS.items():
+        prompt = rendered(brief := filled(kind, attack))
+        instruction, block = fence(prompt)
+        assert msgspec.json.decode(block, type=kind) == brief, name
+        assert instruction.count("\n") == expected.count("\n"), name
+        assert instruction.replace(as_name(attack), PLAIN) == expected, name
+        assert tokens_in(prompt) == [], name
 
 
 def as_name(text: str) -> str:
-    """Return a text as it stands in an instruction: inside a JSON string."""
+    """Return a text as an instruction has it: inside a JSON string."""
     return inert_json(msgspec.json.encode(text).decode())[1:-1]
 
 
-@every_attack
-def test_what_a_judge_is_shown_stays_in_its_block(attack: str) -> None:
-    brief = JudgeBrief(question=attack, expected=attack, answer=attack)
-    instruction, block = fence(prompt := render_guidance("judge_v1", {}, msgspec.json.encode(brief).decode()))
-    assert msgspec.json.decode(block, type=JudgeBrief) == brief
-    assert attack not in instruction and tokens_in(prompt) == []
+def test_what_a_judge_is_shown_stays_in_its_block() -> None:
+    for name, attack in INJECTIONS.items():
+        brief = JudgeBrief(question=attack, expected=attack, answer=attack)
+        instruction, block = fence(prompt := render_guidance("judge_v1", {}, msgspec.json.encode(brief).decode()))
+        assert msgspec.json.decode(block, type=JudgeBrief) == brief, name
+        assert attack not in instruction and tokens_in(prompt) == [], name
 
 
-@every_attack
-def test_a_rejected_reply_is_repeated_inside_its_block(attack: str) -> None:
-    again = asked_again(attack, attack)
-    lines = again.splitlines()
-    marks = [line for line in lines if line.startswith("```")]
-    assert marks == ["```rejected", "```"] and lines[-1].startswith("Reply again")
-    told = msgspec.json.decode(lines[lines.index("```rejected") + 1])
-    assert attack.startswith(told["rejected_reply"]) and tokens_in(again) == []
+def test_a_rejected_reply_is_repeated_inside_its_block() -> None:
+    for name, attack in INJECTIONS.items():
+        again = repair_prompt(attack, attack)
+        lines = again.splitlines()
+        marks = [line for line in lines if line.startswith("```")]
+        assert marks == ["```rejected", "```"] and lines[-1].startswith("Reply again"), name
+        told = msgspec.json.decode(lines[lines.index("```rejected") + 1])
+        assert attack.startswith(told["rejected_reply"]) and tokens_in(again) == [], name
 
 
-@every_attack
-def test_a_question_brings_no_control_token_and_nothing_else_of_it_changes(attack: str) -> None:
-    prompt = render_answer("answer_cot", [], Asked(attack, attack, "")).text
-    assert tokens_in(prompt) == []
-    assert re.sub(r"([<\[]) ", r"\1", attack) in re.sub(r"([<\[]) ", r"\1", prompt)
+def test_a_question_brings_no_control_token_and_nothing_else_of_it_changes() -> None:
+    for name, attack in INJECTIONS.items():
+        prompt = render_answer("answer_cot", [], PromptQuestion(attack, attack, "")).text
+        assert tokens_in(prompt) == [], name
+        assert re.sub(r"([<\[]) ", r"\1", attack) in re.sub(r"([<\[]) ", r"\1", prompt), name
 
 
 def test_there_are_enough_attacks_and_every_token_is_in_one() -> None:

@@ -15,11 +15,14 @@ import msgspec
 import pytest
 
 from mage_es.cli import main
-from mage_es.engine.models.analogist.model import reply
-from mage_es.engine.models.reference.model import AUTHORS, read_brief
-from mage_es.events.reader import LogReader
+from mage_es.engine.seams.model import Request
+from mage_es.engine.standins.analogist.model import reply
+from mage_es.engine.standins.reference.model import AUTHORS, read_brief
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import CallFailed, ModelCalled
 from tests.hostile.server import Reply, Said, completion, embedding, failure, hostile, message
+
+pytestmark = pytest.mark.slow
 
 KEYS = {
     "OPENAI_API_KEY": "sk-canary-openai-0123456789",
@@ -69,7 +72,7 @@ class Echo:
             brief = read_brief(prompt.partition("\n\nYour last reply")[0])
             authored = AUTHORS[type(brief)](brief)
             return _echoing(message(msgspec.json.encode(authored).decode()), key)
-        return _echoing(completion(f"My key is {key}.\n{reply(prompt)}"), key)
+        return _echoing(completion(f"My key is {key}.\n{reply(Request(prompt=prompt))}"), key)
 
     @staticmethod
     def _failed(status: int, key: str) -> Reply:
@@ -123,6 +126,7 @@ def models(url: str) -> tuple[str, ...]:
     return (*tiers, "--embedder", f"openai/embed?base_url={url}/v1")
 
 
+@pytest.mark.paper("beyond the paper, terminals and keys")
 def test_a_whole_run_with_every_fault_that_passes_and_all_that_can_be_looked_at(mage: Mage, tmp_path: Path) -> None:
     faults = {"chat/completions": (*PASSING, 0, 1), "messages": (500, 429, 0), "embeddings": (500, 0, 1)}
     echo = Echo(faults)
@@ -138,7 +142,7 @@ def test_a_whole_run_with_every_fault_that_passes_and_all_that_can_be_looked_at(
         for look in looks:
             assert mage(*look).code in (0, 2), look
     assert echo.keys == set(KEYS.values())
-    events = [record.event for record in LogReader(tmp_path / "runs" / "r" / "log").records({ModelCalled, CallFailed})]
+    events = list(LogReader(tmp_path / "runs" / "r" / "log").of(ModelCalled, CallFailed))
     assert {event.tier for event in events if isinstance(event, ModelCalled)} == {"execution", "guidance"}
     assert len({event.status for event in events if isinstance(event, CallFailed)}) >= 5
     assert any("My key is Bearer [key]" in event.text for event in events if isinstance(event, ModelCalled))

@@ -15,13 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mage_es.cli import main
-from mage_es.cli.output import Output, Table, clean, in_json
-from mage_es.engine.models.analogist.model import reply
-from mage_es.engine.models.reference.model import AUTHORS, read_brief
-from mage_es.events.reader import LogReader
+from mage_es.cli.output import Output, TextTable, clean, in_json
+from mage_es.engine.seams.model import Request
+from mage_es.engine.standins.analogist.model import reply
+from mage_es.engine.standins.reference.model import AUTHORS, read_brief
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import QuestionPlanned
 from tests.hostile.attacks import TERMINAL
 from tests.hostile.server import Reply, Said, completion, failure, hostile
+
+pytestmark = pytest.mark.slow
 
 SMALL = ("--iterations", "2", "--pool", "12", "--held-out", "10", "--anchors", "4", "--run-id", "r")
 EVERYTHING = "\n".join(TERMINAL.values())
@@ -59,7 +62,7 @@ def attacking(said: Said) -> Reply:
     if "```json" in prompt:
         brief = read_brief(prompt)
         return completion(json.dumps(poisoned(msgspec.to_builtins(AUTHORS[type(brief)](brief)))))
-    return completion(f"{EVERYTHING}\n{reply(prompt)}")
+    return completion(f"{EVERYTHING}\n{reply(Request(prompt=prompt))}")
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +118,7 @@ def memories(mage: Mage, runs_dir: Path) -> list[tuple[str, ...]]:
     return [("memory", "show", name, "--run", "r", "--runs-dir", str(runs_dir)) for name in first.values()]
 
 
+@pytest.mark.paper("beyond the paper, terminals and keys")
 @pytest.mark.parametrize("terminal", [False, True], ids=["pipe", "terminal"])
 def test_whatever_is_looked_at_nothing_harmful_comes_out(mage: Mage, poisoned_runs: Path, *, terminal: bool) -> None:
     commands = [*looks(poisoned_runs), *memories(mage, poisoned_runs)]
@@ -172,7 +176,7 @@ def test_a_traceback_does_nothing(mage: Mage) -> None:
 def test_each_attack_is_taken_out_of_text_and_table_and_spelled_out_in_json(
     attack: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Output().report({}, f"a{attack}b", Table(attack, ("c",), [(attack,)]))
+    Output().report({}, f"a{attack}b", TextTable(attack, ("c",), [(attack,)]))
     Output().say(attack)
     written = capsys.readouterr()
     assert harmful(written.out + written.err) == set()

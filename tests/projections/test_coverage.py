@@ -21,8 +21,8 @@ def test_a_new_type_counts_as_selected_just_before_it_was_seen() -> None:
     coverage.apply(selected(4, "b", new=("b", "a")))
 
     assert coverage.observed() == ["a", "b"]
-    assert (coverage.first_seen("a"), coverage.last_selected("a")) == (4, 3)
-    assert (coverage.first_seen("b"), coverage.last_selected("b")) == (4, 4)
+    assert coverage.dump()["a"] == (4, 3)
+    assert coverage.dump()["b"] == (4, 4)
 
 
 def test_selection_moves_the_last_iteration_and_not_the_first() -> None:
@@ -30,7 +30,7 @@ def test_selection_moves_the_last_iteration_and_not_the_first() -> None:
     for event in (selected(0, "a", new=("a", "b")), selected(1, "b"), selected(5, "a")):
         coverage.apply(event)
 
-    assert (coverage.first_seen("a"), coverage.last_selected("a")) == (0, 5)
+    assert coverage.dump()["a"] == (0, 5)
     assert coverage.last_selected("b") == 1
 
 

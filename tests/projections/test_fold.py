@@ -15,8 +15,7 @@ from mage_es.engine.testing.sources import ListSource
 from mage_es.engine.testing.stages import Stage, drafts_of, flat, folded, round_trip, shuffled
 from mage_es.engine.testing.strategies import histories, history
 from mage_es.events.errors import UsageError
-from mage_es.events.log import Log
-from mage_es.events.reader import LogReader
+from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import Digest, IterationClosed, RunResumed
 from mage_es.projections.fold import State, fold, merged
 from mage_es.projections.memory import INDEXES
@@ -37,6 +36,7 @@ def test_a_digest_that_was_asked_for_on_the_way_changes_no_later_one(stages: lis
     assert asked.digests() == folded(flat(stages)).digests()
 
 
+@pytest.mark.slow
 @given(histories())
 def test_a_fold_that_reads_only_declared_fields_equals_the_live_state(stages: list[Stage]) -> None:
     events = flat(stages)
@@ -81,6 +81,7 @@ def answers(state: State) -> list[object]:
     ]
 
 
+@pytest.mark.slow
 @given(histories(), st.data())
 def test_a_fold_can_stop_anywhere_and_go_on_later(stages: list[Stage], data: st.DataObject) -> None:
     source = ListSource(flat(stages))
@@ -94,6 +95,7 @@ def test_a_fold_can_stop_anywhere_and_go_on_later(stages: list[Stage], data: st.
     assert whole.digests() == fold(source).digests()
 
 
+@pytest.mark.slow
 @given(histories(), st.randoms(use_true_random=False))
 def test_a_projection_that_says_so_may_be_folded_type_by_type(stages: list[Stage], random: Random) -> None:
     events = flat(stages)
@@ -170,6 +172,7 @@ def test_the_sizes_of_a_state_are_counted_by_subgraph_and_kind() -> None:
     assert counts["edges/about"] == counts["edges/derived_from"] == counts["nodes/experience"]
 
 
+@pytest.mark.paper("beyond the paper, replay")
 def test_a_real_log_folds_to_the_live_state_at_every_marker_in_flight_and_sealed(tmp_path: Path) -> None:
     stages = history(seed=17, iterations=3, questions=4)
     live, closed = State(), dict[int, tuple[Digest, ...]]()

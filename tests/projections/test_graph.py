@@ -91,6 +91,7 @@ def test_edges_added_only_where_no_cycle_closes_always_leave_an_order(pairs: lis
     assert all(order.index(str(a)) < order.index(str(b)) for a, b in kept)
 
 
+@pytest.mark.paper("section 3.1, skill for a task")
 def test_the_skill_for_a_task_is_the_heaviest_then_the_first_by_name_then_general() -> None:
     graph = graph_of(
         edge("resolves", "skill/z", "task_type/t", 2.0),
@@ -118,6 +119,7 @@ def test_resolvers_come_by_weight_and_a_skill_knows_its_task_types() -> None:
     assert graph.task_types_of("a") == [] and graph.task_types_of("general") == ["v"]
 
 
+@pytest.mark.paper("section 3.1, graph")
 def test_every_node_says_what_it_is() -> None:
     split = SkillCreated(skill="b", mastery=0.0, prompt_template="", strategy="", parent="a", description="part of a")
     tool = next(e for e in flat(history(seed=1, iterations=1, questions=1)) if isinstance(e, ToolAuthored))
@@ -164,6 +166,7 @@ def test_a_task_type_of_the_same_name_does_not_order_a_skill() -> None:
     assert not graph.would_close_cycle("task_type/b", "task_type/a")
 
 
+@pytest.mark.paper("section 3.1, graph")
 def test_a_memory_brings_its_edges_and_what_it_came_from() -> None:
     events = flat(history(seed=4, iterations=1, questions=1))
     memory = next(event for event in events if isinstance(event, MemoryAppended))

@@ -23,7 +23,7 @@ def test_quarantine_takes_out_of_use_and_release_brings_back() -> None:
     rows = kept(a="x", b="y")
     rows.quarantine("a")
     assert [row.text for row in rows.in_use(["a", "b"])] == ["y"]
-    assert not rows.is_in_use("a") and "a" in rows and rows["a"] == Row("x")
+    assert rows.is_quarantined("a") and "a" in rows and rows["a"] == Row("x")
 
     rows.release("a")
     assert [row.text for row in rows.in_use(["b", "a"])] == ["y", "x"]

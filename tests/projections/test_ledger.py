@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from mage_es.engine.testing.stages import round_trip
 from mage_es.events.vocabulary import CallFailed, EmbeddingCalled, ModelCalled, Tier
-from mage_es.projections.ledger import Ledger, Use
+from mage_es.projections.ledger import Ledger, Usage
 
 
 def called(tier: Tier, k: int = 0, *, purpose: str = "fresh", tokens: int = 10, latency_us: int = 5) -> ModelCalled:
@@ -34,9 +35,9 @@ def test_a_tier_is_totalled_over_accounts_or_within_an_iteration() -> None:
     for event in (called("execution"), called("execution", 1, purpose="anchor"), called("execution", 1)):
         ledger.apply(event)
 
-    assert ledger.total("execution") == Use(3, 30, 60, 9, 12, 15)
-    assert ledger.total("execution", iteration=1) == Use(2, 20, 40, 6, 8, 10)
-    assert ledger.total("guidance") == Use()
+    assert ledger.total("execution") == Usage(3, 30, 60, 9, 12, 15)
+    assert ledger.total("execution", iteration=1) == Usage(2, 20, 40, 6, 8, 10)
+    assert ledger.total("guidance") == Usage()
     assert [account.purpose for account, _ in ledger.accounts()] == ["anchor", "fresh", "fresh"]
 
 
@@ -83,6 +84,7 @@ def test_failed_attempts_stand_beside_the_calls_and_change_no_digest() -> None:
     assert loaded.accounts() == stormy.accounts()
 
 
+@pytest.mark.paper("section 3.3, EVOLVE")
 def test_batched_calls_are_an_account_of_their_own_and_neither_they_nor_cache_writes_enter_the_digest() -> None:
     alone, batched = Ledger(), Ledger()
     events = [called("guidance"), called("guidance"), called("guidance")]
@@ -133,7 +135,7 @@ def test_calls_of_the_embedder_are_a_tier_of_their_own_and_change_no_digest() ->
     for event in (embedded(-1, purpose="fingerprint"), embedded(), embedded(), missed):
         served.apply(event)
 
-    assert served.total("embedder") == Use(calls=3, input_tokens=2700, latency_us=16, failures=1, retries=1)
+    assert served.total("embedder") == Usage(calls=3, input_tokens=2700, latency_us=16, failures=1, retries=1)
     assert served.total("execution") == plain.total("execution")
     assert [(a.agent, a.purpose, use.calls) for a, use in served.accounts() if a.tier == "embedder"] == [
         ("", "fingerprint", 1),

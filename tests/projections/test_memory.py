@@ -6,6 +6,7 @@ from random import Random
 
 import msgspec
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -111,6 +112,7 @@ def released(memory_id: str) -> MemoryReleased:
     return MemoryReleased(memory_id=memory_id, reason="it does not", by="user")
 
 
+@pytest.mark.paper("section 3.1, protected nodes")
 def test_a_quarantined_memory_is_in_no_view_and_comes_back_at_its_place_by_birth() -> None:
     rule = appended("p", outcome="principle", skill="s")
     memory = memory_of(*(failure(name, k) for k, name in enumerate("abc")), rule, quarantined("b"), quarantined("p"))

@@ -49,6 +49,7 @@ def slots_of(events: list[Event]) -> Slots:
     return slots
 
 
+@pytest.mark.paper("section 3.3, rollback")
 @given(slot_histories())
 def test_rolling_back_equals_masking_from_the_last_rollback_backwards(events: list[Event]) -> None:
     assert slots_of(events).digest() == slots_of(masked(events)).digest()
@@ -94,6 +95,7 @@ def test_floats_are_compared_by_their_bits() -> None:
     assert slots_of([created("a", 0.1 + 0.2)]).digest() != slots_of([created("a", 0.3)]).digest()
 
 
+@pytest.mark.paper("section 3.3, rollback")
 def test_a_rollback_changes_no_protected_projection() -> None:
     rollbacks = 0
     for seed in range(10):

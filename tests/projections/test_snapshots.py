@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from mage_es.engine.testing.sources import ListSource, chain_at
 from mage_es.engine.testing.stages import Stage, drafts_of, flat, with_digests
 from mage_es.engine.testing.strategies import histories, history
-from mage_es.events.log import Log
-from mage_es.events.reader import LogReader
+from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import BanditUpdated, Event, IterationClosed
 from mage_es.projections import snapshots
 from mage_es.projections.fold import State, fold

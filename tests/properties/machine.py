@@ -19,9 +19,9 @@ from unittest.mock import patch
 
 import msgspec
 
-from mage_es.engine.agents.briefs import AuthoredSkill, OntologyReply
+from mage_es.engine.agents.critic import judgement
 from mage_es.engine.agents.skill_discovery import assignments, targets
-from mage_es.engine.benchmarks.wordmath import benchmark as wordmath
+from mage_es.engine.briefs import AuthoredSkill, OntologyReply
 from mage_es.engine.commands import (
     Asked,
     Authored,
@@ -37,25 +37,32 @@ from mage_es.engine.commands import (
     PlanAnswers,
     PlanIteration,
     RecordCall,
-    RecordToolRun,
-    RecordVerdict,
+    RecordFact,
     TakeSnapshot,
 )
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Ask, Fact, Finish, Move, Use, advance, begin, catch_up
 from mage_es.engine.decide import decide
-from mage_es.engine.models.seam import Completion
-from mage_es.engine.opening import World, open_world
 from mage_es.engine.rules.authoring import sources_of
 from mage_es.engine.rules.normalise import normalise
+from mage_es.engine.run.world import World, open_world
+from mage_es.engine.seams.model import Completion
+from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.testing.invariants import sorted_dump
 from mage_es.engine.testing.stages import round_trip
-from mage_es.engine.ways import planned_course
+from mage_es.engine.worlds.wordmath import benchmark as wordmath
 from mage_es.events.digests import sha256_text
-from mage_es.events.envelope import Draft
-from mage_es.events.log import Log
-from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import Phase, Purpose, QuestionPlanned, RunResumed, SlotsRolledBack, SnapshotTaken
+from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import (
+    Draft,
+    Phase,
+    Purpose,
+    QuestionPlanned,
+    RunResumed,
+    SlotsRolledBack,
+    SnapshotTaken,
+    ToolRan,
+)
 from mage_es.projections.fold import State, fold
 from mage_es.projections.progress import CallKey
 from mage_es.projections.snapshots import latest_snapshot, write_snapshot
@@ -170,7 +177,7 @@ class Life:
         """UPDATE."""
         names = [verdict.question_id for verdict in self.state.progress.verdicts("evaluate")]
         questions = {name: self.world.questions[name] for name in names}
-        vectors = self.world.embed([question.question for question in questions.values()])
+        vectors = self.world.embedder.encode([question.question for question in questions.values()])
         self.do(LearnFromAnswers(self.iteration, questions, dict(zip(names, vectors, strict=True))))
 
     def evolve(self, words: str, *, unreadable: int) -> None:
@@ -182,7 +189,7 @@ class Life:
             reply = scripted(item.brief, f"{words} {k}") if item.brief and (number + 1) % unreadable else None
             authored.append(Authored(item.task_type, item.action, reply, idle=item.idle))
         texts = sorted({text for item in authored for text in sources_of(item, questions)})
-        vectors = dict(zip(texts, self.world.embed(texts), strict=True)) if texts else {}
+        vectors = dict(zip(texts, self.world.embedder.encode(texts), strict=True)) if texts else {}
         self.do(Evolve(k, chosen, authored, questions, vectors))
         self.initial |= {name: values for name, values in self.slots().items() if name not in self.initial}
 
@@ -323,11 +330,21 @@ class Life:
         if isinstance(move, Finish):
             question = self.world.questions[planned.question_id]
             verdict = self.world.benchmark.score(question, move.reply)
-            self.do(RecordVerdict(phase, planned, question.gold, verdict, causation=0))
+            event = judgement(planned, verdict, expected=question.gold)
+            self.do(RecordFact.about(planned, phase, event, causation=0))
 
     def _made(self, phase: Phase, planned: QuestionPlanned, move: Move, text: str) -> Command:
         if isinstance(move, Use):
-            return RecordToolRun(phase, planned, move.tool_id, move.arguments, "7", "", causation=0)
+            ran = ToolRan(
+                iteration=planned.iteration,
+                purpose=planned.purpose,
+                question_id=planned.question_id,
+                tool_id=move.tool_id,
+                arguments=move.arguments,
+                result="7",
+                problem="",
+            )
+            return RecordFact.about(planned, phase, ran, causation=0)
         assert isinstance(move, Ask)
         reply = '{"a": 3}' if move.about.endswith("/1") and planned.routing_arm == "tool" else text
         call = Call(
@@ -375,7 +392,7 @@ def main() -> None:
         database=None,
         derandomize=False,
     )
-    with patch("mage_es.events.active.ROLL_EVENTS", _ROLL):
+    with patch("mage_es.events.wal.active.ROLL_EVENTS", _ROLL):
         run_state_machine_as_test(RunMachine, settings=budget)
     print(f"{options.examples} runs of at most {options.steps} commands, no violation")
 

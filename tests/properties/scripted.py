@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mage_es.engine.agents.briefs import (
+from mage_es.engine.briefs import (
     AuthoredChild,
     AuthoredExample,
     AuthoredFailure,

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.courses import Ask, Finish, Use, advance, begin
 from mage_es.engine.decide import decide
+from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.theorems.inference import learning_types
-from mage_es.engine.ways import planned_course
 from mage_es.events.vocabulary import Purpose, QuestionPlanned
 from tests.properties.machine import Life
 from tests.properties.test_machine import RunMachine
+
+pytestmark = pytest.mark.slow
 
 
 def lived(steps: int, words: str) -> RunMachine:

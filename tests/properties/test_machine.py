@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -11,9 +12,11 @@ from mage_es.engine.theorems.growth import check_growth
 from mage_es.engine.theorems.leaks import check_leaks
 from mage_es.engine.theorems.ratchet import check_ratchet
 from mage_es.engine.theorems.replay import check_replay
-from mage_es.events.reader import LogReader
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import Phase
 from tests.properties.machine import CONFIG, PATH, START, Life, world_of
+
+pytestmark = pytest.mark.slow
 
 GUARDED = [world_of("paired").questions[name].question for name in world_of("paired").setting.held_out[:2]]
 WORDS = st.sampled_from(

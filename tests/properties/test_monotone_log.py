@@ -15,14 +15,14 @@ from random import Random
 from unittest.mock import patch
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mage_es.engine.testing.invariants import check_growth
 from mage_es.engine.testing.stages import Stage, drafts_of, flat
 from mage_es.engine.testing.strategies import histories
-from mage_es.events.log import Log
-from mage_es.events.reader import LogReader
+from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
     Event,
     MasteryUpdated,
@@ -37,6 +37,8 @@ from mage_es.projections.memory import Memory
 from tests.events.disks import ForgetfulDisk
 from tests.events.samples import bits
 
+pytestmark = pytest.mark.slow
+
 PATH = Path("/run/log")
 
 
@@ -45,7 +47,7 @@ PATH = Path("/run/log")
 def test_the_records_of_a_log_are_a_prefix_of_all_later_ones_through_sealing(stages: list[Stage], roll: int) -> None:
     disk, seen = ForgetfulDisk(Random(0)), list[bytes]()
     with (
-        patch("mage_es.events.active.ROLL_EVENTS", roll),
+        patch("mage_es.events.wal.active.ROLL_EVENTS", roll),
         Log.create(PATH, run="r", clock=lambda: 0, fs=disk) as log,
     ):
         for batch in drafts_of(stages):

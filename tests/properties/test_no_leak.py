@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from mage_es.engine.agents.briefs import AuthoredChild, AuthoredSkill, OntologyReply, SplittingReply
+from mage_es.engine.briefs import AuthoredChild, AuthoredSkill, OntologyReply, SplittingReply
 from mage_es.engine.commands import InduceOntology
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.leaks import Guarded, packed_shingles, texts_of, without_leaks
@@ -18,9 +18,10 @@ from mage_es.engine.rules.splitting import split
 from mage_es.engine.testing.stages import flat
 from mage_es.engine.testing.strategies import history
 from mage_es.engine.theorems.leaks import WRITTEN
-from mage_es.events.envelope import Draft
-from mage_es.events.vocabulary import Event, MemoryRefused, SkillCreated, SplitCommitted, tag_of
+from mage_es.events.vocabulary import Draft, Event, MemoryRefused, SkillCreated, SplitCommitted, tag_of
 from tests.properties.machine import Life, world_of
+
+pytestmark = pytest.mark.slow
 
 WORLD = world_of("paired")
 GUARDED = Guarded(WORLD.splits.events)

@@ -7,19 +7,21 @@ from pathlib import Path
 from random import Random
 from unittest.mock import patch
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mage_es.engine.testing.stages import Stage, drafts_of, folded, shuffled
 from mage_es.engine.testing.strategies import histories
 from mage_es.engine.theorems.replay import check_replay
-from mage_es.events.log import Log
-from mage_es.events.reader import LogReader
+from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import IterationClosed
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot, write_snapshot
 from tests.events.disks import ForgetfulDisk
 from tests.events.samples import clock
+
+pytestmark = pytest.mark.slow
 
 PATH = Path("/run/log")
 
@@ -31,7 +33,7 @@ def test_the_log_folds_to_the_live_state_at_every_marker_through_crashes_and_sea
 ) -> None:
     random = Random(seed)
     disk, live = ForgetfulDisk(random), State()
-    with patch("mage_es.events.active.ROLL_EVENTS", roll), tempfile.TemporaryDirectory() as folder:
+    with patch("mage_es.events.wal.active.ROLL_EVENTS", roll), tempfile.TemporaryDirectory() as folder:
         log = Log.create(PATH, run="r", clock=clock(), fs=disk)
         for batch in drafts_of(stages):
             for record in log.append(batch):

@@ -11,23 +11,26 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from mage_es.engine.benchmarks.protocol import Question
-from mage_es.engine.benchmarks.truthworld.benchmark import TruthWorld
-from mage_es.engine.benchmarks.truthworld.oracle import BUNDLE, Oracle
 from mage_es.engine.embedders.hash import HashEmbedder
-from mage_es.engine.embedders.protocol import to_bytes
-from mage_es.engine.models.truthworld.learner import TruthLearner
 from mage_es.engine.rules.harvest import memory_id
-from mage_es.engine.rules.retrieval import Query, Terms, Vector, retrieve
+from mage_es.engine.rules.retrieval import Query, Terms, retrieve
+from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.seams.embedder import Vector, to_bytes
+from mage_es.engine.seams.model import Request
+from mage_es.engine.standins.truthworld.learner import reply
+from mage_es.engine.worlds.truthworld.benchmark import TruthWorld
 from mage_es.events.vocabulary import MemoryAppended, MemorySuperseded, Outcome
 from mage_es.projections.memory import Memory, MemoryRow
+from tests.engine.worlds.truthworld.oracle import BUNDLE, Oracle
+
+pytestmark = pytest.mark.slow
 
 BENCHMARK = TruthWorld(42)
 ORACLE = Oracle(BENCHMARK)
-LEARNER = TruthLearner()
 EMBEDDER = HashEmbedder()
 TYPE = next(found.name for found in BENCHMARK.world.task_types.values() if found.kind == "land")
 KNOWN = [question for question in BENCHMARK.questions("evolution") if question.task_type == TYPE][:80]
@@ -54,7 +57,7 @@ def vector(text: str) -> Vector:
 def remembered(experience: Experience, ordinal: int) -> MemoryAppended:
     """The memory that an ordinary run makes of it: the learner's own reasoning, or the reference solution."""
     question = KNOWN[experience.place]
-    own = LEARNER.reply(f"## Question\n\n{question.question}").rpartition("\n")[0]
+    own = reply(Request(prompt=f"## Question\n\n{question.question}")).rpartition("\n")[0]
     reasoning = own if experience.is_success else question.solution.rpartition("\n")[0]
     outcome: Outcome = "success_memory" if experience.is_success else "failure_memory"
     kind = "" if experience.is_success else "specific"
@@ -114,6 +117,7 @@ def measure(memory: Memory, arm: str) -> Measured:
 experiences = st.lists(st.builds(Experience, st.integers(0, len(KNOWN) - 1), st.booleans()), max_size=25, unique=True)
 
 
+@pytest.mark.paper("Theorem 4")
 @settings(deadline=None, max_examples=80)
 @given(experiences, experiences, st.sampled_from(ARMS), st.sampled_from(ARMS))
 def test_accuracy_falls_by_no_more_than_the_share_of_bundles_that_are_not_optimal(
@@ -156,6 +160,7 @@ def test_new_poison_makes_accuracy_fall_and_the_bound_covers_it() -> None:
     assert first.accuracy - second.accuracy <= second.suboptimal
 
 
+@pytest.mark.paper("Theorem 4")
 def test_a_supersession_in_between_breaks_it_so_the_condition_is_needed() -> None:
     good, bad = corrected(solution="sound")[0], corrected(solution="poisoned", lines=2)[0]
     memory = learned(Memory(), [good])

@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from unittest.mock import patch
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mage_es.engine.benchmarks.protocol import Question, TaskTypeSource
-from mage_es.engine.benchmarks.wordmath import benchmark as wordmath
-from mage_es.engine.benchmarks.wordmath.benchmark import WordMath
 from mage_es.engine.embedders.hash import HashEmbedder
-from mage_es.engine.task_typing import TaskTyping
+from mage_es.engine.run.task_typing import TaskTyping
+from mage_es.engine.seams.benchmark import Question, TaskTypeSource
+from mage_es.engine.worlds.wordmath import benchmark as wordmath
+from mage_es.engine.worlds.wordmath.benchmark import WordMath
+
+pytestmark = pytest.mark.slow
 
 
 class TypedByGold(WordMath):

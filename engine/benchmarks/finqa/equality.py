@@ -1,12 +1,8 @@
-"""Whether two FinQA programs are the same computation, whatever their numbers come to.
+"""Whether two FinQA programs are the same computation, for any values of their operands.
 
 Every distinct operand of the gold program becomes a symbol, and so does every whole table step. Both last steps are
-written out as expressions, which must be identical after simplification; steps that lead nowhere do not count.
-
-Rules
-    - An operand or a table step that the gold program does not have makes a program unequal.
-    - Simplifying has no bound of its own: only expressions that agree where they are probed, and have at most
-      `MOST_LEAVES` leaves, come to it; all others are unequal without it.
+written out as expressions, which must be identical after simplification; unused steps do not count. Simplification may
+take arbitrarily long, so it is tried only on small expressions that agree at a few probes.
 """
 
 from __future__ import annotations
@@ -16,14 +12,22 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mage_es.engine.benchmarks.finqa.program import GREATER, OF_A_ROW, InvalidProgram, Step, cut, reference, steps_of
+from mage_es.engine.benchmarks.finqa.program import (
+    GREATER,
+    OF_A_ROW,
+    InvalidProgram,
+    ProgramStep,
+    cut,
+    reference,
+    steps_of,
+)
 from mage_es.events.errors import PrerequisiteError
 
 if TYPE_CHECKING:
     import sympy
 
 MOST_LEAVES = 64
-"""Leaves of an expression; a gold program has at most five steps, which is six leaves where none is used twice."""
+"""Leaves of an expression; a gold program has at most five steps, so six leaves if no result is used twice."""
 _PROBES = (3, 8, 21)
 _LARGEST_EXPONENT = 64
 _OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -37,28 +41,23 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 class Node(NamedTuple):
-    """An operation on two expressions; an expression is a node or the name of a symbol."""
-
     operation: str
     first: Node | str
     second: Node | str
 
 
 class _Unreadable(ValueError):
-    """An expression is too large, or has an operand that the other program does not have."""
+    """An expression is too large, or has an operand that the other program lacks."""
 
 
 def is_same_program(gold: Sequence[str], predicted: Sequence[str], *, strict: bool = False) -> bool:
-    """Return whether a predicted program is the gold program, up to what simplification sees.
+    """Return whether a predicted program equals the gold program, as far as simplification can tell.
 
-    Args:
-        gold: Tokens of the gold program.
-        predicted: Tokens of the prediction; anything at all.
-        strict: Keep upstream's slips: a table step counts as another one where it is the first step of one program and
-            a later step of the other; the arguments of other steps are cut at `|`.
+    [section 4, FinQA, programs] Upstream's evaluator case by case: programs are equal if their last steps simplify to
+    the same expression. One of more than 64 leaves is unequal without a try.
 
-    Raises:
-        PrerequisiteError: The library for symbolic mathematics is not installed.
+    `strict` keeps upstream's slips: a table step counts as another one where it is the first step of one program and a
+    later step of the other; the arguments of other steps are cut at `|`. Raises `PrerequisiteError` without sympy.
     """
     try:
         gold_steps, steps = (_steps(tokens, strict=strict) for tokens in (gold, predicted))
@@ -71,13 +70,13 @@ def is_same_program(gold: Sequence[str], predicted: Sequence[str], *, strict: bo
     return expected == given or (_agree(expected, given) and _is_identical_simplified(expected, given))
 
 
-def _steps(tokens: Sequence[str], *, strict: bool) -> list[Step]:
+def _steps(tokens: Sequence[str], *, strict: bool) -> list[ProgramStep]:
     steps = steps_of(tokens)
     return [step if step.operation in OF_A_ROW else cut(step) for step in steps] if strict else steps
 
 
-def _operands(steps: Sequence[Step], *, strict: bool) -> list[str]:
-    """Return what becomes a symbol, in order; raises `_Unreadable` where a step uses one that is not before it."""
+def _operands(steps: Sequence[ProgramStep], *, strict: bool) -> list[str]:
+    """Raises `_Unreadable` if a step refers to itself or a later step."""
     found: list[str] = []
     for place, step in enumerate(steps):
         if step.operation in OF_A_ROW:
@@ -91,7 +90,7 @@ def _operands(steps: Sequence[Step], *, strict: bool) -> list[str]:
     return found
 
 
-def _table_step(step: Step, place: int, *, strict: bool) -> str:
+def _table_step(step: ProgramStep, place: int, *, strict: bool) -> str:
     where = "" if place and strict else "first "
     return f"{where}{step.operation}({step.first}, {step.second})"
 
@@ -103,8 +102,8 @@ def _place(argument: str) -> int:
         raise _Unreadable(argument) from error
 
 
-def _expression(steps: Sequence[Step], symbols: Mapping[str, str], *, strict: bool) -> Node | str:
-    """Return the last step with every reference written out. Raises `_Unreadable` where it is too large or missing."""
+def _expression(steps: Sequence[ProgramStep], symbols: Mapping[str, str], *, strict: bool) -> Node | str:
+    """Return the last step with every reference written out."""
     built: list[Node | str] = []
     leaves: list[int] = []
     for place, step in enumerate(steps):
@@ -122,7 +121,6 @@ def _expression(steps: Sequence[Step], symbols: Mapping[str, str], *, strict: bo
 
 
 def _agree(expected: Node | str, given: Node | str) -> bool:
-    """Return whether two expressions have the same value wherever both have one among the probes."""
     for probe in _PROBES:
         try:
             if _value(expected, probe) != _value(given, probe):

@@ -1,12 +1,7 @@
 """The paper's metric for FinQA: numbers match within one per cent, whether written as percentages or decimals.
 
-What the paper leaves open is fixed here. A number matches as it is, divided by 100 or multiplied by 100, which is
-generous: an answer on a scale a hundred times too large counts. `percent_strict` divides by 100 only what is written
-with a `%`, and never multiplies.
-
-Rules
-    - The sign must agree, which the tolerance sees to; yes and no are matched by yes and no only.
-    - No fractions, ranges or units beyond the listed words: what is not one plain decimal number is no answer.
+The paper leaves the scale open; this is our choice, which is generous: an answer on a scale a hundred times too large
+counts. Only one plain decimal number is an answer: no fractions, ranges, or units beyond the listed words.
 """
 
 from __future__ import annotations
@@ -15,7 +10,7 @@ import re
 from decimal import Decimal, InvalidOperation, localcontext
 from typing import NamedTuple
 
-from mage_es.engine.benchmarks.extraction import final_answer
+from mage_es.engine.seams.extraction import plain_answer
 
 TOLERANCE = Decimal("0.01")
 """Relative; the paper's 1 %."""
@@ -33,16 +28,16 @@ _AMOUNT = r"[+-]?\s?[$£€¥]?\s?-?(?>\d[\d,]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)
 _NUMBER_LIKE = re.compile(rf"(?<![\w.,])(?:\(\s?{_AMOUNT}\s?\)|{_AMOUNT})(?!\w)", re.IGNORECASE)
 
 
-class Amount(NamedTuple):
-    """The number that a text states, and whether it is written as a percentage (34.7 for `34.7%`)."""
+class StatedAmount(NamedTuple):
+    """`is_percentage`: 34.7 is written `34.7%`."""
 
     number: Decimal
     is_percentage: bool
 
 
 def answer_in(reply: str) -> str:
-    """Return the answer that a reply ends with: its final span, or the last number-like token in that span."""
-    span = final_answer(reply, lambda text: None)
+    """Return the final span of a reply if it is an answer, else the last number-like token in it."""
+    span = plain_answer(reply)
     if read_amount(span) is not None or _word(span) in ("yes", "no"):
         return span
     tokens = _NUMBER_LIKE.findall(span.translate(_SIGNS))
@@ -50,12 +45,11 @@ def answer_in(reply: str) -> str:
 
 
 def is_match(prediction: str, gold: str, *, percent_strict: bool = False) -> bool:
-    """Return whether a prediction matches the gold. Never raises.
+    """Return whether a prediction matches the gold, a number in Python's notation or `yes` or `no`. Never raises.
 
-    Args:
-        prediction: The answer alone.
-        gold: A number in Python's notation, or `yes` or `no`.
-        percent_strict: Divide by 100 only what is written with a `%`, and never multiply by 100.
+    [section 4, FinQA, the metric] A number matches as it is, divided or multiplied by 100, whatever sign follows it,
+    within 1 %; the sign must agree. The gold is the executed result: the display answer often contradicts it.
+    `percent_strict` divides by 100 only what is written with a `%`, and never multiplies.
     """
     if gold in ("yes", "no"):
         return _word(prediction) == gold
@@ -72,8 +66,8 @@ def is_match(prediction: str, gold: str, *, percent_strict: bool = False) -> boo
     return any(_is_near(candidate, expected) for candidate in candidates)
 
 
-def read_amount(text: str) -> Amount | None:
-    """Return the number that a text states, None if it is anything but one number."""
+def read_amount(text: str) -> StatedAmount | None:
+    """Return None for anything but one number. [section 4, FinQA, the metric]"""
     plain = text.translate(_SIGNS).translate(_CURRENCY).strip()
     if len(plain) > _LONGEST:
         return None
@@ -91,7 +85,7 @@ def read_amount(text: str) -> Amount | None:
         number = Decimal(plain)
     except InvalidOperation:
         return None
-    return Amount(-abs(number) if is_negative else number, is_percentage)
+    return StatedAmount(-abs(number) if is_negative else number, is_percentage)
 
 
 def _word(text: str) -> str:

@@ -1,4 +1,4 @@
-"""FinQA's reasoning programs: their tokens, their steps, and what they come to when executed on a table.
+"""FinQA's reasoning programs: their tokens, their steps, and their results on a table.
 
 A program is a list of steps `op(first, second)`; an argument is a literal, `const_N`, `#k` (the result of step k) or,
 for a table operation, the name of a row. What is invalid follows upstream's evaluator case by case, which includes
@@ -12,14 +12,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-Table = Sequence[Sequence[str]]
+TableRows = Sequence[Sequence[str]]
 """Rows of cells; the first cell of a row is its name, the first row is the header."""
-Value = float | str
+ProgramValue = float | str
 """A number, or `yes`, `no`, or `NOTHING`."""
 
 END = "EOF"
 NOTHING = "n/a"
-"""What a program without a closed step comes to."""
+"""The result of a program without a closed step."""
 ARITHMETIC: Mapping[str, Callable[[float, float], float]] = {
     "add": operator.add,
     "subtract": operator.sub,
@@ -41,22 +41,19 @@ _DIGITS = 5
 _PART = re.compile(r"[^()]*\(|[^()]+|\)")
 
 
-class InvalidProgram(ValueError):
-    """A program that cannot be executed; says which step and why."""
+class InvalidProgram(ValueError): ...
 
 
-class Step(NamedTuple):
-    """One operation and its two arguments as they are written."""
-
+class ProgramStep(NamedTuple):
     operation: str
     first: str
     second: str
 
 
 class Executed(NamedTuple):
-    """What a program came to; an invalid one came to `NOTHING`, and `problem` says why."""
+    """An invalid program has the result `NOTHING`, and `problem` says why."""
 
-    result: Value
+    result: ProgramValue
     problem: str = ""
 
 
@@ -68,12 +65,8 @@ def tokens_of(program: str) -> list[str]:
     return [part for piece in program.split(", ") for part in _PART.findall(piece)] + [END]
 
 
-def steps_of(tokens: Sequence[str]) -> list[Step]:
-    """Return the closed steps of a program. The last token, whatever it is, is taken for the end mark.
-
-    Raises:
-        InvalidProgram: The tokens do not alternate as operation, two arguments, closing bracket.
-    """
+def steps_of(tokens: Sequence[str]) -> list[ProgramStep]:
+    """Return the closed steps; the last token is always taken for the end mark. Raises `InvalidProgram`."""
     body = list(tokens[:-1])
     for place, token in enumerate(body):
         if place % 4 == 0 and token.strip("(") not in OPERATIONS:
@@ -85,20 +78,17 @@ def steps_of(tokens: Sequence[str]) -> list[Step]:
         opening, first, second, _ = body[start : start + 4]
         if opening.count("(") != 1 or any(mark in first + second for mark in "()"):
             raise InvalidProgram(f"step {start // 4} has a bracket too many or too few")
-        steps.append(Step(opening.strip("("), first.strip(), second.strip()))
+        steps.append(ProgramStep(opening.strip("("), first.strip(), second.strip()))
     if any(")" in token for token in body[4 * len(steps) :]):
         raise InvalidProgram(f"step {len(steps)} is closed before its second argument")
     return steps
 
 
-def execute(tokens: Sequence[str], table: Table, *, strict: bool = False) -> Executed:
-    """Execute a program on a table and round the result to five decimals. Never raises.
+def execute(tokens: Sequence[str], table: TableRows, *, strict: bool = False) -> Executed:
+    """Execute a program and round the result to five decimals. Never raises. [section 4, FinQA, programs]
 
-    Args:
-        tokens: As `tokens_of` returns them, or as a model was trained to write them.
-        table: The record's table, in which row operations find their rows.
-        strict: Keep upstream's slips: a row operation on `#k`, which is invalid without, works on the row of the row
-            operation before it; arguments are cut at `|`; no row operation is valid on a table with an empty row.
+    `strict` keeps upstream's slips: a row operation on `#k`, which is invalid without, works on the row of the row
+    operation before it; arguments are cut at `|`; no row operation is valid on a table with an empty row.
     """
     try:
         result = _run(steps_of(tokens), table, strict=strict)
@@ -107,23 +97,18 @@ def execute(tokens: Sequence[str], table: Table, *, strict: bool = False) -> Exe
         return Executed(NOTHING, str(problem) or type(problem).__name__)
 
 
-def cut(step: Step) -> Step:
-    """Return a step with its arguments as upstream reads them: it joins them by `|` and cuts them there again.
-
-    Raises:
-        InvalidProgram: There is no second argument then.
-    """
+def cut(step: ProgramStep) -> ProgramStep:
+    """Return a step with its arguments as upstream reads them: it joins them by `|` and cuts them there again."""
     pieces = f"{step.first}|{step.second}".strip("|").strip().split("|")
     if len(pieces) < 2:
         raise InvalidProgram(f"{step.operation} has one argument only")
-    return Step(step.operation, pieces[0].strip(), pieces[1].strip())
+    return ProgramStep(step.operation, pieces[0].strip(), pieces[1].strip())
 
 
 def literal(text: str) -> float:
-    """Return the number that an argument or a cell writes: `1,234`, `12%` (0.12), `const_100`, `const_m1` (-1).
+    """Return the number in an argument or a cell: `1,234`, `12%` (0.12), `const_100`, `const_m1` (-1).
 
-    Raises:
-        InvalidProgram: It writes none; a currency sign, for one, makes it no number.
+    A currency sign makes it no number: raises `InvalidProgram`.
     """
     plain = text.replace(",", "")
     try:
@@ -142,13 +127,14 @@ def literal(text: str) -> float:
 
 
 def reference(argument: str) -> int:
-    """Return k of an argument `#k`. Raises `ValueError`."""
     return int(argument.replace("#", ""))
 
 
-def _run(steps: Sequence[Step], table: Table, *, strict: bool) -> Value:
-    rows = {row[0]: row[1:] for row in table if row}  # a later row of the same name takes its place
-    results: list[Value] = []
+def _run(steps: Sequence[ProgramStep], table: TableRows, *, strict: bool) -> ProgramValue:
+    rows = {
+        row[0]: row[1:] for row in table if row
+    }  # as upstream: a later row of the same name replaces an earlier one
+    results: list[ProgramValue] = []
     cells: list[float] | None = None
     for step in map(cut, steps) if strict else steps:
         if step.operation in OF_A_ROW:
@@ -165,21 +151,20 @@ def _run(steps: Sequence[Step], table: Table, *, strict: bool) -> Value:
     return results[-1] if results else NOTHING
 
 
-def _argument(argument: str, results: Sequence[Value]) -> Value:
+def _argument(argument: str, results: Sequence[ProgramValue]) -> ProgramValue:
     return _result(argument, results) if "#" in argument else literal(argument)
 
 
-def _result(argument: str, results: Sequence[Value]) -> Value:
+def _result(argument: str, results: Sequence[ProgramValue]) -> ProgramValue:
     place = reference(argument)
     if not 0 <= place < len(results):
-        raise InvalidProgram(f"{argument[:40]!r} is the result of no step before")
+        raise InvalidProgram(f"{argument[:40]!r} refers to no earlier step")
     return results[place]
 
 
 def _cells(
-    step: Step, rows: Mapping[str, Sequence[str]], results: Sequence[Value], *, before: list[float] | None
+    step: ProgramStep, rows: Mapping[str, Sequence[str]], results: Sequence[ProgramValue], *, before: list[float] | None
 ) -> list[float]:
-    """Return the numbers of the row that a table operation names."""
     if "#" in step.first:
         _result(step.first, results)
         if before is None:

@@ -1,7 +1,7 @@
 """FinQA's records: upstream's JSON, reduced copies of it, and the flattened columns of Hugging Face copies.
 
-Only what every form has is required: an id, a question, the table, and the gold in some form: the executed result,
-else the program that is executed here, else the display answer. That comes last since it often contradicts the others.
+Required is only what every form has: an id, a question, the table, and a gold: the executed result, else the program,
+which is executed here, else the display answer. The display answer comes last because it often contradicts the others.
 """
 
 from __future__ import annotations
@@ -17,23 +17,19 @@ from mage_es.engine.benchmarks.finqa.program import (
     GREATER,
     OF_A_ROW,
     InvalidProgram,
-    Step,
-    Table,
+    ProgramStep,
+    TableRows,
     execute,
     reference,
     steps_of,
     tokens_of,
 )
-from mage_es.engine.benchmarks.protocol import Question, Split
 from mage_es.engine.benchmarks.records import Records, read_records
+from mage_es.engine.seams.benchmark import Question, Split
 
 _MOST_STEPS = 5
 _AVERAGED = {f"const_{count}" for count in range(2, 11)}
-_OF_ONE_STEP: Mapping[str, str] = {
-    "divide": "finqa_ratio",
-    "subtract": "finqa_difference",
-    "multiply": "finqa_product",
-}
+_OF_ONE_STEP: Mapping[str, str] = {"divide": "finqa_ratio", "subtract": "finqa_difference", "multiply": "finqa_product"}
 _NESTED = re.compile(r"[^(),]+\(|\)|[^(),]+(?:,(?! )[^(),]+)*")
 _SAID = {
     "add": "{} plus {}",
@@ -50,8 +46,6 @@ _SAID = {
 
 
 class _Annotation(msgspec.Struct, frozen=True):
-    """What upstream's `qa` holds, as far as it is used."""
-
     question: str
     program: str = ""
     program_re: str = ""
@@ -60,7 +54,7 @@ class _Annotation(msgspec.Struct, frozen=True):
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """One record. Upstream's has `qa`; the flattened copies have its fields beside the others, some renamed."""
+    """One record: upstream's has `qa`; flattened copies have its fields at the top, some renamed."""
 
     id: str
     table: list[list[str]]
@@ -77,10 +71,9 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 def read(path: Path, split: Split) -> Records[Question]:
-    """Read one upstream file. Raises `PrerequisiteError`."""
-
     def question(position: int, row: _Row) -> Question:
-        annotation = row.qa or _Annotation(row.question, row.program, row.program_re, _given(row), row.answer)
+        results = (result for result in (row.exe_ans, row.final_result, row.final_res) if result is not None)
+        annotation = row.qa or _Annotation(row.question, row.program, row.program_re, next(results, None), row.answer)
         if not annotation.question.strip():
             raise ValueError("qa.question: the question is empty")
         program = annotation.program or linear(annotation.program_re)
@@ -100,16 +93,8 @@ def read(path: Path, split: Split) -> Records[Question]:
     return read_records(path, _Row, question)
 
 
-def _given(row: _Row) -> float | str | None:
-    """Return the result that a flattened record gives, under the first of its names."""
-    return next((value for value in (row.exe_ans, row.final_result, row.final_res) if value is not None), None)
-
-
-def _gold(annotation: _Annotation, program: str, table: Table) -> str:
-    """Return the gold: the result as given, as executed or as displayed, the first of them that is there.
-
-    Raises `ValueError`.
-    """
+def _gold(annotation: _Annotation, program: str, table: TableRows) -> str:
+    """Return the result as given, else as executed, else as displayed."""
     given = annotation.exe_ans
     if isinstance(given, float):
         return repr(given)
@@ -122,11 +107,11 @@ def _gold(annotation: _Annotation, program: str, table: Table) -> str:
         return repr(done.result) if isinstance(done.result, float) else done.result
     if annotation.answer and annotation.answer.strip():
         return _read("qa.answer", annotation.answer)
-    raise ValueError("qa.exe_ans: is missing, and so are the program and the answer that could stand in for it")
+    raise ValueError("qa.exe_ans: is missing, and so are the program and the answer that could replace it")
 
 
 def _read(field: str, text: str) -> str:
-    """Return a gold that is written as text: yes, no, or a number, a percentage as its hundredth."""
+    """Return a gold that is written as text; a percentage is divided by 100."""
     word = text.strip().lower()
     amount = read_amount(word)
     if word in ("yes", "no"):
@@ -136,8 +121,7 @@ def _read(field: str, text: str) -> str:
     return repr(float(amount.number / 100 if amount.is_percentage else amount.number))
 
 
-def rendered(before: Sequence[str], table: Table, after: Sequence[str]) -> str:
-    """Return what the learner reads: the text before the table, the table with pipes, the text behind it."""
+def rendered(before: Sequence[str], table: TableRows, after: Sequence[str]) -> str:
     lines = ["| " + " | ".join(cell.replace("|", "/") for cell in row) + " |" for row in table]
     if lines:
         lines.insert(1, "|" + " --- |" * len(table[0]))
@@ -146,7 +130,7 @@ def rendered(before: Sequence[str], table: Table, after: Sequence[str]) -> str:
 
 
 def linear(nested: str) -> str:
-    """Return a program in nested form, `divide(subtract(3, 2), 2)`, as steps; "" where it is not well-formed."""
+    """Return a nested program, `divide(subtract(3, 2), 2)`, as steps; "" if it is malformed."""
     open_steps: list[list[str]] = []
     steps: list[str] = []
     for token in (token.strip() for token in _NESTED.findall(nested)):
@@ -165,7 +149,10 @@ def linear(nested: str) -> str:
 
 
 def task_type_of(program: str) -> str:
-    """Return the type of a gold program: the first of the rules that applies to its operations."""
+    """Return the type of a gold program: the first of the rules that applies to its operations.
+
+    [section 4, FinQA, task types] Twelve types. They come from the gold program: they label evolution questions only.
+    """
     try:
         steps = steps_of(tokens_of(program))
     except InvalidProgram:
@@ -186,14 +173,13 @@ def task_type_of(program: str) -> str:
     return f"finqa_multi{min(max(len(steps), 1), _MOST_STEPS)}"
 
 
-def _is_average(steps: Sequence[Step]) -> bool:
+def _is_average(steps: Sequence[ProgramStep]) -> bool:
     if len(steps) < 2 or steps[-1].operation != "divide" or steps[-1].second not in _AVERAGED:
         return False
     return all(step.operation == "add" for step in steps[:-1])
 
 
 def explained(program: str, gold: str) -> str:
-    """Return the gold program step by step, what each step means, and the answer; "" without a program."""
     try:
         steps = steps_of(tokens_of(program))
     except InvalidProgram:

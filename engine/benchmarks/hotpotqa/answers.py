@@ -18,29 +18,26 @@ _CLOSED = frozenset({"yes", "no", "noanswer"})
 _FUNCTION_WORDS = frozenset(
     {"also", "and", "for", "from", "her", "his", "its", "not", "that", "their", "they", "this", "was", "were", "with"}
 )
-"""Words that say nothing of what an answer is about; shorter ones never count."""
+"""Words that carry no meaning of an answer; words of one or two letters never count."""
 
 
 class Overlap(NamedTuple):
-    """Token F1 of two answers, with the precision and recall that it is made of."""
-
     f1: float
     precision: float
     recall: float
 
 
 def normalise_answer(text: str) -> str:
-    """Return a text in lower case, without ASCII punctuation and articles, its words one space apart."""
+    """Source: `normalize_answer` of hotpot_evaluate_v1.py; only ASCII punctuation is dropped."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
 
 
 def exact_match(answer: str, gold: str) -> bool:
-    """Return whether the normal forms are equal; two that are both empty are."""
     return normalise_answer(answer) == normalise_answer(gold)
 
 
 def overlap(answer: str, gold: str) -> Overlap:
-    """Return the token overlap as multisets; yes, no and noanswer overlap with themselves only, and nothing with it."""
+    """Tokens count as multisets; yes, no and noanswer overlap with themselves only, and nothing with them."""
     given, wanted = normalise_answer(answer), normalise_answer(gold)
     if given != wanted and (given in _CLOSED or wanted in _CLOSED):
         return Overlap(0.0, 0.0, 0.0)
@@ -53,14 +50,13 @@ def overlap(answer: str, gold: str) -> Overlap:
 
 
 def harmonic(precision: float, recall: float) -> float:
-    """Return F1, the harmonic mean; 0 where both are."""
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 def may_mean(answer: str, gold: str) -> bool:
-    """Return whether a wrong answer has something of the expected one, so that a judge may tell what no rule can.
+    """Return whether a wrong answer shares something with the expected one, so that a judge should decide.
 
-    That is a yes or no, another word of three letters or more (function words aside), a number, or the initials.
+    Shared may be a yes or no, another word of three letters or more (except function words), a number, or the initials.
     """
     left, right = normalise_answer(answer).split(), normalise_answer(gold).split()
     shared = set(left) & set(right)

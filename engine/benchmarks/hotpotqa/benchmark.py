@@ -1,8 +1,8 @@
 """HotpotQA as it is read: the official JSON files (distractor, fullwiki) and the Hugging Face form of the same records.
 
 Rules
-    - The test split is the dev set, for the official test set has no answers; in the distractor setting, the paper's.
-    - A supporting fact may name a sentence that its paragraph does not have: noise of the data, kept apart.
+    - The test split is the dev set (distractor setting, as in the paper): the official test set has no answers.
+    - A supporting fact may name a sentence that its paragraph lacks. That is noise in the data; it is kept apart.
 """
 
 from __future__ import annotations
@@ -13,61 +13,54 @@ from pathlib import Path
 
 import msgspec
 
-from mage_es.engine.benchmarks.dataset import Definition, Part
+from mage_es.engine.benchmarks.dataset import DataFile, Definition
 from mage_es.engine.benchmarks.hotpotqa.scoring import measure, total, verdict
-from mage_es.engine.benchmarks.protocol import Question, Split, everywhere
 from mage_es.engine.benchmarks.records import Records, read_records
+from mage_es.engine.seams.benchmark import Question, Split, everywhere
 
 _KINDS = ("bridge", "comparison")
 
 Paragraph = tuple[str, list[str]]
-Fact = tuple[str, int]
+SupportingFact = tuple[str, int]
 
 
 class _Paragraphs(msgspec.Struct, frozen=True):
-    """Paragraphs in the Hugging Face form: a column of titles and one of sentence lists."""
-
     title: list[str]
     sentences: list[list[str]]
 
 
 class _Facts(msgspec.Struct, frozen=True):
-    """Supporting facts in the Hugging Face form."""
-
     title: list[str]
     sent_id: list[int]
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """One record of either form; `_id` is the official name, `id` that of Hugging Face."""
+    """`_id` is the official name, `id` that of Hugging Face."""
 
     question: str
     answer: str
     type: str
     context: list[Paragraph] | _Paragraphs
-    supporting_facts: list[Fact] | _Facts
+    supporting_facts: list[SupportingFact] | _Facts
     level: str = ""
     official_id: str | int = msgspec.field(default="", name="_id")
     id: str | int = ""
 
 
 def read(path: Path, split: Split, *, name: str = "hotpotqa", has_levels: bool = False) -> Records[Question]:
-    """Read one file.
+    """[section 4, HotpotQA, task types] The type is the metadata's, never the gold answer's.
 
-    Args:
-        path: A JSON array, JSON lines or Parquet, in either form.
-        split: The split that its questions are to be of.
-        name: The benchmark that they are to be of.
-        has_levels: Whether task types name the level, too (`bridge_hard`).
-
-    Raises:
-        PrerequisiteError: Malformed records; each is named by its place and field.
+    `has_levels` makes the level a part of it (`bridge_hard`).
     """
     return read_records(path, _Row, partial(_question, name, split, has_levels))
 
 
 def rendered(paragraphs: list[Paragraph]) -> str:
-    """Return one line for each paragraph in record order, `[k] Title: sentences`, counted from 1."""
+    """Return one line for each paragraph, `[k] Title: sentences`, counted from 1.
+
+    [section 4, HotpotQA, the setting] The distractor setting; dev is the test split, and the question comes after its
+    paragraphs.
+    """
     return "\n".join(
         f"[{number}] {title}: {' '.join(' '.join(sentences).split())}"
         for number, (title, sentences) in enumerate(paragraphs, start=1)
@@ -75,7 +68,6 @@ def rendered(paragraphs: list[Paragraph]) -> str:
 
 
 def _question(benchmark: str, split: Split, has_levels: bool, position: int, row: _Row) -> Question:
-    """Return the question of a record. Raises `ValueError` that begins with the field's name."""
     name = str(row.official_id) or str(row.id)
     for field, text in (("_id", name), ("question", row.question), ("answer", row.answer)):
         if not text.strip():
@@ -83,7 +75,7 @@ def _question(benchmark: str, split: Split, has_levels: bool, position: int, row
     if row.type not in _KINDS:
         raise ValueError(f"type: expected bridge or comparison, found {row.type!r}")
     if has_levels and not row.level:
-        raise ValueError("level: it is empty or missing, and the task types are to name it")
+        raise ValueError("level: it is empty or missing, but task types need it")
     paragraphs, facts = _paragraphs(row), _facts(row)
     sentences = dict(paragraphs)
     beyond = [fact for fact in facts if fact[0] in sentences and fact[1] >= len(sentences[fact[0]])]
@@ -114,16 +106,16 @@ def _paragraphs(row: _Row) -> list[Paragraph]:
         return row.context
     if len(row.context.title) != len(row.context.sentences):
         titles, others = len(row.context.title), len(row.context.sentences)
-        raise ValueError(f"context: {titles} titles came with the sentences of {others} paragraphs")
+        raise ValueError(f"context: {titles} titles, but sentences of {others} paragraphs")
     return list(zip(row.context.title, row.context.sentences, strict=True))
 
 
-def _facts(row: _Row) -> list[Fact]:
+def _facts(row: _Row) -> list[SupportingFact]:
     facts = row.supporting_facts
     if not isinstance(facts, _Facts):
         return facts
     if len(facts.title) != len(facts.sent_id):
-        raise ValueError(f"supporting_facts: {len(facts.title)} titles came with {len(facts.sent_id)} sentence numbers")
+        raise ValueError(f"supporting_facts: {len(facts.title)} titles, but {len(facts.sent_id)} sentence numbers")
     return list(zip(facts.title, facts.sent_id, strict=True))
 
 
@@ -134,19 +126,15 @@ HOTPOTQA = Definition(
     answer_format='Finish with a line "Answer: <short answer>", the answer in as few words as the text uses for it.',
     parts={
         "evolution": (
-            Part(
-                (
-                    "hotpot_train_v1.1.json",
-                    "distractor/train-00000-of-00002.parquet",
-                    "hotpot_train_v1.1.subset.json",
-                )
+            DataFile(
+                ("hotpot_train_v1.1.json", "distractor/train-00000-of-00002.parquet", "hotpot_train_v1.1.subset.json")
             ),
-            Part(("distractor/train-00001-of-00002.parquet",), optional=True, is_missed=False),
-            Part(("hotpot_dev_distractor_v1.evolve.json",), optional=True, is_missed=False),
-            Part(("hotpot_dev_fullwiki_v1.subset.json",), optional=True, is_missed=False),
+            DataFile(("distractor/train-00001-of-00002.parquet",), optional=True, is_missed=False),
+            DataFile(("hotpot_dev_distractor_v1.evolve.json",), optional=True, is_missed=False),
+            DataFile(("hotpot_dev_fullwiki_v1.subset.json",), optional=True, is_missed=False),
         ),
         "test": (
-            Part(
+            DataFile(
                 (
                     "hotpot_dev_distractor_v1.json",
                     "distractor/validation-00000-of-00001.parquet",
@@ -165,7 +153,7 @@ HOTPOTQA = Definition(
 LEVELS = HOTPOTQA._replace(
     name="hotpotqa-levels", folder="hotpotqa", read=partial(read, name="hotpotqa-levels", has_levels=True)
 )
-"""The same, with the level of a question as a part of its task type."""
+"""The same, with the level of a question as a part of its task type. [section 4, HotpotQA, task types]"""
 FULLWIKI = HOTPOTQA._replace(
     name="hotpotqa-fullwiki",
     folder="hotpotqa",
@@ -173,7 +161,7 @@ FULLWIKI = HOTPOTQA._replace(
     parts={
         "evolution": HOTPOTQA.parts["evolution"][:3],
         "test": (
-            Part(
+            DataFile(
                 (
                     "hotpot_dev_fullwiki_v1.json",
                     "fullwiki/validation-00000-of-00001.parquet",

@@ -1,10 +1,7 @@
 """Scoring answers and supporting facts of HotpotQA, as upstream does and with an answer that is found in prose.
 
-Rules
-    - Strict takes the prediction as the answer, to the letter; otherwise the final answer is extracted from it.
-    - Right (a score of at least one half) is what the paper's lenient reading calls right: equal, or F1 >= 0.5.
-    - The corpus is all gold ids. What was not predicted counts 0; only where nobody predicted any supporting facts are
-      they left out of the figures (strict: never).
+The corpus is all gold ids, and a missing prediction counts 0. If no prediction has supporting facts, their figures are
+left out (strict: never).
 """
 
 from __future__ import annotations
@@ -12,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from mage_es.engine.benchmarks.extraction import final_answer
 from mage_es.engine.benchmarks.hotpotqa.answers import exact_match, harmonic, may_mean, overlap
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
-from mage_es.engine.benchmarks.protocol import Question, Verdict
+from mage_es.engine.seams.benchmark import Question, Verdict
+from mage_es.engine.seams.extraction import plain_answer
 
 LENIENT = 0.5
 """The F1 from which the paper's lenient reading counts an answer as right."""
@@ -23,12 +20,12 @@ FACTS = ("supporting_facts", "sp")
 """The names under which predictions carry supporting facts: of the data, and of upstream's prediction files."""
 _OPTIONAL = ("sp_em", "sp_f1", "sp_prec", "sp_recall", "joint_em", "joint_f1", "joint_prec", "joint_recall")
 
-Fact = tuple[object, ...]
+PredictedFact = tuple[object, ...]
 
 
 def verdict(question: Question, reply: str) -> Verdict:
-    """Judge a reply: the greater of exact match and F1; undecided where it is wrong, but has something of the gold."""
-    answer = final_answer(reply, _unmarked)
+    """Score the greater of exact match and F1; undecided if it is wrong but shares something with the gold."""
+    answer = plain_answer(reply)
     is_equal = bool(answer) and exact_match(answer, question.gold)
     score = max(float(is_equal), overlap(answer, question.gold).f1)
     is_open = score < LENIENT and may_mean(answer, question.gold)
@@ -36,8 +33,11 @@ def verdict(question: Question, reply: str) -> Verdict:
 
 
 def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:
-    """Return upstream's metrics of one prediction, and `lenient` beside them where it is not strict."""
-    answer = prediction.text if strict else final_answer(prediction.text, _unmarked)
+    """[appendix, HotpotQA EM and F1] Upstream's metrics of the final answer (strictly: of the whole prediction).
+
+    An answer is right with F1 of at least 0.5. Supporting facts beyond their paragraph count only strictly.
+    """
+    answer = prediction.text if strict else plain_answer(prediction.text)
     is_predicted = prediction.value is not None and (strict or prediction.text != "")
     em = float(is_predicted and exact_match(answer, question.gold))
     f1, precision, recall = overlap(answer, question.gold)
@@ -57,14 +57,10 @@ def measure(question: Question, prediction: Prediction, strict: bool) -> Measure
     return Measured(answer, {**metrics, **facts, **joint})
 
 
-def supporting(given: Sequence[object], wanted: frozenset[Fact], ignored: frozenset[Fact]) -> dict[str, float]:
-    """Return exact match, F1, precision and recall of supporting facts as sets of (title, sentence index).
-
-    Args:
-        given: The predicted facts, as they were decoded from JSON.
-        wanted: The gold facts.
-        ignored: Facts that count neither as right nor as wrong.
-    """
+def supporting(
+    given: Sequence[object], wanted: frozenset[PredictedFact], ignored: frozenset[PredictedFact]
+) -> dict[str, float]:
+    """Compare supporting facts as sets; those in `ignored` count neither as right nor as wrong."""
     found = frozenset(_fact(entry) for entry in given) - ignored
     right = len(found & wanted)
     precision = right / len(found) if found else 0.0
@@ -74,7 +70,7 @@ def supporting(given: Sequence[object], wanted: frozenset[Fact], ignored: frozen
 
 
 def total(measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
-    """Return the mean of each metric over all questions; None counts 0, unless there is nothing else."""
+    """None counts 0, unless all values are None."""
     names = dict.fromkeys(name for _, one in measured for name in one.metrics)
     columns = {name: [one.metrics.get(name) for _, one in measured] for name in names}
     return {
@@ -84,20 +80,15 @@ def total(measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
     }
 
 
-def _expected(question: Question, *, strict: bool) -> tuple[frozenset[Fact], frozenset[Fact]]:
-    """Return the gold facts that count and those that are ignored: sentences that the paragraph does not have."""
+def _expected(question: Question, *, strict: bool) -> tuple[frozenset[PredictedFact], frozenset[PredictedFact]]:
+    """Return the gold facts that count, and those ignored because their paragraph has no such sentence."""
     facts = frozenset(_fact(entry) for entry in json.loads(question.meta["supporting_facts"]))
     beyond = frozenset(_fact(entry) for entry in json.loads(question.meta["facts_beyond"]))
     return (facts, frozenset()) if strict else (facts - beyond, beyond)
 
 
-def _fact(entry: object) -> Fact:
-    """Return a fact as something that can stand in a set; what is no list of plain values equals no gold fact."""
+def _fact(entry: object) -> PredictedFact:
+    """Return a hashable value; anything but a list of plain values equals no gold fact."""
     if isinstance(entry, list | tuple) and all(isinstance(value, str | int | float) for value in entry):
         return tuple(entry)
     return (repr(entry),)
-
-
-def _unmarked(text: str) -> str | None:
-    """HotpotQA has no answer marker of its own."""
-    return None

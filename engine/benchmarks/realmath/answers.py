@@ -1,7 +1,7 @@
-r"""From the text of an answer to what it states: the formula in it, without its left side, as items to be compared.
+r"""Reading an answer: the formula in its text, without the left side that names it, as items to compare.
 
-A gold answer may be a sentence around one formula; a given answer may be so only where its words are known to say
-nothing (`the answer is`), because a `not` changes everything.
+A gold answer may be a sentence around one formula. A given answer may be one only if its words are known to carry no
+meaning (`the answer is`), because a `not` changes everything.
 """
 
 from __future__ import annotations
@@ -10,12 +10,18 @@ import re
 from collections.abc import Sequence
 from itertools import accumulate, product
 
-from mage_es.engine.benchmarks.realmath.expressions import Answer, Collection, Item, Relation, Unreadable
+from mage_es.engine.benchmarks.realmath.expressions import (
+    Collection,
+    RelationChain,
+    StatedAnswer,
+    StatedItem,
+    Unreadable,
+)
 from mage_es.engine.benchmarks.realmath.reading import read_expression
 from mage_es.engine.benchmarks.realmath.tokens import matching, plain, split_at, squeezed, tokens_of
 
 MOST_SIGNS = 4
-"""Signs of plus-or-minus in one item, which make sixteen of it."""
+"""Signs of plus-or-minus in one item; four make sixteen variants."""
 _DISPLAYED = re.compile(r"\$\$(.+?)\$\$|\\\[(.+?)\\\]", re.DOTALL)
 _INLINE = re.compile(r"(?<![\\$])\$([^$]+)\$|\\\((.+?)\\\)", re.DOTALL)
 _WORD = re.compile(r"(?<!\\)\b[a-zA-Z]{2,}\b")
@@ -37,10 +43,9 @@ _NAMING = frozenset(f"\\{name}" for name in _OPERATOR_NAMES.split())
 
 
 def formula_in(text: str, *, is_gold: bool) -> str:
-    """Return the formula of an answer, or all of it where it is nothing but formulas.
+    """Return the formula of an answer, or the whole answer if it contains nothing else.
 
-    Raises:
-        Unreadable: There are words around it that may change its meaning, or several formulas among words.
+    Raises `Unreadable`: words around the formula may change its meaning, or several formulas are among words.
     """
     for kind in (_DISPLAYED, _INLINE):
         found = list(kind.finditer(text))
@@ -55,7 +60,7 @@ def formula_in(text: str, *, is_gold: bool) -> str:
     return text
 
 
-def read_answer(text: str, *, is_gold: bool) -> Answer:
+def read_answer(text: str, *, is_gold: bool) -> StatedAnswer:
     """Return the items that an answer states, several for a list or a tuple. Raises `Unreadable`."""
     bare = plain(formula_in(text, is_gold=is_gold))
     listed = _AND.sub(",", bare)
@@ -69,12 +74,12 @@ def read_answer(text: str, *, is_gold: bool) -> Answer:
     items = tuple(_item(part) for _, part in named)
     only = items[0]
     if len(items) == 1 and isinstance(only, Collection) and only.is_ordered:
-        return Answer(only.items, ("",) * len(only.items))
-    return Answer(items, tuple(name for name, _ in named))
+        return StatedAnswer(only.items, ("",) * len(only.items))
+    return StatedAnswer(items, tuple(name for name, _ in named))
 
 
 def without_left_side(text: str) -> str:
-    """Return a formula behind the last `=` whose left side only names it, squeezed; all of it where it does not."""
+    """Return the right side of an equation whose left side only names it, squeezed; otherwise the whole formula."""
     try:
         return "".join(_without_left_side(tokens_of(plain(text)))[1])
     except Unreadable:
@@ -82,7 +87,7 @@ def without_left_side(text: str) -> str:
 
 
 def _without_left_side(tokens: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the name that the left side of an equation is, "" if there is none, and what it is equal to."""
+    """Return the name on the left of an equation ("" if there is none), and what it equals."""
     first, *others = split_at(tokens, frozenset(["="]))
     if others and all(others) and _is_naming(first):
         return "".join(token for token in first if token not in "{}"), others[-1]
@@ -101,7 +106,7 @@ def _is_naming(tokens: Sequence[str]) -> bool:
 
 
 def _outside(tokens: Sequence[str]) -> list[str]:
-    """Return the tokens outside all brackets and scripts; a power with a number stays, as an operator."""
+    """Return the tokens outside all brackets and scripts; a numeric power is kept, as an operator."""
     outside: list[str] = []
     depth, is_script = 0, False
     for place, token in enumerate(tokens):
@@ -121,13 +126,13 @@ def _outside(tokens: Sequence[str]) -> list[str]:
     return outside
 
 
-def _item(tokens: Sequence[str]) -> Item:
+def _item(tokens: Sequence[str]) -> StatedItem:
     signs = [place for place, token in enumerate(tokens) if token in ("\\pm", "\\mp")]
     if not signs:
         return _plain_item(tokens)
     if len(signs) > MOST_SIGNS or "\\mp" in tokens:
         raise Unreadable("too many signs of plus-or-minus")
-    variants: list[Item] = []
+    variants: list[StatedItem] = []
     for chosen in product("+-", repeat=len(signs)):
         variant = list(tokens)
         for place, sign in zip(signs, chosen, strict=True):
@@ -136,15 +141,14 @@ def _item(tokens: Sequence[str]) -> Item:
     return Collection(tuple(variants), is_ordered=False)
 
 
-def _plain_item(tokens: Sequence[str]) -> Item:
-    """Read one item: a set, a tuple, a relation or an expression."""
+def _plain_item(tokens: Sequence[str]) -> StatedItem:
     if not tokens:
         raise Unreadable("an item is empty")
     body = tokens[1:] if tokens[0] in ("+", "-") else tokens
     is_set = body[:1] == ["\\{"] and body[-1] == "\\}"
     if is_set or (body[:1] == ["("] and body[-1] == ")"):
         whole = split_at(body, frozenset())[0]
-        parts = split_at(whole[1:-1], _SEPARATORS) if _is_one_bracket(whole) else []
+        parts = split_at(whole[1:-1], _SEPARATORS) if matching(whole, 0) == len(whole) - 1 else []
         if is_set or len(parts) > 1:
             sign = ["-"] if tokens[0] == "-" else []
             return Collection(tuple(_item([*sign, *part]) for part in parts), is_ordered=not is_set)
@@ -155,12 +159,8 @@ def _plain_item(tokens: Sequence[str]) -> Item:
     return _relation([_SIGNS[tokens[end]] for end in list(ends)[1:]], sides)
 
 
-def _is_one_bracket(tokens: Sequence[str]) -> bool:
-    return matching(tokens, 0) == len(tokens) - 1
-
-
-def _relation(signs: list[str], sides: Sequence[Sequence[str]]) -> Relation:
+def _relation(signs: list[str], sides: Sequence[Sequence[str]]) -> RelationChain:
     read = [read_expression(side) for side in sides]
     if signs[0] in _TURNED:
         signs, read = signs[::-1], read[::-1]
-    return Relation(tuple(_TURNED.get(sign, sign) for sign in signs), tuple(read))
+    return RelationChain(tuple(_TURNED.get(sign, sign) for sign in signs), tuple(read))

@@ -1,29 +1,28 @@
-"""RealMath as a benchmark: what a rule can decide of a closed expression, and the rest for a judge."""
+"""RealMath as a benchmark: closed expressions, judged by a rule where it can decide, else by a judge."""
 
 from __future__ import annotations
 
 import msgspec
 
-from mage_es.engine.benchmarks.dataset import Definition, Part
+from mage_es.engine.benchmarks.dataset import DataFile, Definition
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
-from mage_es.engine.benchmarks.protocol import Question, Verdict
-from mage_es.engine.benchmarks.realmath.equivalence import Decision, decide
+from mage_es.engine.benchmarks.realmath.equivalence import Equivalence, decide
 from mage_es.engine.benchmarks.realmath.extraction import answer_of, official_answer, shown_to_judge
 from mage_es.engine.benchmarks.realmath.machine import MachineAnswer
 from mage_es.engine.benchmarks.realmath.records import SUBSETS, read
 from mage_es.engine.benchmarks.realmath.tokens import squeezed
+from mage_es.engine.seams.benchmark import Question, Verdict
 
 
 def verdict(question: Question, reply: str) -> Verdict:
-    """Judge a reply by rule; `strict` says that it is the gold's own text but for layout.
-
-    Where the rule cannot decide, the verdict's answer is what a judge is shown.
-    """
+    """`strict` means the same text as the gold, except for layout. If undecided, the answer is what the judge sees."""
     answer = answer_of(reply)
-    decision = decide(question.gold, answer, _machine(question))
-    if decision is Decision.UNDECIDED:
+    machine = question.meta.get("machine_readable")
+    readable = msgspec.json.decode(machine, type=MachineAnswer) if machine else None
+    decision = decide(question.gold, answer, readable)
+    if decision is Equivalence.UNDECIDED:
         return Verdict(answer=shown_to_judge(reply), score=0.0, strict=False, undecided=True)
-    is_right = decision is Decision.SAME
+    is_right = decision is Equivalence.SAME
     return Verdict(
         answer=answer, score=float(is_right), strict=is_right and squeezed(answer) == squeezed(question.gold)
     )
@@ -32,9 +31,8 @@ def verdict(question: Question, reply: str) -> Verdict:
 def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:
     """Return `accuracy` by rule, and the share that is left to a judge as `undecided`.
 
-    Upstream's own metric is a judge's. A prediction may bring such a judge's verdict as its part `is_correct`; strict,
-    that is the accuracy, and a part that is no boolean counts as wrong, as upstream has it. Strict without one, the
-    official final answer has to be the gold's own text but for layout.
+    Upstream's own metric is a judge's verdict, which a prediction may have as its part `is_correct`. Strict, that is
+    the accuracy; without it, the official final answer must be the gold's text, except for layout.
     """
     opinion = prediction.parts.get("is_correct")
     if strict:
@@ -49,15 +47,9 @@ def measure(question: Question, prediction: Prediction, strict: bool) -> Measure
     return Measured(found.answer, metrics)
 
 
-def _machine(question: Question) -> MachineAnswer | None:
-    text = question.meta.get("machine_readable")
-    return msgspec.json.decode(text, type=MachineAnswer) if text else None
-
-
-def _part(subset: str, *, optional: bool) -> Part:
-    """Return where a subset may lie: as JSON lines of one's own, or as Hugging Face's Parquet copy has it."""
+def _part(subset: str, *, optional: bool) -> DataFile:
     files = (f"{subset}.jsonl", f"{subset}.json", f"{subset}.parquet", f"{subset}/0000.parquet")
-    return Part((*files, f"data/{subset}-00000-of-00001.parquet", f"{subset}.subset.jsonl"), optional=optional)
+    return DataFile((*files, f"data/{subset}-00000-of-00001.parquet", f"{subset}.subset.jsonl"), optional=optional)
 
 
 REALMATH = Definition(

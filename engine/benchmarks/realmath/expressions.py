@@ -1,7 +1,7 @@
-"""What an answer in mathematics is read as: expressions, and the tuples, sets and relations that they stand in.
+"""The parsed form of a mathematical answer: expressions, and tuples, sets and relations of them.
 
-Trees of three kinds of node and no behaviour: reading makes them, `values` gives them numbers. Nothing is simplified
-here, so that building one costs what its text is long.
+An expression is a tree of three kinds of node: `reading` builds it, `values` evaluates it. Nothing is simplified, so
+the cost of building one is proportional to the length of its text.
 """
 
 from __future__ import annotations
@@ -14,33 +14,29 @@ MOST_DIGITS = 200
 
 
 class Unreadable(ValueError):
-    """A text is not, or not surely, the notation that is understood; says what stands in the way."""
+    """A text is not, or not unambiguously, in the supported notation; the message says why."""
 
 
 class Number(NamedTuple):
-    """An exact number."""
-
     value: Fraction
 
 
-class Symbol(NamedTuple):
-    """A name without a value of its own, with its subscript: `n`, `alpha`, `x_1`."""
-
+class Variable(NamedTuple):
     name: str
 
 
-class Call(NamedTuple):
-    """An operation by its head (`add`, `power`, `sum`, `of f`) on expressions."""
+class Application(NamedTuple):
+    """An operation, named by its head (`add`, `power`, `sum`, `of f`), applied to expressions."""
 
     head: str
     args: tuple[Expression, ...]
 
 
-Expression = Number | Symbol | Call
+Expression = Number | Variable | Application
 
 
-class Relation(NamedTuple):
-    """A chain of expressions and the signs between them, the smaller side first: `a < b <= c`."""
+class RelationChain(NamedTuple):
+    """A chain of expressions with the signs between them, the smaller side first: `a < b <= c`."""
 
     signs: tuple[str, ...]
     sides: tuple[Expression, ...]
@@ -49,25 +45,24 @@ class Relation(NamedTuple):
 class Collection(NamedTuple):
     """A tuple, which is ordered, or a set."""
 
-    items: tuple[Item, ...]
+    items: tuple[StatedItem, ...]
     is_ordered: bool
 
 
-Item = Number | Symbol | Call | Relation | Collection
+StatedItem = Number | Variable | Application | RelationChain | Collection
 
 
-class Answer(NamedTuple):
-    """What an answer states: its items in order, and the names `x = 3, y = 2` that it gives them, "" for none."""
+class StatedAnswer(NamedTuple):
+    """The items of an answer in order, with the names that it gives them (`x = 3, y = 2`), "" for none."""
 
-    items: tuple[Item, ...]
+    items: tuple[StatedItem, ...]
     names: tuple[str, ...]
 
 
-PI, EULER, IMAGINARY = Call("pi", ()), Call("e", ()), Call("i", ())
+PI, EULER, IMAGINARY = Application("pi", ()), Application("e", ()), Application("i", ())
 
 
 def number(value: int | str) -> Number:
-    """Return the number that an integer or a decimal numeral writes. Raises `Unreadable`."""
     if isinstance(value, str) and len(value) > MOST_DIGITS:
         raise Unreadable(f"a number of {len(value)} digits")
     try:
@@ -76,25 +71,25 @@ def number(value: int | str) -> Number:
         raise Unreadable(f"{value} is no number") from error
 
 
-def symbols_of(item: Item) -> set[str]:
-    """Return the names in an item that are free: not the index of a sum or product, nor the name of a function."""
+def symbols_of(item: StatedItem) -> set[str]:
+    """Return the free names of an item: not the index of a sum or product, nor the name of a function."""
     return set(_free(item, frozenset()))
 
 
-def _free(item: Item, bound: frozenset[str]) -> Iterator[str]:
-    if isinstance(item, Symbol):
+def _free(item: StatedItem, bound: frozenset[str]) -> Iterator[str]:
+    if isinstance(item, Variable):
         if item.name not in bound:
             yield item.name
-    elif isinstance(item, Call):
+    elif isinstance(item, Application):
         if item.head in ("sum", "product"):
             index, low, high, body = item.args
-            assert isinstance(index, Symbol)
+            assert isinstance(index, Variable)
             yield from _free(low, bound)
             yield from _free(high, bound)
             yield from _free(body, bound | {index.name})
         else:
             for part in item.args:
                 yield from _free(part, bound)
-    elif isinstance(item, (Relation, Collection)):
-        for member in item.sides if isinstance(item, Relation) else item.items:
+    elif isinstance(item, (RelationChain, Collection)):
+        for member in item.sides if isinstance(item, RelationChain) else item.items:
             yield from _free(member, bound)

@@ -1,6 +1,6 @@
-r"""Finding the final answer of a worked solution: the section that the prompt asks for, or how else it ends.
+r"""Finding the final answer of a worked solution: the section that the prompt asks for, else its end.
 
-Source of the official patterns: ethz-spylab/RealMath, whose own evaluation does not call them and hands its judge the
+The official patterns are those of ethz-spylab/RealMath, whose own evaluation does not use them: it gives the judge the
 whole response.
 """
 
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 
-from mage_es.engine.benchmarks.extraction import final_answer, without_reasoning
+from mage_es.engine.seams.extraction import final_answer, without_reasoning
 
 TAIL = 1500
-"""Characters from the end that stand for an answer without a section of its own."""
+"""Characters from the end that count as the answer if there is no answer section."""
 
 _SECTION_END = r"(?=\\section|\Z)"
 _SUBSECTION_END = r"(?=\\section|\\subsection|\Z)"
@@ -28,7 +28,6 @@ _PATTERNS = tuple(
 
 
 def final_section(text: str) -> str | None:
-    """Return what stands under the heading `Final Answer`, by the first pattern that finds something; else None."""
     for pattern in _PATTERNS:
         found = pattern.search(text)
         if found and found[1].strip():
@@ -37,16 +36,19 @@ def final_section(text: str) -> str | None:
 
 
 def official_answer(text: str) -> str:
-    """Return the final answer as upstream extracts it: all of the text where no pattern finds anything."""
     return final_section(text) or text
 
 
 def answer_of(reply: str) -> str:
-    """Return the answer that the rule compares: the section, else what follows `Answer:`, a box, or the last line."""
+    """Return the answer that the rule compares: the section, else the text after `Answer:`, a box, or the last line."""
     return final_answer(reply, final_section)
 
 
 def shown_to_judge(reply: str) -> str:
-    """Return what a judge is shown: the section if there is one, else the end of the reply."""
+    """Return the text for the judge: the section if there is one, else the end of the reply.
+
+    [section 4, RealMath, the judge] The judge's reply is a boolean; one without it is asked for again twice, then the
+    answer is wrong. Strictly, only a verdict that comes with the prediction counts.
+    """
     text = without_reasoning(reply)
     return final_section(text) or text[-TAIL:].strip()

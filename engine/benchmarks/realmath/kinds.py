@@ -15,5 +15,9 @@ _KINDS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _
 
 
 def kind_of(question: str) -> str:
-    """Return the first kind whose words occur in a question, `expression` if none do."""
+    """Return the first kind whose words occur in a question, `expression` if none do.
+
+    [section 4, RealMath, task types] Subset and kind, from the question's words alone; the theorem, which holds the
+    answer, is never read.
+    """
     return next((kind for kind, pattern in _KINDS if pattern.search(question)), "expression")

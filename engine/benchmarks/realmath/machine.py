@@ -1,7 +1,7 @@
 """Machine-readable golds: expressions in the notation of a symbolic mathematics library, read without running them.
 
-The text is parsed into Python's syntax tree and the nodes of a short list are translated; nothing is evaluated. Source
-of the notation: the answers that a public copy of part of RealMath adds to its records, `<subset>.sympy_answers.json`.
+The text is parsed into Python's syntax tree, and a short list of node types is translated; nothing is evaluated. A
+public copy of part of RealMath has answers in this notation beside its records, in `<subset>.sympy_answers.json`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from mage_es.engine.benchmarks.realmath.expressions import (
     EULER,
     IMAGINARY,
     PI,
-    Answer,
-    Call,
+    Application,
     Collection,
     Expression,
-    Item,
-    Relation,
-    Symbol,
+    RelationChain,
+    StatedAnswer,
+    StatedItem,
     Unreadable,
+    Variable,
     number,
 )
 
@@ -45,23 +45,20 @@ _RELATIONS = {"Lt": "<", "Le": "<=", "Gt": ">", "Ge": ">=", "Eq": "="}
 
 
 class MachineAnswer(msgspec.Struct, frozen=True):
-    """A gold as the side file has it: one expression, or several in order."""
-
     answer_kind: str
     sympy_answer: str | list[str]
 
 
-def read_machine(answer: MachineAnswer) -> Answer:
-    """Return the items that a machine-readable gold states. Raises `Unreadable`."""
+def read_machine(answer: MachineAnswer) -> StatedAnswer:
     texts = [answer.sympy_answer] if isinstance(answer.sympy_answer, str) else answer.sympy_answer
     items = tuple(_read(text) for text in texts)
     only = items[0] if len(items) == 1 else None
     if isinstance(only, Collection) and only.is_ordered:
         items = only.items
-    return Answer(items, ("",) * len(items))
+    return StatedAnswer(items, ("",) * len(items))
 
 
-def _read(text: str) -> Item:
+def _read(text: str) -> StatedItem:
     if len(text) > _MOST_CHARACTERS:
         raise Unreadable(f"{len(text)} characters")
     try:
@@ -70,7 +67,7 @@ def _read(text: str) -> Item:
         raise Unreadable(str(error)) from error
 
 
-def _item(node: ast.expr) -> Item:
+def _item(node: ast.expr) -> StatedItem:
     if isinstance(node, ast.Compare):
         sides = [_expression(each) for each in (node.left, *node.comparators)]
         return _relation([_COMPARED.get(type(each), "") for each in node.ops], sides)
@@ -80,39 +77,41 @@ def _item(node: ast.expr) -> Item:
             return Collection(tuple(_item(each) for each in node.args), is_ordered=name == "Tuple")
         if name in _RELATIONS and len(node.args) == 2:
             left, right = (_expression(each) for each in node.args)
-            is_naming = name == "Eq" and isinstance(left, Symbol)  # left out, as it is of a formula
+            is_naming = name == "Eq" and isinstance(
+                left, Variable
+            )  # as in a formula, a left side that only names is dropped
             return right if is_naming else _relation([_RELATIONS[name]], [left, right])
     return _expression(node)
 
 
-def _relation(signs: list[str], sides: list[Expression]) -> Relation:
+def _relation(signs: list[str], sides: list[Expression]) -> RelationChain:
     if "" in signs:
         raise Unreadable("a comparison that is not understood")
     if signs[0] in (">", ">="):
         signs, sides = signs[::-1], sides[::-1]
-    return Relation(tuple({">": "<", ">=": "<="}.get(sign, sign) for sign in signs), tuple(sides))
+    return RelationChain(tuple({">": "<", ">=": "<="}.get(sign, sign) for sign in signs), tuple(sides))
 
 
 def _expression(node: ast.expr) -> Expression:
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         return number(repr(node.value))
     if isinstance(node, ast.Name):
-        return _CONSTANTS.get(node.id, Symbol(_named(node.id)))
+        return _CONSTANTS.get(node.id, Variable(_named(node.id)))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return Call("negative", (_expression(node.operand),))
+        return Application("negative", (_expression(node.operand),))
     if isinstance(node, ast.BinOp):
         left, right = _expression(node.left), _expression(node.right)
         if isinstance(node.op, ast.Sub):
-            return Call("add", (left, Call("negative", (right,))))
+            return Application("add", (left, Application("negative", (right,))))
         if type(node.op) in _OPERATORS:
-            return Call(_OPERATORS[type(node.op)], (left, right))
+            return Application(_OPERATORS[type(node.op)], (left, right))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
         return _call(node.func.id, node.args)
     raise Unreadable(f"{ast.unparse(node)[:40]} is not understood")
 
 
 def _named(name: str) -> str:
-    """Return a name as `reading` has it: `M_n_plus_1` is M with the subscript n+1."""
+    """Return a name in the form that `reading` gives it: `M_n_plus_1` is M with the subscript n+1."""
     plain = name.removesuffix("_symbol").replace("_plus_", "+").replace("_minus_", "-")
     return plain.replace("_prime", "'")
 
@@ -120,9 +119,9 @@ def _named(name: str) -> str:
 def _call(name: str, args: list[ast.expr]) -> Expression:
     if name in ("Sum", "Product") and len(args) == 2 and isinstance(args[1], ast.Tuple) and len(args[1].elts) == 3:
         index, low, high = (_expression(each) for each in args[1].elts)
-        return Call(name.lower(), (index, low, high, _expression(args[0])))
+        return Application(name.lower(), (index, low, high, _expression(args[0])))
     if name == "sqrt" and len(args) == 1:
-        return Call("power", (_expression(args[0]), Call("divide", (number(1), number(2)))))
+        return Application("power", (_expression(args[0]), Application("divide", (number(1), number(2)))))
     if name in _FUNCTIONS:
-        return Call(_FUNCTIONS[name], tuple(_expression(each) for each in args))
+        return Application(_FUNCTIONS[name], tuple(_expression(each) for each in args))
     raise Unreadable(f"{name} is not understood")

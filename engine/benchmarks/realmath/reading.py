@@ -1,7 +1,7 @@
-r"""Reading LaTeX as expressions: a small grammar of known commands, and everything else is refused.
+r"""Reading LaTeX as expressions: a small grammar of known commands; everything else is refused.
 
-Nothing is evaluated while it is read, and no text ever reaches an interpreter. What could mean two things (`1/2n`,
-`n!!`, an ellipsis, a word) is refused as well: whoever asks is told that the text cannot be read.
+Nothing is evaluated, and no text ever reaches an interpreter. Ambiguous text (`1/2n`, `n!!`, an ellipsis, a word) is
+refused too: a wrong reading could make a wrong answer right, an unreadable one goes to a judge.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from mage_es.engine.benchmarks.realmath.expressions import (
     EULER,
     IMAGINARY,
     PI,
-    Call,
+    Application,
     Expression,
-    Symbol,
     Unreadable,
+    Variable,
     number,
 )
 from mage_es.engine.benchmarks.realmath.tokens import CLOSED_BY, matching, split_at
@@ -31,12 +31,12 @@ _STYLES = (
 _COMPUTED = "sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh exp log"
 _OFTEN_APPLIED = "f g h F G H phi psi Phi Psi Gamma zeta"
 _UPRIGHT = frozenset(["mathrm", "mathsf", "mathbf", "mathit", "boldsymbol", "bm"])
-"""Styles that a name is the same without; the others tell names of one letter apart."""
+"""Styles that do not change a name; the others distinguish names of one letter."""
 GREEK = frozenset(_LETTERS.split())
 _FONTS = frozenset(_STYLES.split())
 _FUNCTIONS = frozenset(_COMPUTED.split())
 _FUNCTION_LETTERS = frozenset(_OFTEN_APPLIED.split())
-"""Names that a bracket behind them is the argument of; behind others it is a factor, if it holds no comma."""
+"""Names whose following bracket is an argument; after other names it is a factor, unless it contains a comma."""
 _CONSTANTS: Mapping[str, Expression] = {"e": EULER, "i": IMAGINARY}
 _MARKS = frozenset(["*", "\\prime", "\\star", "'", "\\dagger"])
 """Superscripts that belong to a name."""
@@ -47,19 +47,17 @@ _ENDS = frozenset(["+", "-", "/", ",", ";", ")", "]", "}", "\\}", "\\rfloor", "\
 
 
 def read_expression(tokens: Sequence[str]) -> Expression:
-    """Return the expression that tokens write. Raises `Unreadable`."""
     return _Reader(tokens, depth=0, bound=frozenset()).whole()
 
 
 class _Reader:
-    """Reads one expression from left to right; what stands in brackets is read by a reader of its own."""
+    """Reads one expression from left to right; a bracket's content is read by a new reader."""
 
     def __init__(self, tokens: Sequence[str], *, depth: int, bound: frozenset[str]) -> None:
         self._tokens, self._at = list(tokens), 0
         self._depth, self._bound, self._bars = depth, bound, 0
 
     def whole(self) -> Expression:
-        """Read all tokens as one expression."""
         expression = self._sum()
         if self._at < len(self._tokens):
             raise Unreadable(f"{self._next()} is not expected here")
@@ -69,17 +67,17 @@ class _Reader:
         terms = [self._signed()]
         while self._next() in ("+", "-"):
             terms.append(self._signed())
-        return terms[0] if len(terms) == 1 else Call("add", tuple(terms))
+        return terms[0] if len(terms) == 1 else Application("add", tuple(terms))
 
     def _signed(self) -> Expression:
         is_negative = False
         while self._next() in ("+", "-"):
             is_negative ^= self._take() == "-"
         term = self._term()
-        return Call("negative", (term,)) if is_negative else term
+        return Application("negative", (term,)) if is_negative else term
 
     def _term(self) -> Expression:
-        """Read factors side by side or with signs between them; behind a slash no second factor stands beside one."""
+        """Read factors, side by side or with signs; after a slash, two factors side by side are ambiguous."""
         factors, slashes = [self._factor()], 0
         while self._is_factor_next() or self._next() == "/":
             token = self._next()
@@ -91,7 +89,7 @@ class _Reader:
             if slashes > 1:
                 raise Unreadable("two slashes")
             factor = self._factor()
-            factors = [Call("divide", (_product(factors), factor))] if token == "/" else [*factors, factor]
+            factors = [Application("divide", (_product(factors), factor))] if token == "/" else [*factors, factor]
         return _product(factors)
 
     def _is_factor_next(self) -> bool:
@@ -105,10 +103,10 @@ class _Reader:
         base = self._atom()
         if self._next() == "!":
             self._take()
-            base = Call("factorial", (base,))
+            base = Application("factorial", (base,))
         if self._next() == "^":
             self._take()
-            base = Call("power", (base, self._argument(whole=True)))
+            base = Application("power", (base, self._argument(whole=True)))
         if self._next() in ("^", "!"):
             raise Unreadable(f"a second {self._next()}")
         self._depth -= 1
@@ -123,7 +121,7 @@ class _Reader:
         if token == "|":
             return self._absolute()
         if token in ("\\lfloor", "\\lceil"):
-            return Call("floor" if token == "\\lfloor" else "ceiling", (self._inner(self._inside()),))
+            return Application("floor" if token == "\\lfloor" else "ceiling", (self._inner(self._inside()),))
         if token.startswith("\\"):
             return self._command(token[1:])
         if token.isascii() and token.isalpha():
@@ -134,8 +132,8 @@ class _Reader:
         inside = self._inside()
         upper, *lower = split_at(inside, frozenset(["\\choose"])) if opening == "{" else [inside]
         if len(lower) > 1:
-            raise Unreadable("\\choose stands twice")
-        return Call("binomial", (self._inner(upper), self._inner(lower[0]))) if lower else self._inner(inside)
+            raise Unreadable("\\choose occurs twice")
+        return Application("binomial", (self._inner(upper), self._inner(lower[0]))) if lower else self._inner(inside)
 
     def _absolute(self) -> Expression:
         self._bars += 1
@@ -143,13 +141,13 @@ class _Reader:
         self._bars -= 1
         if self._take() != "|":
             raise Unreadable("a bar is not closed")
-        return Call("absolute", (value,))
+        return Application("absolute", (value,))
 
     def _command(self, name: str) -> Expression:
         if name == "frac":
-            return Call("divide", (self._argument(), self._argument()))
+            return Application("divide", (self._argument(), self._argument()))
         if name == "binom":
-            return Call("binomial", (self._argument(), self._argument()))
+            return Application("binomial", (self._argument(), self._argument()))
         if name == "sqrt":
             return self._root()
         if name in ("sum", "prod"):
@@ -159,7 +157,7 @@ class _Reader:
         if name in _FUNCTIONS:
             return self._function(name)
         if name in ("min", "max"):
-            return Call(name, self._arguments())
+            return Application(name, self._arguments())
         if name in GREEK:
             return self._named(name)
         if name in _FONTS:
@@ -172,7 +170,7 @@ class _Reader:
         if self._next() == "[":
             self._take()
             index = self._inner(self._inside())
-        return Call("power", (self._argument(), Call("divide", (_ONE, index))))
+        return Application("power", (self._argument(), Application("divide", (_ONE, index))))
 
     def _function(self, name: str) -> Expression:
         exponent = base = None
@@ -183,14 +181,14 @@ class _Reader:
                 base = self._argument(whole=True)
             else:
                 raise Unreadable(f"\\{name} has a subscript")
-        if exponent == Call("negative", (_ONE,)):
+        if exponent == Application("negative", (_ONE,)):
             raise Unreadable(f"\\{name} to the power of -1 may be the inverse")
         args = (self._applied_to(),) if base is None else (self._applied_to(), base)
-        value: Expression = Call(name, args)
-        return value if exponent is None else Call("power", (value, exponent))
+        value: Expression = Application(name, args)
+        return value if exponent is None else Application("power", (value, exponent))
 
     def _applied_to(self) -> Expression:
-        """Read a function's argument: what is in brackets behind it, or the factors up to a sign or a function."""
+        """Read a function's argument: the bracket after it, or the factors up to a sign or a function."""
         if self._next() in ("(", "[", "{"):
             self._take()
             return self._inner(self._inside())
@@ -202,7 +200,6 @@ class _Reader:
         return _product(factors)
 
     def _repeated(self, head: str) -> Expression:
-        """Read a sum or product: its limits, and the term behind it as what is repeated."""
         limits: dict[str, list[str]] = {}
         while self._next() in ("^", "_"):
             script = self._take()
@@ -214,7 +211,7 @@ class _Reader:
         outer, self._bound = self._bound, self._bound | {name}
         body = self._term()
         self._bound = outer
-        return Call(head, (Symbol(name), self._inner(low[0]), self._inner(limits["^"]), body))
+        return Application(head, (Variable(name), self._inner(low[0]), self._inner(limits["^"]), body))
 
     def _named(self, name: str, *, is_operator: bool = False) -> Expression:
         """Read what may follow a name: a subscript, primes, a superscript that is no power, arguments."""
@@ -233,7 +230,7 @@ class _Reader:
                 return _applied(name, tuple(self._inner(part) for part in parts))
         if is_operator:
             raise Unreadable(f"{name} is applied to nothing in brackets")
-        return Symbol(name) if name in self._bound else _CONSTANTS.get(name, Symbol(name))
+        return Variable(name) if name in self._bound else _CONSTANTS.get(name, Variable(name))
 
     def _arguments(self) -> tuple[Expression, ...]:
         if self._take() not in ("(", "\\{", "["):
@@ -244,7 +241,7 @@ class _Reader:
         return self._inner(self._raw_argument(whole=whole))
 
     def _raw_argument(self, *, whole: bool = False) -> list[str]:
-        """Take a command's argument: a group or one character; `whole`: or a numeral, as it is typed without TeX."""
+        """Take a command's argument: a group or one character; with `whole` also a numeral typed without braces."""
         token = self._take()
         if token == "{":
             return self._inside()
@@ -262,7 +259,6 @@ class _Reader:
         return _Reader(tokens, depth=self._depth, bound=self._bound).whole()
 
     def _inside(self) -> list[str]:
-        """Take the tokens between the bracket that was taken last and the one that closes it."""
         end = matching(self._tokens, self._at - 1)
         inside = self._tokens[self._at : end]
         self._at = end + 1
@@ -282,13 +278,16 @@ class _Reader:
 
 
 def _product(factors: Sequence[Expression]) -> Expression:
-    return factors[0] if len(factors) == 1 else Call("multiply", tuple(factors))
+    return factors[0] if len(factors) == 1 else Application("multiply", tuple(factors))
 
 
 def _applied(name: str, args: tuple[Expression, ...]) -> Expression:
-    return Call(name.lower(), args) if name in ("Gamma", "zeta") and len(args) == 1 else Call(f"of {name}", args)
+    return (
+        Application(name.lower(), args)
+        if name in ("Gamma", "zeta") and len(args) == 1
+        else Application(f"of {name}", args)
+    )
 
 
 def _shown(tokens: Sequence[str]) -> str:
-    """Return how a subscript is written, whatever braces are around its parts."""
     return "".join(token.removeprefix("\\") for token in tokens if token not in "{}")

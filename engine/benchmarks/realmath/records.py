@@ -1,8 +1,8 @@
 """RealMath's records: any subset of the upstream columns, with or without ids, and golds in machine-readable form.
 
 Rules
-    - The theorem holds the answer: it is kept out of everything that the learner is shown.
-    - A side file `<subset>.sympy_answers.json` beside the records is read with them and enters their hash.
+    - The theorem contains the answer, so the learner never sees it.
+    - A file `<subset>.sympy_answers.json` beside the records is read with them and is part of their hash.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pathlib import Path
 
 import msgspec
 
-from mage_es.engine.benchmarks.protocol import Question, Split
 from mage_es.engine.benchmarks.realmath.kinds import kind_of
 from mage_es.engine.benchmarks.realmath.machine import MachineAnswer
 from mage_es.engine.benchmarks.records import Records, read_mapping, read_records
+from mage_es.engine.seams.benchmark import Question, Split
 
 SUBSETS: Mapping[str, str] = {"Math_arXiv": "math", "CS_arXiv": "cs", "Math_StackExchange": "qa"}
 """Upstream's splits, which are subsets by origin, and what task types call them."""
@@ -25,8 +25,6 @@ _WORD = re.compile(r"[^0-9a-z]+")
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """One record, as far as it is used."""
-
     question: str
     answer: str
     id: str | int | None = None
@@ -35,7 +33,6 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 def read(path: Path, split: Split) -> Records[Question]:
-    """Read one upstream file, and the machine-readable golds beside it. Raises `PrerequisiteError`."""
     subset = _subset(path)
     machine, extra = _machine_answers(path, subset)
 
@@ -65,7 +62,6 @@ def read(path: Path, split: Split) -> Records[Question]:
 
 
 def _subset(path: Path) -> str:
-    """Return the short name of the subset that a path names, else one made of the file's own name."""
     for upstream, short in SUBSETS.items():
         if any(part.startswith(upstream) for part in path.parts[-2:]):
             return short
@@ -73,7 +69,7 @@ def _subset(path: Path) -> str:
 
 
 def _machine_answers(path: Path, subset: str) -> tuple[Mapping[str, MachineAnswer], str]:
-    """Return the machine-readable golds by id and the SHA-256 of their file; nothing where there is none."""
+    """Return the golds by id and the SHA-256 of their file; empty if there is no such file."""
     upstream = next((name for name, short in SUBSETS.items() if short == subset), path.name.partition(".")[0])
     for side in (path.with_name(f"{upstream}.sympy_answers.json{end}") for end in ("", ".gz")):
         if side.is_file():

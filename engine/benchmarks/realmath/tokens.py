@@ -44,12 +44,11 @@ def plain(text: str) -> str:
 
 
 def squeezed(text: str) -> str:
-    """Return what two texts must share to be the same without being read."""
+    """Return a text in the form in which equal texts are equal whatever their layout."""
     return "".join(plain(text).split())
 
 
 def unwrapped(text: str) -> str:
-    r"""Return a text with the content of every `\text{...}`, `\boxed{...}` and the like in place of the whole."""
     while found := _WRAPPER.search(text):
         end = closing(text, found.end() - 1)
         text = f"{text[: found.start()]} {text[found.end() : end]} {text[end + 1 :]}"
@@ -57,7 +56,7 @@ def unwrapped(text: str) -> str:
 
 
 def closing(text: str, opening: int) -> int:
-    """Return where the brace that opens at a place is closed; the end of the text if it is not."""
+    """Return where the brace that opens at a place closes; the end of the text if it does not."""
     depth = 0
     for place in range(opening, len(text)):
         if text[place - 1 : place] == "\\":
@@ -69,11 +68,7 @@ def closing(text: str, opening: int) -> int:
 
 
 def tokens_of(text: str) -> list[str]:
-    r"""Return the tokens of a plain text: commands, numerals, and single characters; `\{` is a brace that is shown.
-
-    Raises:
-        Unreadable: There are too many.
-    """
+    r"""Return commands, numerals, and single characters; `\{` is a visible brace. Raises `Unreadable`."""
     found = _TOKEN.findall(text)
     if len(found) > MOST_TOKENS:
         raise Unreadable(f"{len(found)} tokens")
@@ -89,7 +84,7 @@ def _same(token: str) -> str:
 
 
 def split_at(tokens: Sequence[str], separators: frozenset[str]) -> list[list[str]]:
-    """Return the parts between separators that stand in no bracket. Raises `Unreadable` where brackets do not match."""
+    """Return the parts between separators outside brackets. Raises `Unreadable` if brackets do not match."""
     parts: list[list[str]] = [[]]
     at = 0
     while at < len(tokens):
@@ -106,7 +101,7 @@ def split_at(tokens: Sequence[str], separators: frozenset[str]) -> list[list[str
 
 
 def matching(tokens: Sequence[str], opening: int) -> int:
-    """Return where the bracket that opens at a place is closed. Raises `Unreadable`."""
+    """Return where the bracket that opens at a place closes. Raises `Unreadable`."""
     awaited: list[str] = []
     for place in range(opening, len(tokens)):
         token = tokens[place]

@@ -1,9 +1,9 @@
-"""What an expression comes to where its symbols stand for numbers, exactly where it can be and to 40 digits elsewhere.
+"""The value of an expression for given numbers: exact where possible, to 40 digits elsewhere.
 
 Rules
-    - Work is bounded by counting, not by a clock: the same expression has the same value, or none, on every machine.
-    - What is too large, is undefined or has no plain value (a sum without end) is `NoValue`.
-    - A function that nobody defined has a value of its own for every argument, the same on both sides.
+    - Work is bounded by counting, not by a clock: an expression has the same value, or none, on every machine.
+    - What is too large, undefined or without a plain value (an infinite sum) raises `NoValue`.
+    - An undefined function has some value for each argument, the same in both answers that are compared.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from mage_es.engine.benchmarks.realmath.expressions import Call, Expression, Number, Symbol
+from mage_es.engine.benchmarks.realmath.expressions import Application, Expression, Number, Variable
 from mage_es.events.errors import PrerequisiteError
 
-Value = Any
-"""A Fraction where it is exact, else a real or complex number of the arithmetic's own."""
+Numeric = Any
+"""A Fraction if exact, else a real or complex number of `_arithmetic`."""
 
 DIGITS = 40
 MOST_STEPS = 20_000
@@ -31,24 +31,23 @@ _LARGEST = 1_000_000
 
 
 class NoValue(ArithmeticError):
-    """An expression has no value at a point, or none that is worth the work."""
+    """An expression has no value at a point, or only one that is too costly."""
 
 
 class Evaluation:
-    """Evaluates expressions at one point, with a budget of steps for all of them."""
+    """Evaluates expressions at one point, with a budget of steps for all of them. [section 4, RealMath, the metric]"""
 
     def __init__(self, point: Mapping[str, Fraction]) -> None:
-        self._names: dict[str, Value] = dict(point)
+        self._names: dict[str, Numeric] = dict(point)
         self._left = MOST_STEPS
 
-    def value(self, expression: Expression) -> Value:
-        """Return the value. Raises `NoValue`."""
+    def value(self, expression: Expression) -> Numeric:
         self._left -= 1
         if self._left < 0:
             raise NoValue("too much work")
         if isinstance(expression, Number):
             return expression.value
-        if isinstance(expression, Symbol):
+        if isinstance(expression, Variable):
             return self._names[expression.name]
         if expression.head in ("sum", "product"):
             return self._repeated(expression)
@@ -58,14 +57,14 @@ class Evaluation:
         except (ArithmeticError, ValueError, TypeError) as error:
             raise NoValue(f"{expression.head}: {error}") from error
 
-    def _repeated(self, expression: Call) -> Value:
+    def _repeated(self, expression: Application) -> Numeric:
         index, low, high, body = expression.args
-        assert isinstance(index, Symbol)
+        assert isinstance(index, Variable)
         first, last = _integer(self.value(low)), _integer(self.value(high))
         if last - first >= _MOST_TERMS:
             raise NoValue(f"{last - first + 1} terms")
         hidden = self._names.get(index.name)
-        total: Value = Fraction(0 if expression.head == "sum" else 1)
+        total: Numeric = Fraction(0 if expression.head == "sum" else 1)
         for place in range(first, last + 1):
             self._names[index.name] = Fraction(place)
             term = self.value(body)
@@ -77,7 +76,7 @@ class Evaluation:
         return total
 
 
-def is_near(one: Value, other: Value) -> bool:
+def is_near(one: Numeric, other: Numeric) -> bool:
     """Return whether two values are equal: exactly if both are exact, else to nine digits."""
     if isinstance(one, Fraction) and isinstance(other, Fraction):
         return one == other
@@ -88,7 +87,7 @@ def is_near(one: Value, other: Value) -> bool:
 
 @lru_cache(maxsize=1)
 def _arithmetic() -> Any:
-    """Return an arithmetic of our own: the library's shared one has a precision that anybody may change."""
+    """Return a private context: the precision of the library's shared one can be changed by any other user of it."""
     try:
         from mpmath import MPContext
     except ImportError as error:
@@ -101,20 +100,19 @@ def _arithmetic() -> Any:
     return arithmetic
 
 
-def _real(value: Value) -> Value:
-    """Return a value in the arithmetic of many digits."""
+def _real(value: Numeric) -> Numeric:
     mp = _arithmetic()
     return mp.mpf(value.numerator) / value.denominator if isinstance(value, Fraction) else value
 
 
-def _integer(value: Value) -> int:
+def _integer(value: Numeric) -> int:
     if isinstance(value, Fraction) and value.denominator == 1:
         return int(value)
     raise NoValue("no whole number")
 
 
-def _checked(value: Value) -> Value:
-    """Return an exact value as it is, or rounded where its digits have become too many."""
+def _checked(value: Numeric) -> Numeric:
+    """Return an exact value, rounded if it has too many digits."""
     if isinstance(value, Fraction):
         large = max(value.numerator.bit_length(), value.denominator.bit_length()) > _MOST_BITS
         return _real(value) if large else value
@@ -123,25 +121,25 @@ def _checked(value: Value) -> Value:
     return value
 
 
-def _sum(one: Value, other: Value) -> Value:
+def _sum(one: Numeric, other: Numeric) -> Numeric:
     if isinstance(one, Fraction) and isinstance(other, Fraction):
         return _checked(one + other)
     return _checked(_real(one) + _real(other))
 
 
-def _product(one: Value, other: Value) -> Value:
+def _product(one: Numeric, other: Numeric) -> Numeric:
     if isinstance(one, Fraction) and isinstance(other, Fraction):
         return _checked(one * other)
     return _checked(_real(one) * _real(other))
 
 
-def _quotient(one: Value, other: Value) -> Value:
+def _quotient(one: Numeric, other: Numeric) -> Numeric:
     if isinstance(one, Fraction) and isinstance(other, Fraction):
         return _checked(one / other)
     return _checked(_real(one) / _real(other))
 
 
-def _power(base: Value, exponent: Value) -> Value:
+def _power(base: Numeric, exponent: Numeric) -> Numeric:
     if isinstance(base, Fraction) and isinstance(exponent, Fraction) and exponent.denominator == 1:
         bits = max(base.numerator.bit_length(), base.denominator.bit_length())
         if bits * abs(exponent) <= _MOST_BITS:
@@ -157,13 +155,13 @@ def _power(base: Value, exponent: Value) -> Value:
     return _checked(mp.power(base, exponent))
 
 
-def _factorial(value: Value) -> Value:
+def _factorial(value: Numeric) -> Numeric:
     if isinstance(value, Fraction) and value.denominator == 1 and 0 <= value <= 500:
         return _checked(Fraction(math.factorial(int(value))))
     return _special("factorial", value)
 
 
-def _binomial(upper: Value, lower: Value) -> Value:
+def _binomial(upper: Numeric, lower: Numeric) -> Numeric:
     if all(isinstance(each, Fraction) and each.denominator == 1 for each in (upper, lower)) and abs(upper) <= 1000:
         below = int(lower)
         if below < 0:
@@ -173,16 +171,16 @@ def _binomial(upper: Value, lower: Value) -> Value:
     return _special("binomial", upper, lower)
 
 
-def _special(name: str, *args: Value) -> Value:
-    """Return a function of the library, whose cost grows with the size of what it is given."""
+def _special(name: str, *args: Numeric) -> Numeric:
+    """Refuse a call whose cost, which grows with its arguments, would be too high."""
     given = [_real(each) for each in args]
     if any(abs(each) > _LARGEST for each in given):
         raise NoValue("too large an argument")
     return _checked(getattr(_arithmetic(), name)(*given))
 
 
-def _rounded(towards: Callable[[Fraction], int], name: str) -> Callable[[Value], Value]:
-    def rounded(value: Value) -> Value:
+def _rounded(towards: Callable[[Fraction], int], name: str) -> Callable[[Numeric], Numeric]:
+    def rounded(value: Numeric) -> Numeric:
         if isinstance(value, Fraction):
             return Fraction(towards(value))
         if _arithmetic().im(value):
@@ -192,20 +190,20 @@ def _rounded(towards: Callable[[Fraction], int], name: str) -> Callable[[Value],
     return rounded
 
 
-def _extreme(choose: Callable[[list[Value]], Value]) -> Callable[..., Value]:
+def _extreme(choose: Callable[[list[Numeric]], Numeric]) -> Callable[..., Numeric]:
     return lambda *args: choose(list(args)) if all(isinstance(each, Fraction) for each in args) else choose(
         [_real(each) for each in args]
     )  # fmt: skip
 
 
-def _undefined(name: str, args: list[Value]) -> Fraction:
-    """Return the value of a function that is only a name: a number that depends on the name and the arguments."""
+def _undefined(name: str, args: list[Numeric]) -> Fraction:
+    """Return a value for a function without definition: a number derived from its name and arguments."""
     shown = ",".join(str(_arithmetic().nstr(_real(each), 15)) for each in args)
     digest = hashlib.sha256(f"{name}({shown})".encode()).digest()
     return Fraction(1 + int.from_bytes(digest[:4], "big"), 2**31)
 
 
-_FUNCTIONS: Mapping[str, Callable[..., Value]] = {
+_FUNCTIONS: Mapping[str, Callable[..., Numeric]] = {
     "negative": lambda value: _product(Fraction(-1), value),
     "divide": _quotient,
     "power": _power,
@@ -228,9 +226,9 @@ LIBRARY = {
 """Functions that the library computes, by our name."""
 
 
-def _applied(head: str, args: list[Value]) -> Value:
+def _applied(head: str, args: list[Numeric]) -> Numeric:
     if head in ("add", "multiply"):
-        total: Value = Fraction(head == "multiply")
+        total: Numeric = Fraction(head == "multiply")
         for each in args:
             total = _sum(total, each) if head == "add" else _product(total, each)
         return total

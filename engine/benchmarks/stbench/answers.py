@@ -1,9 +1,7 @@
 """What a reply in prose answers: our own reading of options, findings, points and flows.
 
-Rules
-    - Only the final answer is read, so that numbers of regions and roads in the reasoning do not count; where there is
-      nothing in it, the first line is, for a reply may go on with the text and explain itself afterwards.
-    - None: the reply says nothing of the kind.
+Only the final answer is read, so that numbers of regions and roads in the reasoning do not count; else the first line,
+for a reply may go on with the text and explain itself afterwards. None: the reply says nothing of the kind.
 """
 
 from __future__ import annotations
@@ -11,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from mage_es.engine.benchmarks.extraction import final_answer, without_reasoning
 from mage_es.engine.benchmarks.stbench.upstream import LATITUDES, LONGITUDES, STEPS
+from mage_es.engine.seams.extraction import plain_answer, without_reasoning
 
 _LISTED = re.compile(
     r"\((\d{1,2})\):?\s*(.*?)(?=[,;.]?\s*\(\d{1,2}\):?\s|[;\"\n}]|\.\s+[A-Z]\w*(?:\s+\w+){2}|$)", re.DOTALL
@@ -48,18 +46,15 @@ _LONGEST_NUMBER = 3
 
 
 def stub_of(question: str) -> str:
-    """Return the answer stub that a question ends with (`Answer: Option (`), "" if it has none."""
     found = _STUB.search(question)
     return found[0].strip() if found else ""
 
 
 def without_stub(question: str) -> str:
-    """Return a question without its answer stub."""
     return _STUB.sub("", question)
 
 
 def listed_options(question: str) -> dict[str, str]:
-    """Return the options that a question lists, text by number; {} where it lists none."""
     body = without_stub(question)
     start = max(body.lower().rfind(mark) for mark in ("option", "in chronological order", "following points"))
     pairs = _LISTED.findall(body[max(start, 0) :])
@@ -72,24 +67,23 @@ def listed_options(question: str) -> dict[str, str]:
 
 
 def option_in(reply: str, question: str) -> str | None:
-    """Return the number of the option that a reply names, by number or by its text."""
+    """Read the option by its number or its text. [section 4, STBench, accuracy]"""
     options, noun = listed_options(question), _noun(question)
-    answer = final_answer(reply, _unmarked)
+    answer = plain_answer(reply)
     found = _option(answer, options, noun)
     return found if found is not None else _stated(_first_line(reply))
 
 
 def yes_no_in(reply: str) -> str | None:
-    """Return the last yes or no of the answer, as `Yes` or `No`."""
-    for text in (final_answer(reply, _unmarked), _first_line(reply)):
+    for text in (plain_answer(reply), _first_line(reply)):
         if found := _YES_NO.findall(text):
             return str(found[-1]).title()
     return None
 
 
 def anomaly_in(reply: str) -> str | None:
-    """Return the last finding of the answer, `normal` or `anomalous`; a denied one is the other."""
-    for text in (final_answer(reply, _unmarked), _first_line(reply)):
+    """Return `normal` or `anomalous`, whichever the answer says last; a negated one counts as its opposite."""
+    for text in (plain_answer(reply), _first_line(reply)):
         if found := list(_ANOMALY.finditer(text)):
             is_normal = found[-1]["finding"].lower() == "normal"
             return "normal" if is_normal != bool(found[-1]["no"]) else "anomalous"
@@ -97,8 +91,7 @@ def anomaly_in(reply: str) -> str | None:
 
 
 def vehicle_in(reply: str) -> str | None:
-    """Return the number of the last vehicle that the answer names, or of the option that it states."""
-    for text in (final_answer(reply, _unmarked), _first_line(reply)):
+    for text in (plain_answer(reply), _first_line(reply)):
         if found := _VEHICLE.findall(text):
             return _VEHICLES[str(found[-1]).lower()]
         if number := _stated(text) or _integer(text, ""):
@@ -108,7 +101,7 @@ def vehicle_in(reply: str) -> str | None:
 
 def point_in(reply: str) -> tuple[float, float] | None:
     """Return (longitude, latitude): the last pair in brackets, else the last of each that lies in the region."""
-    for text in (final_answer(reply, _unmarked), without_reasoning(reply)):
+    for text in (plain_answer(reply), without_reasoning(reply)):
         for left, right in reversed(_PAIR.findall(text)):
             first, second = float(left), float(right)
             for longitude, latitude in ((first, second), (second, first)):
@@ -123,8 +116,7 @@ def point_in(reply: str) -> tuple[float, float] | None:
 
 
 def flow_in(reply: str) -> list[float] | None:
-    """Return the first six numbers with commas between them."""
-    for text in (final_answer(reply, _unmarked), without_reasoning(reply)):
+    for text in (plain_answer(reply), without_reasoning(reply)):
         if found := _FLOW.search(text):
             return [float(piece) for piece in found[0].split(",")]
     return None
@@ -154,7 +146,7 @@ def _stated(text: str) -> str | None:
 
 
 def _integer(text: str, noun: str) -> str | None:
-    """Return the last integer that counts nothing and is the number of no other thing than what is asked for."""
+    """Return the last integer that is neither a count nor the number of something that was not asked for."""
     numbers = [
         found["number"]
         for found in _INTEGER.finditer(text)
@@ -169,7 +161,7 @@ def _number(digits: str) -> str | None:
 
 
 def _by_text(answer: str, options: Mapping[str, str]) -> str | None:
-    """Return the only option whose text stands in an answer; one that is part of another found one does not count."""
+    """Return the only option whose text occurs in an answer; one contained in another match does not count."""
     given, bare = f" {_plain(answer)} ", "".join(answer.split())
     texts = {number: "".join(text.split()) if text[0] == "[" else _plain(text) for number, text in options.items()}
     found = [number for number, text in texts.items() if (text in bare if text[:1] == "[" else f" {text} " in given)]
@@ -182,7 +174,7 @@ def _plain(text: str) -> str:
 
 
 def _noun(question: str) -> str:
-    """Return the last word of the answer stub: of what the answer is the number (`... falls in Region `)."""
+    """Return the last word of the answer stub, the thing whose number is asked for (`... falls in Region `)."""
     words: Sequence[str] = _WORDS.findall(stub_of(question).lower())
     return words[-1] if words else ""
 
@@ -193,8 +185,3 @@ def _first_line(reply: str) -> str:
 
 def _is_within(number: float, bounds: tuple[float, float]) -> bool:
     return bounds[0] <= number <= bounds[1]
-
-
-def _unmarked(text: str) -> str | None:
-    """STBench has no answer marker of its own."""
-    return None

@@ -1,10 +1,8 @@
 """STBench as it is read: JSON lines of `Question` and `Answer`, whose form differs from file to file.
 
 Rules
-    - There is no official split. The id of a question is its file's name and its position there, and three tenths of
-      the ids, by their hash, are the test split: the same questions however much of a file one has.
-    - A user may have only some of the files; types without a file are left out. Of questions that a file asks more than
-      once, a run has the first; measuring a file has them all.
+    - There is no official split: a question's id is its file's name and its position, divided by the ids' hashes.
+    - Types without a file are left out. Of a question that a file asks twice a run has the first; measuring has both.
     - A learner is shown the question verbatim; where it is to reason first, the stub at the end is left out.
 """
 
@@ -17,17 +15,17 @@ from pathlib import Path
 
 import msgspec
 
-from mage_es.engine.benchmarks.dataset import Definition, Part
-from mage_es.engine.benchmarks.protocol import Question, Split
+from mage_es.engine.benchmarks.dataset import DataFile, Definition
 from mage_es.engine.benchmarks.records import Records, read_records
 from mage_es.engine.benchmarks.stbench.answers import without_stub
 from mage_es.engine.benchmarks.stbench.geodesics import require
-from mage_es.engine.benchmarks.stbench.scoring import Scorer, Thresholds, has_class, total
-from mage_es.engine.benchmarks.stbench.tasks import TASK_TYPES, TaskType, type_of_file, type_of_question
+from mage_es.engine.benchmarks.stbench.scoring import STBenchScorer, Thresholds, has_class, total
+from mage_es.engine.benchmarks.stbench.tasks import TASK_TYPES, STBenchType, type_of_file, type_of_question
 from mage_es.engine.benchmarks.stbench.upstream import STEPS
+from mage_es.engine.seams.benchmark import Question, Split
 from mage_es.events.errors import PrerequisiteError
 
-Answer = str | int | float | list[float]
+Label = str | int | float | list[float]
 
 ANSWER_FORMAT = (
     "The question breaks off where its answer belongs: continue the text. "
@@ -41,40 +39,24 @@ _LENGTHS = {"point": 2, "flow": STEPS}
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """One line of a file."""
-
     question: str = msgspec.field(name="Question")
-    answer: Answer = msgspec.field(name="Answer")
+    answer: Label = msgspec.field(name="Answer")
 
 
 def read(path: Path, split: Split, *, name: str = "stbench", merge_constant_types: bool = False) -> Records[Question]:
-    """Read one file; its name tells its task.
-
-    Args:
-        path: The file.
-        split: The split that its questions are to be of.
-        name: The benchmark that they are to be of.
-        merge_constant_types: Whether types with one constant answer become one with those that have the other.
-
-    Raises:
-        PrerequisiteError: A file of no known task, or malformed records.
-    """
+    """The file's name tells its task. Raises `PrerequisiteError`."""
     require()
     found = type_of_file(path.name)
     if found is None:
         known = ", ".join(task_type.name for task_type in TASK_TYPES)
-        raise PrerequisiteError(f"{path} is of no task of STBench: its name holds none of {known}.")
+        raise PrerequisiteError(f"{path} belongs to no task of STBench: its name contains none of {known}.")
     records = read_records(path, _Row, partial(_question, name, path.name.partition(".")[0], split, found))
     questions = _once(records.items) if split == "evolution" else records.items
     return records._replace(items=tuple(map(_merged, questions)) if merge_constant_types else questions)
 
 
-def gold_of(kind: str, answer: Answer) -> str:
-    """Return the canonical gold answer: an option's number, Yes or No, normal or anomalous, or a JSON list of numbers.
-
-    Raises:
-        ValueError: The answer is none of that kind.
-    """
+def gold_of(kind: str, answer: Label) -> str:
+    """Return an option's number, Yes or No, normal or anomalous, or a JSON list of numbers. Raises `ValueError`."""
     if kind in _LENGTHS:
         numbers = answer if isinstance(answer, list) else [float(piece) for piece in _NUMBER.findall(str(answer))]
         if len(numbers) != _LENGTHS[kind]:
@@ -92,8 +74,7 @@ def gold_of(kind: str, answer: Answer) -> str:
     raise ValueError(f"Answer: {answer!r} is no answer of the kind {kind}")
 
 
-def _question(name: str, file: str, split: Split, found: TaskType, position: int, row: _Row) -> Question:
-    """Return the question of a record. Raises `ValueError` that begins with the field's name."""
+def _question(name: str, file: str, split: Split, found: STBenchType, position: int, row: _Row) -> Question:
     if not row.question.strip():
         raise ValueError("Question: it is empty")
     task_type = type_of_question(found, row.question)
@@ -118,7 +99,6 @@ def _question(name: str, file: str, split: Split, found: TaskType, position: int
 
 
 def _once(questions: Sequence[Question]) -> tuple[Question, ...]:
-    """Return the first question of each text."""
     first: dict[str, Question] = {}
     for question in questions:
         first.setdefault(question.question, question)
@@ -129,10 +109,10 @@ def _merged(question: Question) -> Question:
     return msgspec.structs.replace(question, task_type=question.meta["merged"] or question.task_type)
 
 
-def _parts(task_types: Sequence[TaskType]) -> tuple[Part, ...]:
-    """Return the files of task types, in their order; each lies as upstream, flat in the folder, or is the stand-in."""
+def _parts(task_types: Sequence[STBenchType]) -> tuple[DataFile, ...]:
+    """Return the files of task types: each under upstream's path, flat in the folder, or as its stand-in."""
     return tuple(
-        Part((*_places(file), *(_places(task_type.stand_in) if task_type.stand_in else ())), optional=True)
+        DataFile((*_places(file), *(_places(task_type.stand_in) if task_type.stand_in else ())), optional=True)
         for task_type in task_types
         for file in task_type.files
     )
@@ -149,15 +129,12 @@ def stbench(
     has_extension: bool = False,
     thresholds: Thresholds | None = None,
 ) -> Definition:
-    """Return the benchmark with another partition into task types, or other thresholds for predicted numbers.
+    """Define the benchmark, possibly with another partition into task types or other thresholds.
 
-    Args:
-        name: Its name, which is part of every result.
-        merge_constant_types: Whether types with a constant answer are merged, so that no type gives its answer away.
-        has_extension: Whether the three tasks of the extension of 2025 belong to it.
-        thresholds: When a predicted number is right.
+    [section 4, STBench, task types] Six types have one constant answer, which any memory of the type gives away:
+    `stbench-merged` merges them into two. `has_extension` includes the three tasks of 2025.
     """
-    scorer = Scorer(thresholds or Thresholds())
+    scorer = STBenchScorer(thresholds or Thresholds())
     return Definition(
         name=name,
         folder="stbench",
@@ -170,6 +147,7 @@ def stbench(
         measure=scorer.measure,
         total=total,
         is_cross_checked=has_class,
+        context_role="question",
     )
 
 

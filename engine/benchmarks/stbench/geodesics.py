@@ -8,7 +8,6 @@ from mage_es.events.errors import PrerequisiteError
 
 
 def require() -> None:
-    """Raise `PrerequisiteError` with the command that installs what is missing, if anything is."""
     try:
         import geographiclib.geodesic  # noqa: F401
     except ImportError as error:
@@ -19,7 +18,7 @@ def require() -> None:
 
 
 def distance(longitude: float, latitude: float, other_longitude: float, other_latitude: float) -> float | None:
-    """Return the metres between two points given in degrees; None where one is no point on earth."""
+    """Return metres between points in degrees; None if one is not on earth."""
     from geographiclib.geodesic import Geodesic
 
     values = (longitude, latitude, other_longitude, other_latitude)

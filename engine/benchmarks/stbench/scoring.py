@@ -1,11 +1,9 @@
-"""Scoring STBench: upstream's counters to the letter, our reading of prose beside them, and numbers as right or wrong.
+"""Scoring STBench: upstream's counters to the letter, our own reading of prose, and thresholds for numbers.
 
 Rules
-    - Strict is the parser of the question's official task. For tasks with a class the accuracy counts an exception as
-      wrong; the errors of points and flows are means over what could be read.
-    - Upstream counts for each file; a task's figure is the mean of its files' figures.
-    - A judge may be asked about a wrong class, whatever words it is said in; it measures no distances and no flows.
-    - A predicted number is right within a threshold (ours: the paper does not tell how it makes percentages of errors).
+    - For tasks with a class the accuracy counts an exception as wrong; errors of points and flows are means over what
+      could be read.
+    - A judge may be asked about a wrong class, however it is phrased, but never about distances and flows.
 """
 
 from __future__ import annotations
@@ -16,19 +14,19 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.benchmarks.extraction import final_answer
 from mage_es.engine.benchmarks.hotpotqa.answers import may_mean
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
-from mage_es.engine.benchmarks.protocol import Question, Verdict
 from mage_es.engine.benchmarks.stbench import answers, upstream
 from mage_es.engine.benchmarks.stbench.geodesics import distance
-from mage_es.engine.benchmarks.stbench.tasks import KINDS, Kind
+from mage_es.engine.benchmarks.stbench.tasks import KINDS, AnswerKind
+from mage_es.engine.seams.benchmark import Question, Verdict
+from mage_es.engine.seams.extraction import plain_answer
 
 Metrics = dict[str, float | None]
 
 _ERRORS = ("mae", "rmse", "mae_2024", "rmse_2024")
-"""Metrics that have units of their own, metres or vehicles, and so no mean over different tasks."""
-_CLASSES: Mapping[Kind, Callable[[str, object], bool | None]] = {
+"""Metrics in metres or vehicles, and so without a mean over different tasks."""
+_CLASSES: Mapping[AnswerKind, Callable[[str, object], bool | None]] = {
     "option": upstream.option,
     "yesno": upstream.yes_no,
     "anomaly": upstream.anomaly,
@@ -40,7 +38,10 @@ class Thresholds(NamedTuple):
     """When a predicted number is right.
 
     `metres`: the largest error of a point. `vanishing`: the error in metres from which its graded reward is 0.
-    `flow_share`, `flow_count`: on average a flow may be off by this share of the mean gold flow and so many vehicles.
+    `flow_share`, `flow_count`: on average a flow may be off by this share of the mean gold flow plus so many vehicles.
+
+    [section 4, STBench, accuracy] The paper gives no threshold. Ours: 100 m for a point, a fifth of the mean plus one
+    vehicle for a flow; raw errors stay in the metrics. Strictly upstream's parsers decide, defects included.
     """
 
     metres: float = 100.0
@@ -49,18 +50,16 @@ class Thresholds(NamedTuple):
     flow_count: float = 1.0
 
 
-class Scorer(NamedTuple):
-    """Verdicts and metrics under given thresholds."""
-
+class STBenchScorer(NamedTuple):
     thresholds: Thresholds = Thresholds()
 
     def verdict(self, question: Question, reply: str) -> Verdict:
-        """Judge a reply. Undecided is what names no option, and yet has a word of one."""
+        """A reply that names no option but shares a word with one is undecided."""
         kind = kind_of(question)
         strict = _strict(question, reply)
         if kind in _CLASSES:
             answer = _read_class(kind, question, reply)
-            said = final_answer(reply, lambda text: None) if answer is None else answer
+            said = plain_answer(reply) if answer is None else answer
             is_right = answer == question.gold
             is_open = answer is None and any(may_mean(said, text) for text in _options(kind, question))
             is_strict = strict["accuracy"] == 1.0
@@ -70,7 +69,6 @@ class Scorer(NamedTuple):
         return Verdict(answer=answer, score=metrics["reward"] or 0.0, strict=is_strict)
 
     def measure(self, question: Question, prediction: Prediction, strict: bool) -> Measured:
-        """Return the metrics of one prediction; `exception` says that there was nothing to read."""
         kind, text = kind_of(question), prediction.text
         if strict:
             return Measured(text, _strict(question, text))
@@ -81,7 +79,6 @@ class Scorer(NamedTuple):
         return Measured(answer or "", metrics)
 
     def _number(self, question: Question, reply: str) -> tuple[str, Metrics]:
-        """Return what was read of a predicted point or flow, and its metrics."""
         kind, gold = kind_of(question), _numbers(question)
         found = answers.point_in(reply) if kind == "point" else answers.flow_in(reply)
         mae, rmse = None, None
@@ -101,15 +98,15 @@ class Scorer(NamedTuple):
             metrics["rmse"] = rmse
         return "" if found is None else str(list(found)), metrics
 
-    def _is_right(self, kind: Kind, question: Question, mae: float) -> bool:
+    def _is_right(self, kind: AnswerKind, question: Question, mae: float) -> bool:
         if kind == "point":
             return mae <= self.thresholds.metres
         gold = _numbers(question)
         typical = sum(abs(number) for number in gold) / len(gold)
         return mae <= self.thresholds.flow_share * typical + self.thresholds.flow_count
 
-    def _reward(self, kind: Kind, mae: float | None, *, is_right: bool) -> float:
-        """Return the score: graded by distance for points, and below one half exactly where the answer is wrong."""
+    def _reward(self, kind: AnswerKind, mae: float | None, *, is_right: bool) -> float:
+        """Return the score: graded by distance for points, and below one half exactly if the answer is wrong."""
         if mae is None or kind == "flow":
             return float(is_right)
         graded = max(0.0, 1.0 - mae / self.thresholds.vanishing)
@@ -119,7 +116,7 @@ class Scorer(NamedTuple):
 def total(measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
     """Return the means over all predictions, then for each official task the mean of its files' means.
 
-    Those of a task are called `<task>.<metric>`; errors, whose units differ, stand there only.
+    Metrics of a task are called `<task>.<metric>`; errors, whose units differ, exist for tasks only.
     """
     columns: defaultdict[tuple[str, str], defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for question, one in measured:
@@ -139,17 +136,15 @@ def total(measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
 
 
 def has_class(question: Question) -> bool:
-    """Return whether the answer to a question is a class (an option, yes or no, a finding), and no measured number."""
     return kind_of(question) in _CLASSES
 
 
-def kind_of(question: Question) -> Kind:
-    """Return what kind of answer a question has."""
+def kind_of(question: Question) -> AnswerKind:
     return KINDS[question.meta["kind"]]
 
 
 def _strict(question: Question, reply: str) -> Metrics:
-    """Return upstream's metrics: by the parsers of 2025, and by others under names of their own."""
+    """By the parsers of 2025, and by older ones under names of their own."""
     kind, label = kind_of(question), msgspec.json.decode(question.meta["answer"])
     if kind in _CLASSES:
         found = _CLASSES[kind](reply, label)
@@ -171,11 +166,11 @@ def _strict(question: Question, reply: str) -> Metrics:
     }
 
 
-def _options(kind: Kind, question: Question) -> Sequence[str]:
+def _options(kind: AnswerKind, question: Question) -> Sequence[str]:
     return list(answers.listed_options(question.question).values()) if kind == "option" else []
 
 
-def _read_class(kind: Kind, question: Question, reply: str) -> str | None:
+def _read_class(kind: AnswerKind, question: Question, reply: str) -> str | None:
     match kind:
         case "yesno":
             return answers.yes_no_in(reply)

@@ -1,11 +1,8 @@
 """The task types of STBench as a table: which files each has, what kind of answer, and which official task it is.
 
-Rules
-    - Twenty-seven types: one for each file of the fifteen tasks of 2024, the eight navigation files as one. The paper
-      counts as many and does not list them, so another partition is another table.
-    - Three types of the extension of 2025 are optional.
-    - Six types have one and the same answer throughout, so that a memory tagged with its type gives the answer away;
-      `merged` is the type that they have where constant types are merged.
+Twenty-seven types: one for each file of the fifteen tasks of 2024, the eight navigation files as one, and optionally
+three of the extension of 2025. The paper counts as many and does not list them. Six types have one answer throughout,
+so that a memory tagged with its type gives the answer away; `merged` is their type where these are merged.
 """
 
 from __future__ import annotations
@@ -13,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, get_args
 
-Kind = Literal["option", "yesno", "anomaly", "vehicle", "point", "flow"]
-KINDS: Mapping[str, Kind] = {kind: kind for kind in get_args(Kind)}
+AnswerKind = Literal["option", "yesno", "anomaly", "vehicle", "point", "flow"]
+KINDS: Mapping[str, AnswerKind] = {kind: kind for kind in get_args(AnswerKind)}
 
 _KNOWLEDGE, _REASONING = "knowledge_comprehension", "spatiotemporal_reasoning"
 _COMPUTATION, _APPLICATION = "accurate_calculation", "downstream_applications"
@@ -22,31 +19,31 @@ _IDENTIFICATION, _ANOMALY = "trajectory_identification", "trajectory_anomaly_det
 _SEMANTIC = "semantic_reasoning"
 
 
-class TaskType(NamedTuple):
+class STBenchType(NamedTuple):
     """A task type: its official task, kind of answer, files (without `.jsonl`) and what it is merged into, if at all.
 
-    `stand_in` is a file of the fine-tuning data, read where the type's own file is not there.
+    `stand_in` is a file of the fine-tuning data, read if the type's own file is missing.
     """
 
     name: str
     task: str
-    kind: Kind
+    kind: AnswerKind
     files: tuple[str, ...]
     merged: str = ""
     stand_in: str = ""
 
     @property
     def is_extension(self) -> bool:
-        """Return whether the type is of the extension of 2025."""
         return f"/{_SEMANTIC}/" in self.files[0]
 
 
-def _own(folder: str, name: str, kind: Kind, *, task: str = "", merged: str = "", stand_in: str = "") -> TaskType:
-    """Return a type that is one file."""
-    return TaskType(name, task or name, kind, (f"basic/{folder}/{name}",), merged, stand_in)
+def _own(
+    folder: str, name: str, kind: AnswerKind, *, task: str = "", merged: str = "", stand_in: str = ""
+) -> STBenchType:
+    return STBenchType(name, task or name, kind, (f"basic/{folder}/{name}",), merged, stand_in)
 
 
-TASK_TYPES: tuple[TaskType, ...] = (
+TASK_TYPES: tuple[STBenchType, ...] = (
     _own(_KNOWLEDGE, "poi_category_recognition", "option"),
     _own(_KNOWLEDGE, "poi_identification", "yesno"),
     _own(_KNOWLEDGE, "urban_region_function_recognition", "option"),
@@ -63,7 +60,7 @@ TASK_TYPES: tuple[TaskType, ...] = (
     ),
     _own(_COMPUTATION, "trajectory_trajectory", "option", stand_in="sft/trajectory_trajectory_valid"),
     _own(_COMPUTATION, "direction_determination", "option"),
-    TaskType(
+    STBenchType(
         "navigation",
         "navigation",
         "option",
@@ -85,7 +82,10 @@ TASK_TYPES: tuple[TaskType, ...] = (
     _own(_SEMANTIC, "rush_hour_detection", "yesno"),
     _own(_SEMANTIC, "taxi_occupancy_detection", "yesno"),
 )
-"""In the order of the benchmark's table: knowledge, reasoning, computation, application, then the extension."""
+"""In the order of the benchmark's table: knowledge, reasoning, computation, application, then the extension.
+
+[section 4, STBench, task types] A file is a type, and the eight of navigation are one.
+"""
 
 _ALIASES = {
     "point_identification": "poi_identification",
@@ -95,7 +95,7 @@ _ALIASES = {
     "point_region": "point_region_2regions",
     "flow_prediction": "inflow_prediction",
 }
-"""Names of the example and fine-tuning files that mix types: how their answers are read is the same for all of them."""
+"""Names of example and fine-tuning files that mix types; answers of all types in such a file are read alike."""
 
 _STEMS = {
     **{file.rpartition("/")[2]: task_type.name for task_type in TASK_TYPES for file in task_type.files},
@@ -104,22 +104,18 @@ _STEMS = {
 _BY_NAME = {task_type.name: task_type for task_type in TASK_TYPES}
 
 
-def named(name: str) -> TaskType:
-    """Return a task type by its name."""
+def named(name: str) -> STBenchType:
     return _BY_NAME[name]
 
 
-def type_of_file(file_name: str) -> TaskType | None:
-    """Return the type of which a file holds questions: that whose file's name is the longest in this one's; or None.
-
-    So copies (`direction_determination.part2.jsonl`) and the fine-tuning files (`..._valid.jsonl`) are known, too.
-    """
+def type_of_file(file_name: str) -> STBenchType | None:
+    """Return the type with the longest file name that this file's name contains: copies and `..._valid.jsonl`, too."""
     known = max((stem for stem in _STEMS if stem in file_name), key=len, default=None)
     return named(_STEMS[known]) if known else None
 
 
-def type_of_question(found: TaskType, question: str) -> TaskType:
-    """Return the type of a question in a file of a type: in a file of both flows it is told by what is asked for."""
+def type_of_question(found: STBenchType, question: str) -> STBenchType:
+    """A file that mixes both flows is told apart by what the question asks."""
     if found.kind != "flow":
         return found
     is_outflow = "predicted outflow" in question[question.rfind("Answer:") :].lower()

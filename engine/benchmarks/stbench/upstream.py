@@ -1,7 +1,7 @@
-"""What upstream's parsers make of a reply, to the letter: None stands for what upstream counts as an exception.
+"""Upstream's parsers of replies, to the letter: None is what upstream counts as an exception.
 
 Rules
-    - Defects are kept: the first digit of the whole reply is the option; "I know" says no; what is found is "Normal",
+    - Defects are kept: the first digit of the whole reply is the option; "I know" says no; a finding becomes "Normal",
       which never equals the label "normal"; "Car" raises, and so does every coordinate without parentheses.
     - `*_2024` are the parsers of the first release, where those of 2025 differ.
 Source: LwbXc/STBench, code/result_parser.py and code/open_source/result_parser.py.
@@ -32,49 +32,43 @@ _PAIR = re.compile(r"\(([-+]?\d+\.\d+),\s*([-+]?\d+\.\d+)(?:,\s*[-+]?\d+)?\)")
 _UNSIGNED_DECIMAL = re.compile(r"(?<!\d)\d++\.\d++")
 _NUMBER = re.compile(r"-?\d++(?:\.\d*+)?")
 _SIX_NUMBERS = re.compile(rf"(?:-|(?<!\d))\d++(?:\.\d*+)?(?:\s*+,\s*+{_NUMBER.pattern}){{5}}")
-"""Upstream's patterns, made possessive: the same matches, and a reply of thousands of digits takes no time."""
+"""Upstream's patterns, made possessive: the same matches, but no backtracking on a reply of thousands of digits."""
 
 
 class FlowError(NamedTuple):
-    """How far a predicted flow is off: mean absolute and root mean square error over its steps."""
-
     mae: float
     rmse: float
 
 
 def option(reply: str, label: object) -> bool | None:
-    """Return whether the first digit of a reply, in any script, is the first character of the label."""
     digit = next((character for character in reply if character.isdigit()), None)
     return None if digit is None else digit == str(label)[:1]
 
 
 def option_cot(reply: str, label: object) -> bool | None:
-    """Return whether the first number in parentheses is the first character of the label."""
     found = _IN_PARENTHESES.search(reply)
     return found[1] == str(label)[:1] if found else None
 
 
 def yes_no(reply: str, label: object) -> bool | None:
-    """Return whether the first yes or no, also inside another word, is the label."""
     found = _YES_NO.search(reply)
     return found[0].title() == label if found else None
 
 
 def anomaly(reply: str, label: object) -> bool | None:
-    """Return whether the first finding, with a capital, is the label; with the published labels it never is."""
+    """With the published labels, which have no capital, it is never right."""
     found = _ANOMALY.search(reply)
     return found[0].title() == label if found else None
 
 
 def vehicle(reply: str, label: object) -> bool | None:
-    """Return whether the first vehicle named is that of the label; one not in lower case is an exception."""
     found = _VEHICLE.search(reply)
     number = _VEHICLES.get(found[0]) if found else None
     return None if number is None else str(number) == str(label)
 
 
 def point_error(reply: str, longitude: float, latitude: float) -> float | None:
-    """Return the error in metres of the last pair in parentheses that lies in the region."""
+    """Return metres from the last pair in parentheses that lies in the region."""
     for found in reversed(_PAIR.findall(reply)):
         east, north = float(found[0]), float(found[1])
         if LONGITUDES[0] <= east <= LONGITUDES[1] and LATITUDES[0] <= north <= LATITUDES[1]:
@@ -83,7 +77,6 @@ def point_error(reply: str, longitude: float, latitude: float) -> float | None:
 
 
 def point_error_2024(reply: str, longitude: float, latitude: float) -> float | None:
-    """Return the error in metres of the first two decimals of the reply, whatever they are."""
     found = _UNSIGNED_DECIMAL.findall(reply)[:2]
     if len(found) < 2:
         return None
@@ -91,19 +84,17 @@ def point_error_2024(reply: str, longitude: float, latitude: float) -> float | N
 
 
 def flow_error(reply: str, gold: Sequence[float]) -> FlowError | None:
-    """Return the error of the first run of six numbers with commas between them."""
     found = _SIX_NUMBERS.search(reply)
     return flow_difference([float(piece) for piece in found[0].split(",")], gold) if found else None
 
 
 def flow_error_2024(reply: str, gold: Sequence[float]) -> FlowError | None:
-    """Return the error of the first six numbers of the reply, wherever they stand."""
     found = _NUMBER.findall(reply)[:STEPS]
     return flow_difference([float(piece) for piece in found], gold) if len(found) == STEPS else None
 
 
 def flow_difference(flow: Sequence[float], gold: Sequence[float]) -> FlowError | None:
-    """Return how far a flow is off, None where a number is too large to tell."""
+    """Return the error of a flow, None if a number is too large to tell."""
     errors = [abs(given - wanted) for given, wanted in zip(flow, gold, strict=True)]
     squares = math.fsum(error * error for error in errors)
     return FlowError(sum(errors) / len(errors), math.sqrt(squares / len(errors))) if math.isfinite(squares) else None

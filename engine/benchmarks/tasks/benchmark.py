@@ -1,9 +1,7 @@
 """Own tasks as a benchmark: read from a file or the Hugging Face hub, divided, scored by a scorer's name.
 
-Rules
-    - A second file, or a `split` column, says what is only examined; without either three tenths are set aside by the
-      hashes of the ids.
-    - All or nothing: each row that is no task is named by file, line and column.
+A second file or a `split` column marks what is only examined; without either, three tenths are set aside by the hashes
+of their ids.
 """
 
 from __future__ import annotations
@@ -16,12 +14,12 @@ from typing import Any
 import msgspec
 
 from mage_es.engine.benchmarks.dataset import divided
-from mage_es.engine.benchmarks.protocol import Question, Split, TaskTypeSource, Verdict
 from mage_es.engine.benchmarks.records import listed, read_records
 from mage_es.engine.benchmarks.tasks.columns import question_of
 from mage_es.engine.benchmarks.tasks.hub import read_hub
 from mage_es.engine.benchmarks.tasks.scorers import SCORERS, problem_with
 from mage_es.engine.benchmarks.tasks.spec import HUB, TaskSpec, parse
+from mage_es.engine.seams.benchmark import Question, Split, TaskTypeSource, Verdict
 from mage_es.events.errors import PrerequisiteError
 
 _TRAIN, _TEST = "train", "test"
@@ -29,13 +27,10 @@ _TRAIN, _TEST = "train", "test"
 
 
 class Tasks:
-    """The user's own questions."""
-
     licence = "the user's own"
     task_type_source: TaskTypeSource = "metadata"
 
     def __init__(self, spec: TaskSpec, read: Sequence[Question], data_sha256: str) -> None:
-        """Divide the questions, which have unique ids."""
         self.name, self.data_sha256 = spec.name, data_sha256
         self._scorer = SCORERS[spec.scorer]
         self.answer_format = self._scorer.answer_format
@@ -45,25 +40,17 @@ class Tasks:
         self._questions = divided({"evolution": [], **by_split})
 
     def questions(self, split: Split) -> Sequence[Question]:
-        """Return all questions of a split, in the order of the rows."""
         return self._questions[split]
 
     def extract(self, reply: str) -> str:
-        """Return the final answer in a reply."""
         return self._scorer.extract(reply)
 
     def score(self, question: Question, reply: str) -> Verdict:
-        """Judge a reply by the scorer."""
         return self._scorer.verdict(question, reply)
 
 
 def open_tasks(name: str, data_dir: Path | None) -> Tasks:
-    """Return the benchmark that a spec names.
-
-    Raises:
-        UsageError: The spec is not of its form.
-        PrerequisiteError: The file is missing or malformed, or the hub's library is.
-    """
+    """Raises `UsageError` for a malformed spec, `PrerequisiteError` for a missing or malformed file or library."""
     spec = parse(name)
     if spec.source.startswith(HUB):
         questions, sha256 = _from_hub(spec)
@@ -80,7 +67,7 @@ def open_tasks(name: str, data_dir: Path | None) -> Tasks:
 
 
 def _reader(spec: TaskSpec, split: Split) -> Callable[[int, Mapping[str, Any]], Question]:
-    """Return what makes a question of a row; it refuses a row that the scorer cannot check, and a name given twice."""
+    """Return a reader of rows that refuses a row that the scorer cannot check, and an id given twice."""
     seen: dict[str, int] = {}
 
     def read(position: int, row: Mapping[str, Any]) -> Question:
@@ -124,4 +111,4 @@ def _find(file: str, data_dir: Path | None) -> Path:
             return path
     is_name = file.count("/") == 1 and not Path(file).suffix
     hint = f" For a data set of the Hugging Face hub write hf:{file}." if is_name else ""
-    raise PrerequisiteError(f"There is no file {file} here, nor in the data folder {data_dir}: give its path.{hint}")
+    raise PrerequisiteError(f"There is no file {file} here or in the data folder {data_dir}: give its path.{hint}")

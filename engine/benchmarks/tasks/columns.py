@@ -1,20 +1,10 @@
-"""From a row of the user's own table to a question: which column is what, and what may stand in it.
-
-    role        what it is                                              its column, where none is named
-    question    the question (needed)                                   question, prompt, input, problem, query
-    answer      right answer, or a list of which any will do (needed)   answer, answers, target, label, gold, output
-    context     what the question is about                              context, passage, text
-    options     choices: a list, or letters with texts                  options, choices
-    task_type   kind of question; tags what is learned                  task_type, type, category, subject
-    solution    a worked solution, for the guidance tier only           solution, rationale, explanation
-    id          a name that is unique and stays                         id, _id
-    split       `test`, `validation`...: only examined                  split
+"""Turning a row of the user's own table into a question: the role of each column, and its valid values.
 
 Rules
-    - A column is found by its name, else by its name whatever the case and the blanks around it.
-    - Options that stand in columns of their own are named together: `options=A/B/C/D`.
-    - Without an id a question is named by its row, so rows must not be reordered between sessions; the hash of the data
-      tells if they were.
+    - A column is found by its exact name, else by its name without regard to case and surrounding blanks.
+    - Options in separate columns are named together: `options=A/B/C/D`.
+    - Without an id a question is named by its row, so rows must not be reordered between sessions; a changed hash of
+      the data reveals it.
 """
 
 from __future__ import annotations
@@ -25,7 +15,7 @@ from decimal import Decimal
 from string import ascii_uppercase
 from typing import Any
 
-from mage_es.engine.benchmarks.protocol import Question, Split
+from mage_es.engine.seams.benchmark import Question, Split
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     "question": ("question", "prompt", "input", "problem", "query"),
@@ -37,7 +27,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "_id"),
     "split": ("split",),
 }
-"""Each role with the columns that have it where the user names none."""
+"""Each role with the columns that have it by default."""
 _NEEDED = ("question", "answer")
 _EXAMINED = frozenset({"test", "validation", "dev", "eval", "held_out", "heldout"})
 _COLUMNAR = {"label", "text"}
@@ -47,7 +37,6 @@ ONE_TYPE = "task"
 
 
 def question_of(row: Mapping[str, Any], columns: Mapping[str, str], *, position: int, split: Split) -> Question:
-    """Return the question of a row. Raises `ValueError` that names the column."""
     called = _Called(row)
     found = {role: _column(called, role, columns) for role in ROLES}
     missing = [role for role in _NEEDED if not found[role]]
@@ -79,18 +68,16 @@ def question_of(row: Mapping[str, Any], columns: Mapping[str, str], *, position:
 
 
 class _Called:
-    """The columns of a row by what people call them."""
-
     def __init__(self, row: Mapping[str, Any]) -> None:
         self.row = row
         self._folded = {_folded(column): column for column in reversed(list(row))}
 
     def find(self, name: str) -> str:
-        """Return the column of that name, or else of that name in another case or with blanks around it, or ""."""
+        """Return the column of that name, else one that differs only in case or surrounding blanks, else ""."""
         return name if name in self.row else self._folded.get(_folded(name), "")
 
     def each(self, names: str) -> list[str]:
-        """Return the columns that `A/B/C` names, none if any of them is not there."""
+        """Return the columns that `A/B/C` names, none if any of them is missing."""
         found = [self.find(name) for name in names.split("/")]
         return found if len(found) > 1 and all(found) else []
 
@@ -127,7 +114,7 @@ def _answers(row: Mapping[str, Any], column: str) -> list[str]:
 
 
 def _written(value: object, column: str) -> str:
-    """Return a value as people write it: "" for one that is missing (tables have NaN for it), no exponents."""
+    """Return a value as text: "" if it is missing (tables have NaN for it), never with an exponent."""
     if value is None or value != value:
         return ""
     if isinstance(value, list | dict):
@@ -136,7 +123,6 @@ def _written(value: object, column: str) -> str:
 
 
 def _options(row: Mapping[str, Any], called: _Called, column: str) -> dict[str, str]:
-    """Return the options by what they are called in the table: letters, columns, or their positions from 0."""
     value = row[column] if column in row else {name: _text(row, name) for name in called.each(column)}
     if isinstance(value, str):
         try:
@@ -156,7 +142,7 @@ def _options(row: Mapping[str, Any], called: _Called, column: str) -> dict[str, 
 
 
 def _letter(answer: str, options: Mapping[str, str]) -> str:
-    """Return the letter of the option that an answer means: by its letter, its text, or what the table calls it."""
+    """Return the letter of the option that an answer names: by letter, text, or name in the table."""
     texts = [option.casefold() for option in options.values()]
     for names in (list(ascii_uppercase[: len(texts)]), texts, list(options)):
         if (called := answer if names is not texts else answer.casefold()) in names:

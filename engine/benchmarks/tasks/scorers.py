@@ -1,11 +1,11 @@
 """Scorers for own tasks, by name: how an answer is asked for, and when a reply is right.
 
     exact       the final answer equals a right one, apart from case, articles and punctuation; numbers by their value
-    contains    a right answer stands in the final answer, word for word
-    f1          the share of common words, of which half is right (HotpotQA's)
+    contains    the final answer contains a right one, word for word
+    f1          HotpotQA's F1 of common words; one half is right
     number      the final number equals the right one
     choice      the letter of the right option
-    judge       exact; what is not goes to the judge model, if there is one (--judge)
+    judge       exact; other answers go to the judge model, if one is set (--judge)
 
 Each is a pure function of the question and the reply that never raises.
 """
@@ -17,19 +17,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from mage_es.engine.benchmarks.extraction import plain_answer
 from mage_es.engine.benchmarks.hotpotqa.answers import exact_match, normalise_answer, overlap
 from mage_es.engine.benchmarks.medqa import chosen
 from mage_es.engine.benchmarks.numbers import ANSWER_FORMAT, number_in, read_number, score_number
-from mage_es.engine.benchmarks.protocol import Question, Verdict
+from mage_es.engine.seams.benchmark import Question, Verdict
+from mage_es.engine.seams.extraction import plain_answer
 
 _BARE_NUMBER = re.compile(r"[-+−]?[0-9][0-9,]{0,40}(?:\.[0-9]{1,20})?")
 _FINISH = 'Finish with a line "Answer: <the answer, as short as it can be>".'
 
 
 class Scorer(NamedTuple):
-    """How the prompt asks for an answer, and the verdict on a reply."""
-
     answer_format: str
     verdict: Callable[[Question, str], Verdict]
     is_numeric: bool = False
@@ -37,15 +35,13 @@ class Scorer(NamedTuple):
 
 
 def right_answers(question: Question) -> Sequence[str]:
-    """Return the answers of which any will do."""
     answers: list[str] = json.loads(question.meta["answers"])
     return answers
 
 
 def _is_same(answer: str, right: str) -> bool:
-    """Return whether two answers have one normal form, which drops signs and points: numbers have one value instead.
-
-    Those that have no normal form (`A`, `+`) are equal if their texts are.
+    """Return whether two answers are equal: numbers by value, since the normal form would drop signs and points, others
+    by their normal form, or by their text if they have none (`A`, `+`).
     """
     if _are_numbers(answer, right):
         return read_number(answer) == read_number(right)
@@ -59,7 +55,6 @@ def _are_numbers(*texts: str) -> bool:
 
 
 def _holds(answer: str, right: str) -> bool:
-    """Return whether a right answer stands in an answer, word for word; a number as a word of its own."""
     if _are_numbers(right):
         return any(_is_same(word.strip("()[].,;:!?"), right) for word in answer.split())
     normal = normalise_answer(right)
@@ -119,7 +114,6 @@ SCORERS: Mapping[str, Scorer] = {
 
 
 def problem_with(question: Question, scorer: str) -> str:
-    """Return why a scorer cannot check a task, "" if it can."""
     if scorer == "choice" and not json.loads(question.meta["options"]):
         return "options: there are none, and the scorer choice needs them"
     if SCORERS[scorer].is_numeric:

@@ -1,9 +1,6 @@
 """What names own tasks: `tasks/FILE?scorer=number&columns=question:prompt,answer:label`, recorded with the run.
 
-Rules
-    - `FILE` is a path as the user gave it (looked for in the data folder too, should it have been moved there), or
-      `hf:NAME` for a data set of the Hugging Face hub.
-    - An option that is not known is an error, and so is a role of a column that is not.
+`FILE` is a path as the user gave it (also looked for in the data folder, in case it was moved there), or `hf:NAME`.
 """
 
 from __future__ import annotations
@@ -21,15 +18,11 @@ from mage_es.events.errors import UsageError, nearest
 HUB = "hf:"
 _OPTIONS = ["columns", "scorer", "subset", "test"]
 _KEPT = "/:,="
-"""What may stand as it is in an option's value."""
+"""Characters that are not quoted in an option's value."""
 
 
 class TaskSpec(NamedTuple):
-    """A spec in parts.
-
-    `columns` maps a role (`question`, `answer`, ...) to the column that has it; `test` is a second file (of a hub's
-    data set: a split) that is only examined; `subset` is a configuration of a hub's data set.
-    """
+    """`test` is a second file (of a hub's data set: a split) that is only examined; `subset` a configuration of one."""
 
     source: str
     scorer: str = "exact"
@@ -39,7 +32,6 @@ class TaskSpec(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return the spec as text, which `parse` reads."""
         pairs = {
             "columns": ",".join(f"{role}:{column}" for role, column in sorted(self.columns.items())),
             "scorer": self.scorer,
@@ -51,12 +43,10 @@ class TaskSpec(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Return a short name, for people and folders: the file's without its endings."""
         return PurePath(self.source.removeprefix(HUB)).name.partition(".")[0]
 
 
 def parse(name: str) -> TaskSpec:
-    """Return a spec in parts. Raises `UsageError`."""
     source, _, query = name.removeprefix(OWN_TASKS).partition("?")
     try:
         options = dict(parse_qsl(query, strict_parsing=bool(query)))
@@ -70,7 +60,7 @@ def parse(name: str) -> TaskSpec:
 
 
 def specified(source: str, *, scorer: str = "exact", columns: str = "", test: str = "", subset: str = "") -> TaskSpec:
-    """Return the spec of a source; `columns` is `role:column,role:column`, or with `=`. Raises `UsageError`."""
+    """`columns` is `role:column,role:column`, or with `=`. Raises `UsageError`."""
     if scorer not in SCORERS:
         raise UsageError(f"There is no scorer {scorer!r}.{nearest(scorer, list(SCORERS))}")
     return TaskSpec(source, scorer, _columns(columns), test, subset)

@@ -1,9 +1,7 @@
 """WebQuestions as it is read: records of three forms, told apart by the names of their fields.
 
-Rules
-    - The forms: `question` and `answers` (Hugging Face), `utterance` and `targetValue` (the original), `qText`, `qId`
-      and `answers`. Whatever else a record has is kept, and shown to nobody.
-    - A question without gold answers is malformed: the official metric is not defined for it.
+The forms: `question` and `answers` (Hugging Face), `utterance` and `targetValue` (the original), `qText`, `qId` and
+`answers`. A question without gold answers is malformed: the official metric is not defined for it.
 """
 
 from __future__ import annotations
@@ -14,19 +12,17 @@ from pathlib import Path
 
 import msgspec
 
-from mage_es.engine.benchmarks.dataset import Definition, Part
-from mage_es.engine.benchmarks.protocol import Question, Split, everywhere
+from mage_es.engine.benchmarks.dataset import DataFile, Definition
 from mage_es.engine.benchmarks.records import Records, read_records
 from mage_es.engine.benchmarks.webqa.scoring import measure, total, verdict
 from mage_es.engine.benchmarks.webqa.target_values import read_target_value
+from mage_es.engine.seams.benchmark import Question, Split, everywhere
 
 TYPES = ("what", "who", "where", "when", "which", "how")
 """First words that are task types; every other is of the type `other`."""
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """One record of any form."""
-
     question: str = ""
     answers: list[str] | None = None
     utterance: str = ""
@@ -37,19 +33,17 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 def read(path: Path, split: Split) -> Records[Question]:
-    """Read one file: a JSON array, JSON lines or Parquet. Raises `PrerequisiteError`."""
     return read_records(path, _Row, partial(_question, split))
 
 
 def task_type_of(question: str) -> str:
-    """Return the first word of a question without its contraction (`what's` is what), `other` if it is no type."""
+    """`what's` is what, and a first word that is no type `other`. [section 4, WebQuestions, task types]"""
     word = question.lower().replace("’", "'").split(maxsplit=1)[:1]
     first = word[0].partition("'")[0].strip('.,:;?!"“”') if word else ""
     return first if first in TYPES else "other"
 
 
 def _question(split: Split, position: int, row: _Row) -> Question:
-    """Return the question of a record. Raises `ValueError` that begins with the field's name."""
     text = row.question or row.utterance or row.text
     if not text.strip():
         raise ValueError("question: neither question nor utterance nor qText has a text")
@@ -80,7 +74,7 @@ WEBQA = Definition(
     answer_format='Finish with a line "Answer: <answer>"; where there are several answers, separate them by ";".',
     parts={
         "evolution": (
-            Part(
+            DataFile(
                 (
                     "train.jsonl",
                     "webquestions.examples.train.json",
@@ -89,11 +83,11 @@ WEBQA = Definition(
                     "train.json",
                 )
             ),
-            Part(("main/val.json",), optional=True, is_missed=False),
-            Part(("main/devtest.json",), optional=True, is_missed=False),
+            DataFile(("main/val.json",), optional=True, is_missed=False),
+            DataFile(("main/devtest.json",), optional=True, is_missed=False),
         ),
         "test": (
-            Part(
+            DataFile(
                 (
                     "test.jsonl",
                     "webquestions.examples.test.json",

@@ -1,7 +1,7 @@
 """Reading a text that is a date and nothing else, so that 3/4/1841 and March 4, 1841 can be seen to be one.
 
-Why not a library of lenient date parsing: what is no date at all must not be read as one, and those complete a single
-word or number with parts of today's date. Only the forms listed here count.
+A library of lenient date parsing would not do: it completes a single word or number with parts of today's date, so that
+what is no date is read as one. Only the forms listed here count.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LONGEST = 32
 
 
 class Date(NamedTuple):
-    """A year, or a month or a day of it; what is not stated is 0."""
+    """Parts that are not stated are 0."""
 
     year: int
     month: int = 0
@@ -37,8 +37,8 @@ class Date(NamedTuple):
 
 
 def read_date(text: str) -> Date | None:
-    """Return the date that a text states, None if it is anything else. Month and day are in the American order."""
-    if not _YEAR.search(text):  # which no form does without, and most answers have not
+    """Month and day in American order."""
+    if not _YEAR.search(text):  # quick exit: every form needs a year, and most answers have none
         return None
     plain = " ".join(_ORDINAL.sub("", text.replace(",", " ")).split()).rstrip(".")
     if len(plain) > _LONGEST or not plain.isascii():
@@ -53,7 +53,6 @@ def read_date(text: str) -> Date | None:
 
 
 def is_same_date(answer: str, gold: str) -> bool:
-    """Return whether an answer is the gold date, stated at least as closely."""
     wanted, given = read_date(gold), read_date(answer)
     if wanted is None or given is None:
         return False

@@ -1,9 +1,7 @@
-"""Scoring lists of answers: the official set metric, and what a reply in prose comes to.
+"""Scoring lists of answers: the official set metric, and a reading of replies in prose.
 
-Rules
-    - Strict compares JSON values as they are, case, accents and type included; a reply that is no JSON list is one
-      answer. Otherwise answers are compared in HotpotQA's normal form, or as dates.
-    - A reply is right (`hit`) if one of the gold answers is in it; the F1 of its whole list stands beside it.
+Strict compares JSON values as they are, case, accents and type included; a reply that is no JSON list is one answer.
+Otherwise answers are compared in HotpotQA's normal form, or as dates.
 Source: the evaluation script of WebQuestions (Berant et al. 2013).
 """
 
@@ -14,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from mage_es.engine.benchmarks.extraction import final_answer, trimmed
 from mage_es.engine.benchmarks.hotpotqa.answers import harmonic, may_mean, normalise_answer
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
-from mage_es.engine.benchmarks.protocol import Question, Verdict
 from mage_es.engine.benchmarks.webqa.dates import is_same_date
+from mage_es.engine.seams.benchmark import Question, Verdict
+from mage_es.engine.seams.extraction import plain_answer, trimmed
 
 LEAST_PART = 4
 """The characters that a prediction needs to count as right by being part of a gold answer."""
@@ -28,9 +26,9 @@ _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 
 
 def verdict(question: Question, reply: str) -> Verdict:
-    """Judge a reply: right if a gold answer is in it; undecided where it is wrong, but has something of one."""
+    """Right if it contains a gold answer; undecided if it is wrong but shares something with one."""
     golds = golds_of(question)
-    answer = final_answer(reply, _unmarked)
+    answer = plain_answer(reply)
     is_strict = official(golds, _as_list(reply))["f1"] == 1.0 or official(golds, [answer])["f1"] == 1.0
     is_hit = hit(golds, answer)
     is_open = not is_hit and any(may_mean(answer, gold) for gold in golds)
@@ -38,7 +36,6 @@ def verdict(question: Question, reply: str) -> Verdict:
 
 
 def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:
-    """Return precision, recall and F1 of one prediction, and `hit` beside them where it is not strict."""
     golds = golds_of(question)
     value = prediction.value
     if strict:
@@ -49,24 +46,24 @@ def measure(question: Question, prediction: Prediction, strict: bool) -> Measure
         whole = ", ".join(answers)
         is_hit = any(hit(golds, one) for one in answers)
     else:
-        whole = final_answer(prediction.text, _unmarked)
+        whole = plain_answer(prediction.text)
         answers, is_hit = answers_in(whole, golds), hit(golds, whole)
     return Measured(whole, {**compared(golds, answers, _is_same), "hit": float(is_hit)})
 
 
 def official(golds: Sequence[object], given: Sequence[object]) -> dict[str, float | None]:
-    """Return the official metrics: elements count as often as they occur, and equal as JSON values do."""
+    """Return the official metrics: elements count as often as they occur, and equal as JSON values do.
+
+    [section 4, WebQuestions, the metric] A `hit` decides; the official F1 is reported beside it, on values as given
+    (strict) or on a list split from prose.
+    """
     return compared(golds, given, lambda left, right: bool(left == right))
 
 
 def compared(
     golds: Sequence[object], given: Sequence[object], is_same: Callable[[object, object], bool]
 ) -> dict[str, float | None]:
-    """Return precision, recall and F1 of a list. An empty one has precision 1, recall 0, F1 0.
-
-    Raises:
-        ValueError: There are no gold answers, which the metric is not defined for.
-    """
+    """An empty list has precision 1, recall 0, F1 0. Raises `ValueError` without gold answers."""
     if not golds:
         raise ValueError("a question without gold answers cannot be measured")
     right = sum(1 for one in given if any(is_same(one, gold) for gold in golds))
@@ -77,7 +74,7 @@ def compared(
 
 
 def answers_in(answer: str, golds: Sequence[str]) -> list[str]:
-    """Return the list that an answer in prose is, which is one answer where the whole equals a gold."""
+    """Split an answer in prose into its list, unless the whole equals a gold."""
     if any(_is_same(answer, gold) for gold in golds):
         return [answer]
     pieces = (trimmed(_BULLET.sub("", piece)) for piece in _SEPARATORS.split(answer))
@@ -85,7 +82,7 @@ def answers_in(answer: str, golds: Sequence[str]) -> list[str]:
 
 
 def hit(golds: Sequence[str], answer: str) -> bool:
-    """Return whether an answer equals a gold, holds it word for word, or is a part of it (of four letters or more)."""
+    """Return whether an answer equals a gold, contains it word for word, or is a part of it (four letters or more)."""
     given = normalise_answer(answer)
     if any(_is_same(answer, gold) for gold in golds):
         return True
@@ -97,7 +94,7 @@ def hit(golds: Sequence[str], answer: str) -> bool:
 
 
 def total(measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
-    """Return the means of all metrics, and `f1_of_means`: the F1 of mean precision and mean recall."""
+    """`f1_of_means` is the F1 of mean precision and mean recall."""
     figures = means(measured)
     if "precision" in figures and "recall" in figures:
         figures["f1_of_means"] = harmonic(figures["precision"], figures["recall"])
@@ -105,7 +102,6 @@ def total(measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
 
 
 def golds_of(question: Question) -> list[str]:
-    """Return the gold answers of a question."""
     return msgspec.json.decode(question.meta["answers"], type=list[str])
 
 
@@ -116,12 +112,11 @@ def _is_same(answer: object, gold: object) -> bool:
 
 
 def _holds(text: str, part: str) -> bool:
-    """Return whether a normal form has another in it as a sequence of whole words."""
+    """Return whether a normal form contains another as a sequence of whole words."""
     return f" {part} " in f" {text} "
 
 
 def _as_list(value: object) -> list[object]:
-    """Return the JSON list that a text is, or the value as the only element; nothing for an empty text or None."""
     if not isinstance(value, str):
         return [] if value is None else [value]
     try:
@@ -131,8 +126,3 @@ def _as_list(value: object) -> list[object]:
     if isinstance(found, list):
         return found
     return [value] if value else []
-
-
-def _unmarked(text: str) -> str | None:
-    """WebQuestions has no answer marker of its own."""
-    return None

@@ -1,9 +1,4 @@
-"""The gold answers of the original WebQuestions files: `(list (description A) (description "B C"))`.
-
-Rules
-    - A description is quoted only where it has to be; inside quotes a backslash takes the next character as it is.
-    - Anything but one list of descriptions is an error, which tells the place.
-"""
+"""The gold answers of the original WebQuestions files: `(list (description A) (description "B C"))`."""
 
 from __future__ import annotations
 
@@ -15,7 +10,6 @@ _CONTROL = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 def read_target_value(text: str) -> list[str]:
-    """Return the descriptions of a target value, in order. Raises `ValueError` that tells what is wrong where."""
     tokens = _tokens(text)
     if tokens[:2] != ["(", "list"] or tokens[-1:] != [")"]:
         raise ValueError(f"expected (list (description ...) ...), found {text[:60]!r}")
@@ -35,7 +29,7 @@ def read_target_value(text: str) -> list[str]:
 
 
 class _Quoted(str):
-    """A token that stood in quotes, and so is no bracket whatever it is."""
+    """A token that was quoted, and so is no bracket even if it looks like one."""
 
     __slots__ = ("text",)
 
@@ -55,10 +49,10 @@ def _tokens(text: str) -> list[str]:
         if not found:
             raise ValueError(f"cannot be read from character {place + 1}: {text[place : place + 40]!r}")
         quoted = found["quoted"]
-        tokens.append(found[0].strip() if quoted is None else _Quoted(_ESCAPED.sub(_unescaped, quoted)))
+        tokens.append(
+            found[0].strip()
+            if quoted is None
+            else _Quoted(_ESCAPED.sub(lambda found: _CONTROL.get(found[1], found[1]), quoted))
+        )
         place = found.end()
     return tokens
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    return _CONTROL.get(found[1], found[1])

@@ -1,11 +1,10 @@
 """The benchmark `crafter`: seeded worlds to survive in, measured by the share of the 22 achievements.
 
 Rules
-    - A task is a world. All have the same instruction, so it stands beside the question, as context; the question
-      names the world, and no two are the same or nearly so.
-    - The worlds of evolution and of the test have different seeds, and a run's seed shifts both. What is learned in one
-      world may serve in another: that is the point, and no leak. A memory of a test world would be one.
-    - There is one task type, known from the input alone: a world says nothing of what can be achieved in it.
+    - A task is a world. All share one instruction, which is the context; the question names the world, so no two
+      questions are the same or nearly so.
+    - The worlds of evolution and of the test have different seeds, and a run's seed shifts both. A memory of a test
+      world would be a leak; what is learned in one world and serves in another is the point.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from typing import Annotated
 import msgspec
 
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
-from mage_es.engine.benchmarks.protocol import Question, Split, TaskTypeSource, Verdict
 from mage_es.engine.benchmarks.records import read_records
 from mage_es.engine.environments.crafter.handbook import ACHIEVEMENTS, INSTRUCTION, RULES
 from mage_es.engine.environments.crafter.replies import ACTIONS
 from mage_es.engine.environments.playing import NOTHING_ACHIEVED, play_actions
-from mage_es.engine.environments.protocol import Environment
+from mage_es.engine.seams.benchmark import ContextRole, Question, Split, TaskTypeSource, Verdict
+from mage_es.engine.seams.environment import Environment
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import PrerequisiteError
 
@@ -39,19 +38,21 @@ _BLOCKS = 1_000_000
 
 
 class Crafter:
-    """Worlds of the survival game; `crafter` is the task type of all."""
+    """Worlds of the survival game; `crafter` is the task type of all.
+
+    [section 4, Crafter, tasks] The shared instruction is no context. An episode is correct from half of the 22
+    achievements on, for guard and revisits; mean progress is what is reported.
+    """
 
     name = "crafter"
     licence = "MIT (the package crafter 1.8.3, which is installed and not part of this one)"
     task_type_source: TaskTypeSource = "input"
     answer_format = 'Finish with a line "ACTION: <action>", one of the valid actions in exactly these words.'
+    context_role: ContextRole = "instruction"
+    is_open_ended = True
 
     def __init__(self, seed: int, *, worlds: Sequence[int] = ()) -> None:
-        """Number the worlds; those that are given are the test split in place of the seed's own.
-
-        Raises:
-            PrerequisiteError: The simulator is not installed.
-        """
+        """`worlds`, if given, replace the seed's test split. Raises `PrerequisiteError` without the simulator."""
         try:
             import mage_es.engine.environments.crafter.game
         except ImportError as error:
@@ -68,23 +69,19 @@ class Crafter:
         self.data_sha256 = sha256_text(f"{VERSION} seed {seed}{f' worlds {list(worlds)}' if worlds else ''}")
 
     def questions(self, split: Split) -> Sequence[Question]:
-        """Return the worlds of a split."""
         return self._questions[split]
 
     def environment(self, question: Question) -> Environment:
-        """Return a new episode in a question's world."""
-        return self._game.Game(int(question.meta["world"]))
+        return self._game.CrafterGame(int(question.meta["world"]))
 
     def score(self, question: Question, reply: str) -> Verdict:
-        """Play a reply that lists actions, one on a line, and judge where that leads."""
         return play_actions(self.environment(question), reply)
 
     def measure(self, question: Question, prediction: Prediction, *, strict: bool) -> Measured:
-        """Play a prediction: a list of actions by name, or text with one on a line, as an episode.
+        """Play a prediction as an episode: a list of actions by name, or text with one on a line.
 
-        A list of the simulator's numbers is a rollout of the simulator, as the published ones are: it begins at the
-        simulator's own reset, without the Noop of the protocol. Gives the progress in percent, and each achievement as
-        0 or 1. There is one way to count, so `strict` changes nothing.
+        A list of the simulator's numbers is a published rollout: it begins at the simulator's own reset,
+        without the Noop of the protocol. There is one way to count, so `strict` changes nothing.
         """
         value = prediction.value
         if numbers := _numbers(value):
@@ -97,7 +94,7 @@ class Crafter:
         return Measured(answer, {"progress": 100 * sum(each.values()) / len(each), **each})
 
     def total(self, measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
-        """Return the mean progress in percent with its standard error, and how often each achievement was reached."""
+        """Return the mean progress in percent with its standard error, and the rate of each achievement."""
         if not measured:
             return {}
         names = list(measured[0][1].metrics)
@@ -108,17 +105,13 @@ class Crafter:
 
 
 class _World(msgspec.Struct):
-    """A record of a file of worlds, as the published rollouts have it among other things."""
+    """Published rollouts have the seed among other fields."""
 
     seed: Annotated[int, msgspec.Meta(ge=0, lt=2**31 - 1)]
 
 
 def worlds_of(path: Path) -> Crafter:
-    """Return a benchmark whose test split are the worlds of a file of records with a `seed` each.
-
-    Raises:
-        PrerequisiteError: The file is missing or malformed, or the simulator is not installed.
-    """
+    """Return a benchmark whose test split is the worlds of a file of records with a `seed` each."""
     records = read_records(path, _World, lambda _, record: record.seed)
     return Crafter(0, worlds=tuple(dict.fromkeys(records.items)))
 
@@ -128,7 +121,6 @@ def _first(split: Split, seed: int) -> int:
 
 
 def _numbers(value: object) -> list[int]:
-    """Return the actions of a rollout; none where a prediction is not wholly made of the simulator's numbers."""
     actions = value if isinstance(value, list) else []
     are_numbers = all(type(action) is int and 0 <= action < len(ACTIONS) for action in actions)
     return actions if are_numbers else []

@@ -1,6 +1,6 @@
 """What a step changed, read off two moments as anyone could: in words for transcripts, and as relations for the graph.
 
-A step that changed nothing has no words. What wears off by itself (food, drink, energy) is nobody's doing and left out.
+A step that changed nothing has no words. Food, drink and energy wear off by themselves, so their loss is left out.
 """
 
 from __future__ import annotations
@@ -10,19 +10,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mage_es.engine.environments.crafter.simulator import Shown
+from mage_es.engine.environments.crafter.simulator import SimulatorState
 from mage_es.engine.environments.crafter.wording import DEAD, NAMES, VITALS, Scene, faced_thing
-from mage_es.engine.environments.protocol import Relation
+from mage_es.engine.seams.environment import Relation
 
 STATIONS = ("table", "furnace")
 """Things that others are made beside."""
 
 
 class Change(NamedTuple):
-    """One step: what was faced and near, which amounts rose and fell, which achievements came for the first time.
-
-    `action` is "" for a step that began asleep: whatever was to be done was not, except to sleep on.
-    """
+    """`action` is "" for a step that began asleep: the engine then ignores any action."""
 
     action: str
     faced: str
@@ -46,7 +43,7 @@ class Change(NamedTuple):
 
     @property
     def relations(self) -> tuple[Relation, ...]:
-        """Return what came to light: what gives what, and what an achievement uses and stands beside."""
+        """Return what was found out: what gives what, and what an achievement uses and needs nearby."""
         found = []
         if self.action == "Do":
             found += [Relation(self.faced, "gives", name) for name in self.gained if name != "health"]
@@ -59,26 +56,21 @@ class Change(NamedTuple):
         return tuple(found)
 
 
-def change(action: str, before: Shown, after: Shown, achieved: Sequence[str]) -> Change:
-    """Return what an action changed."""
+def change(action: str, before: SimulatorState, after: SimulatorState, achieved: Sequence[str]) -> Change:
+    wearing_off = set(VITALS) - {"health"}
     amounts = {name: after.inventory[name] - before.inventory[name] for name in after.inventory}
     return Change(
         action="" if before.is_sleeping else action,
         faced=faced_thing(Scene(before.semantic, before.position, before.facing)),
         near=_near(before),
         gained={name: amount for name, amount in amounts.items() if amount > 0 and name != "health"},
-        lost={name: -amount for name, amount in amounts.items() if amount < 0 and _is_taken(name)},
+        lost={name: -amount for name, amount in amounts.items() if amount < 0 and name not in wearing_off},
         achieved=tuple(achieved),
         is_dead=after.inventory["health"] <= 0,
     )
 
 
-def _is_taken(name: str) -> bool:
-    return name == "health" or name not in VITALS
-
-
-def _near(shown: Shown) -> tuple[str, ...]:
-    """Return the stations within one tile."""
+def _near(shown: SimulatorState) -> tuple[str, ...]:
     x, y = shown.position
     around = {NAMES[kind] for kind in np.unique(shown.semantic[max(0, x - 1) : x + 2, max(0, y - 1) : y + 2])}
     return tuple(name for name in STATIONS if name in around)

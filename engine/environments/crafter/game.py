@@ -1,10 +1,9 @@
 """One episode of `crafter`: seventeen actions by name, the protocol's two contexts as observation, progress as score.
 
 Rules
-    - An episode begins with one Noop after the engine's reset, and ends with death or after 2,000 steps; a run's own
-      limit (500 in the paper) comes before that.
+    - An episode ends with death or after 2,000 steps; a run's own limit (500 in the paper) comes before that.
     - A reply that names no action is a Noop, and the next observation says so.
-    - What was achieved is not told: as in the protocol, the player sees it by the inventory or not at all.
+    - Achievements are not announced: as in the protocol, the player sees them in the inventory or not at all.
 """
 
 from __future__ import annotations
@@ -14,9 +13,17 @@ from collections.abc import Sequence
 from mage_es.engine.environments.crafter.changes import Change, change
 from mage_es.engine.environments.crafter.handbook import ACHIEVEMENTS
 from mage_es.engine.environments.crafter.replies import ACTIONS, action_in
-from mage_es.engine.environments.crafter.simulator import Shown, Simulator
-from mage_es.engine.environments.crafter.wording import NOT_VALID, USUAL, Look, Scene, in_view, long_term, short_term
-from mage_es.engine.environments.protocol import Entity, Observation, Outcome
+from mage_es.engine.environments.crafter.simulator import Simulator, SimulatorState
+from mage_es.engine.environments.crafter.wording import (
+    NOT_VALID,
+    USUAL,
+    Scene,
+    ViewOptions,
+    in_view,
+    long_term,
+    short_term,
+)
+from mage_es.engine.seams.environment import Entity, Observation, StepOutcome
 
 MOST_STEPS = 2_000
 """Steps of an episode in the protocol."""
@@ -26,38 +33,32 @@ _NOOP = ACTIONS.index("Noop")
 _ENGINE_NAMES = {name.lower().replace(" ", "_"): name for name in ACHIEVEMENTS}
 
 
-class Game:
-    """A world being played."""
-
-    def __init__(self, seed: int, *, fast: bool = False, look: Look = USUAL) -> None:
-        """Open a world by its seed; `fast` as in `Simulator`."""
+class CrafterGame:
+    def __init__(self, seed: int, *, fast: bool = False, look: ViewOptions = USUAL) -> None:
         self._simulator = Simulator(seed, fast=fast)
         self._look = look
         self._left = MOST_STEPS
         self._achieved: list[str] = []
 
     def reset(self) -> Observation:
-        """Generate the world, wait one step, and return what is to be seen then."""
+        """Generate the world, wait one step, and return what is visible then."""
         self._simulator.reset()
         self._now = self._simulator.step(_NOOP)
         return self._observation("", None)
 
     def valid_actions(self) -> tuple[str, ...]:
-        """Return the seventeen actions."""
         return ACTIONS
 
     def parse(self, reply: str) -> str | None:
-        """Return the action that a reply names."""
         return action_in(reply)
 
-    def step(self, action: str | None) -> Outcome:
-        """Do one action, or nothing where a reply named none."""
+    def step(self, action: str | None) -> StepOutcome:
         before, self._now = self._now, self._simulator.step(_NOOP if action is None else ACTIONS.index(action))
         new = tuple(name for name in _reached(self._now) if name not in self._achieved)
         self._achieved += new
         self._left -= 1
         happened = change(action or "Noop", before, self._now, new)
-        return Outcome(
+        return StepOutcome(
             observation=self._observation(NOT_VALID if action is None else "", happened),
             effect=happened.text,
             reward=self._now.reward,
@@ -66,7 +67,6 @@ class Game:
         )
 
     def score(self) -> float:
-        """Return the progress: the share of the achievements that were reached."""
         return len(self._achieved) / len(ACHIEVEMENTS)
 
     def _observation(self, notice: str, happened: Change | None) -> Observation:
@@ -86,9 +86,9 @@ class Game:
 
 
 def rolled_out(seed: int, actions: Sequence[int]) -> list[str]:
-    """Return the achievements of a rollout of the simulator: its actions by number, from its own reset on.
+    """Return the achievements of a rollout of the simulator: its actions by number.
 
-    Unlike an episode it has no Noop before its first action, so the same actions may come to something else.
+    Unlike an episode it has no Noop before its first action, so the same actions may lead elsewhere.
     """
     simulator, reached = Simulator(seed, size=_ROLLOUT), list[str]()
     simulator.reset()
@@ -100,6 +100,5 @@ def rolled_out(seed: int, actions: Sequence[int]) -> list[str]:
     return reached
 
 
-def _reached(shown: Shown) -> list[str]:
-    """Return the achievements whose count is above 0, in the engine's order."""
+def _reached(shown: SimulatorState) -> list[str]:
     return [_ENGINE_NAMES[name] for name, count in shown.counts.items() if count]

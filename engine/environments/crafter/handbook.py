@@ -1,8 +1,7 @@
-"""What `crafter` tells about itself: the instruction that every prompt begins with, and the game's public rules.
+"""The instruction that every prompt of `crafter` begins with, and the game's public rules.
 
-The instruction is the protocol's: the actions with a few words each, the achievements, the goal. The rules are those
-of the published game. They stand in place of a reference solution, which a game without an end has none of: only the
-guidance tier reads them, and what the learner is to know of them has to be written to the graph.
+The rules serve as the reference solution, which an endless game cannot have. Only the guidance tier reads them; what
+the learner should know of them must be written to the graph.
 """
 
 from __future__ import annotations
@@ -97,4 +96,8 @@ RULES = "\n".join(
         "stay alive: walk on grass or sand or path, never on lava",
     ]
 )
-"""One line for each achievement, and one on where to walk."""
+"""One line for each achievement, and one on where to walk.
+
+[section 4, Crafter, guidance] There is no reference solution; the guidance tier, and only it, gets the published rules
+instead.
+"""

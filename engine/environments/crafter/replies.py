@@ -1,10 +1,7 @@
 """Reading the action in a reply as the agents of the text protocol do: by exact name, after a fixed cleaning.
 
-Rules
-    - `naive` keeps ASCII letters, white space and colons; `cot` does the same and takes what follows the last
-      `ACTION:`; `robust` takes what stands between `<|ACTION|>` and `<|END|>`.
-    - What is left must be one of the seventeen names, in their own case. A reply that is none names no action.
-    - A reasoning block in front is no part of a reply; one that was never closed leaves nothing.
+`naive` keeps ASCII letters, white space and colons; `cot` does the same and takes what follows the last `ACTION:`;
+`robust` takes the text between `<|ACTION|>` and `<|END|>`. The rest must be one of the seventeen names, in that case.
 """
 
 from __future__ import annotations
@@ -12,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from mage_es.engine.benchmarks.extraction import without_reasoning
+from mage_es.engine.seams.extraction import without_reasoning
 
 ACTIONS = (
     "Noop",
@@ -41,7 +38,7 @@ _MARKER = "ACTION:"
 
 
 def cleaned(reply: str, cleaning: Cleaning) -> str:
-    """Return what one of the protocol's agents takes for the action; "" where its marker is missing."""
+    """Return what one of the protocol's agents takes for the action; "" if its marker is missing."""
     if cleaning == "robust":
         found = _ENCLOSED.search(reply)
         return found.group(1).strip() if found else ""
@@ -50,7 +47,11 @@ def cleaned(reply: str, cleaning: Cleaning) -> str:
 
 
 def action_in(reply: str) -> str | None:
-    """Return the action that a reply names, cleaned by the marker that it has; None where that is no valid one."""
+    """Return the action that a reply names, cleaned according to its marker; None if it is invalid.
+
+    [section 4, Crafter, the text] BALROG's protocol to the letter: both contexts, the empty view near the west and
+    north borders, this reading of replies, 16 earlier observations, and no word on what an action changed.
+    """
     said = without_reasoning(reply)
     cleaning: Cleaning = "robust" if "<|ACTION|>" in said else "cot" if _MARKER in said else "naive"
     named = cleaned(said, cleaning)

@@ -2,11 +2,10 @@
 
 Rules
     - The same seed and actions give the same world in any process. The package itself does not: where a chunk has too
-      many creatures it picks one from a Python set, whose order follows memory addresses. Here they come in the order
-      of their creation.
-    - Nothing is drawn, but at night drawing takes random numbers from the world's stream (noise, one for each pixel of
-      the map). They are taken all the same, so episodes are those of the text protocol to the bit: canvas 256 x 256,
-      drawn by the engine and once more by the wrapper. `fast` leaves them out: other nights, the same distribution.
+      many creatures it picks one from a Python set, whose order follows memory addresses.
+    - At night drawing takes random numbers from the world's stream (noise, one for each pixel of the map). They are
+      taken all the same, so episodes are those of the text protocol to the bit: canvas 256 x 256, drawn by the engine
+      and once more by the wrapper. `fast` leaves them out: other nights, the same distribution.
     - Generating a world takes a second, so the last ones are kept as bytes; an episode begins with a copy of its own.
 """
 
@@ -32,8 +31,8 @@ _WORLDS = 64
 """Generated worlds that are kept, about 35 kB each."""
 
 
-class Shown(NamedTuple):
-    """What a step shows: the map by kinds of things (ids of `wording.NAMES`), and the player on it."""
+class SimulatorState(NamedTuple):
+    """The state after a step; the map has ids of `wording.NAMES`."""
 
     semantic: NDArray[np.uint8]
     position: tuple[int, int]
@@ -47,44 +46,40 @@ class Shown(NamedTuple):
 
 
 class _Engine(crafter.Env):  # type: ignore[misc]  # the package has no types
-    """The package's engine with creatures in the order of their creation, and its random numbers without pictures."""
-
     def __init__(self, seed: int) -> None:
         super().__init__(area=(64, 64), view=_VIEW, reward=True, length=None, seed=seed)
         self.noise = (0, 0)
         self._textures = self._local_view = self._item_view = None  # nothing is drawn
 
     def render(self, size: Any = None) -> None:
-        """Take the random numbers of a picture. Overrides the package's method, which returns the picture."""
+        """Take the random numbers of a picture instead of drawing it."""
         if self._world.daylight < _DAYLIGHT:
             self._world.random.uniform(32, 127, self.noise)
 
     def _balance_chunk(self, chunk: Any, objs: Iterable[Any]) -> None:
-        """Balance a chunk with its creatures in order. Overrides the package's method, which is given a set."""
+        """Sort the creatures: the package passes a set."""
         places = self._world._obj_map
         super()._balance_chunk(chunk, sorted(objs, key=lambda creature: int(places[tuple(creature.pos)])))
 
 
 class Simulator:
-    """One episode in one world."""
+    """One episode in one world. `fast` takes no random numbers for pictures.
+
+    [section 4, Crafter, the game] The package crafter 1.8.3 with an explicit seed and an engine per episode. Creatures
+    of a chunk act in the order of their creation: the package picks from a set, so nothing repeats beyond 10 steps. No
+    picture is drawn, but its random numbers are taken (`fast` leaves them out).
+    """
 
     def __init__(self, seed: int, *, fast: bool = False, size: int = CANVAS) -> None:
-        """Open a world.
-
-        Args:
-            seed: Seed of the world; the same on every machine.
-            fast: Take no random numbers for pictures.
-            size: Pixels of a side; the text protocol's nights need the default.
-        """
+        """`size`: pixels of a side; the text protocol's nights need the default."""
         self._seed = seed
         self._noise = (0, 0) if fast else tuple(size // _VIEW[axis] * _MAP[axis] for axis in (0, 1))
 
     def reset(self) -> None:
-        """Begin the first episode of the seed, at step 0."""
         self._engine: _Engine = pickle.loads(_generated(self._seed))
         self._engine.noise = self._noise
 
-    def step(self, action: int, *, renders: int = 2) -> Shown:
+    def step(self, action: int, *, renders: int = 2) -> SimulatorState:
         """Do an action by its number. `renders` counts the pictures after it, the engine's own included."""
         _, reward, _, info = self._engine.step(action)
         for _ in range(renders - 1):
@@ -92,7 +87,7 @@ class Simulator:
         player = self._engine._player
         x, y = (int(place) for place in info["player_pos"])
         dx, dy = (int(part) for part in player.facing)
-        return Shown(
+        return SimulatorState(
             semantic=info["semantic"],
             position=(x, y),
             facing=(dx, dy),

@@ -19,7 +19,7 @@ NAMES = (
     *(None, "water", "grass", "stone", "path", "sand", "tree", "lava", "coal", "iron", "diamond", "table", "furnace"),
     *("player", "cow", "zombie", "skeleton", "arrow", "plant"),
 )
-"""What each id of the semantic map is called; creatures and plants hide what they stand on."""
+"""The names of the semantic map's ids; creatures and plants hide the ground below them."""
 VITALS = ("health", "food", "drink", "energy")
 SLEEPING = "You are sleeping, and will not be able take actions until energy is full."  # sic, as upstream has it
 DEAD = "You died."
@@ -32,8 +32,8 @@ _ACROSS, _DOWN = 4, 3
 """How many tiles the view reaches to either side."""
 
 
-class Look(NamedTuple):
-    """How things are told: each kind once, at its nearest; distances by axis; kinds left out; kinds shown as edges.
+class ViewOptions(NamedTuple):
+    """How things are described: each kind once, the nearest; distances by axis; kinds left out; kinds shown as edges.
 
     Of a kind in `edge_only_items` only cells count that touch another kind (four neighbours, inside the view).
     """
@@ -44,12 +44,12 @@ class Look(NamedTuple):
     edge_only_items: frozenset[str] = frozenset()
 
 
-USUAL = Look()
-"""How the protocol tells things unless told otherwise."""
+USUAL = ViewOptions()
+"""The protocol's default."""
 
 
 class Thing(NamedTuple):
-    """Something in view, so many tiles to the east and to the south of the player."""
+    """In tiles east and south of the player."""
 
     name: str
     east: int
@@ -57,12 +57,11 @@ class Thing(NamedTuple):
 
     @property
     def distance(self) -> int:
-        """Return the steps that it is away."""
         return abs(self.east) + abs(self.south)
 
 
 class Scene(NamedTuple):
-    """What there is to describe: the semantic map, shape [64, 64] (x, y), and the player."""
+    """What is described: the semantic map, shape [64, 64] (x, y), and the player."""
 
     semantic: NDArray[np.uint8]
     position: tuple[int, int]
@@ -71,8 +70,8 @@ class Scene(NamedTuple):
     is_dead: bool = False
 
 
-def long_term(scene: Scene, look: Look = USUAL) -> str:
-    """Return the long-term context. What cannot be described is "out of the map", whatever it is."""
+def long_term(scene: Scene, look: ViewOptions = USUAL) -> str:
+    """Return the long-term context: "out of the map" if anything in view has no name."""
     status = SLEEPING if scene.is_sleeping else DEAD if scene.is_dead else ""
     try:
         seen, faced = in_view(scene, look), faced_thing(scene, look)
@@ -84,14 +83,14 @@ def long_term(scene: Scene, look: Look = USUAL) -> str:
 
 
 def short_term(inventory: Mapping[str, int]) -> str:
-    """Return the short-term context."""
+    """Return the short-term context. [section 4, Crafter, the text]"""
     status = "\n".join(["Your status:", *(f"- {name}: {inventory[name]}/9" for name in VITALS)])
     items = [f"- {name}: {amount}" for name, amount in inventory.items() if name not in VITALS and amount]
     return f"{status}\n\n" + ("\n".join(["Your inventory:", *items]) if items else NO_INVENTORY)
 
 
-def in_view(scene: Scene, look: Look = USUAL) -> list[Thing]:
-    """Return what is told of the view. Raises `LookupError` for an id without a name."""
+def in_view(scene: Scene, look: ViewOptions = USUAL) -> list[Thing]:
+    """Raises `LookupError` for an id without a name."""
     view = _view(scene)
     things = [thing for thing in _things(view) if _is_told(view, thing, look)]
     if not look.unique:
@@ -103,7 +102,7 @@ def in_view(scene: Scene, look: Look = USUAL) -> list[Thing]:
     return list(nearest.values())
 
 
-def faced_thing(scene: Scene, look: Look = USUAL) -> str:
+def faced_thing(scene: Scene, look: ViewOptions = USUAL) -> str:
     """Return what is in the cell in front; `nothing` outside the view and for a kind that is left out."""
     name = _named(_view(scene), _ACROSS + scene.facing[0], _DOWN + scene.facing[1])
     return "nothing" if name is None or name in look.skip_items else name
@@ -121,7 +120,7 @@ def _things(view: NDArray[np.uint8]) -> Iterator[Thing]:
             yield Thing(name, column - _ACROSS, row - _DOWN)
 
 
-def _is_told(view: NDArray[np.uint8], thing: Thing, look: Look) -> bool:
+def _is_told(view: NDArray[np.uint8], thing: Thing, look: ViewOptions) -> bool:
     if thing.name in look.skip_items:
         return False
     if thing.name not in look.edge_only_items:
@@ -132,12 +131,11 @@ def _is_told(view: NDArray[np.uint8], thing: Thing, look: Look) -> bool:
 
 
 def _named(view: NDArray[np.uint8], column: int, row: int) -> str | None:
-    """Return what a cell of the view is called; None outside it."""
     is_inside = 0 <= column < view.shape[0] and 0 <= row < view.shape[1]
     return NAMES[view[column, row]] if is_inside else None
 
 
-def _where(thing: Thing, look: Look) -> str:
+def _where(thing: Thing, look: ViewOptions) -> str:
     vertical = "north" if thing.south < 0 else "south" if thing.south > 0 else ""
     horizontal = "west" if thing.east < 0 else "east" if thing.east > 0 else ""
     if look.precise:

@@ -4,12 +4,9 @@
     -by-index   the same goals, divided by their number alone, as upstream and RetroAgent do
     -human      (of 1,000 only) the goals that people wrote, which are a handful, half of them the test
 
-Rules
-    - A question is a goal; its number is its place in upstream's shuffle. Goals are synthetic but for `-human`.
-    - By product (the default) no product has goals in both splits: whole products are drawn for the test until it has
-      its size. Without it the first goals are the test, as upstream numbers them.
-    - The task type is how many options the instruction names, as anybody reads off it (`with color: red, and size: m`);
-      the product's category would be a part of the gold answer.
+By product (the default) no product has goals in both splits: whole products are drawn for the test until it has its
+size. The task type is the number of options in the instruction: the product's category would give away a part of the
+gold answer.
 """
 
 from __future__ import annotations
@@ -22,7 +19,6 @@ from random import Random
 from typing import Literal, NamedTuple, get_args
 
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
-from mage_es.engine.benchmarks.protocol import Question, Split, TaskTypeSource, Verdict
 from mage_es.engine.environments.playing import play_actions
 from mage_es.engine.environments.webshop import goals as goal_making
 from mage_es.engine.environments.webshop.catalogue import load_catalogue
@@ -35,6 +31,7 @@ from mage_es.engine.environments.webshop.reference import solution
 from mage_es.engine.environments.webshop.shop import open_store, parse_action
 from mage_es.engine.environments.webshop.shopping import STEPS, Shopping
 from mage_es.engine.environments.webshop.words import purchase
+from mage_es.engine.seams.benchmark import Question, Split, TaskTypeSource, Verdict
 
 INFO = (
     "r_type", "r_att", "w_att", "query_match", "category_match", "title_score", "r_option", "w_option", "r_price",
@@ -47,24 +44,28 @@ MOST_OPTIONS = 3
 """Instructions that name as many options or more are of one task type."""
 
 
-class Preset(NamedTuple):
-    """A setting: how many entries of the items file are for sale (None: all), and the size of the test."""
+class ShopSetting(NamedTuple):
+    """`num_products` counts entries of the items file (None: all)."""
 
     name: str
     num_products: int | None
     test_goals: int
 
 
-PAPER = Preset("webshop-100", 100, 100)
+PAPER = ShopSetting("webshop-100", 100, 100)
 """The paper's catalogue of one hundred products."""
-RETROAGENT = Preset("webshop-1000", None, 500)
+RETROAGENT = ShopSetting("webshop-1000", None, 500)
 """The setting of RetroAgent's released code: the whole file of 1,000 products, 500 test goals."""
-HUMAN = Preset("webshop-1000-human", None, 4)
+HUMAN = ShopSetting("webshop-1000-human", None, 4)
 """People's goals for the whole file, thirteen upstream: four are the test. The first 100 products have one."""
 
 
 class WebShop:
-    """Goals of a catalogue as episodes."""
+    """Goals of a catalogue as episodes.
+
+    [section 4, WebShop, the catalogue] Both RetroAgent's hundred products and the thousand that its code uses. Hashes
+    of the files, the seed and the tagger of nouns are in the run's first event.
+    """
 
     licence = LICENCE
     task_type_source: TaskTypeSource = "metadata"
@@ -77,7 +78,7 @@ class WebShop:
         seed: int,
         data_dir: Path | None,
         *,
-        preset: Preset = PAPER,
+        preset: ShopSetting = PAPER,
         goals: Literal["synthetic", "human"] = "synthetic",
         by_product: bool = True,
         mode: Mode = "text",
@@ -85,21 +86,11 @@ class WebShop:
         has_attributes: bool = False,
         nouns: Nouns | None = None,
     ) -> None:
-        """Read the files of `data_dir/webshop` and make the goals.
+        """Read the files of `data_dir/webshop` and make the goals; `seed` drives effective prices and price bounds.
 
-        Args:
-            seed: Drives the effective prices and the price bounds.
-            data_dir: Folder of all data sets.
-            preset: How much is for sale, and the size of the test.
-            goals: Those generated from attributes and options, or those that people wrote.
-            by_product: Whether all goals of a product stand in one split.
-            mode: How pages are shown.
-            steps: Step limit of an episode.
-            has_attributes: Whether products have a page of attributes.
-            nouns: What finds the nouns of a name; None: spaCy where a model is installed, else the rule.
-
-        Raises:
-            PrerequisiteError: A file or a library is missing, or a file is malformed.
+        `goals`: generated from attributes and options, or written by people. `by_product`: all of a product are in
+        one split. `nouns` finds the nouns of a name; None: spaCy where a model is installed, else the rule.
+        Raises `PrerequisiteError`: a file or a library is missing, or a file is malformed.
         """
         self.name = preset.name
         self._mode, self._steps = mode, steps
@@ -121,7 +112,7 @@ class WebShop:
         self._made: dict[Split, tuple[Question, ...]] = {}
 
     def questions(self, split: Split) -> Sequence[Question]:
-        """Return the goals of a split in the order of upstream's shuffle; made at the first call."""
+        """Return the goals of a split in the order of upstream's shuffle."""
         if split not in self._made:
             places = [place for place in range(len(self.goals)) if (place in self._test) == (split == "test")]
             self._made[split] = tuple(self._question(place, split) for place in places)
@@ -129,22 +120,19 @@ class WebShop:
 
     @property
     def modes(self) -> tuple[str, ...]:
-        """Return the other modes in which an episode can be shown."""
         return get_args(Mode)
 
     def environment(self, question: Question, *, mode: Mode | None = None) -> Shopping:
-        """Return a new episode of a question's goal, shown in another mode where one is named (ReAct's is `react`)."""
+        """`mode` overrides how the shop is shown (ReAct's is `react`)."""
         return self._episode(question, mode=mode)
 
     def score(self, question: Question, reply: str) -> Verdict:
-        """Play a reply that lists actions, one on a line, and judge what it bought."""
         return play_actions(self.environment(question), reply)
 
     def measure(self, question: Question, prediction: Prediction, *, strict: bool) -> Measured:
-        """Play a list of actions (or a text with one on each line) and return its reward, success and info fields.
+        """Return the reward, success and info fields of a list of actions, or of a text with one on each line.
 
-        With `strict` each must be an action as it stands, and the reward is upstream's to the letter; without, a reply
-        that ends with an action is one as well.
+        With `strict` each must be exactly an action, and the reward is upstream's to the letter.
         """
         environment = self._episode(question, strict=strict)
         environment.reset()
@@ -164,7 +152,7 @@ class WebShop:
         return Measured(environment.result(), metrics)
 
     def total(self, measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
-        """Return the task score (100 times the mean reward) and the mean of every metric."""
+        """The task score is 100 times the mean reward."""
         mean = means(measured)
         return {"task_score": 100 * mean["reward"], **mean} if mean else {}
 
@@ -187,7 +175,7 @@ class WebShop:
 
 
 def task_type_of(goal: Goal) -> str:
-    """Return `webshop_plain`, `webshop_1_option`, `webshop_2_options`, or `webshop_3_options` for three and more."""
+    """`webshop_3_options` is three and more. [section 4, WebShop, task types]"""
     named = min(MOST_OPTIONS, sum(bool(option.name) for option in goal.options))
     return f"webshop_{named}_option{'s' if named > 1 else ''}" if named else "webshop_plain"
 
@@ -195,7 +183,7 @@ def task_type_of(goal: Goal) -> str:
 def test_places(goals: Sequence[Goal], size: int, *, stream: Random | None) -> frozenset[int]:
     """Return the places of the test goals: the first, or with a stream those of whole products that it draws.
 
-    A product whose goals do not fit into what is left of the size is passed over.
+    [section 4, WebShop, goals] No product has goals on both sides. The test has 100 goals (of 352) or 500 (of 4,987).
     """
     if stream is None:
         return frozenset(range(min(size, len(goals))))

@@ -25,14 +25,12 @@ NO_ATTRIBUTE = "DUMMY_ATTR"
 _NOT_OF_A_NUMBER = re.compile(r"[^\d.]")
 
 
-class Choice(msgspec.Struct, frozen=True):
-    """A value of an option."""
-
+class OptionValue(msgspec.Struct, frozen=True):
     value: str | int | float
 
 
 class RawProduct(msgspec.Struct, frozen=True):
-    """An entry of the items file; keys that the shop has no use for are not read."""
+    """An entry of the items file; keys that the shop does not use are not read."""
 
     asin: str
     name: str
@@ -41,28 +39,24 @@ class RawProduct(msgspec.Struct, frozen=True):
     product_category: str
     category: str
     query: str
-    customization_options: dict[str, list[Choice | None] | None] | str | None = ""
+    customization_options: dict[str, list[OptionValue | None] | None] | str | None = ""
     pricing: str | None = None
 
 
-class Instruction(msgspec.Struct, frozen=True):
-    """An entry of the attributes file: what a product is said to be, and the synthetic instruction if there is one."""
-
+class ProductInstruction(msgspec.Struct, frozen=True):
     attributes: list[str] = []
     instruction: str | None = None
     instruction_attributes: list[str] | None = None
 
 
 class HumanInstruction(msgspec.Struct, frozen=True):
-    """One instruction that a person wrote for a product."""
-
     instruction: str
     instruction_attributes: list[str]
     instruction_options: list[str]
 
 
 class Product(NamedTuple):
-    """A product as it is shown and compared. `pricing` is one price, or the two that its own lies between."""
+    """`pricing` is one price, or the range that its own is drawn from."""
 
     asin: str
     title: str
@@ -78,13 +72,10 @@ class Product(NamedTuple):
 
     @property
     def category_levels(self) -> frozenset[str]:
-        """Return the distinct levels of the category path."""
         return frozenset(level.strip() for level in self.product_category.split("›"))
 
 
 class Catalogue(NamedTuple):
-    """The products for sale, their effective prices, and those that the search index is made of."""
-
     products: tuple[Product, ...]
     prices: Mapping[str, float]
     indexed: tuple[Product, ...]
@@ -92,20 +83,23 @@ class Catalogue(NamedTuple):
 
 def load_catalogue(
     entries: Sequence[RawProduct],
-    instructions: Mapping[str, Instruction],
+    instructions: Mapping[str, ProductInstruction],
     *,
     num_products: int | None,
     stream: Random,
 ) -> Catalogue:
-    """Return the catalogue of the first `num_products` entries (all with None); draws the effective prices."""
+    """Load the first `num_products` entries (all with None) and draw the effective prices."""
     everything = _products(entries, instructions)
     products = everything if num_products is None else _products(entries[:num_products], instructions)
-    prices = {product.asin: _effective_price(product.pricing, stream) for product in products}
+    prices = {
+        product.asin: stream.uniform(*product.pricing) if len(product.pricing) == 2 else product.pricing[0]
+        for product in products
+    }
     return Catalogue(tuple(products), prices, tuple(everything[:num_products]))
 
 
 def options_of(raw: RawProduct) -> dict[str, tuple[str, ...]]:
-    """Return the values of each option; names and values in lower case, ` | ` for a slash."""
+    """Names and values are in lower case, with ` | ` for a slash."""
     given = raw.customization_options
     if not isinstance(given, dict):
         return {}
@@ -123,7 +117,7 @@ def prices_of(pricing: str | None) -> tuple[float, ...]:
     return tuple(found[:2]) or (NO_PRICE,)
 
 
-def _products(entries: Sequence[RawProduct], instructions: Mapping[str, Instruction]) -> list[Product]:
+def _products(entries: Sequence[RawProduct], instructions: Mapping[str, ProductInstruction]) -> list[Product]:
     found: dict[str, Product] = {}
     for raw in entries:
         if raw.asin != "nan" and len(raw.asin) <= LONGEST_ASIN and raw.asin not in found:
@@ -148,7 +142,3 @@ def _product(raw: RawProduct, attributes: tuple[str, ...]) -> Product:
         options=options_of(raw),
         attributes=attributes or (NO_ATTRIBUTE,),
     )
-
-
-def _effective_price(pricing: tuple[float, ...], stream: Random) -> float:
-    return stream.uniform(*pricing) if len(pricing) == 2 else pricing[0]

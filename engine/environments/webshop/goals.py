@@ -8,7 +8,6 @@ Rules
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product as combinations
 from random import Random
@@ -16,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.environments.webshop.catalogue import Catalogue, HumanInstruction, Instruction, Product
+from mage_es.engine.environments.webshop.catalogue import Catalogue, HumanInstruction, Product, ProductInstruction
 
 SHUFFLE_SEED = 233
 """Seed of upstream's shuffle of the goals."""
@@ -27,14 +26,14 @@ NO_BOUND = 1_000_000.0
 
 
 class Option(NamedTuple):
-    """A wanted option; people's instructions name no option (""), only values."""
+    """People's instructions name no option (""), only values."""
 
     name: str
     value: str
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to buy. `text` is the whole instruction; `asked` the part of it before options and price."""
+    """`text` is the whole instruction; `asked` the part of it before options and price."""
 
     asin: str
     text: str
@@ -46,10 +45,9 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
     attributes: tuple[str, ...]
     options: tuple[Option, ...]
     price_upper: float
-    weight: float = 1.0
 
 
-def synthetic_goals(catalogue: Catalogue, instructions: Mapping[str, Instruction], stream: Random) -> list[Goal]:
+def synthetic_goals(catalogue: Catalogue, instructions: Mapping[str, ProductInstruction], stream: Random) -> list[Goal]:
     """Return one goal for each combination of option values of each product with an instruction."""
     goals: list[Goal] = []
     for product in catalogue.products:
@@ -64,14 +62,13 @@ def synthetic_goals(catalogue: Catalogue, instructions: Mapping[str, Instruction
             text = f"{told.instruction}{' with ' if named else ''}{named}{price_text}"
             wanted = _Wanted(told.instruction_attributes, options, bound)
             goals.append(_goal(product, text, told.instruction, wanted))
-    having = Counter(attribute for goal in goals for attribute in goal.attributes)
-    return [_weighted(goal, having) for goal in goals]
+    return goals
 
 
 def human_goals(
     catalogue: Catalogue, instructions: Mapping[str, Sequence[HumanInstruction]], stream: Random
 ) -> list[Goal]:
-    """Return one goal for each instruction by a person that says any attribute; all weigh the same."""
+    """Return one goal for each instruction by a person that names any attribute."""
     goals = []
     for product in catalogue.products:
         for told in instructions.get(product.asin, ()):
@@ -85,16 +82,15 @@ def human_goals(
 
 
 def shuffled_goals(goals: Sequence[Goal], stream: Random) -> list[Goal]:
-    """Seed the stream with 233 and return the goals in the order of its shuffle: their official indices."""
+    """Seed the stream with 233 and return the goals in the order of its shuffle: their official indices.
+
+    [section 4, WebShop, goals] Prices and bounds, which upstream draws unseeded, come from this stream before it is
+    seeded.
+    """
     stream.seed(SHUFFLE_SEED)
     order = list(goals)
     stream.shuffle(order)
     return order
-
-
-def choose_goal(goals: Sequence[Goal], stream: Random) -> Goal:
-    """Draw a goal by weight: upstream's choice where no index is given."""
-    return stream.choices(goals, weights=[goal.weight for goal in goals])[0]
 
 
 def _price_bound(price: float, stream: Random) -> tuple[float, str]:
@@ -124,8 +120,3 @@ def _goal(product: Product, text: str, asked: str, wanted: _Wanted) -> Goal:
         options=wanted.options,
         price_upper=wanted.bound,
     )
-
-
-def _weighted(goal: Goal, having: Mapping[str, int]) -> Goal:
-    weight = sum(1 / having[attribute] for attribute in goal.attributes) / len(goal.attributes)
-    return msgspec.structs.replace(goal, weight=weight)

@@ -1,8 +1,7 @@
 """How alike two wordings are: token-set ratio, and colours reduced to their plain names.
 
-Rules
-    - The ratio is thefuzz's: characters U+0080 to U+00FF vanish, every other non-word character becomes a space, the
-      rest is compared in lower case as sets of tokens. Underscores stay, which rapidfuzz's own processing drops.
+The ratio is thefuzz's: characters U+0080 to U+00FF vanish, every other non-word character becomes a space, the rest is
+compared in lower case as sets of tokens. Underscores stay, which rapidfuzz's own processing drops.
 """
 
 from __future__ import annotations
@@ -32,12 +31,11 @@ _NOT_OF_A_WORD = re.compile(r"\W")
 
 
 def is_alike(one: str, other: str) -> bool:
-    """Return whether two wordings match."""
     return token_set_ratio(one, other) > ALIKE
 
 
 def token_set_ratio(one: str, other: str) -> int:
-    """Return the likeness in hundredths; 0 where either side has no word. Raises `PrerequisiteError`."""
+    """Return 0 to 100; 0 if either side has no word. Raises `PrerequisiteError`."""
     left, right = _plain(one), _plain(other)
     return round(library()(left, right)) if left and right else 0
 
@@ -48,7 +46,7 @@ def plain_colour(value: str) -> str:
 
 
 def plain_option(name: str, value: str) -> str:
-    """Return what a named option is compared as: a colour if name or value is one, else `name value`."""
+    """Return the text by which a named option is compared: a colour if name or value is one, else `name value`."""
     return next((colour for colour in COLOURS if colour in (name, value)), f"{name} {value}")
 
 
@@ -59,7 +57,6 @@ def _plain(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def library() -> Callable[[str, str], float]:
-    """Return rapidfuzz's ratio. Raises `PrerequisiteError` where it is not installed."""
     try:
         from rapidfuzz.fuzz import token_set_ratio as ratio
     except ImportError as error:

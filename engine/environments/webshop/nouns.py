@@ -1,10 +1,8 @@
 """The nouns of a product's name: by spaCy where one of its English models is installed, else by rule.
 
-Rules
-    - By rule everything is a noun that is no number, no function word, no common adjective, adverb or verb, and does
-      not end like an adjective; titles are mostly in title case, so a capitalised word after the first is one anyway
-      unless it is a function word.
-    - Buying the very product that is wanted gives the full type factor either way.
+By rule everything is a noun that is no number, no function word, no common adjective, adverb or verb, and does not end
+like an adjective; titles are mostly in title case, so a capitalised word after the first is one anyway unless it is a
+function word. Buying the very product that is wanted gives the full type factor either way.
 """
 
 from __future__ import annotations
@@ -58,21 +56,17 @@ _OTHER_WORDS = frozenset(_OTHER.split())
 
 
 class Nouns(NamedTuple):
-    """A way to find nouns, and the name by which a result says which one it came from."""
-
     name: str
     find: NounFinder
 
 
 def nouns_by_rule(name: str) -> list[str]:
-    """Return the nouns of a name in lower case, duplicates included."""
     tokens = _TOKEN.findall(name)
     return [token.lower() for place, token in enumerate(tokens) if _is_noun(token, is_first=place == 0)]
 
 
 @lru_cache(maxsize=1)
 def installed_nouns() -> Nouns:
-    """Return spaCy's tags where spaCy and one of its English models are installed, else the rule."""
     if find_spec("spacy") is not None:
         for model in SPACY_MODELS:
             if find_spec(model) is not None:

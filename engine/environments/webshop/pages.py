@@ -1,10 +1,7 @@
 """The pages of the shop as pieces of text and things to click, and the three ways in which they are shown.
 
-Rules
-    - A piece is one visible text; what can be clicked is read off the pieces, in the order of the page: buttons and
-      products, then options.
-    - Modes: `text` joins the pieces by " [SEP] " and shows no choice; `rich` has a line for each and marks what can be
-      clicked and what was; `react` does the same with plain brackets, double ones for what was clicked.
+Modes: `text` joins the pieces by " [SEP] " and shows no choice; `rich` has a line for each and marks what can be
+clicked and what was; `react` does the same with plain brackets, double ones for what was clicked.
 """
 
 from __future__ import annotations
@@ -27,71 +24,70 @@ RATING = "N.A."
 """Reviews are no part of the data."""
 
 
-class Piece(NamedTuple):
-    """A visible text. `option` is the name of the option that it is a value of."""
+class PagePiece(NamedTuple):
+    """`option` is the name of the option that it is a value of."""
 
     text: str
     kind: PieceKind = "text"
     option: str = ""
 
 
-class Page(NamedTuple):
-    """What is shown at one moment."""
-
-    pieces: tuple[Piece, ...]
+class ShopPage(NamedTuple):
+    pieces: tuple[PagePiece, ...]
     has_search_bar: bool = False
 
-    def clickables(self) -> dict[str, Piece]:
-        """Return what can be clicked, by its text in lower case. Of equal values of two options the last counts."""
+    def clickables(self) -> dict[str, PagePiece]:
+        """By the text in lower case; of equal values of two options the last counts."""
         found = {piece.text.lower(): piece for piece in self.pieces if piece.kind in ("button", "product")}
         found.update({piece.text: piece for piece in self.pieces if piece.kind == "option" and piece.text})
         return found
 
 
-def search_page(instruction: str) -> Page:
-    """Return the page with the search bar."""
-    pieces = (Piece("WebShop"), *_instruction(instruction), Piece(SEARCH, "button"))
-    return Page(pieces, has_search_bar=True)
+def search_page(instruction: str) -> ShopPage:
+    pieces = (PagePiece("WebShop"), *_instruction(instruction), PagePiece(SEARCH, "button"))
+    return ShopPage(pieces, has_search_bar=True)
 
 
-def results_page(instruction: str, hits: Sequence[Product], *, number: int, most: int | None = None) -> Page:
-    """Return a page of results, numbered from 1; one past the end is empty. At most `most` products are shown."""
+def results_page(instruction: str, hits: Sequence[Product], *, number: int, most: int | None = None) -> ShopPage:
+    """Pages are numbered from 1; one past the end is empty."""
     shown = hits[(number - 1) * PAGE_SIZE : number * PAGE_SIZE][:most]
-    turning = [*([Piece(PREVIOUS, "button")] if number > 1 else []), Piece(NEXT, "button")]
-    pieces = [*_head(instruction), Piece(f"Page {number} (Total results: {len(hits)})"), *turning]
+    turning = [*([PagePiece(PREVIOUS, "button")] if number > 1 else []), PagePiece(NEXT, "button")]
+    pieces = [*_head(instruction), PagePiece(f"Page {number} (Total results: {len(hits)})"), *turning]
     for product in shown:
-        pieces += [Piece(product.asin, "product"), Piece(product.title), Piece(product.price_tag)]
-    return Page(tuple(pieces))
+        pieces += [PagePiece(product.asin, "product"), PagePiece(product.title), PagePiece(product.price_tag)]
+    return ShopPage(tuple(pieces))
 
 
-def item_page(instruction: str, product: Product, *, has_attributes: bool = False) -> Page:
-    """Return a product's page; with `has_attributes` it has a button for them, too."""
-    pieces = [*_head(instruction), Piece(PREVIOUS, "button")]
+def item_page(instruction: str, product: Product, *, has_attributes: bool = False) -> ShopPage:
+    pieces = [*_head(instruction), PagePiece(PREVIOUS, "button")]
     for name, values in product.options.items():
-        pieces += [Piece(name), *(Piece(value, "option", name) for value in values)]
-    pieces += [Piece(product.title), Piece(f"Price: {product.price_tag}"), Piece(f"Rating: {RATING}")]
+        pieces += [PagePiece(name), *(PagePiece(value, "option", name) for value in values)]
+    pieces += [PagePiece(product.title), PagePiece(f"Price: {product.price_tag}"), PagePiece(f"Rating: {RATING}")]
     names = [DESCRIPTION, FEATURES, REVIEWS, *([ATTRIBUTES] if has_attributes else []), BUY]
-    return Page((*pieces, *(Piece(name, "button") for name in names)))
+    return ShopPage((*pieces, *(PagePiece(name, "button") for name in names)))
 
 
-def sub_page(instruction: str, product: Product, name: str) -> Page:
-    """Return one of the pages about a product."""
+def sub_page(instruction: str, product: Product, name: str) -> ShopPage:
     contents: dict[str, Sequence[str]] = {
         DESCRIPTION: [product.description],
         FEATURES: product.bullet_points,
         REVIEWS: [],
         ATTRIBUTES: [*product.attributes, product.category, product.query, product.product_category],
     }
-    return Page((*_head(instruction), Piece(PREVIOUS, "button"), *map(Piece, contents[name])))
+    return ShopPage((*_head(instruction), PagePiece(PREVIOUS, "button"), *map(PagePiece, contents[name])))
 
 
-def done_page(reward: float) -> Page:
-    """Return the page after a purchase."""
-    return Page((Piece("Thank you for shopping with us!"), Piece("Your score (min 0.0, max 1.0)"), Piece(str(reward))))
+def done_page(reward: float) -> ShopPage:
+    return ShopPage(
+        (
+            PagePiece("Thank you for shopping with us!"),
+            PagePiece("Your score (min 0.0, max 1.0)"),
+            PagePiece(str(reward)),
+        )
+    )
 
 
-def shown(page: Page, mode: Mode, *, visited: AbstractSet[str], chosen: Mapping[str, str]) -> str:
-    """Return the observation of a page in a mode; `visited` products and `chosen` options are marked, but in `text`."""
+def shown(page: ShopPage, mode: Mode, *, visited: AbstractSet[str], chosen: Mapping[str, str]) -> str:
     pieces = [piece for piece in page.pieces if piece.text.strip()]
     if mode == "text":
         return " [SEP] ".join(piece.text.strip() for piece in pieces)
@@ -103,21 +99,21 @@ def shown(page: Page, mode: Mode, *, visited: AbstractSet[str], chosen: Mapping[
     return "\n".join(lines)
 
 
-def _instruction(text: str) -> tuple[Piece, Piece]:
-    return Piece("Instruction:"), Piece(text)
+def _instruction(text: str) -> tuple[PagePiece, PagePiece]:
+    return PagePiece("Instruction:"), PagePiece(text)
 
 
-def _head(instruction: str) -> list[Piece]:
-    return [*_instruction(instruction), Piece(BACK, "button")]
+def _head(instruction: str) -> list[PagePiece]:
+    return [*_instruction(instruction), PagePiece(BACK, "button")]
 
 
-def _is_clicked(piece: Piece, visited: AbstractSet[str], chosen: Mapping[str, str]) -> bool:
+def _is_clicked(piece: PagePiece, visited: AbstractSet[str], chosen: Mapping[str, str]) -> bool:
     if piece.kind == "option":
         return piece.text in chosen.values()
     return piece.kind == "product" and piece.text in visited
 
 
-def _line(piece: Piece, mode: Mode, *, is_clicked: bool) -> str:
+def _line(piece: PagePiece, mode: Mode, *, is_clicked: bool) -> str:
     text = piece.text.strip()
     if piece.kind == "text":
         return text

@@ -1,9 +1,7 @@
-"""How a goal is reached by one who knows it: the transcript that is the reference solution of evolution goals.
+"""The reference solution of a goal: the transcript of a visit that knows the product.
 
-Rules
-    - It searches in the words of the instruction, without its opening and the price; by the product's title only where
-      that does not bring it up. Then come the product, its options as they stand on its page, and the purchase.
-    - Its lines are those that playing it would give.
+It searches in the words of the instruction, without its opening and the price, or by the product's title if that does
+not find it. Then come the product, its options in the order of its page, and the purchase.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from mage_es.engine.environments.webshop.pages import BUY, NEXT, PAGE_SIZE
 from mage_es.engine.environments.webshop.reward import purchase_reward
 from mage_es.engine.environments.webshop.shop import Store
 from mage_es.engine.environments.webshop.words import bought_words, chosen_words, product_words, results_words
-from mage_es.engine.rules.trajectories import transcript_line
+from mage_es.engine.seams.environment import transcript_line
 
 _OPENING = re.compile(r"^(?:find me|i am looking for|i'm looking for|i need|i want)\s+", re.IGNORECASE)
 _PRICE = re.compile(r", and price lower than [\d.]+ dollars$")
@@ -25,7 +23,7 @@ _NOT_OF_A_QUERY = re.compile(r"[\[\]\s]+")
 
 
 def solution(store: Store, goal: Goal) -> str:
-    """Return the transcript of reaching a goal; "" where no search brings its product up."""
+    """Return the transcript of reaching a goal; "" if no search finds its product."""
     product = store.by_asin[goal.asin]
     for words in (_PRICE.sub("", _OPENING.sub("", goal.text)), product.title):
         query = _NOT_OF_A_QUERY.sub(" ", words).strip().lower()
@@ -53,7 +51,7 @@ def _bought(store: Store, goal: Goal, product: Product) -> Iterator[str]:
 
 
 def _choices(goal: Goal, product: Product) -> dict[str, str]:
-    """Return the wanted values in the order of the product's page; those of people's goals belong to any option."""
+    """Return the wanted values in the order of the product's page; those of people's goals fit any option."""
     wanted = {(option.name, option.value) for option in goal.options}
     return {
         name: value

@@ -1,11 +1,6 @@
 """What a purchase is worth: how much of the goal's attributes, options and price it meets, times its kind.
 
 reward = type factor x (attribute hits + option hits + price hit) / (attributes + options + 1)
-
-Rules
-    - Upstream reduces a chosen value to a colour word wherever it holds one (`black1901` to `black`), a wanted one only
-      where it is one, so that one goal in twelve cannot be met by its own product. An equal value is a hit here; with
-      `strict` it is left at upstream's rule.
 """
 
 from __future__ import annotations
@@ -25,15 +20,13 @@ NO_NOUN = 0.2
 
 
 class Reward(NamedTuple):
-    """A purchase's reward in [0, 1], and upstream's info fields about how it came about."""
+    """In [0, 1], with upstream's info fields about how it came about."""
 
     value: float
     info: Mapping[str, float | bool]
 
 
-class Kind(NamedTuple):
-    """How near the kind of a product is to the wanted one's, and the factor that follows."""
-
+class TypeMatch(NamedTuple):
     factor: float
     query_match: bool
     category_match: bool
@@ -43,7 +36,10 @@ class Kind(NamedTuple):
 def purchase_reward(
     product: Product, goal: Goal, *, price: float, options: Mapping[str, str], nouns: NounFinder, strict: bool = False
 ) -> Reward:
-    """Return the reward of buying a product at its effective price with options (name to value) chosen."""
+    """`options` maps name to value; the price is the product's effective one.
+
+    [section 4, WebShop, scores] An episode is correct with reward 1 only; its score is the reward.
+    """
     kind = type_factor(product, goal, nouns=nouns)
     attributes = attribute_hits(product, goal)
     chosen = option_hits(goal, options, strict=strict)
@@ -64,7 +60,7 @@ def purchase_reward(
 
 
 def attribute_hits(product: Product, goal: Goal) -> int:
-    """Return how many wanted attributes the product has: one alike, or its own text as it is written."""
+    """Count the wanted attributes that the product has: a similar one, or its exact text."""
     texts = (product.title.lower(), " ".join(product.bullet_points).lower(), product.description.lower())
     return sum(
         any(is_alike(has, wanted) for has in product.attributes) or any(wanted in text for text in texts)
@@ -73,7 +69,11 @@ def attribute_hits(product: Product, goal: Goal) -> int:
 
 
 def option_hits(goal: Goal, options: Mapping[str, str], *, strict: bool = False) -> int:
-    """Return how many wanted options some chosen value is alike; one value may meet several."""
+    """Count the wanted options that a chosen value resembles; one value may meet several.
+
+    [section 4, WebShop, scores] An equal value is a hit. To the letter (`score --strict`), upstream turns `black1901`
+    into `black` on one side only, and one goal in twelve is out of reach.
+    """
     chosen = [plain_colour(value) for value in options.values()]
     equal = () if strict else options.values()
     hits = 0
@@ -83,8 +83,8 @@ def option_hits(goal: Goal, options: Mapping[str, str], *, strict: bool = False)
     return hits
 
 
-def type_factor(product: Product, goal: Goal, *, nouns: NounFinder) -> Kind:
-    """Return the type factor: 1, or 0.5 where nothing says that the kinds agree; next to none by the names alone."""
+def type_factor(product: Product, goal: Goal, *, nouns: NounFinder) -> TypeMatch:
+    """1, or 0.5 if no sign says that the kinds agree; by the names alone almost 0."""
     wanted, bought = list(nouns(goal.name)), nouns(product.title)
     title_score = len(set(wanted) & set(bought)) / len(wanted) if wanted else NO_NOUN
     levels = frozenset(level.strip() for level in goal.product_category.split("›"))
@@ -93,4 +93,4 @@ def type_factor(product: Product, goal: Goal, *, nouns: NounFinder) -> Kind:
     factor = 1.0 if query_match or category_match or title_score > 0.2 else 0.5
     if title_score < 0.1:
         factor = 0.1 if title_score else 0.0
-    return Kind(factor, query_match, category_match, title_score)
+    return TypeMatch(factor, query_match, category_match, title_score)

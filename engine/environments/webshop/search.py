@@ -1,9 +1,7 @@
 """The shop's search engine: BM25 as Anserini sets it up, over everything that is said of a product.
 
-Rules
-    - k1 0.9, b 0.4, no factor k1 + 1, the mean length exact, a document's own length quantised as Lucene stores it.
-    - Only what scores above 0, by score (in float32) and then by product number, the first 50. No library that was
-      looked at stores lengths so, and without it the order differs; so it is written here.
+k1 0.9, b 0.4, no factor k1 + 1, the mean length exact, a document's own length quantised as Lucene stores it: no
+library that was looked at stores lengths so, and without it the order differs.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ _BITS = 4
 
 
 class SearchEngine:
-    """An index over products."""
+    """[section 4, WebShop, the search] BM25 as in Anserini, with quantised lengths and Lucene's words and stems."""
 
     def __init__(self, products: Sequence[Product]) -> None:
         ordered = sorted(products, key=lambda product: product.asin)
@@ -46,7 +44,7 @@ class SearchEngine:
             self._postings[term] = np.array([place for place, _ in found], dtype=np.intp), weights
 
     def scores(self, query: str) -> list[tuple[str, float]]:
-        """Return (product number, score) of the best hits, the best first; none for a query without a term."""
+        """Return (product number, score) of the best hits, best first; none for a query without a term."""
         total = np.zeros(len(self._asins))
         for term, times in Counter(terms_of(query)).items():
             if term in self._postings:
@@ -57,19 +55,16 @@ class SearchEngine:
         return [(self._asins[place], float(single[place])) for place in order if single[place] > 0]
 
     def search(self, query: str) -> list[str]:
-        """Return the product numbers of the best hits, the best first."""
         return [asin for asin, _ in self.scores(query)]
 
 
 def document_of(product: Product) -> str:
-    """Return what is indexed of a product: title, description, first bullet point, options."""
     options = ", and ".join(f"{name}: {', '.join(values)}" for name, values in product.options.items())
     first = product.bullet_points[0] if product.bullet_points else ""
     return " ".join((product.title, product.description, first, options)).lower()
 
 
 def quantised(length: int) -> int:
-    """Return a document's length as it is stored in one byte."""
     above = length - _EXACT
     if above < 1 << _BITS:
         return length

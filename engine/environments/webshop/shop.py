@@ -17,7 +17,7 @@ from mage_es.engine.environments.webshop import pages
 from mage_es.engine.environments.webshop.catalogue import Catalogue, Product
 from mage_es.engine.environments.webshop.goals import Goal
 from mage_es.engine.environments.webshop.nouns import NounFinder
-from mage_es.engine.environments.webshop.pages import Page, Piece
+from mage_es.engine.environments.webshop.pages import PagePiece, ShopPage
 from mage_es.engine.environments.webshop.reward import Reward, purchase_reward
 from mage_es.engine.environments.webshop.search import SearchEngine
 
@@ -25,8 +25,6 @@ _ACTION = re.compile(r"(.+)\[(.+)\]")
 
 
 class Action(NamedTuple):
-    """An action as upstream's grammar reads it; the argument in lower case."""
-
     name: str
     argument: str
 
@@ -35,8 +33,6 @@ class Action(NamedTuple):
 
 
 class Store(NamedTuple):
-    """What the visits to one shop have in common. With `has_attributes` products show a page of theirs."""
-
     catalogue: Catalogue
     by_asin: Mapping[str, Product]
     engine: SearchEngine
@@ -44,25 +40,27 @@ class Store(NamedTuple):
     has_attributes: bool = False
 
     def search(self, query: str) -> tuple[Product, ...]:
-        """Return the products that a query finds, the best first."""
         return tuple(self.by_asin[asin] for asin in self.engine.search(query) if asin in self.by_asin)
 
 
 def open_store(catalogue: Catalogue, *, nouns: NounFinder, has_attributes: bool = False) -> Store:
-    """Return the shop that sells a catalogue."""
     by_asin = {product.asin: product for product in catalogue.products}
     return Store(catalogue, by_asin, SearchEngine(catalogue.indexed), nouns, has_attributes)
 
 
 def parse_action(text: str) -> Action | None:
-    """Return the action at the beginning of a text: name, `[`, argument, last `]`; None if there is none."""
     found = _ACTION.match(text)
     return Action(found.group(1), found.group(2).lower()) if found else None
 
 
 class Visit:
-    """One visit to the shop with one goal. `most` is how many products a page of results shows (None: all ten); with
-    `strict` the reward is upstream's to the letter."""
+    """One visit to the shop with one goal.
+
+    `most` limits the products on a page of results (None: all ten). With `strict` the reward is exactly upstream's.
+
+    [section 4, WebShop, the shop] Pages, buttons and grammar to the letter, without a server. An impossible action
+    costs its step; at most 15 steps.
+    """
 
     def __init__(self, store: Store, goal: Goal, *, most: int | None = None, strict: bool = False) -> None:
         self._store, self._goal, self._most, self._strict = store, goal, most, strict
@@ -78,7 +76,6 @@ class Visit:
         self.page = self._rendered()
 
     def can_do(self, action: Action) -> bool:
-        """Return whether an action does something here."""
         if self.bought is not None:
             return False
         if action.name == "search":
@@ -86,7 +83,6 @@ class Visit:
         return action.name == "click" and action.argument != "search" and action.argument in self.page.clickables()
 
     def do(self, action: Action) -> bool:
-        """Do an action; return whether it did anything."""
         if not self.can_do(action):
             return False
         if action.name == "search":
@@ -96,7 +92,7 @@ class Visit:
         self.page = self._rendered()
         return True
 
-    def _click(self, name: str, piece: Piece) -> None:
+    def _click(self, name: str, piece: PagePiece) -> None:
         """Follow a click; like upstream by its text first, and only then by what was clicked."""
         if name == pages.BUY.lower():
             self._buy()
@@ -128,13 +124,13 @@ class Visit:
         self.chosen.clear()
 
     def _buy(self) -> None:
-        assert self.product is not None  # the button stands on a product's page only
+        assert self.product is not None  # only a product's page has the button
         price = self._store.catalogue.prices[self.product.asin]
         self.bought = purchase_reward(
             self.product, self._goal, price=price, options=self.chosen, nouns=self._store.nouns, strict=self._strict
         )
 
-    def _rendered(self) -> Page:
+    def _rendered(self) -> ShopPage:
         text = self._goal.text
         if self.bought is not None:
             return pages.done_page(self.bought.value)

@@ -1,10 +1,8 @@
 """An episode of WebShop: actions as text, observations in one of three modes, at most fifteen steps, one purchase.
 
 Rules
-    - A reply is an action if it has the grammar's form, whether or not it can be done here; what cannot be done costs
-      its step and changes nothing. The last step without a purchase ends the episode with nothing.
+    - A reply is an action if it has the grammar's form; what cannot be done costs its step and changes nothing.
     - An episode is a success with reward 1 only, the official success rate; its score is the reward.
-    - Nothing is said of how a reward came about, beyond the score that upstream shows.
     - In the mode `react` a page of results shows three products, `think[...]` is an action that is answered "OK.", and
       what cannot be done is answered "Invalid action!".
 """
@@ -12,7 +10,6 @@ Rules
 from __future__ import annotations
 
 from mage_es.engine.environments.naming import named_action
-from mage_es.engine.environments.protocol import Entity, Observation, Outcome, Relation
 from mage_es.engine.environments.webshop.goals import Goal
 from mage_es.engine.environments.webshop.pages import Mode, shown
 from mage_es.engine.environments.webshop.reward import Reward
@@ -25,6 +22,7 @@ from mage_es.engine.environments.webshop.words import (
     purchase,
     results_words,
 )
+from mage_es.engine.seams.environment import Entity, Observation, Relation, StepOutcome
 
 STEPS = 15
 """Step limit of ReAct and of RetroAgent."""
@@ -37,8 +35,6 @@ _NAMES = ("search", "click")
 
 
 class Shopping:
-    """One episode with one goal."""
-
     passing = 1.0
     """Only the whole goal counts as success (strict success); the rest shows in the mean score."""
 
@@ -49,23 +45,20 @@ class Shopping:
         self._visit = Visit(store, goal, most=REACT_PRODUCTS if mode == "react" else None, strict=strict)
 
     def reset(self) -> Observation:
-        """Return the search page."""
         return self._observation()
 
     def valid_actions(self) -> tuple[str, ...]:
-        """Return the search if there is a bar, then a click for each button, product and option."""
         page = self._visit.page
         clicks = tuple(f"click[{name}]" for name in page.clickables())
         return ("search[<your query>]", *clicks) if page.has_search_bar else clicks
 
     def parse(self, reply: str) -> str | None:
-        """Return the action named at the end of a reply, its argument in lower case; None if it has not the form."""
         action = parse_action(named_action(reply))
         names = (*_NAMES, "think") if self._mode == "react" else _NAMES
         return str(action) if action and action.name in names else None
 
-    def step(self, action: str | None) -> Outcome:
-        """Do an action; a purchase or the last step ends the episode. A step after the end does nothing."""
+    def step(self, action: str | None) -> StepOutcome:
+        """A purchase or the last step ends the episode. A step after the end does nothing."""
         is_over = self._visit.bought is not None or self._left == 0
         self._left -= not is_over
         read = None if action is None or is_over else parse_action(action)
@@ -74,7 +67,7 @@ class Shopping:
         effect = OK if thought else self._effect(read) if read and done else INVALID
         answered = effect if self._mode == "react" and not done else ""
         reward = self.score() if done else 0.0
-        return Outcome(
+        return StepOutcome(
             observation=self._observation(answered),
             effect=effect,
             reward=reward,
@@ -83,11 +76,9 @@ class Shopping:
         )
 
     def score(self) -> float:
-        """Return the reward of the purchase, 0 before it."""
         return self._visit.bought.value if self._visit.bought else 0.0
 
     def result(self) -> str:
-        """Return what was bought, in words."""
         visit = self._visit
         if visit.bought is None or visit.product is None:
             return "bought nothing"
@@ -95,11 +86,10 @@ class Shopping:
 
     @property
     def reward(self) -> Reward | None:
-        """The purchase's reward with upstream's info fields; None before it."""
+        """With upstream's info fields; None before the purchase."""
         return self._visit.bought
 
     def _effect(self, action: Action) -> str:
-        """Return one line about a step that was done."""
         visit = self._visit
         if visit.bought is not None:
             return bought_words(visit.bought.value)

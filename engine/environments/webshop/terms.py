@@ -30,15 +30,12 @@ _POSSESSIVE = ("'s", "’s", "'S", "’S")
 
 
 class Language(NamedTuple):
-    """How a text is split, what of it is a word, and the stem of a word."""
-
     split: Callable[[str], list[str]]
     is_word: Callable[[str], Any]
     stem: Callable[[str], str]
 
 
 def terms_of(text: str) -> list[str]:
-    """Return the terms of a text, in order. Raises `PrerequisiteError` where a library is missing."""
     split, is_word, _ = language()
     found = (_term(word) for word in split(text) if is_word(word))
     return [term for term in found if term]
@@ -52,7 +49,6 @@ def _term(word: str) -> str:
 
 @lru_cache(maxsize=1)
 def language() -> Language:
-    """Return what splits and stems. Raises `PrerequisiteError` where a library is not installed."""
     try:
         import regex
         from nltk.stem.porter import PorterStemmer

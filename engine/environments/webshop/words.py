@@ -11,27 +11,23 @@ _BRACKETS = str.maketrans("[]", "()")
 
 
 def results_words(number: int, total: int) -> str:
-    """Return what is said of a page of results."""
     return f"Page {number} (Total results: {total})"
 
 
 def product_words(product: Product) -> str:
-    """Return what is said of a product's page."""
     return _line(f"{product.title}, {product.price_tag}")
 
 
 def chosen_words(value: str) -> str:
-    """Return what is said of an option that was chosen."""
     return _line(f"You have clicked {value}.")
 
 
 def bought_words(reward: float) -> str:
-    """Return what is said of a purchase: the score that upstream shows."""
     return f"Your score: {reward:.3g}"
 
 
 def purchase(asin: str, options: Iterable[tuple[str, str]]) -> str:
-    """Return a purchase, such as `B01N7PR1LL with color: red, size: small`; people's options have no name."""
+    """Such as `B01N7PR1LL with color: red, size: small`; people's options have no name."""
     named = ", ".join(f"{name}: {value}" if name else value for name, value in options)
     return f"{asin}{' with ' if named else ''}{named}"
 

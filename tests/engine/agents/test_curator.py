@@ -9,9 +9,9 @@ import pytest
 from pytest import approx
 
 from mage_es.engine.agents.curator import learn
-from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.commands import LearnFromAnswers
 from mage_es.engine.courses import call_of
+from mage_es.engine.seams.benchmark import Question
 from mage_es.events.vocabulary import (
     MICRO,
     AnswerJudged,
@@ -112,6 +112,7 @@ class Answered(Built):
         return [d.event for d in learn(setting_of(**changes), self.state, LearnFromAnswers(0, questions, vectors))]
 
 
+@pytest.mark.paper("agents, Curator")
 def test_mastery_and_evidence_count_fresh_answers_of_the_questions_own_skill() -> None:
     answered = Answered()
     answered.skill("b")

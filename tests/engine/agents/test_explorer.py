@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import pytest
 
 from mage_es.engine.agents.explorer import choose_tasks, learn_from_episodes
-from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.commands import Explored, LearnFromEpisodes
 from mage_es.engine.config import Config
-from mage_es.engine.setting import Setting
-from mage_es.events.envelope import Draft
+from mage_es.engine.rules.setting import Setting
+from mage_es.engine.seams.benchmark import Question
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
     AnswerJudged,
+    Draft,
     EdgeAdded,
     EntitySeen,
     IterationPlanned,

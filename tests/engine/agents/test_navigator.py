@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from mage_es.engine.agents.briefs import ExplorationBrief, NavigatorReply
+import pytest
+
 from mage_es.engine.agents.navigator import briefs_of, navigator_brief, plan
+from mage_es.engine.briefs import ExplorationBrief, NavigatorReply
 from mage_es.engine.commands import PlanIteration
 from mage_es.engine.config import Config
-from mage_es.engine.setting import Setting
+from mage_es.engine.rules.setting import Setting
 from mage_es.events.vocabulary import (
     AnswerJudged,
     EdgeAdded,
@@ -57,6 +59,7 @@ def test_the_guidance_tier_is_told_how_the_learner_stands_with_each_skill_of_the
     assert brief.mastered == ("known",)
 
 
+@pytest.mark.paper("agents, Navigator")
 def test_the_reply_orders_the_frontier_and_its_briefs_can_be_read_off_the_plan() -> None:
     event = planned(("b: c", "Look\nfor  rests."), ("a", "Count."))
     assert event.frontier == ("b: c", "a")
@@ -69,6 +72,7 @@ def test_unknown_skills_are_dropped_and_those_left_out_stay_at_the_end() -> None
     assert briefs_of(event) == {"b: c": "Look."}
 
 
+@pytest.mark.paper("agents, Navigator")
 def test_a_reply_that_cannot_be_read_leaves_the_frontier_of_stage_1() -> None:
     event = planned(readable=False)
     assert (event.frontier, event.brief) == (("a", "b: c"), "")
@@ -108,6 +112,7 @@ def judged(iteration: int, question_id: str, *, correct: bool) -> AnswerJudged:
     )
 
 
+@pytest.mark.paper("Algorithm 1, line 3")
 def test_a_pool_that_ends_within_an_iteration_is_gone_through_again_without_a_question_twice_or_left_out() -> None:
     found = plans(4, "abcdefghij", count=5)
     assert [question for event in found[:2] for question in event.fresh] == [*"abcdefgh"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mage_es.engine.agents.briefs import (
+from mage_es.engine.agents.skill_discovery import TEMPLATES, Assignment, assignments
+from mage_es.engine.briefs import (
     FailureBrief,
     PrinciplesBrief,
     RefinementBrief,
@@ -13,12 +14,11 @@ from mage_es.engine.agents.briefs import (
     SplittingBrief,
     ToolsBrief,
 )
-from mage_es.engine.agents.skill_discovery import TEMPLATES, Assignment, assignments
-from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.commands import Candidate
 from mage_es.engine.config import Config
-from mage_es.engine.rules.curriculum import Candidate
 from mage_es.engine.rules.prompt import render_guidance, template
-from mage_es.engine.setting import Setting
+from mage_es.engine.rules.setting import Setting
+from mage_es.engine.seams.benchmark import Question
 from mage_es.events.vocabulary import (
     AnswerJudged,
     EdgeAdded,
@@ -86,6 +86,7 @@ def asked(state: State, *task_types: str, iteration: int, config: Config = CONFI
     return assignments(setting, state, iteration, [Candidate(name, 1, 1, -1) for name in task_types], QUESTIONS)
 
 
+@pytest.mark.paper("section 3.3, rotation")
 def test_the_four_actions_come_in_rotation_beside_the_failure_memories(state: State) -> None:
     forms = [[type(each.brief) for each in asked(state, "t", iteration=k)] for k in range(5)]
     assert forms == [

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mage_es.engine.baselines.answering import Attempt
+from mage_es.engine.baselines.answering import BaselineTrial
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Ask, Course, Finish, Look, Move, advance, begin
+from mage_es.engine.rules.setting import Setting
 from mage_es.engine.search.record import in_record
-from mage_es.engine.setting import Setting
 from mage_es.events.vocabulary import ModelCalled, SearchAnswered
 
 SETTING = Setting(Config(benchmark="wordmath"), 0.0, (), (), (), (), 'Finish with a line "#### <number>".')
 
 
-def attempt() -> Attempt:
+def attempt() -> BaselineTrial:
     """Return an attempt at the first test question of wordmath."""
     benchmark = open_benchmark("wordmath", seed=1)
-    return Attempt(SETTING, benchmark, benchmark.questions("test")[0])
+    return BaselineTrial(SETTING, benchmark, benchmark.questions("test")[0])
 
 
 def drive(course: Course, replies: Sequence[str]) -> tuple[list[Move], Finish]:

@@ -7,7 +7,7 @@ import pytest
 
 from mage_es.engine.baselines.answering import Shot, few_shot_cot, reflexion, self_consistency, zero_shot_cot
 from mage_es.engine.courses import Ask
-from mage_es.engine.rules.prompt import Asked, render_answer
+from mage_es.engine.rules.prompt import PromptQuestion, render_answer
 from tests.engine.baselines.driving import SETTING, attempt, drive
 
 
@@ -15,7 +15,7 @@ def test_zero_shot_is_the_learners_prompt_with_nothing_in_it() -> None:
     tried = attempt()
     (move,), finish = drive(zero_shot_cot(tried), ["#### 1"])
     assert isinstance(move, Ask)
-    bare = render_answer("answer_cot", [], Asked(tried.question.question, "", SETTING.answer_format))
+    bare = render_answer("answer_cot", [], PromptQuestion(tried.question.question, "", SETTING.answer_format))
     assert (move.request.prompt, move.request.temperature, move.about) == (bare.text, 0.0, tried.question.id)
     assert finish.reply == "#### 1"
 
@@ -53,6 +53,7 @@ def test_a_question_that_breaks_off_is_asked_without_its_end_as_the_learner_asks
     assert "Where is it?" in move.request.prompt and "Option (" not in move.request.prompt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("replies", "answer"),
     [

@@ -7,7 +7,7 @@ import pytest
 
 from mage_es.engine.baselines.react import STEPS, Reading, react, read_action, split
 from mage_es.engine.courses import Ask, Look
-from mage_es.engine.search.protocol import Page
+from mage_es.engine.seams.search import Page
 from tests.engine.baselines.driving import attempt, drive
 
 CONTEXT = "[1] Béla Bartók: He was born. He died in 1945. He wrote music. A. B. The end of 1945.\n[2] Opera: Music."

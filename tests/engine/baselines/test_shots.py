@@ -10,14 +10,16 @@ from pathlib import Path
 import pytest
 
 from mage_es.engine.baselines.answering import SHOTS
-from mage_es.engine.baselines.running import run_baseline
 from mage_es.engine.baselines.shots import looked_up, matched, rationales, worked
 from mage_es.engine.benchmarks.dataset import is_test
-from mage_es.engine.benchmarks.protocol import Benchmark, Question
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.config import Config
 from mage_es.engine.rules.normalise import normalise, question_hash
-from mage_es.engine.runtime import Runtime
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.seams.benchmark import Benchmark, Question
+from mage_es.engine.verbs.baseline import run_baseline
+
+pytestmark = pytest.mark.slow
 
 DATA = Path(os.environ.get("MAGE_ES_DATA", Path(__file__).parents[4] / "shared" / "data"))
 WRITTEN = ("finqa", "gsm8k", "hotpotqa", "medqa", "realmath", "stbench", "webqa")

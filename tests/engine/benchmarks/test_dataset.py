@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.benchmarks.dataset import TEST_SHARE, Dataset, Definition, Part, is_test, missing_files
+from mage_es.engine.benchmarks.dataset import TEST_SHARE, DataFile, Dataset, Definition, is_test, missing_files
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
-from mage_es.engine.benchmarks.protocol import Question, Split, Verdict
 from mage_es.engine.benchmarks.records import Records, read_records
+from mage_es.engine.seams.benchmark import Question, Split, Verdict
 from mage_es.events.errors import PrerequisiteError
 
 
@@ -35,14 +35,14 @@ TWO = Definition(
     task_type_source="metadata",
     answer_format="Say it.",
     parts={
-        "evolution": (Part(("train.json",)), Part(("more.json", "more.subset.json"), optional=True)),
-        "test": (Part(("test.json",)),),
+        "evolution": (DataFile(("train.json",)), DataFile(("more.json", "more.subset.json"), optional=True)),
+        "test": (DataFile(("test.json",)),),
     },
     read=read,
     verdict=is_gold,
     measure=exact,
 )
-ONE = TWO._replace(parts={"evolution": (Part(("all.json",)),)})
+ONE = TWO._replace(parts={"evolution": (DataFile(("all.json",)),)})
 
 
 def put(folder: Path, name: str, *ids: str) -> None:
@@ -79,7 +79,7 @@ def test_an_optional_file_that_is_not_there_is_told_unless_it_only_completes_ano
     put(tmp_path, "test.json", "b")
     assert missing_files(Dataset(TWO, tmp_path)) == "not there: more.json"
     train, more = TWO.parts["evolution"]
-    parts = {**TWO.parts, "evolution": (train, more, Part(("train.1-of-2.json",), optional=True, is_missed=False))}
+    parts = {**TWO.parts, "evolution": (train, more, DataFile(("train.1-of-2.json",), optional=True, is_missed=False))}
     assert missing_files(Dataset(TWO._replace(parts=parts), tmp_path)) == "not there: more.json"
 
 

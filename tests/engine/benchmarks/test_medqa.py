@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mage_es.engine.benchmarks.dataset import Dataset
 from mage_es.engine.benchmarks.measuring import Prediction
 from mage_es.engine.benchmarks.medqa import MEDQA, chosen, labelled, measure, verdict
-from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.testing import check_benchmark
 from mage_es.events.errors import PrerequisiteError
 
@@ -57,6 +57,7 @@ def test_a_record_becomes_a_question_that_ends_with_its_options(tmp_path: Path) 
     assert (question.context, question.solution) == ("", "")
 
 
+@pytest.mark.paper("section 4, MedQA, task types")
 def test_five_options_and_records_without_meta_info_are_read_and_left_to_the_typer(tmp_path: Path) -> None:
     record = {"question": "q", "answer": "x", "options": FIVE, "answer_idx": "E"}
     question = one(tmp_path, record)
@@ -90,7 +91,7 @@ def test_files_may_stand_where_a_download_or_an_unpacked_archive_has_them(tmp_pa
     ("change", "complaint"),
     [
         ({"question": "\n"}, "question: the question is empty"),
-        ({"answer_idx": "E"}, "answer_idx: 'E' is none of the options A, B, C, D"),
+        ({"answer_idx": "E"}, "answer_idx: 'E' is not one of the options A, B, C, D"),
         ({"options": {"A": "x", "C": "y"}}, "options: must be lettered"),
         ({"options": {"A": "x"}, "answer_idx": "A"}, "options: must be lettered"),
         ({"options": dict.fromkeys("ABCDEF", "x")}, "options: must be lettered"),
@@ -105,6 +106,7 @@ def test_a_malformed_record_is_named_with_its_field(tmp_path: Path, change: dict
     assert complaint in str(caught.value)
 
 
+@pytest.mark.paper("section 4, MedQA, the metric")
 @pytest.mark.parametrize(
     ("text", "letter"),
     [
@@ -130,6 +132,7 @@ def test_the_strict_parser_reads_one_letter_in_brackets(text: str, letter: str) 
     assert labelled(text, "ABCD") == letter
 
 
+@pytest.mark.paper("section 4, MedQA, the metric")
 @pytest.mark.parametrize(
     ("reply", "letter"),
     [

@@ -107,7 +107,7 @@ def test_what_is_wrong_with_every_record_is_said_once(tmp_path: Path) -> None:
     told = str(refused.value)
     assert told.count("`name`") == 1
     assert "line 1" in told
-    assert "all of the 9 records" in told
+    assert "the same in all 9 records" in told
 
 
 @pytest.mark.parametrize("sign", [",", ";", "\t"])
@@ -125,7 +125,7 @@ def test_a_csv_may_hold_a_text_of_any_length_also_over_several_lines(tmp_path: P
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ("name,size,name\na,1,b\n", "line 1: the column 'name' stands there 2 times"),
+        ("name,size,name\na,1,b\n", "line 1: the column 'name' occurs 2 times"),
         ("name,size\na,1,b\nc,2\n", "line 2: has another number of fields"),
         ('name,size\n"a,1\n', "line 2: .*another number of fields"),
     ],

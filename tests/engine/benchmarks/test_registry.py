@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from mage_es.engine.benchmarks.registry import names, open_benchmark
+from mage_es.engine.benchmarks.registry import names, open_benchmark, own_models, with_own_models
+from mage_es.engine.config import Config
 from mage_es.events.errors import PrerequisiteError, UsageError
 
 
@@ -23,6 +24,18 @@ def test_names_are_sorted_and_each_opens_or_says_how_to_get_it() -> None:
             assert open_benchmark(name, seed=1).name == name
         except PrerequisiteError as error:
             assert str(error).endswith(f"mage-es data fetch {name} --data-dir data")
+
+
+def test_a_configuration_without_models_takes_those_of_its_benchmark() -> None:
+    config = with_own_models(Config(benchmark="wordmath"))
+    assert (config.execution, config.guidance, config.judge) == own_models("wordmath")
+    assert own_models("wordmath") == ("builtin/analogist", "builtin/reference", "")
+    assert with_own_models(Config(benchmark="truthworld")).judge == "builtin/truthjudge"
+
+
+def test_a_model_that_is_named_stays() -> None:
+    config = with_own_models(Config(benchmark="wordmath", execution="builtin/other", judge=""))
+    assert (config.execution, config.judge) == ("builtin/other", "")
 
 
 def test_importing_the_registry_imports_no_benchmark_and_nothing_heavy() -> None:

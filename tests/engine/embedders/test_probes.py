@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from mage_es.engine.embedders.kept import unit
 from mage_es.engine.embedders.probes import PROBES, sketch
-from mage_es.engine.embedders.protocol import Vectors
+from mage_es.engine.embedders.vector_cache import unit
+from mage_es.engine.seams.embedder import Vectors
 
 
 def vectors(seed: int, *, dimension: int = 384) -> Vectors:
@@ -27,6 +28,7 @@ def test_noise_as_of_a_busy_server_rarely_changes_it() -> None:
     assert changed <= 6
 
 
+@pytest.mark.paper("beyond the paper, identity of embedders")
 def test_a_model_that_was_trained_a_little_further_is_noticed() -> None:
     assert all(sketch(moved(vectors(seed), 0.05, seed)) != sketch(vectors(seed)) for seed in range(50))
 

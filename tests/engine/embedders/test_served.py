@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from mage_es.engine.embedders.hash import HashEmbedder
-from mage_es.engine.embedders.metering import Attempt
 from mage_es.engine.embedders.probes import PROBES
 from mage_es.engine.embedders.registry import OPTIONS, open_embedder
 from mage_es.engine.embedders.served import BATCH, ServedEmbedder, open_served
-from mage_es.engine.models.line import Patience
-from mage_es.engine.models.seam import Completion, Request
-from mage_es.engine.models.spec import parse_spec
+from mage_es.engine.models.retrying import RetryPolicy
+from mage_es.engine.seams.metering import EmbeddingAttempt
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.spec import parse_spec
 from mage_es.events.errors import BudgetReached, PrerequisiteError
 from tests.engine.models.provider import Provider, provider
 
-QUICK = Patience(attempts=3, first_wait_s=0.001, longest_wait_s=0.002)
+QUICK = RetryPolicy(attempts=3, first_wait_s=0.001, longest_wait_s=0.002)
 CANARY = "sk-canary-0123456789abcdef"
 
 
@@ -88,7 +88,7 @@ def test_a_vector_that_is_none_is_malformed(numbers: list[float]) -> None:
 
 
 def test_a_server_that_asks_for_more_than_an_hour_ends_the_command_with_the_time_that_it_names() -> None:
-    heard, purse = list[Attempt](), Purse()
+    heard, purse = list[EmbeddingAttempt](), Purse()
     with provider() as server:
         embedder = served(server)
         embedder.meter.connect(heard.append, purse)
@@ -131,13 +131,18 @@ def test_without_a_key_openais_own_server_is_not_asked(monkeypatch: pytest.Monke
 
 
 class Purse:
-    """A toll that counts what it is asked and told, and refuses after so many attempts."""
+    """A spending guard that counts what it is asked and told, and refuses after so many attempts."""
 
     def __init__(self, most: int = 10**6) -> None:
         self.asked, self.paid, self.told, self._most = 0, 0, list[Completion | None](), most
 
+    async def room(self, model: str, request: Request) -> bool:
+        return False
+
     @contextmanager
-    def holding(self, model: str, request: Request) -> Iterator[Callable[[Completion], None]]:
+    def holding(
+        self, model: str, request: Request, *, in_batch: bool = False
+    ) -> Iterator[Callable[[Completion], None]]:
         if self.asked == self._most:
             raise BudgetReached("no more")
         self.asked += 1
@@ -152,7 +157,7 @@ class Purse:
 
 
 def test_every_attempt_is_metered_also_what_was_made_before_anybody_listened() -> None:
-    heard, purse = list[Attempt](), Purse()
+    heard, purse = list[EmbeddingAttempt](), Purse()
     with provider(faults=["429", *[""] * len(PROBES), "reset", "500"]) as server:
         embedder = served(server)
         embedder.meter.connect(heard.append, purse)
@@ -169,7 +174,7 @@ def test_every_attempt_is_metered_also_what_was_made_before_anybody_listened() -
 
 
 def test_the_attempt_with_which_a_call_is_given_up_is_metered_as_its_last() -> None:
-    heard = list[Attempt]()
+    heard = list[EmbeddingAttempt]()
     with provider() as server:
         embedder = served(server)
         embedder.meter.connect(heard.append, Purse())
@@ -196,7 +201,7 @@ def test_a_toll_that_refuses_ends_the_command_and_nobody_is_asked() -> None:
 
 
 def test_a_server_that_tells_no_tokens_is_metered_with_none() -> None:
-    heard = list[Attempt]()
+    heard = list[EmbeddingAttempt]()
     with provider() as server:
         server.tells_tokens = False
         served(server).meter.connect(heard.append, Purse())

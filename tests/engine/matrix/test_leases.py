@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.archive import open_objects
 from mage_es.engine.matrix.leases import GRACE, Leases
+from mage_es.engine.verbs.backup import open_objects
 from tests.events.bucket import bucket
 
 
@@ -53,6 +53,7 @@ def test_a_cell_that_is_held_is_nobody_elses_until_it_is_given_back(place: str, 
     assert other.take("cell") is not None
 
 
+@pytest.mark.paper("section 4.1, matrix")
 def test_of_many_who_try_at_once_one_gets_it(place: str, clock: Clock) -> None:
     with ThreadPoolExecutor(8) as pool:
         taken = list(pool.map(lambda n: holder(place, f"h{n}", clock).take("cell"), range(8)))

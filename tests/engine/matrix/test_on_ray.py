@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.archive import backup
 from mage_es.engine.config import Config, canonical
 from mage_es.engine.matrix.on_ray import run_on_ray
 from mage_es.engine.matrix.working import Job, next_words
-from mage_es.engine.runs import Run
+from mage_es.engine.run.directory import Run
+from mage_es.engine.verbs.backup import backup
+
+pytestmark = pytest.mark.slow
 
 os.environ.setdefault("RAY_AUTH_MODE", "disabled")
 PROGRAM = ("-c", "from mage_es.cli import main; main()")
@@ -69,6 +71,7 @@ def test_cells_are_done_on_the_cluster_and_restored_here_and_done_only_once(ray:
     assert on_ray([job("good")], tmp_path, said) == ["skipped"]
 
 
+@pytest.mark.paper("section 4.1, matrix")
 def test_a_cell_that_somebody_left_half_done_is_gone_on_with_from_the_store(ray: Any, tmp_path: Path) -> None:
     import subprocess
 
@@ -80,7 +83,7 @@ def test_a_cell_that_somebody_left_half_done_is_gone_on_with_from_the_store(ray:
     assert on_ray([job("half", exams=())], tmp_path, []) == ["done"]
     after = tmp_path / "runs" / "half"
     assert (after / "log" / "FORMAT").read_bytes() == before
-    from mage_es.events.reader import LogReader
+    from mage_es.events.log import LogReader
     from mage_es.events.vocabulary import RunResumed
 
     assert LogReader(after / "log").last(RunResumed)  # the very run went on, it was not begun anew

@@ -82,7 +82,7 @@ def test_what_is_excluded_is_no_cell() -> None:
 @pytest.mark.parametrize(
     ("content", "part"),
     [
-        ({"learners": ["a/m", "b/m"]}, "differ in their last part"),
+        ({"learners": ["a/m", "b/m"]}, "different last parts"),
         ({"benchmark": {"gsm9k": {}}}, "[benchmark.gsm9k]"),
         ({"exclude": [{"model": "x"}]}, "'model'"),
         ({"settings": {"seed": 3}}, "seed is one of"),

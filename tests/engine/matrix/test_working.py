@@ -16,22 +16,19 @@ import pytest
 
 from mage_es.cli.progress import describe
 from mage_es.engine.config import Config, canonical, fingerprint, parse
-from mage_es.engine.exam import examine
 from mage_es.engine.matrix.leases import Leases
 from mage_es.engine.matrix.local import Stops, holder, is_gone, run_here, told
-from mage_es.engine.matrix.working import NOTES, Desk, Job, Outcome, how_far, next_words, standing, work
-from mage_es.engine.notes import Note
-from mage_es.engine.opening import first_event
-from mage_es.engine.runs import Run
-from mage_es.engine.runtime import Runtime
-from mage_es.events.envelope import Draft
+from mage_es.engine.matrix.working import NOTES, CellOutcome, Desk, Job, how_far, next_words, state_of, work
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.runtime import ProgressNote, Runtime
+from mage_es.engine.run.world import first_event
+from mage_es.engine.verbs.exam import examine
+from mage_es.events.disk import FolderObjects, Layout, LocalFileSystem
 from mage_es.events.errors import UsageError
-from mage_es.events.filesystem import LocalFileSystem
-from mage_es.events.layout import Layout
-from mage_es.events.log import Log
-from mage_es.events.objects import FolderObjects
-from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import RunStarted
+from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import Draft, RunStarted
+
+pytestmark = pytest.mark.slow
 
 CONFIG = canonical(Config(benchmark="wordmath"))
 JOB = Job("cell", ("evolve", "wordmath"), ("start", "latest"), CONFIG)
@@ -76,18 +73,19 @@ def begun(folder: Path, config: str = CONFIG) -> None:
         log.append([Draft(event=started, iteration=-1, phase="open")])
 
 
+@pytest.mark.paper("section 4.1, matrix")
 def test_a_cell_is_begun_resumed_examined_and_done(tmp_path: Path, small_run: Run) -> None:
-    assert standing(JOB, tmp_path) == "new" and next_words(JOB, tmp_path) == JOB.begin
+    assert state_of(JOB, tmp_path) == "new" and next_words(JOB, tmp_path) == JOB.begin
     begun(tmp_path)
-    assert standing(JOB, tmp_path) == "unfinished" and next_words(JOB, tmp_path) == ("resume", "cell")
+    assert state_of(JOB, tmp_path) == "unfinished" and next_words(JOB, tmp_path) == ("resume", "cell")
     shutil.copytree(small_run.path, tmp_path / "small", ignore=shutil.ignore_patterns("exams"))
     run = Run("small", tmp_path / "small")
     whole = JOB._replace(name="small", config=first_event(LogReader(run.log_path)).config)
     for marker in ("start", "latest"):
-        assert standing(whole, tmp_path) == "unexamined"
+        assert state_of(whole, tmp_path) == "unexamined"
         assert next_words(whole, tmp_path) == ("exam", "small", "--at", marker)
         sit(run, marker)
-    assert standing(whole, tmp_path) == "done" and next_words(whole, tmp_path) == ()
+    assert state_of(whole, tmp_path) == "done" and next_words(whole, tmp_path) == ()
     for path in run.exams_path.iterdir():
         shutil.rmtree(path)
     sit(run, "start", control="shuffled")  # a control is not the exam
@@ -160,7 +158,7 @@ def test_how_far_a_cell_is_its_latest_step_says_in_its_progress_and_not_in_its_h
     calls = {"execution_calls": 1200, "guidance_calls": 3}
     for phase, k in (("snapshot", -1), ("evaluate", 1), ("exam", -1)):
         course = {"iteration": k, "iterations": 2, "phase": phase, "done": 5, "total": 9}
-        line = describe(Note(run_id="r", measure="accuracy", level=0.5, **course, **calls), 3.0)
+        line = describe(ProgressNote(run_id="r", measure="accuracy", level=0.5, **course, **calls), 3.0)
         at = desk(f"print({line!r}); print('Next: mage-es replay cell\\n mage-es runs show'); sys.exit(1)")
         work(JOB, at)
         assert how_far(JOB, at) == line
@@ -170,7 +168,7 @@ def test_how_far_a_cell_is_its_latest_step_says_in_its_progress_and_not_in_its_h
 
 def test_a_step_that_ends_well_and_does_nothing_is_not_done_for_ever(desk: Callable[..., Desk]) -> None:
     outcome = work(JOB, desk())
-    assert outcome.end == "failed" and "left the cell as it was" in outcome.problem
+    assert outcome.end == "failed" and "left the cell unchanged" in outcome.problem
 
 
 def test_the_first_stop_reaches_the_step_once_and_the_second_again(desk: Callable[..., Desk], tmp_path: Path) -> None:
@@ -235,7 +233,7 @@ def test_a_failed_cell_does_not_stop_the_others(desk: Callable[..., Desk]) -> No
 
 
 def test_what_several_cells_failed_of_is_said_once() -> None:
-    one = Outcome("one", "failed", 3.2, "evolve ended with 4: nobody listens there", "mage-es evolve one")
+    one = CellOutcome("one", "failed", 3.2, "evolve ended with 4: nobody listens there", "mage-es evolve one")
     assert told(one) == "one: FAILED after 3 s: evolve ended with 4: nobody listens there"
     assert told(one._replace(name="two"), [one]) == "two: FAILED after 3 s: as one"
     assert told(one._replace(name="two", problem="another"), [one]).endswith(": another")

@@ -13,11 +13,12 @@ import msgspec
 import pytest
 
 from mage_es.engine.agents.skill_discovery import TEMPLATES
-from mage_es.engine.judging import JudgeReply, StrictReply
+from mage_es.engine.briefs import JudgeReply
 from mage_es.engine.models.anthropic_api import OPTIONS, Anthropic, read_message
-from mage_es.engine.models.faults import Fault, ModelFault
-from mage_es.engine.models.seam import Completion, Request
-from mage_es.engine.models.spec import parse_spec
+from mage_es.engine.seams.faults import Fault, ModelFault
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.spec import parse_spec
+from mage_es.engine.session.judge import StrictReply
 from mage_es.events.errors import PrerequisiteError
 from tests.engine.models.provider import provider
 
@@ -242,6 +243,7 @@ def test_what_a_server_does_not_tell_of_its_tokens_counts_as_none(usage: object)
     assert (read.text, read.input_tokens, read.output_tokens) == ("7 \ufffd", 0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault_name", "kind", "status"),
     [

@@ -11,15 +11,24 @@ import pytest
 
 from mage_es.engine.models.anthropic_api import Anthropic
 from mage_es.engine.models.clients import as_faults, key_of
-from mage_es.engine.models.faults import Fault, ModelFault
 from mage_es.engine.models.openai_compatible import OpenAICompatible
-from mage_es.engine.models.seam import Request
-from mage_es.engine.models.spec import parse_spec
+from mage_es.engine.seams.faults import Fault, ModelFault
+from mage_es.engine.seams.model import Request
+from mage_es.engine.seams.spec import parse_spec
 from mage_es.events.errors import PrerequisiteError
 
 KEY = "sk-canary-0123456789"
-anthropic, openai = pytest.importorskip("anthropic"), pytest.importorskip("openai")
 REQUEST = httpx2.Request("POST", "http://127.0.0.1/v1")
+
+
+@pytest.fixture(params=["anthropic", "openai"])
+def client(request: pytest.FixtureRequest) -> Any:
+    return pytest.importorskip(request.param)  # a second of imports, which collecting the tests does not need
+
+
+@pytest.fixture
+def openai() -> Any:
+    return pytest.importorskip("openai")
 
 
 def status(client: Any, code: int, body: object) -> Exception:
@@ -34,7 +43,6 @@ def fault_of(client: Any, error: Exception) -> Fault:
     return raised.value.fault
 
 
-@pytest.mark.parametrize("client", [anthropic, openai], ids=["anthropic", "openai"])
 @pytest.mark.parametrize(
     ("made", "kind", "says"),
     [
@@ -62,7 +70,6 @@ def test_whatever_a_client_raises_is_a_fault_without_the_key(
     assert fault.retry_after == (7.0 if fault.status else 0.0)
 
 
-@pytest.mark.parametrize("client", [anthropic, openai], ids=["anthropic", "openai"])
 @pytest.mark.parametrize("url", ["https://there:1", "http://there:1"])
 def test_where_no_connection_comes_about_in_time_it_is_said_what_to_check(client: Any, url: str) -> None:
     error = client.APITimeoutError(REQUEST)
@@ -95,7 +102,7 @@ def test_a_fault_is_a_sentence_however_a_provider_ends_its_words(words: str, sen
     ],
 )
 def test_a_provider_asks_for_patience_in_seconds_or_by_a_date_of_its_own_clock(
-    retry_after: str, date: str, asked: float
+    openai: Any, retry_after: str, date: str, asked: float
 ) -> None:
     response = httpx2.Response(429, headers={"retry-after": retry_after, "date": date}, request=REQUEST)
     assert fault_of(openai, openai.APIStatusError("later", response=response, body=None)).retry_after == asked
@@ -127,7 +134,7 @@ PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "
     ],
 )
 def test_a_connection_that_fails_behind_a_proxy_says_which_and_the_way_round_it(
-    variable: str, told: str, monkeypatch: pytest.MonkeyPatch
+    openai: Any, variable: str, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in PROXIES:
         monkeypatch.delenv(name, raising=False)
@@ -146,6 +153,7 @@ def test_a_connection_that_fails_behind_a_proxy_says_which_and_the_way_round_it(
 def test_an_environment_that_no_client_can_be_made_from_is_told_with_the_variables(
     kind: type[Any], variable: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("anthropic"), pytest.importorskip("openai")
     monkeypatch.setenv(variable, value)
     spec = parse_spec("x/y?base_url=http://127.0.0.1:9", known={"x": ("base_url",)})
     with pytest.raises(PrerequisiteError, match=r"Correct or unset HTTP_PROXY, .*SSL_CERT_FILE") as raised:
@@ -153,7 +161,7 @@ def test_an_environment_that_no_client_can_be_made_from_is_told_with_the_variabl
     assert "secret" not in str(raised.value)
 
 
-def test_what_is_no_clients_error_passes() -> None:
+def test_what_is_no_clients_error_passes(openai: Any) -> None:
     for error in (KeyError("ours"), ModelFault(Fault("empty", "nothing"))):
         with pytest.raises(type(error)) as raised, as_faults(openai, url="", key="", silence=1.0):
             raise error

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mage_es.engine.models.context import estimated_tokens, require_fit
-from mage_es.engine.models.faults import ModelFault
-from mage_es.engine.models.seam import Request
+from mage_es.engine.seams.faults import ModelFault
+from mage_es.engine.seams.model import Request
 
 TEMPLATE = estimated_tokens("")
 

@@ -8,10 +8,10 @@ import sys
 import msgspec
 import pytest
 
-from mage_es.engine.models.faults import ModelFault
 from mage_es.engine.models.openai_compatible import OPTIONS, OpenAICompatible, read_completion, split_thinking
-from mage_es.engine.models.seam import Completion, Request
-from mage_es.engine.models.spec import parse_spec
+from mage_es.engine.seams.faults import ModelFault
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.spec import parse_spec
 from mage_es.events.errors import PrerequisiteError, UsageError
 from tests.engine.models.provider import provider
 
@@ -69,6 +69,7 @@ def test_a_typed_reply_is_asked_for_by_its_schema() -> None:
     assert forms[1:] == [{"type": "json_object"}, None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault_name", "kind", "status"),
     [
@@ -287,6 +288,7 @@ def test_a_prompt_that_may_be_longer_than_the_context_reaches_no_server() -> Non
     assert (raised.value.fault.kind, raised.value.fault.status) == ("too_long", 0)
 
 
+@pytest.mark.slow
 def test_many_calls_at_once_keep_their_connections_for_the_next() -> None:
     with provider(latency_s=0.3) as server:
         served = model(server.openai_url)

@@ -7,20 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.models.faults import ModelFault
-from mage_es.engine.models.recorded import Recorded
-from mage_es.engine.models.seam import Completion, Request
-from mage_es.engine.models.spec import parse_spec
-from mage_es.events.envelope import Draft
+from mage_es.engine.models.recorded import RecordedModel
+from mage_es.engine.seams.faults import ModelFault
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.spec import parse_spec
 from mage_es.events.errors import UsageError
 from mage_es.events.log import Log
-from mage_es.events.vocabulary import ModelCalled
+from mage_es.events.vocabulary import Draft, ModelCalled
 
 REQUEST = Request(prompt="How many?")
 
 
-def recorded(folder: Path) -> Recorded:
-    return Recorded(parse_spec(f"recorded/{folder}", known={"recorded": ()}))
+def recorded(folder: Path) -> RecordedModel:
+    return RecordedModel(parse_spec(f"recorded/{folder}", known={"recorded": ()}))
 
 
 def test_a_recorded_request_has_its_reply_and_any_other_has_none(tmp_path: Path) -> None:

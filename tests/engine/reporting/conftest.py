@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from mage_es.engine.benchmarks.registry import with_own_models
 from mage_es.engine.config import Config, canonical, fingerprint
 from mage_es.engine.reporting.study import Study, open_study
-from mage_es.engine.runs import Run
-from mage_es.events.envelope import Draft
+from mage_es.engine.run.directory import Run
 from mage_es.events.log import Log
 from mage_es.events.vocabulary import (
     AnswerJudged,
     BaselineStarted,
+    Draft,
     EpisodeClosed,
     Event,
     ExamClosed,
@@ -188,6 +189,7 @@ def _drafts(events: Sequence[Event], *, iteration: int) -> list[Draft]:
 
 
 def _started(name: str, config: Config) -> RunStarted:
+    config = with_own_models(config)
     return RunStarted(
         run_id=name,
         benchmark=config.benchmark,
@@ -216,10 +218,10 @@ def bench(tmp_path: Path) -> Bench:
 @pytest.fixture
 def cells() -> Callable[..., list[list[str]]]:
     """A function that returns the rows of a table as plain texts."""
-    from mage_es.engine.reporting.cells import Table
+    from mage_es.engine.reporting.cells import StudyTable
     from mage_es.engine.reporting.rendering import plain
 
-    def read(table: Table) -> list[list[str]]:
+    def read(table: StudyTable) -> list[list[str]]:
         return [[plain(entry) for entry in row] for row in table.rows]
 
     return read

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from mage_es.engine.reporting.ablation import ablation, cascade, sequential_ablation
 from mage_es.engine.reporting.rendering import notes_of
 
 NO_CASCADE = dict.fromkeys(("cascade_principles", "cascade_action_recipes", "cascade_plan", "cascade_frontier"), False)
 
 
+@pytest.mark.paper("tables, ablation")
 def test_full_and_without_are_compared_on_their_common_seeds(bench: Any, cells: Any) -> None:
     for seed, full, without in ((1, "1111", "1100"), (2, "1110", "1000"), (3, "0000", "")):
         bench.run(f"f{seed}", seed=seed, after=full)
@@ -49,6 +52,7 @@ def test_over_several_benchmarks_the_mean_difference_is_the_last_row(bench: Any,
     assert last == ["all, mean", "no success memories", "", "", "+37.5"]
 
 
+@pytest.mark.paper("tables, ablation")
 def test_a_sequential_environment_is_compared_by_task_score_and_strict_success(bench: Any, cells: Any) -> None:
     from_ = bench.tools
     for name, config, scores in (("f", {}, (1.0, 0.5)), ("n", {"success_memories": False}, (0.5, 0.0))):
@@ -63,6 +67,7 @@ def test_a_sequential_environment_is_compared_by_task_score_and_strict_success(b
     assert row[5:7] == ["50.0", "0.0"]
 
 
+@pytest.mark.paper("tables, cascade")
 def test_the_cascade_has_base_some_parts_and_all_of_them(bench: Any, cells: Any) -> None:
     bench.run("all", after="1111")
     bench.run("none", after="1100", **NO_CASCADE)

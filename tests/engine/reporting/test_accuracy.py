@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from mage_es.engine.reporting.accuracy import extension, main_results, seeds, teachers_and_learners
 from mage_es.engine.reporting.costs import latency
 from mage_es.engine.reporting.rendering import heads_of, notes_of, plain
@@ -26,6 +28,7 @@ def test_the_main_table_has_the_start_the_system_by_teacher_and_paired_differenc
     assert any("mage-es baseline reflexion wordmath --seed 1" in note for note in notes_of(table))
 
 
+@pytest.mark.paper("tables, main results")
 def test_the_strongest_baseline_is_what_the_system_is_compared_with_on_common_seeds(bench: Any, cells: Any) -> None:
     for seed, weak, strong, after in ((1, "0000", "1100", "1111"), (2, "1000", "1000", "1110")):
         bench.baseline(f"z{seed}", "zero_shot_cot", weak, seed=seed)
@@ -57,6 +60,7 @@ def test_where_every_row_has_one_teacher_that_is_a_column_of_the_row(bench: Any,
     assert [column.name for column in table.columns][8] == "full"
 
 
+@pytest.mark.paper("tables, domain extension")
 def test_the_extension_has_its_benchmarks_only_and_marks_what_is_quoted(bench: Any, cells: Any) -> None:
     bench.run("m", benchmark="medqa", before="1000", after="1100")
     bench.run("w", after="1111")
@@ -66,6 +70,7 @@ def test_the_extension_has_its_benchmarks_only_and_marks_what_is_quoted(bench: A
     assert [row[0] for row in cells(main_results(study))] == ["wordmath"]
 
 
+@pytest.mark.paper("tables, teachers, learners and seeds")
 def test_teachers_stand_in_columns_and_the_best_is_marked(bench: Any, cells: Any) -> None:
     bench.run("a", execution="x/small", guidance="y/one", after="1110")
     bench.run("b", execution="x/small", guidance="y/two", after="1000")
@@ -75,6 +80,7 @@ def test_teachers_stand_in_columns_and_the_best_is_marked(bench: Any, cells: Any
     assert [getattr(row[2], "best", False) for row in table.rows] == [False, True]
 
 
+@pytest.mark.paper("tables, teachers, learners and seeds")
 def test_seeds_have_mean_interval_and_extremes(bench: Any, cells: Any) -> None:
     for seed, after in ((1, "1000"), (2, "1100"), (3, "1110")):
         bench.run(f"r{seed}", seed=seed, after=after)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from mage_es.engine.pricing import Price, Prices
+import pytest
+
 from mage_es.engine.reporting.costs import calls, cost, latency
 from mage_es.engine.reporting.rendering import notes_of
+from mage_es.engine.run.pricing import Price, Prices
 from mage_es.events.vocabulary import EmbeddingCalled
 
 
@@ -15,6 +17,7 @@ def priced(model: str) -> Prices:
     return Prices([Price(models=(model,), input=1000.0, output=2000.0, source="x", date=datetime.date(2026, 1, 1))])
 
 
+@pytest.mark.paper("tables, cost")
 def test_calls_tokens_and_dollars_are_by_tier_and_shares_have_their_range(bench: Any, cells: Any) -> None:
     make = bench.tools
     teacher = {"tier": "guidance", "purpose": "ontology_v1", "model": "anthropic/sage"}
@@ -84,6 +87,7 @@ def test_a_model_without_a_price_leaves_a_dash_and_the_way_to_give_one(bench: An
     assert any("--prices FILE, with a price for nobody/knows" in note for note in notes_of(table))
 
 
+@pytest.mark.paper("tables, cost")
 def test_every_call_stands_under_its_agent_tier_and_purpose(bench: Any, cells: Any) -> None:
     make = bench.tools
     events = [make.called("q0", purpose="fresh", iteration=0), make.called("q1", purpose="fresh", iteration=0)]
@@ -98,6 +102,7 @@ def test_every_call_stands_under_its_agent_tier_and_purpose(bench: Any, cells: A
     assert table.notes == ("No model calls: SkillDiscovery, Navigator, Explorer, Curator.",)
 
 
+@pytest.mark.paper("tables, latency")
 def test_the_latency_of_a_question_is_all_calls_of_its_course_added_up(bench: Any, cells: Any) -> None:
     make = bench.tools
     course = [make.called("q0/1", ms=300), make.called("q0", ms=200), make.called("q1", ms=1500)]

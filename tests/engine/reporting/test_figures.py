@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mage_es.engine.reporting.charts import Bar, Mark, Series, bar_chart, line_chart, stacked_chart
+from mage_es.engine.reporting.charts import Bar, ChartMark, Series, bar_chart, line_chart, stacked_chart
 from mage_es.engine.reporting.figures import figures
 from mage_es.engine.reporting.study import open_study
 
@@ -30,6 +30,7 @@ def test_a_run_has_its_figures_and_each_is_well_formed(drawn: dict[str, str]) ->
     assert all(ElementTree.fromstring(svg).get("role") == "img" for svg in drawn.values())
 
 
+@pytest.mark.paper("tables, figures")
 def test_the_same_runs_give_the_same_bytes(drawn: dict[str, str], small_run: Any) -> None:
     assert figures(open_study(small_run.path.parent)) == drawn
 
@@ -40,6 +41,7 @@ def test_the_arms_of_both_bandits_are_shown(drawn: dict[str, str]) -> None:
     )
 
 
+@pytest.mark.paper("tables, figures")
 def test_accuracy_has_a_line_for_each_system_and_the_exams_as_points(bench: Any) -> None:
     for name, config in (("full", {}), ("less", {"success_memories": False})):
         events = [bench.tools.judged(f"a{k}", "1", iteration=k, purpose="fresh") for k in range(3)]
@@ -55,19 +57,21 @@ def test_accuracy_has_a_line_for_each_system_and_the_exams_as_points(bench: Any)
 
 
 def test_a_line_goes_through_its_marks_and_a_band_is_one_deviation_to_each_side() -> None:
-    svg = line_chart("t", [Series("s", [Mark(0, 0), Mark(10, 70, 20)], banded=True)], x="x", y="y", high=100)
+    svg = line_chart("t", [Series("s", [ChartMark(0, 0), ChartMark(10, 70, 20)], banded=True)], x="x", y="y", high=100)
     lines = re.findall(r'<polyline points="([^"]*)" fill="none"', svg)
     assert lines[0] == "64,352 550,139.2"  # the plot reaches from 64 to 550, and from 352 (0) up to 48 (100)
     assert re.findall(r'<polygon points="([^"]*)"', svg) == ["64,352 550,78.4 550,200 64,352"]  # 90 and 50
 
 
 def test_a_band_does_not_leave_the_plot() -> None:
-    svg = line_chart("t", [Series("s", [Mark(0, 90, 20), Mark(1, 5, 20)], banded=True)], x="x", y="y", high=100)
+    svg = line_chart(
+        "t", [Series("s", [ChartMark(0, 90, 20), ChartMark(1, 5, 20)], banded=True)], x="x", y="y", high=100
+    )
     assert re.findall(r'<polygon points="([^"]*)"', svg) == ["64,48 550,276 550,352 64,139.2"]
 
 
 def test_stacked_shares_fill_the_panel() -> None:
-    layers = {"a": [Mark(0, 25), Mark(1, 50)], "b": [Mark(0, 75), Mark(1, 50)]}
+    layers = {"a": [ChartMark(0, 25), ChartMark(1, 50)], "b": [ChartMark(0, 75), ChartMark(1, 50)]}
     svg = stacked_chart({"p": layers}, title="t", x="x")
     assert re.findall(r'<polygon points="([^"]*)"', svg) == [
         "64,276 550,200 550,352 64,352",
@@ -76,13 +80,16 @@ def test_stacked_shares_fill_the_panel() -> None:
 
 
 def test_what_has_one_iteration_only_can_be_seen() -> None:
-    svg = stacked_chart({"p": {"a": [Mark(0, 25)], "b": [Mark(0, 75)]}}, title="t", x="x")
+    svg = stacked_chart({"p": {"a": [ChartMark(0, 25)], "b": [ChartMark(0, 75)]}}, title="t", x="x")
     assert re.findall(r'<polygon points="([^"]*)"', svg) == ["64,276 80,276 80,352 64,352", "64,48 80,48 80,276 64,276"]
-    assert "<circle" in line_chart("t", [Series("s", [Mark(0, 50)])], x="x", y="y")
+    assert "<circle" in line_chart("t", [Series("s", [ChartMark(0, 50)])], x="x", y="y")
 
 
 def test_lines_that_fall_together_can_be_told_apart_and_a_band_is_explained_where_there_is_one() -> None:
-    both = [Series("full", [Mark(0, 1, 1), Mark(1, 2)], banded=True), Series("less", [Mark(0, 1), Mark(1, 2)])]
+    both = [
+        Series("full", [ChartMark(0, 1, 1), ChartMark(1, 2)], banded=True),
+        Series("less", [ChartMark(0, 1), ChartMark(1, 2)]),
+    ]
     svg = line_chart("t", both, x="x", y="y")
     first, second = re.findall(r'<polyline points="64,\S+ 550,48" [^>]*>', svg)[-2:]
     assert "dasharray" not in first and "dasharray" in second
@@ -94,7 +101,7 @@ def test_a_chart_is_as_wide_as_its_title_and_its_names() -> None:
     def width(svg: str) -> float:
         return float(ElementTree.fromstring(svg).get("width", "0"))
 
-    marks = [Mark(0, 1), Mark(1, 2)]
+    marks = [ChartMark(0, 1), ChartMark(1, 2)]
     plain = width(line_chart("t", [Series("full", marks)], x="x", y="y"))
     assert width(line_chart("t", [Series("no success memories, no tools, cascade ABD", marks)], x="x", y="y")) > plain
     assert width(line_chart("t" * 120, [Series("full", marks)], x="x", y="y")) > plain

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mage_es.engine.reporting.cells import Gap
+import pytest
+
+from mage_es.engine.reporting.cells import Blank
 from mage_es.engine.reporting.growth import growth, recovery, recovery_of
 from mage_es.events.vocabulary import (
     EdgeAdded,
@@ -54,6 +56,7 @@ def grown() -> list[Any]:
     ]
 
 
+@pytest.mark.paper("tables, graph growth")
 def test_sizes_are_those_at_the_end_of_each_iteration(bench: Any, cells: Any) -> None:
     bench.run("r", events=grown(), iterations=2)
     # Each memory is a node with two edges (about, exercises).
@@ -67,13 +70,14 @@ def test_sizes_are_those_at_the_end_of_each_iteration(bench: Any, cells: Any) ->
 def test_mastery_is_that_of_the_slots_at_the_end_of_each_iteration(bench: Any) -> None:
     bench.run("r", events=grown(), iterations=2)
     (run,) = bench.study().runs
-    assert [grown.mastery for grown in run.growth] == [{"s": 0.0}, {"s": 0.0}, {"s": 0.6}]
+    assert run.mastery.rows() == [(-1, "s", 0.0), (0, "s", 0.0), (1, "s", 0.6)]
 
 
 def asked(bench: Any, iteration: int, purpose: str, **letters: str) -> list[Any]:
     return [bench.tools.judged(q, letter, iteration=iteration, purpose=purpose) for q, letter in letters.items()]
 
 
+@pytest.mark.paper("tables, recovery")
 def test_recovered_are_the_earlier_failures_that_were_answered_right(bench: Any, cells: Any) -> None:
     events = [
         *asked(bench, 0, "fresh", a="1", b="0", c="0", d="1"),
@@ -90,10 +94,10 @@ def test_recovered_are_the_earlier_failures_that_were_answered_right(bench: Any,
         ["wordmath", "2", "-", "100.0", "2", "2", "6", "0"],
         ["wordmath", "sum", "", "", "", "3", "", ""],
     ]
-    assert sum(row.recovered for row in recovery_of(study.runs[0])) == 3
+    assert recovery_of(study.runs[0])["recovered"].sum() == 3
 
 
 def test_a_run_without_an_iteration_has_nothing_recovered_and_says_how_it_goes_on(bench: Any) -> None:
     bench.run("begun", iterations=0, told=3, finished=False)
     table = recovery(bench.study())
-    assert table.is_empty and table.rows[0][2] == Gap(command=f"mage-es resume begun --runs-dir {bench.folder}")
+    assert table.is_empty and table.rows[0][2] == Blank(command=f"mage-es resume begun --runs-dir {bench.folder}")

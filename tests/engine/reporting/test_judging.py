@@ -6,17 +6,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from msgspec.structs import replace
 
 from mage_es.engine.reporting.judging import agreement, hotpotqa, judging, metrics
-from mage_es.engine.reporting.recorded import Answer
 
 
-def answers(*kinds: tuple[bool, bool, str]) -> list[Answer]:
-    return [Answer(0, "exam", f"q{n}", float(right), right, strict, by) for n, (right, strict, by) in enumerate(kinds)]
+def answers(*kinds: tuple[bool, bool, str]) -> pl.DataFrame:
+    return pl.DataFrame(kinds, schema=["correct", "strict", "judge"], orient="row")
 
 
+@pytest.mark.paper("tables, judges")
 def test_agreement_is_the_share_of_equal_verdicts_with_kappa() -> None:
     found = agreement(
         answers((True, True, "rule"), (True, False, "x/judge"), (False, False, "rule"), (False, False, "nobody"))
@@ -63,6 +64,7 @@ def hotpot(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
+@pytest.mark.paper("tables, judges")
 def test_hotpotqa_has_exact_match_f1_and_lenient_of_the_recorded_replies(bench: Any, cells: Any, hotpot: Path) -> None:
     replies = [bench.tools.called("q0", text="Answer: Ann"), bench.tools.called("q1", text="Answer: Bob")]
     bench.run("r", benchmark="hotpotqa", after="11", facts={"latest": replies})

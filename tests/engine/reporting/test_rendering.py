@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 
-from mage_es.engine.reporting.cells import Cell, Column, Gap, Interval, Table, columns, with_best
+from mage_es.engine.reporting.cells import Blank, Cell, Interval, StudyTable, TableColumn, columns, with_best
 from mage_es.engine.reporting.rendering import notes_of, plain, render
 
-TABLE = Table(
+TABLE = StudyTable(
     name="main",
     title="Main & first",
     place="tab:x",
@@ -17,13 +17,13 @@ TABLE = Table(
         *columns("Benchmark"),
         *columns("CoT", "ReAct", group="base_lines"),
         *columns("full"),
-        Column(name="gain"),
+        TableColumn(name="gain"),
     ),
     rows=(
         (
             "gsm8k | a_b",
             Cell(mean=64.5, sd=None, n=1),
-            Gap(command="mage-es baseline react gsm8k"),
+            Blank(command="mage-es baseline react gsm8k"),
             Cell(mean=1088.2, sd=2.91, n=5, unit="count", best=True),
             Cell(
                 mean=7.9,
@@ -33,7 +33,7 @@ TABLE = Table(
                 interval=Interval(low=-6.46, high=9.34, method="t, paired by seed", pairs=5, p=0.25),
             ),
         ),
-        ("web\nqa", Gap(), Gap(command="mage-es baseline react webqa"), Gap(), Gap()),
+        ("web\nqa", Blank(), Blank(command="mage-es baseline react webqa"), Blank(), Blank()),
     ),
     notes=("A note.",),
 )
@@ -49,7 +49,7 @@ def test_plain_text_has_the_table_and_what_would_fill_its_gaps() -> None:
         "web qa       -     -      -              -\n"
         "\n"
         "A note.\n"
-        "n = 5 wherever a deviation stands.\n"
+        "n = 5 for every mean with a deviation.\n"
         "[ , ]: 95 % interval (t, paired by seed, n = 5).\n"
         "- in gsm8k | a_b / ReAct: `mage-es baseline react gsm8k`\n"
         "- in web\nqa / ReAct: `mage-es baseline react webqa`\n"
@@ -98,7 +98,7 @@ def test_latex_escapes_what_it_would_take_for_commands() -> None:
         r"\end{tabular}%",
         "}",
         r"\par\smallskip {\footnotesize A note.}",
-        r"\par\smallskip {\footnotesize n = 5 wherever a deviation stands.}",
+        r"\par\smallskip {\footnotesize n = 5 for every mean with a deviation.}",
         r"\par\smallskip {\footnotesize [ , ]: 95 \% interval (t, paired by seed, n = 5).}",
         r"\par\smallskip {\footnotesize - in gsm8k | a\_b / ReAct: \texttt{mage-es baseline react gsm8k}}",
         "\\par\\smallskip {\\footnotesize - in web",
@@ -111,29 +111,32 @@ def test_a_number_says_how_many_runs_it_is_the_mean_of() -> None:
     assert plain(Cell(mean=74.9, sd=5.04, n=5)) == "74.9 ± 5.0 n=5"
     assert plain(Cell(mean=12.0, sd=None, n=1, unit="count")) == "12"
     assert plain(Cell(mean=-0.5, sd=None, n=1, unit="points")) == "-0.5"
-    assert plain(Gap(command="x")) == "-"
+    assert plain(Blank(command="x")) == "-"
 
 
 def test_cells_that_one_command_would_fill_stand_in_one_note() -> None:
-    table = Table(
+    table = StudyTable(
         name="t",
         title="",
         place="",
         measure="",
         columns=columns("Benchmark", "a", "b"),
-        rows=(("x", Gap(command="go"), Gap(command="go")), ("y", Gap(command="go"), Gap())),
+        rows=(
+            ("x", Blank(command="go"), Blank(command="go")),
+            ("y", Blank(command="go"), Blank()),
+        ),
     )
     assert notes_of(table) == ["- in x / a, x / b, y / a: `go`"]
 
 
 def test_commands_that_differ_in_the_benchmark_only_stand_once() -> None:
-    rows = tuple((name, Gap(command=f"mage-es baseline react {name} --seed 1")) for name in ("x", "y"))
-    table = Table(name="t", title="", place="", measure="", columns=columns("Benchmark", "a"), rows=rows)
+    rows = tuple((name, Blank(command=f"mage-es baseline react {name} --seed 1")) for name in ("x", "y"))
+    table = StudyTable(name="t", title="", place="", measure="", columns=columns("Benchmark", "a"), rows=rows)
     assert notes_of(table) == ["- in x / a, y / a: `mage-es baseline react BENCHMARK --seed 1`"]
 
 
 def test_the_best_is_marked_where_there_are_two_to_choose_from() -> None:
     low, high = Cell(mean=1.0, sd=None, n=1), Cell(mean=2.0, sd=None, n=1)
-    row = with_best(("x", low, Gap(), high), range(1, 4))
+    row = with_best(("x", low, Blank(), high), range(1, 4))
     assert [getattr(entry, "best", None) for entry in row] == [None, False, None, True]
-    assert with_best(("x", low, Gap()), range(1, 3)) == ("x", low, Gap())
+    assert with_best(("x", low, Blank()), range(1, 3)) == ("x", low, Blank())

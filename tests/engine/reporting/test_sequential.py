@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from mage_es.engine.reporting.sequential import sequential
 
 
+@pytest.mark.paper("tables, sequential environments")
 def test_scores_peak_and_replies_without_an_action_are_counted(bench: Any, cells: Any) -> None:
     make = bench.tools
     course = [

@@ -1,17 +1,20 @@
-"""The table of hyperparameters: what runs had, and what they were told."""
+"""The table of hyperparameters: the actual values of runs, and the configured ones."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from mage_es.engine.reporting.cells import Table
+import pytest
+
+from mage_es.engine.reporting.cells import StudyTable
 from mage_es.engine.reporting.settings import settings
 
 
-def rows(table: Table) -> dict[Any, Any]:
+def rows(table: StudyTable) -> dict[Any, Any]:
     return {row[0]: row[1:] for row in table.rows}
 
 
+@pytest.mark.paper("tables, bundles and settings")
 def test_settings_stand_beside_the_papers_and_differences_are_marked(bench: Any) -> None:
     bench.run("a", pool=200, after="1")
     bench.run("b", pool=60, seed=2, after="1")
@@ -21,6 +24,7 @@ def test_settings_stand_beside_the_papers_and_differences_are_marked(bench: Any)
     assert found["tools"] == ("on", "on", "")
 
 
+@pytest.mark.paper("tables, bundles and settings")
 def test_what_was_taken_is_shown_and_what_was_asked_for_where_that_was_more(bench: Any) -> None:
     bench.run("a", after="1" * 43, taken={"evolution": 74, "anchors": 11, "held_out": 43})
     bench.run("b", seed=2, after="1" * 42, taken={"evolution": 75, "anchors": 11, "held_out": 42})

@@ -7,6 +7,7 @@ import pytest
 from mage_es.engine.reporting.statistics import BY_QUESTION, BY_SEED, cell_of, difference, sign_test
 
 
+@pytest.mark.paper("tables, cells")
 def test_a_cell_has_the_mean_and_the_deviation_of_a_sample() -> None:
     cell = cell_of([60.0, 70.0, 80.0])
     assert cell and (cell.mean, cell.sd, cell.n, cell.interval) == (70.0, 10.0, 3, None)
@@ -35,6 +36,7 @@ def test_several_seeds_are_compared_seed_by_seed() -> None:
     assert (cell.interval.method, cell.interval.pairs, cell.interval.p) == (BY_SEED, 2, 0.0)
 
 
+@pytest.mark.paper("tables, main results")
 def test_one_seed_is_compared_question_by_question() -> None:
     one = {7: {f"q{n}": float(n < 30) for n in range(40)} | {"only here": 1.0}}
     other = {7: {f"q{n}": float(n < 20) for n in range(40)}}

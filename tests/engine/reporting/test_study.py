@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.reporting.cells import Cell, Gap
+from mage_es.engine.reporting.cells import Blank, Cell
 from mage_es.engine.reporting.study import open_study
-from mage_es.engine.reporting.systems import FULL, Place
+from mage_es.engine.reporting.systems import FULL, Placement
 from mage_es.events.errors import UsageError
 
-HERE = Place("wordmath", "analogist", "reference", "", FULL)
+HERE = Placement("wordmath", "analogist", "reference", "", FULL)
 
 
 def test_the_exam_of_a_run_is_the_latest_whole_one_at_its_end_without_a_control(bench: Any) -> None:
@@ -35,16 +35,19 @@ def test_of_two_runs_of_one_place_and_seed_the_newer_counts_and_the_other_is_nam
     assert any(note.startswith("a is left out") for note in study.notes)
 
 
+@pytest.mark.paper("tables, cells")
 def test_what_is_missing_names_the_command_that_fills_it(bench: Any) -> None:
     bench.run("sat", seed=1, after="11")
     bench.run("unsat", seed=2)
     study = bench.study()
     only = HERE._replace(system="reflexion")
-    assert study.gap(only) == Gap(command=f"mage-es baseline reflexion wordmath --seed 1 --runs-dir {bench.folder}")
+    assert study.gap(only) == Blank(command=f"mage-es baseline reflexion wordmath --seed 1 --runs-dir {bench.folder}")
     less = HERE._replace(system="no tools")  # with the settings of the runs that it is to be compared with
-    assert study.gap(less) == Gap(command=f"mage-es evolve wordmath --seed 1 --iterations 1 --runs-dir {bench.folder}")
-    assert study.gap(HERE, at="start") == Gap(command=f"mage-es exam sat --at start --runs-dir {bench.folder}")
-    assert study.gap(HERE._replace(system="react")) == Gap()  # there is nothing to look word problems up in
+    assert study.gap(less) == Blank(
+        command=f"mage-es evolve wordmath --seed 1 --iterations 1 --runs-dir {bench.folder}"
+    )
+    assert study.gap(HERE, at="start") == Blank(command=f"mage-es exam sat --at start --runs-dir {bench.folder}")
+    assert study.gap(HERE._replace(system="react")) == Blank()  # there is nothing to look word problems up in
     for benchmark, search in (("hotpotqa", "record"), ("webqa", "wikipedia")):
         gap = study.gap(HERE._replace(system="react", benchmark=benchmark))
         assert gap.command.startswith(f"mage-es baseline react {benchmark} ") and f" --search {search} " in gap.command
@@ -111,7 +114,7 @@ def test_a_damaged_exam_is_left_out_and_named_and_the_rest_of_its_run_counts(ben
             path.write_bytes(b"\x00" * path.stat().st_size)
     study = bench.study()
     assert study.reached(HERE) == Cell(mean=75.0, sd=None, n=1)
-    assert study.reached(HERE, at="start") == Gap(command=f"mage-es exam one --at start --runs-dir {bench.folder}")
+    assert study.reached(HERE, at="start") == Blank(command=f"mage-es exam one --at start --runs-dir {bench.folder}")
     assert [note.partition(": ")[0] for note in study.notes] == ["Exam 0001-start of one is left out"]
 
 
@@ -124,7 +127,7 @@ def test_a_run_with_another_teacher_names_that_teacher_and_none_that_is_embedded
     study = bench.study()
     missing = study.gap(HERE._replace(teacher="sage")).command
     assert missing.startswith("mage-es evolve wordmath ") and "--guidance 'anthropic/sage?effort=low' " in missing
-    assert study.gap(HERE._replace(teacher="truthguide")) == Gap()
+    assert study.gap(HERE._replace(teacher="truthguide")) == Blank()
 
 
 def test_a_folder_that_is_none_is_told_from_one_without_runs(tmp_path: Path) -> None:

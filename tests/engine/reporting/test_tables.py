@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.reporting.cells import Cell, Gap
+from mage_es.engine.reporting.cells import Blank, Cell
 from mage_es.engine.reporting.figures import figures
 from mage_es.engine.reporting.rendering import ENDINGS, plain, render
 from mage_es.engine.reporting.study import open_study
 from mage_es.engine.reporting.tables import TABLES, beginnings, tables
-from mage_es.engine.runtime import Runtime
+from mage_es.engine.run.runtime import Runtime
 from mage_es.events.errors import UsageError
 
 
@@ -20,8 +20,8 @@ def examined(small_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The study of a copy of a real small run with its exams before and after."""
     import shutil
 
-    from mage_es.engine.exam import examine
-    from mage_es.engine.runs import find_run
+    from mage_es.engine.run.directory import find_run
+    from mage_es.engine.verbs.exam import examine
 
     folder = tmp_path_factory.mktemp("examined")
     shutil.copytree(small_run.path, folder / "small")
@@ -32,6 +32,7 @@ def examined(small_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return open_study(folder)
 
 
+@pytest.mark.slow
 def test_a_real_run_fills_the_tables_that_it_can_and_no_other(examined: Any) -> None:
     names = [table.name for table in tables(examined)]
     expected = ["main", "cost", "ablation", "settings", "calls", "judging", "growth", "matrix", "variance", "latency"]
@@ -45,7 +46,7 @@ def test_every_table_of_a_real_run_renders_in_every_form(examined: Any) -> None:
 
 
 def test_the_tables_say_what_the_run_itself_says(examined: Any, small_run: Any) -> None:
-    from mage_es.engine.summary import summarise
+    from mage_es.engine.verbs.runs import summarise
 
     summary = summarise(small_run)
     grown = next(table for table in tables(examined, ["growth"])).rows[-1]
@@ -58,6 +59,7 @@ def test_the_tables_say_what_the_run_itself_says(examined: Any, small_run: Any) 
     assert plain(cost[4]) == f"{sum(row.execution_calls for row in summary.rows):,}"
 
 
+@pytest.mark.paper("tables, bundles and settings")
 def test_the_bundle_is_one_of_the_exam_with_texts_of_its_memories(examined: Any) -> None:
     (table,) = tables(examined, ["bundles"])
     parts = {str(row[1]): str(row[2]) for row in table.rows}
@@ -104,7 +106,7 @@ def test_own_tasks_stand_by_their_title_unless_two_would_be_alike(bench: Any, ce
     assert cells(table)[0][0] == "mine"
     assert f"mine: `{mine}`" in table.notes
     assert not [name for name, svg in figures(bench.study()).items() if "tasks/" in name + svg]
-    assert any(isinstance(entry, Gap) and mine in entry.command for row in table.rows for entry in row)
+    assert any(isinstance(entry, Blank) and mine in entry.command for row in table.rows for entry in row)
     other = "tasks/mine.csv?scorer=exact"
     bench.run("b", benchmark=other, after="1")
     (table,) = tables(bench.study(), ["main"])

@@ -18,8 +18,8 @@ from typing import Literal
 
 from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.config import Config
+from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import take_snapshot
-from mage_es.engine.setting import Setting
 from mage_es.engine.testing.stages import masked
 from mage_es.events.vocabulary import (
     AnswerJudged,

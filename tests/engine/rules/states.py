@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from mage_es.engine.config import Config
-from mage_es.engine.embedders.protocol import to_bytes
-from mage_es.engine.rules.bandits import ROUTING_ARMS, SEARCH_ARMS
-from mage_es.engine.setting import Setting
+from mage_es.engine.rules.retrieval import SEARCH_ARMS
+from mage_es.engine.rules.routes import ROUTING_ARMS
+from mage_es.engine.rules.setting import Setting
+from mage_es.engine.seams.embedder import to_bytes
 from mage_es.events.vocabulary import (
     MICRO,
     ActionRecipeHarvested,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mage_es.engine.rules.action_recipes import harvest_recipes, last_actions, recipe_id
 from mage_es.projections.graph import Graph
 from tests.engine.rules.episodes import stepped, trajectory
 
 
+@pytest.mark.paper("appendix, action recipes")
 def test_a_recipe_ends_with_the_action_that_brought_the_achievement() -> None:
     steps = [stepped(1, "a"), stepped(2, "b"), stepped(3, "c"), stepped(4, "d", "won")]
     assert last_actions(steps) == [("won", ("b", "c", "d"))]

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mage_es.engine.agents.briefs import AuthoredFailure, FailureReply, PrinciplesReply
-from mage_es.engine.benchmarks.protocol import Question
-from mage_es.engine.commands import Authored, Evolve
+from mage_es.engine.briefs import AuthoredFailure, FailureReply, PrinciplesReply
+from mage_es.engine.commands import Authored, Candidate, Evolve
 from mage_es.engine.config import Config
 from mage_es.engine.rules.authoring import evolve, sources_of
-from mage_es.engine.rules.curriculum import Candidate
 from mage_es.engine.rules.rotation import EXTRACT_PRINCIPLES, WRITE_FAILURES
-from mage_es.engine.setting import Setting
+from mage_es.engine.rules.setting import Setting
+from mage_es.engine.seams.benchmark import Question
 from mage_es.events.vocabulary import (
     ActionTaken,
     AnswerJudged,
@@ -102,6 +101,7 @@ def next_iteration(state: State, events: list[Event], iteration: int) -> None:
         state.apply(judged(name, iteration=iteration + 1))
 
 
+@pytest.mark.paper("appendix, failure memories")
 def test_a_failure_memory_holds_question_wrong_answer_correction_and_the_benchmarks_answer(state: State) -> None:
     memory = kinds(written(state, specific("2 + 2 = 4")), MemoryAppended)[0]
     assert (memory.question, memory.wrong_answer, memory.reasoning, memory.answer) == (
@@ -113,6 +113,7 @@ def test_a_failure_memory_holds_question_wrong_answer_correction_and_the_benchma
     assert (memory.outcome, memory.phase, memory.skill) == ("failure_memory", "evolve", "general")
 
 
+@pytest.mark.paper("appendix, failure memories")
 def test_a_newer_memory_about_the_same_question_supersedes_the_older(state: State) -> None:
     first = written(state, specific("first"))
     next_iteration(state, first, 0)
@@ -144,6 +145,7 @@ def test_at_most_three_failure_memories_are_written_for_a_target(state: State) -
     assert len(kinds(events, MemoryAppended)) == 3
 
 
+@pytest.mark.paper("section 3.3, principles")
 def test_a_principle_is_kept_once_and_names_the_call_it_came_from(state: State) -> None:
     memories = kinds(written(state, principles=("Add first.", "Add first.")), MemoryAppended, MemoryReinforced)
     assert [type(event) for event in memories] == [MemoryAppended, MemoryReinforced]

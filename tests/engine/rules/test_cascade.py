@@ -32,6 +32,7 @@ def only(part: str, **changes: object) -> dict[str, object]:
     return OFF | {part: True} | changes
 
 
+@pytest.mark.paper("appendix, cascade")
 def test_principles_of_all_prerequisites_come_first_needed_first_and_the_skills_own_stay_away(built: Built) -> None:
     for name, skill in (("of-b", "b"), ("of-a", "a"), ("of-goal", "goal"), ("of-p", "p")):
         built.memory(name, "principle", skill=skill)
@@ -40,6 +41,7 @@ def test_principles_of_all_prerequisites_come_first_needed_first_and_the_skills_
     )
 
 
+@pytest.mark.paper("hyperparameters, caps")
 @pytest.mark.parametrize(("cap", "kept"), [(12, 12), (2, 2), (0, 0)])
 def test_of_each_skill_the_newest_principles_are_active(built: Built, cap: int, kept: int) -> None:
     for i in range(15):
@@ -61,6 +63,7 @@ def test_the_plan_names_all_sub_skills_in_order_and_the_goal_last(built: Built) 
     assert cascade(setting, built.state, "other") == Cascade()
 
 
+@pytest.mark.paper("appendix, cascade")
 def test_a_mastered_skill_is_replaced_by_the_frontier_skill_that_needs_it(built: Built) -> None:
     for skill in ("a", "b", "goal"):
         built.master(skill)

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.commands import Asked, PlanAnswers
-from mage_es.engine.rules.bandits import LATE_ARMS, ROUTING_ARMS, SEARCH_ARMS
-from mage_es.engine.rules.choice import CHAIN_STEPS, Choosing, Chosen, routing_arms, search_arms
-from mage_es.engine.setting import Setting
+from mage_es.engine.rules.choice import CHAIN_STEPS, LATE_ARMS, Choosing, Chosen, routing_arms, search_arms
+from mage_es.engine.rules.retrieval import SEARCH_ARMS
+from mage_es.engine.rules.routes import ROUTING_ARMS
+from mage_es.engine.rules.setting import Setting
+from mage_es.engine.seams.benchmark import ContextRole, Question, Traits
 from tests.engine.rules.states import Built, setting_of
 from tests.engine.rules.test_cascade import OFF
 
@@ -38,6 +39,7 @@ def forced(built: Built, setting: Setting, *arms: str, question: Asked | None = 
     return chosen
 
 
+@pytest.mark.paper("section 3.2, routing bandit")
 def test_arms_that_need_something_are_offered_once_it_is_there() -> None:
     built, setting = Built(), setting_of()
     assert set(search_arms(setting, built.state, "t")) == set(SEARCH_ARMS) - LATE_ARMS
@@ -46,8 +48,8 @@ def test_arms_that_need_something_are_offered_once_it_is_there() -> None:
     assert "tool" not in routing_arms(setting, built.state, "goal")
     built.tool()
     built.recipe()
-    assert search_arms(setting, built.state, "t") == SEARCH_ARMS
-    assert routing_arms(setting, built.state, "goal") == ROUTING_ARMS
+    assert search_arms(setting, built.state, "t") == tuple(SEARCH_ARMS)
+    assert routing_arms(setting, built.state, "goal") == tuple(ROUTING_ARMS)
     assert "tool" not in routing_arms(setting, built.state, "other") and "recipe" not in search_arms(
         setting, built.state, "u"
     )
@@ -111,6 +113,7 @@ def test_the_pulls_of_a_phase_end_the_warmup_within_it() -> None:
     assert approx(1 / 4) not in logged[-5:]
 
 
+@pytest.mark.paper("appendix, retrieval recipes")
 @pytest.mark.parametrize("quotas", [(2, 1), (0, 3), (9, 9)])
 def test_the_recipe_searches_with_its_own_vector_quotas_and_floor(quotas: tuple[int, int]) -> None:
     built = Built()
@@ -136,19 +139,19 @@ def test_a_recipes_floor_leaves_out_what_is_too_far() -> None:
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "question", "context", "quotas"),
+    ("role", "question", "context", "quotas"),
     [
-        ("gsm8k", "long? " * 100, "", (2, 1)),
-        ("gsm8k", "short?", "long. " * 100, (1, 2)),
-        ("stbench", "long? " * 100, "", (1, 2)),
-        ("stbench", "short?", "", (2, 1)),
+        ("material", "long? " * 100, "", (2, 1)),
+        ("material", "short?", "long. " * 100, (1, 2)),
+        ("question", "long? " * 100, "", (1, 2)),
+        ("question", "short?", "", (2, 1)),
+        ("instruction", "short?", "long. " * 100, (2, 1)),
     ],
 )
 def test_the_length_that_decides_the_quotas_is_the_contexts_or_that_of_a_question_that_is_the_whole_prompt(
-    benchmark: str, question: str, context: str, quotas: tuple[int, int]
+    role: ContextRole, question: str, context: str, quotas: tuple[int, int]
 ) -> None:
-    built, setting = Built(), setting_of(bandits=False)
-    setting = setting._replace(config=msgspec.structs.replace(setting.config, benchmark=benchmark))
+    built, setting = Built(), setting_of(bandits=False)._replace(traits=Traits(context_role=role))
     for outcome in ("success_memory", "failure_memory"):
         for i in range(4):
             built.memory(f"{outcome} {i}", outcome)
@@ -179,6 +182,7 @@ def test_the_route_with_principles_adds_the_skills_own_to_those_of_the_cascade()
     assert forced(built, setting_of(principles_per_skill=0), "balanced", "cot_principles").principles == ()
 
 
+@pytest.mark.paper("section 3.2, chain")
 def test_a_chain_is_the_closure_with_the_nearest_prerequisites_kept() -> None:
     built = Built()
     names = [f"s{i:02d}" for i in range(20)]

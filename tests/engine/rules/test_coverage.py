@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mage_es.engine.rules.coverage import Gap, coverage_bound, effective_bound, gaps, selections
-from mage_es.engine.rules.curriculum import Candidate, Signal, candidates_of, n_fail, select_targets
+from mage_es.engine.commands import Candidate
+from mage_es.engine.rules.coverage import CoverageGap, coverage_bound, effective_bound, gaps, selections
+from mage_es.engine.rules.curriculum import Signal, candidates_of, n_fail, select_targets
 from mage_es.events.vocabulary import Target, TargetsSelected
 from mage_es.projections.scores import Scores
 from tests.engine.rules.test_curriculum import answered
@@ -48,6 +49,8 @@ def failing(draw: st.DrawFn) -> History:
     return history
 
 
+@pytest.mark.slow
+@pytest.mark.paper("Theorem 2")
 @pytest.mark.parametrize("signal", SIGNALS)
 @settings(max_examples=60, deadline=None)
 @given(failing(), st.integers(1, 4), st.sampled_from([Fraction(1, 10), LAMBDA, Fraction(2)]))
@@ -62,6 +65,7 @@ def test_no_gap_is_longer_than_its_bound(signal: Signal, history: History, count
         assert bound <= ceil(gap.largest / weight + Fraction(gap.types, count))  # the paper's follows from it
 
 
+@pytest.mark.paper("Theorem 2")
 def test_the_bound_is_reached() -> None:
     """One type waits while the other fails all the time: floor(1 / 0.3) + ceil(2 / 1) = 5 iterations, and no fewer."""
     history = [{"fails": (8, 8), "waits": (0, 8)}] * 12
@@ -70,6 +74,7 @@ def test_the_bound_is_reached() -> None:
     assert (found.iterations, found.longest) == (5, 5)
 
 
+@pytest.mark.paper("Theorem 2")
 def test_with_the_cumulative_signal_a_type_can_starve() -> None:
     """The counterexample: five failures an iteration add up faster than lambda = 0.3 of waiting, for ever."""
     history = [{"fails": (5, 5), "waits": (1, 5)}] * 200
@@ -97,9 +102,9 @@ def test_a_gap_begins_just_before_a_type_was_first_seen_and_an_open_one_ends_wit
     history = [{"a": (4, 4)}, {"a": (4, 4), "b": (0, 4)}]
     choices = selections(selected(history, count=1, signal="rate"), answered(*history), "rate")
     assert gaps(choices, "rate") == [
-        Gap("a", -1, 0, Fraction(1), 1, is_open=False),
-        Gap("a", 0, 1, Fraction(1), 2, is_open=False),
-        Gap("b", 0, 1, Fraction(1), 2, is_open=True),
+        CoverageGap("a", -1, 0, Fraction(1), 1, is_open=False),
+        CoverageGap("a", 0, 1, Fraction(1), 2, is_open=False),
+        CoverageGap("b", 0, 1, Fraction(1), 2, is_open=True),
     ]
 
 

@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from mage_es.engine.rules.curriculum import Candidate, Signal, candidates_of, frontier, n_fail, select_targets
+from mage_es.engine.commands import Candidate
+from mage_es.engine.rules.curriculum import Signal, candidates_of, frontier, n_fail, select_targets
 from mage_es.events.vocabulary import AnswerJudged, Purpose
 from mage_es.projections.scores import Scores
 
@@ -21,10 +22,12 @@ def test_the_type_with_the_higher_failure_rate_comes_first() -> None:
     assert chosen([Candidate("a", 1, 10, 4), Candidate("b", 9, 10, 4)], 5) == ["b", "a"]
 
 
+@pytest.mark.paper("Eq. 1")
 def test_waiting_outweighs_failing_in_the_end() -> None:
     assert chosen([Candidate("waits", 0, 10, 0), Candidate("fails", 10, 10, 4)], 5, count=1) == ["waits"]
 
 
+@pytest.mark.paper("Eq. 1")
 def test_a_tie_in_exact_fractions_goes_to_the_longer_waiting_then_the_smaller_name() -> None:
     """1/10 + 3/10 * 2 = 4/10 + 3/10 * 1, which floating point gets wrong."""
     tied = [Candidate("b", 4, 10, 4), Candidate("a", 1, 10, 3), Candidate("c", 1, 10, 3)]
@@ -67,6 +70,7 @@ def judged(iteration: int, task_type: str, *, correct: bool, purpose: Purpose = 
     )
 
 
+@pytest.mark.paper("Eq. 1, n_fail")
 @pytest.mark.parametrize(
     ("signal", "failures", "attempts"),
     [("rate", 1, 5), ("window", 1, 5), ("open", 4, 8), ("cumulative", 6, 12)],
@@ -85,12 +89,14 @@ def test_with_the_open_signal_failures_wait_until_their_type_is_selected() -> No
         assert [n_fail(candidate, "open") for candidate in found] == expected
 
 
+@pytest.mark.paper("Algorithm 1, line 1")
 def test_a_skill_is_learnable_once_all_its_prerequisites_are_mastered() -> None:
     needs = {"b": ["a"], "c": ["a", "b"]}
     assert frontier({"a": 0.2, "b": 0.0, "c": 0.0}, needs, 0.5) == ["a"]
     assert frontier({"a": 0.5, "b": 0.1, "c": 0.0}, needs, 0.5) == ["b"]
 
 
+@pytest.mark.paper("Algorithm 1, line 1")
 def test_where_nothing_is_learnable_the_lowest_mastery_is_worked_on() -> None:
     assert frontier({"a": 0.9, "b": 0.6, "c": 0.6}, {}, 0.5) == ["b", "c"]
     assert frontier({}, {}, 0.5) == []

@@ -1,5 +1,6 @@
 """The guard notices a real drop on the same questions and seldom a chance one; the paper's compares raw accuracies."""
 
+import pytest
 from pytest import approx, mark
 
 from mage_es.engine.rules.guard import (
@@ -33,6 +34,7 @@ def test_a_drop_is_a_difference_on_the_same_questions() -> None:
     assert (comparison.iteration, comparison.drop, comparison.p_value) == (3, 0.0, 0.75)
 
 
+@pytest.mark.paper("Algorithm 1, line 6")
 @mark.parametrize(
     ("correct", "verdict", "restored"),
     [(80, "accepted", None), (76, "accepted", None), (75, "soft_rollback", 4), (70, "hard_rollback", 2)],
@@ -60,6 +62,7 @@ def test_the_smallest_noticeable_drop_is_five_questions_of_a_hundred() -> None:
     assert smallest_drop(3, drop=0.03, p=0.04) == 1.0
 
 
+@pytest.mark.paper("Algorithm 1, line 6")
 @mark.parametrize(
     ("correct", "verdict", "restored"),
     [(164, "accepted", None), (163, "soft_rollback", 5), (160, "soft_rollback", 5), (159, "hard_rollback", 2)],

@@ -1,5 +1,7 @@
 """A memory is its content: the same experience is one memory, and only reasoning is worth keeping."""
 
+import pytest
+
 from mage_es.engine.rules.harvest import capped, memory_id, reasoning_of
 
 CONTENT = {
@@ -28,6 +30,7 @@ def test_reasoning_is_the_reply_without_its_answer_line() -> None:
     assert reasoning_of("", "") == ""
 
 
+@pytest.mark.paper("appendix, success memories")
 def test_a_long_reasoning_is_cut_at_a_line_border() -> None:
     assert capped("one\ntwo\nthree", 8) == "one\ntwo"
     assert capped("one\ntwo", 7) == "one\ntwo"

@@ -9,10 +9,10 @@ from mage_es.engine.rules.leaks import Guarded, packed, packed_shingles, texts_o
 from mage_es.engine.rules.normalise import normalise, question_hash, shingle_run
 from mage_es.engine.testing.stages import flat
 from mage_es.engine.testing.strategies import history
-from mage_es.events.envelope import Draft
 from mage_es.events.vocabulary import (
     EVENT_TYPES,
     ActionRecipeHarvested,
+    Draft,
     Event,
     IterationPlanned,
     MemoryAppended,
@@ -57,6 +57,7 @@ FORM = "Please answer whether these two sequences of points are sampled from the
 OWN = "[(108.91226,34.25924)] [(108.92136,34.25929)] [(108.92268,34.26271)]"
 
 
+@pytest.mark.paper("section 4.1, near-duplicates")
 def test_the_form_that_a_types_questions_share_is_no_leak_and_a_question_in_it_is() -> None:
     form = msgspec.structs.replace(committed("evolution"), common_shingles=packed(shingle_run(FORM)))
     shingles = (packed_shingles(f"{FORM} {OWN}", common=frozenset(shingle_run(FORM))),)
@@ -129,12 +130,6 @@ def test_a_short_question_is_found_as_a_whole_text_only() -> None:
     assert not short.likeness(["we know that two plus two is four"]).is_leak
 
 
-def test_a_log_without_shingles_still_tells_equal_questions() -> None:
-    bare = Guarded([msgspec.structs.replace(committed("held_out", SECRET), shingles=())])
-    assert (len(bare), bare.shingled) == (1, 0)
-    assert bare.likeness([SECRET.lower()]).is_leak and not bare.likeness([f"so: {SECRET}"]).is_leak
-
-
 WRITTEN: list[tuple[type[Event], str]] = [
     (MemoryAppended, "question"),
     (MemoryAppended, "reasoning"),
@@ -150,6 +145,7 @@ WRITTEN: list[tuple[type[Event], str]] = [
 ]
 
 
+@pytest.mark.paper("section 4.1, held-out pool")
 @pytest.mark.parametrize(("cls", "field"), WRITTEN, ids=lambda value: getattr(value, "__name__", value))
 def test_whatever_would_leak_is_refused_and_the_refusal_tells_no_word_of_it(cls: type[Event], field: str) -> None:
     leaking = msgspec.structs.replace(sample(cls), **{field: f"note: {SECRET}"})

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mage_es.engine.rules.milestones import Milestone, account_of_milestone, milestones
 from tests.engine.rules.episodes import stepped
 
 
+@pytest.mark.paper("section 4, Crafter, success memories")
 def test_a_milestone_has_the_last_three_actions_and_what_was_seen_before_them() -> None:
     steps = [stepped(1, "a"), stepped(2, "b"), stepped(3, "c"), stepped(4, "d"), stepped(5, "e", "won")]
     assert milestones(steps) == [Milestone("won", "after 2", ("c", "d", "e"))]

@@ -56,6 +56,7 @@ def sentence(random: Random, words: int = 30) -> list[str]:
 WORDS = [f"word{number}" for number in range(400)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", [ExactIndex(), MinHashIndex()], ids=["exact", "minhash"])
 def test_no_planted_duplicate_is_lost_and_nothing_else_is_found(index: NearIndex[str]) -> None:
     """One word in 30 changed leaves 21 to 25 of 26 shingles: Jaccard 0.68 to 0.93, of which those from 0.8 count."""
@@ -91,6 +92,7 @@ def test_many_questions_are_indexed_by_signatures_and_few_exactly() -> None:
 FORM = "Below is a trajectory of a taxi, and each point of it is a tuple. Answer whether it is normal or anomalous:"
 
 
+@pytest.mark.paper("section 4.1, near-duplicates")
 def test_the_form_of_a_type_is_what_half_of_its_questions_have_if_that_is_most_of_them() -> None:
     formed = [f"{FORM} ({n}.1,{n}.2),({n}.3,{n}.4)" for n in range(30)]
     free = [f"What did number {n} of {n * 7} people have to say about {n * n} others?" for n in range(30)]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from mage_es.engine.agents.briefs import AuthoredSkill, AuthoredTaskType, OntologyReply
+import pytest
+
+from mage_es.engine.briefs import AuthoredSkill, AuthoredTaskType, OntologyReply
 from mage_es.engine.commands import InduceOntology
 from mage_es.engine.config import Config
 from mage_es.engine.rules.frontier import learnable
 from mage_es.engine.rules.ontology import SKILL_CAP, active_skills, induce_ontology
+from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.splitting import room
-from mage_es.engine.setting import Setting
 from mage_es.events.vocabulary import EdgeRefused
 from mage_es.projections.fold import State
 
@@ -43,6 +45,7 @@ def test_an_unreadable_ontology_leaves_one_skill_that_resolves_everything() -> N
     assert state.graph.skill_for_task("t") == "general"
 
 
+@pytest.mark.paper("section 3.1, no cycles")
 def test_an_edge_that_closes_a_cycle_or_names_nothing_is_refused_with_the_reason() -> None:
     state, refused = induced(OntologyReply(skills=(skill("a", "b"), skill("b", "a"), skill("c", "nowhere"))))
     assert [edge.reason for edge in refused] == [
@@ -62,6 +65,7 @@ def test_task_types_that_do_not_exist_are_not_resolved() -> None:
     assert state.graph.task_types() == ["t", "u"]
 
 
+@pytest.mark.paper("hyperparameters, caps")
 def test_more_skills_than_the_cap_are_stored_and_only_the_active_ones_resolve_and_are_learned() -> None:
     many = [skill(f"a{i:03d}", *(["a000"] if i == 40 else []), resolves=("t",)) for i in range(50)]
     state, refused = induced(OntologyReply(skills=tuple(many)))
@@ -93,6 +97,7 @@ def test_what_is_said_of_skills_and_task_types_is_kept_with_what_they_are_part_o
     ]
 
 
+@pytest.mark.paper("section 3.1, no cycles")
 def test_prerequisites_and_compositions_together_close_no_cycle() -> None:
     circle = AuthoredSkill(name="b", description="", prerequisites=("a",), resolves=(), composes_into=("a", "nowhere"))
     state, refused = induced(OntologyReply(skills=(skill("a"), circle)))

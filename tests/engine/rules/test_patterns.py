@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,6 +69,7 @@ def test_a_pattern_of_another_task_type_is_another_pattern() -> None:
     assert counts(patterns, A_BEFORE_B, "u")[:2] == (1, 0)
 
 
+@pytest.mark.paper("appendix, abstracted patterns")
 def test_what_fails_too_often_is_pruned_and_does_not_come_back() -> None:
     patterns = Patterns()
     learn(patterns, [AB])
@@ -88,6 +90,7 @@ def test_the_same_trajectories_give_the_same_events_and_new_ids_only_for_new_tex
     assert all(isinstance(event, PatternSupported) for event in again)
 
 
+@pytest.mark.paper("appendix, abstracted patterns")
 @given(st.integers(0, 1000), st.integers(0, 1000))
 def test_confidence_is_laplaces_rule_of_succession(successes: int, failures: int) -> None:
     sure = confidence(successes, failures)

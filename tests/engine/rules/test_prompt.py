@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.rules.prompt import Asked, Quote, Section, quoted, render_answer, render_guidance
+from mage_es.engine.rules.prompt import PromptQuestion, Quote, Section, quoted, render_answer, render_guidance
 
 SECTIONS = [
     Section("Solved earlier", [Quote("memory/1", "Question: 2 + 2?\nAnswer: 4"), Quote("memory/2", "3 + 3 = 6")]),
@@ -19,7 +19,7 @@ def prompt(*sections: Section, name: str = "answer_cot", **asked: object) -> str
 
 def rendered(*sections: Section, name: str = "answer_cot", **asked: object):  # type: ignore[no-untyped-def]
     values = {"question": "How many?", "context": "", "answer_format": 'Finish with "#### <number>".'} | asked
-    return render_answer(name, sections, Asked(**values))
+    return render_answer(name, sections, PromptQuestion(**values))
 
 
 def test_sections_stand_in_their_order_before_the_question() -> None:
@@ -57,6 +57,7 @@ def test_a_call_before_the_last_does_not_ask_for_the_answer(name: str) -> None:
     assert "####" not in prompt(name=name)
 
 
+@pytest.mark.paper("Eq. 4")
 def test_every_span_is_the_quoted_text_of_its_source() -> None:
     text, spans = rendered(*SECTIONS)
     quotes = [quote for section in SECTIONS for quote in section.quotes]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.agents.briefs import RefinementReply
+from mage_es.engine.briefs import RefinementReply
 from mage_es.engine.rules.refinement import SLOT_LENGTH, refine
 from mage_es.engine.rules.rotation import Written
 from mage_es.events.vocabulary import SkillCreated, SkillRefined, SlotsRolledBack, SnapshotTaken
@@ -26,6 +26,7 @@ def refined(state: State, prompt_template: str, strategy: str) -> Written:
     return writing
 
 
+@pytest.mark.paper("section 3.3, prompt refinement")
 def test_both_slots_are_written_and_the_event_holds_what_stood_there(state: State) -> None:
     writing = refined(state, "Check the rest.", "Count first.")
     event = writing.events[0]

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mage_es.engine.embedders.protocol import to_bytes
 from mage_es.engine.rules.retrieval import Query, Terms, quotas, recipe_query, retrieve
+from mage_es.engine.seams.embedder import to_bytes
 from mage_es.events.vocabulary import MemoryAppended, MemoryQuarantined, MemoryReleased, MemorySuperseded
 from mage_es.projections.memory import Memory
 from tests.engine.rules.states import Built
@@ -53,6 +53,7 @@ NEAR, FAR, OPPOSITE = unit(1, 0.1), unit(1, 1), unit(-1, 0)
 ASKED = unit(1, 0)
 
 
+@pytest.mark.paper("Eq. 3")
 def test_short_context_takes_two_successes_and_long_context_two_failures() -> None:
     assert quotas("balanced", query(ASKED, context_length=500), TERMS) == (2, 1)
     assert quotas("balanced", query(ASKED, context_length=501), TERMS) == (1, 2)
@@ -149,6 +150,7 @@ def test_an_empty_memory_gives_an_empty_bundle(arm: str) -> None:
     assert retrieve(arm, query(ASKED), Memory(), TERMS) == ([], [])
 
 
+@pytest.mark.paper("Eq. 3")
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 60))
 def test_search_equals_sorting_everything(seed: int, count: int) -> None:
@@ -190,6 +192,8 @@ def experiences(draw: st.DrawFn) -> tuple[Memory, dict[str, dict[str, str]]]:
     return memory, drawn
 
 
+@pytest.mark.slow
+@pytest.mark.paper("Eq. 3")
 @settings(max_examples=150, deadline=None)
 @given(experiences(), st.sampled_from(ARMS), st.booleans(), st.integers(0, 5), st.integers(0, 4), st.integers(0, 4))
 def test_whatever_the_arm_a_bundle_keeps_every_rule(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mage_es.engine.agents.briefs import AuthoredRecipe
+from mage_es.engine.briefs import AuthoredRecipe
 from mage_es.engine.rules.retrieval_recipes import author_recipe, problem_of
 from mage_es.engine.rules.rotation import Written
 from mage_es.projections.fold import State

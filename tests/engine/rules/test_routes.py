@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.courses import Ask, Finish, Move, Use, advance, begin
-from mage_es.engine.rules.prompt import TEMPLATE_OF_ROUTE, quoted
-from mage_es.engine.rules.routes import NO_ARGUMENTS, Route, arguments_in, follow
+from mage_es.engine.rules.prompt import quoted
+from mage_es.engine.rules.routes import NO_ARGUMENTS, ROUTING_ARMS, Route, arguments_in, follow
+from mage_es.engine.seams.benchmark import Question
 from mage_es.events.vocabulary import (
     ModelCalled,
     Parameter,
@@ -55,7 +55,7 @@ def planned(route: str = "cot", **fields: Any) -> QuestionPlanned:
         "routing_probability": 1.0,
         "memories": (),
         "principles": (),
-        "template": TEMPLATE_OF_ROUTE[route],
+        "template": ROUTING_ARMS[route].template,
         "prompt_sha256": "",
         "spans": (),
     }
@@ -114,6 +114,7 @@ def test_the_plain_routes_are_one_call_about_the_question(route: str) -> None:
     assert finish.reply == "#### 1"
 
 
+@pytest.mark.paper("section 4, STBench, prompts")
 @pytest.mark.parametrize(("route", "ends"), [("direct", "Where is B?\nAnswer: Option ("), ("cot", "Where is B?")])
 def test_a_question_that_breaks_off_is_continued_at_once_or_reasoned_about_without_its_end(
     route: str, ends: str
@@ -239,7 +240,7 @@ def slices(move: Ask) -> list[tuple[str, str]]:
     return [(span.source, text[span.offset : span.offset + span.length]) for span in move.spans]
 
 
-@pytest.mark.parametrize("route", list(TEMPLATE_OF_ROUTE))
+@pytest.mark.parametrize("route", list(ROUTING_ARMS))
 def test_every_quote_of_every_call_is_where_its_span_says_and_from_where_it_says(route: str) -> None:
     built, fields = everything()
     replies: dict[str, list[Any]] = {"chain": ["1 + 1 = 2"], "tool": ['{"count": 1, "each": 1}', ("1", "")]}
@@ -252,6 +253,7 @@ def test_every_quote_of_every_call_is_where_its_span_says_and_from_where_it_says
             assert sum(text.count("\n") + 1 for _, text in found) == sum(line.startswith("> ") for line in lines)
 
 
+@pytest.mark.paper("Eq. 4")
 def test_the_order_of_a_prompt_is_examples_corrections_actions_principles_plan_skill_question() -> None:
     built, fields = everything()
     moves, _ = drive(built, planned("cot", **fields), ["#### 1"])

@@ -8,8 +8,8 @@ import pytest
 
 from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.config import Config
+from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import take_snapshot
-from mage_es.engine.setting import Setting
 from mage_es.events.vocabulary import Event, GuardDecided, Purpose, SlotsRolledBack, SnapshotTaken
 from mage_es.projections.fold import State
 from tests.engine.rules.rollbacks import live_all
@@ -38,6 +38,7 @@ def _fields(event: Event) -> dict[str, object]:
     return {name: getattr(event, name) for name in event.__struct_fields__}
 
 
+@pytest.mark.paper("section 3.3, rollback")
 def test_a_rollback_by_events_equals_restoring_the_copy_taken_at_the_snapshot() -> None:
     """The long form: python -m tests.engine.rules.rollbacks 20000."""
     verdicts = live_all(range(150))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.agents.briefs import AuthoredChild, AuthoredTaskType, SplittingReply
+from mage_es.engine.briefs import AuthoredChild, AuthoredTaskType, SplittingReply
 from mage_es.engine.rules.ontology import SKILL_CAP
 from mage_es.engine.rules.rotation import Written
 from mage_es.engine.rules.splitting import split
@@ -45,6 +45,7 @@ def refusals(writing: Written) -> list[str]:
     return [event.reason for event in writing.events if isinstance(event, EdgeRefused)]
 
 
+@pytest.mark.paper("section 3.3, skill splitting")
 def test_the_children_take_over_the_task_types_and_compose_into_the_parent(state: State) -> None:
     after(state, child("sums-ages", "ages"), child("sums-prices", "prices"))
     assert state.graph.skill_for_task("ages") == "sums-ages"
@@ -116,6 +117,7 @@ def test_no_children_means_that_the_skill_is_best_left_whole(state: State) -> No
     assert after(state) == Written()
 
 
+@pytest.mark.paper("section 3.3, skill splitting")
 def test_there_are_never_more_skills_than_the_cap(state: State) -> None:
     more: list[Event] = [
         SkillCreated(skill=f"s{number}", mastery=0.0, prompt_template="", strategy="")

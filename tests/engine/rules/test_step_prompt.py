@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from mage_es.engine.benchmarks.protocol import Question
-from mage_es.engine.rules.step_prompt import RELATIONS, Consulted, Moment, retrieval_text, step_prompt
+from mage_es.engine.rules.step_prompt import RELATIONS, Consulted, retrieval_text, step_prompt
+from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.seams.environment import Moment
 from mage_es.events.vocabulary import (
     EdgeAdded,
     EntitySeen,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mage_es.engine.agents.briefs import AuthoredExample, AuthoredParameter, AuthoredTool
+from mage_es.engine.briefs import AuthoredExample, AuthoredParameter, AuthoredTool
 from mage_es.engine.commands import CheckedTool
 from mage_es.engine.rules.rotation import Written
 from mage_es.engine.rules.tools import author_tools, malformed
@@ -40,6 +40,7 @@ def test_a_tool_that_gets_its_examples_right_is_the_skills_tool_from_then_on() -
     assert (writing.authored, writing.refused) == (1, "")
 
 
+@pytest.mark.paper("section 3.3, dynamic tools")
 def test_a_tool_that_fails_is_recorded_with_its_problem_and_never_in_use() -> None:
     state = State()
     writing = written(state, problem="example 1: '5' instead of '4'")

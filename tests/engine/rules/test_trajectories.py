@@ -1,6 +1,7 @@
 """Transcripts of episodes."""
 
-from mage_es.engine.rules.trajectories import transcript_line, transcript_of
+from mage_es.engine.rules.trajectories import transcript_of
+from mage_es.engine.seams.environment import transcript_line
 from tests.engine.rules.episodes import stepped
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mage_es.engine.courses import Ask, Finish, advance, begin
-from mage_es.engine.models.seam import Request
-from mage_es.engine.rules.prompt import TEMPLATE_OF_ROUTE
-from mage_es.engine.rules.routes import Route, follow
+from mage_es.engine.rules.routes import ROUTING_ARMS, Route, follow
 from mage_es.engine.rules.trimming import droppable, trimming_of, without
+from mage_es.engine.seams.model import Request
 from mage_es.events.vocabulary import BundleTrimmed, QuestionPlanned, Retrieved
 from tests.engine.rules.states import Built, setting_of
 from tests.engine.rules.test_routes import QUESTION, planned, told
@@ -28,6 +29,7 @@ def trimmed(move: Ask) -> BundleTrimmed:
     )
 
 
+@pytest.mark.paper("Eq. 4, context limits")
 def test_the_least_similar_memory_goes_first_and_the_last_principle_after_all_memories() -> None:
     plan = bundle(("a", 0.9), ("b", 0.5), ("c", 0.7), principles=("p1", "p2"))
     assert droppable(plan) == ("b", "c", "a", "p2", "p1")
@@ -67,7 +69,7 @@ def test_what_one_call_of_a_course_had_to_do_without_the_later_ones_do_without_t
     built.skill("part")
     built.memory("s1")
     memories = (Retrieved(memory_id="s1", similarity=0.9),)
-    plan = planned("chain", memories=memories, chain=("part", "goal"), template=TEMPLATE_OF_ROUTE["chain"])
+    plan = planned("chain", memories=memories, chain=("part", "goal"), template=ROUTING_ARMS["chain"].template)
     course = follow(Route(setting_of(), built.state, plan, QUESTION))
     move = begin(course)
     assert isinstance(move, Ask) and "memory/s1" in {span.source for span in move.spans}

@@ -11,8 +11,10 @@ import time
 
 import pytest
 
-from mage_es.engine.sandbox.limits import Limits
+from mage_es.engine.sandbox.limits import ToolLimits
 from mage_es.engine.sandbox.sandbox import Sandbox, ToolResult
+
+pytestmark = pytest.mark.slow
 
 TRIPLE = "def run(number):\n    return number * 3"
 
@@ -82,6 +84,7 @@ ATTACKS = {
 }
 
 
+@pytest.mark.paper("section 3.3, dynamic tools")
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_an_attack_comes_to_a_problem_and_the_next_call_is_served(sandbox: Sandbox, attack: str) -> None:
     source, reason = ATTACKS[attack]
@@ -112,14 +115,14 @@ BUSY = body("x = 3", "for i in range(60):", "    x = x * x", "return x % 7")
 
 
 def test_one_operation_that_never_ends_is_ended_by_its_processor_time() -> None:
-    sandbox = Sandbox(Limits(cpu_seconds=1))
+    sandbox = Sandbox(ToolLimits(cpu_seconds=1))
     assert sandbox.run(BUSY, "{}").problem == "it took more than 1 s of processor time"
     assert sandbox.run(TRIPLE, '{"number": 14}').result == "42"
     sandbox.close()
 
 
 def test_one_operation_that_never_ends_is_ended_by_the_clock() -> None:
-    sandbox = Sandbox(Limits(cpu_seconds=60, wall_seconds=0.3))
+    sandbox = Sandbox(ToolLimits(cpu_seconds=60, wall_seconds=0.3))
     assert sandbox.run(BUSY, "{}").problem == "it took more than 0.3 s"
     worker = sandbox.process_id
     assert sandbox.run(BUSY, "{}").problem == "it took more than 0.3 s"
@@ -137,7 +140,7 @@ def test_a_worker_killed_between_two_calls_is_replaced(sandbox: Sandbox) -> None
 
 
 def test_a_worker_killed_in_the_middle_is_replaced_and_the_call_is_made_again() -> None:
-    sandbox = Sandbox(Limits(cpu_seconds=2))
+    sandbox = Sandbox(ToolLimits(cpu_seconds=2))
     sandbox.run(TRIPLE, '{"number": 1}')
     worker = sandbox.process_id
     assert worker is not None

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from mage_es.engine.sandbox import worker
-from mage_es.engine.sandbox.limits import Limits
+from mage_es.engine.sandbox.limits import ToolLimits
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ else:
 
 
 def test_a_confined_process_can_open_nothing_and_has_nothing_open_but_its_pipe() -> None:
-    command = [sys.executable, "-c", CONFINED, msgspec.json.encode(Limits()).decode()]
+    command = [sys.executable, "-c", CONFINED, msgspec.json.encode(ToolLimits()).decode()]
     said = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout.split()
     file, network, process, descriptor, inherited = said
     assert [file, network, descriptor, inherited] == ["refused"] * 4

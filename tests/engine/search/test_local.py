@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from mage_es.engine.search.local import LocalSearch
 from mage_es.events.errors import PrerequisiteError
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -54,6 +57,14 @@ def test_pages_of_one_title_are_all_kept_and_the_first_has_it(tmp_path: Path) ->
 
 def test_a_query_is_words_and_no_syntax(folder: Path) -> None:
     assert LocalSearch("local/x", folder).passages('"Danube" AND (river OR', count=1)[0].title == "plain"
+
+
+def test_a_search_in_a_folder_without_lancedb_names_the_command_that_installs_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "lancedb", None)
+    with pytest.raises(PrerequisiteError, match=r"local/docs needs .* pip install 'mage-es\[lance\]'"):
+        LocalSearch("local/docs", folder)
 
 
 def test_a_folder_without_documents_or_none_at_all_is_an_error(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.search.registry import Searches
 from mage_es.events.errors import UsageError
 

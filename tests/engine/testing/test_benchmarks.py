@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from mage_es.engine.benchmarks.numbers import score_number
-from mage_es.engine.benchmarks.protocol import Question, Split, TaskTypeSource, Verdict
 from mage_es.engine.benchmarks.registry import open_benchmark
+from mage_es.engine.seams.benchmark import Question, Split, TaskTypeSource, Verdict
 from mage_es.engine.testing.benchmarks import check_benchmark
 
 
@@ -83,12 +83,12 @@ class Fickle(Sums):
 @pytest.mark.parametrize(
     ("make", "error", "said"),
     [
-        (Twice, AssertionError, "stand there twice"),
-        (Shared, AssertionError, "two questions are called|of another split"),
+        (Twice, AssertionError, "are duplicates"),
+        (Shared, AssertionError, "two questions have the id|names another split"),
         (Misled, AssertionError, "its own solution scores 0.0"),
         (Raising, IndexError, "out of range"),
         (Generous, AssertionError, "score "),
-        (Fickle, AssertionError, "the same seed gives another"),
+        (Fickle, AssertionError, "the same seed gives a different"),
     ],
 )
 def test_a_benchmark_that_breaks_a_rule_is_found(

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from numpy.random import Generator, default_rng
 
+from mage_es.engine.commands import Candidate
 from mage_es.engine.rules.bandits import Choice, choose, choose_frozen, probabilities_of_best
-from mage_es.engine.rules.curriculum import Candidate, Signal, select_targets
+from mage_es.engine.rules.curriculum import Signal, select_targets
 from mage_es.engine.testing.choosers import Bandit, Curriculum, check_bandit, check_curriculum
 from mage_es.engine.testing.strategies import Failures, failures, posteriors
 from mage_es.events.vocabulary import MICRO
@@ -68,9 +69,9 @@ def moody(key: Mapping[str, Posterior], draw: Generator) -> Choice:
     [
         (uniform_in_truth, "times of"),
         (overconfident, "sum to 1.4"),
-        (elsewhere, "none of the arms"),
+        (elsewhere, "not among the arms"),
         (never, "times of"),
-        (with_chance_of_its_own, "other chance"),
+        (with_chance_of_its_own, "another source of randomness"),
         (moody, "has the probabilities"),
     ],
 )

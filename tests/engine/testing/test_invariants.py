@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from mage_es.engine.testing.invariants import check_growth, check_projection
 from mage_es.engine.testing.stages import Stage, flat
 from mage_es.engine.testing.strategies import histories, history
-from mage_es.events.batches import Columns
 from mage_es.events.digests import digest
+from mage_es.events.segments import Columns
 from mage_es.events.vocabulary import AnswerJudged, Event, MemoryAppended, MemoryQuarantined
 from mage_es.projections.fold import State
 from mage_es.projections.memory import Memory
@@ -134,7 +134,7 @@ class Swallowing(Right):
         (Counting, "folded in stretches"),
         (Forgetful, "dumped and loaded"),
         (Adding, "dumped and loaded"),
-        (Swallowing, "takes a RunResumed"),
+        (Swallowing, "accepts a RunResumed"),
     ],
 )
 def test_a_projection_that_breaks_a_rule_is_found(broken: Callable[[], Right], said: str) -> None:
@@ -162,5 +162,5 @@ def test_a_view_that_loses_what_is_in_quarantine_is_found() -> None:
     events = flat(history(seed=3, iterations=3, questions=3))
     one = next(event for event in events if isinstance(event, MemoryAppended))
     events = [one, MemoryQuarantined(memory_id=one.memory_id, reason="", by="user")]
-    with pytest.raises(AssertionError, match="MemoryQuarantined takes away"):
+    with pytest.raises(AssertionError, match="MemoryQuarantined removes"):
         check_growth(Hiding, events, ids=lambda memory: [row.memory_id for row in memory.rows()])

@@ -7,13 +7,11 @@ from pathlib import Path
 import msgspec
 
 from mage_es.engine.config import Config
-from mage_es.engine.reports import Check
-from mage_es.engine.runs import Run
+from mage_es.engine.run.directory import Run
+from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.coverage import check_coverage
-from mage_es.events.envelope import Draft
-from mage_es.events.log import Log
-from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import MICRO, AnswerJudged, Event, Target, TargetsSelected
+from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import MICRO, AnswerJudged, Draft, Event, Target, TargetsSelected
 from tests.engine.conftest import SMALL
 
 CONFIG = Config(benchmark="wordmath", recency_weight="1", targets=1, failure_signal="window")

@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mage_es.engine.reports import Check
-from mage_es.engine.runs import Run
+from mage_es.engine.run.directory import Run
+from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.growth import check_growth
-from mage_es.events.reader import LogReader
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     Event,
     MemoryAppended,
@@ -25,7 +25,7 @@ from tests.engine.forgery import Change, after, forged, instead
 
 
 def first_memory(run: Run) -> MemoryAppended:
-    event = next(LogReader(run.log_path).records({MemoryAppended})).event
+    event = next(LogReader(run.log_path).of(MemoryAppended))
     assert isinstance(event, MemoryAppended)
     return event
 
@@ -39,6 +39,7 @@ def checked(run: Run, folder: Path, change: Change) -> tuple[Check, Event]:
     return check, named.event
 
 
+@pytest.mark.paper("Theorem 1")
 def test_a_true_run_only_grows(small_run: Run) -> None:
     check = check_growth(LogReader(small_run.log_path))
     assert check.ok and check.seq == 0
@@ -61,7 +62,7 @@ def test_a_memory_whose_words_were_changed_is_not_called_by_their_hash(small_run
     change = instead(MemoryAppended, lambda event: msgspec.structs.replace(event, reasoning="something else"))
     check, named = checked(small_run, tmp_path, change)
     assert not check.ok and isinstance(named, MemoryAppended) and named.reasoning == "something else"
-    assert "not called by the hash of its content" in check.detail
+    assert "is not the hash of its content" in check.detail
 
 
 def test_a_memory_that_is_given_again_with_other_words_is_found(small_run: Run, tmp_path: Path) -> None:
@@ -70,10 +71,11 @@ def test_a_memory_that_is_given_again_with_other_words_is_found(small_run: Run, 
     assert not check.ok and named == again and "a second time" in check.detail
 
 
+@pytest.mark.paper("Theorem 1")
 def test_a_protected_memory_that_is_pruned_is_found(small_run: Run, tmp_path: Path) -> None:
     pruned = PatternPruned(memory_id=first_memory(small_run).memory_id, confidence_micro=1, reason="low")
     check, named = checked(small_run, tmp_path, after(MemoryAppended, pruned))
-    assert not check.ok and named == pruned and "is a success_memory, no pattern" in check.detail
+    assert not check.ok and named == pruned and "is a success_memory, not a pattern" in check.detail
 
 
 @pytest.mark.parametrize(

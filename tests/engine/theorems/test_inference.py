@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mage_es.engine.exam import examine
-from mage_es.engine.reports import Check
-from mage_es.engine.runs import Run
-from mage_es.engine.runtime import Runtime
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.inference import check_inference, learning_types
-from mage_es.events.reader import LogReader
+from mage_es.engine.verbs.exam import examine
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     AnswerJudged,
     BanditUpdated,
@@ -52,6 +52,7 @@ def test_a_true_exam_was_frozen_and_the_run_shows_no_trace_of_it(examined: Run) 
     assert exam.ok and exam.measured == exam.bound == "0 guidance calls, 0 learned"
 
 
+@pytest.mark.paper("section 3.2, frozen inference")
 def test_a_guidance_call_is_found(examined: Run, tmp_path: Path) -> None:
     change = instead(ModelCalled, lambda event: msgspec.structs.replace(event, tier="guidance"))
     log = forge_exam(examined, tmp_path, change)
@@ -61,7 +62,7 @@ def test_a_guidance_call_is_found(examined: Run, tmp_path: Path) -> None:
 
 
 def test_a_lesson_in_the_log_of_an_exam_is_found(examined: Run, tmp_path: Path) -> None:
-    lesson = next(LogReader(examined.log_path).records({BanditUpdated})).event
+    lesson = next(LogReader(examined.log_path).of(BanditUpdated))
     log = forge_exam(examined, tmp_path, after(AnswerJudged, lesson))
     exam = checked(examined)[1]
     named = next(iter(LogReader(log).records(since=exam.seq, until=exam.seq))).event

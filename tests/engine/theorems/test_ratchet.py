@@ -7,14 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from mage_es.engine.reports import Check
 from mage_es.engine.rules.mastery import ratchet
-from mage_es.engine.runs import Run
+from mage_es.engine.run.directory import Run
+from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.ratchet import check_ratchet
-from mage_es.events.envelope import Draft
-from mage_es.events.log import Log
-from mage_es.events.reader import LogReader
-from mage_es.events.vocabulary import Event, MasteryUpdated, SkillCreated, SlotsRolledBack, SnapshotTaken
+from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import Draft, Event, MasteryUpdated, SkillCreated, SlotsRolledBack, SnapshotTaken
 from tests.engine.conftest import SMALL
 from tests.engine.forgery import forged, instead
 

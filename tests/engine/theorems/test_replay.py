@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+import pytest
 
-from mage_es.engine.runs import Run
+from mage_es.engine.run.directory import Run
 from mage_es.engine.theorems.replay import check_replay
-from mage_es.events.reader import LogReader
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import Digest, Event, IterationClosed, MemoryAppended, PatternPruned
 from tests.engine.forgery import after, forged, instead
 
@@ -18,6 +19,7 @@ def test_a_true_run_folds_to_every_digest(small_run: Run) -> None:
     assert check.ok and check.measured == check.bound == "3 of 3 equal"
 
 
+@pytest.mark.paper("beyond the paper, replay")
 def test_the_first_marker_with_another_digest_is_named(small_run: Run, tmp_path: Path) -> None:
     def bent(event: Event) -> Event:
         assert isinstance(event, IterationClosed)

@@ -16,7 +16,7 @@ from mage_es.engine.benchmarks.dataset import Dataset
 from mage_es.engine.benchmarks.finqa.benchmark import FINQA, measure, total, verdict
 from mage_es.engine.benchmarks.finqa.records import linear, task_type_of
 from mage_es.engine.benchmarks.measuring import Prediction
-from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.testing import check_benchmark
 from mage_es.events.errors import PrerequisiteError
 
@@ -109,6 +109,7 @@ def test_a_malformed_record_is_named_with_its_field(tmp_path: Path, change: dict
     assert complaint in str(caught.value)
 
 
+@pytest.mark.paper("section 4, FinQA, task types")
 @pytest.mark.parametrize(
     ("program", "task_type"),
     [

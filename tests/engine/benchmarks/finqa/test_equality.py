@@ -18,6 +18,7 @@ def same(gold: str, predicted: str, *, strict: bool = False) -> bool:
     return is_same_program(tokens_of(gold), tokens_of(predicted), strict=strict)
 
 
+@pytest.mark.paper("section 4, FinQA, programs")
 @pytest.mark.parametrize(
     ("gold", "predicted"),
     [
@@ -61,6 +62,7 @@ def test_programs_differ_if_an_operand_is_new_or_the_last_steps_differ(gold: str
     assert not same(gold, predicted)
 
 
+@pytest.mark.paper("section 4, FinQA, programs")
 def test_upstream_knows_a_table_step_again_only_where_it_stands_first_or_later_in_both() -> None:
     gold, predicted = "table_max(sales, none), divide(#0, 3)", "divide(3, 3), table_max(sales, none), divide(#1, 3)"
     assert same(gold, predicted)

@@ -53,6 +53,7 @@ def test_a_number_is_read_as(text: str, number: str, is_percentage: bool) -> Non
     assert read_amount(text) == (Decimal(number), is_percentage)
 
 
+@pytest.mark.paper("section 4, FinQA, the metric")
 @pytest.mark.parametrize(
     "text",
     ["", " ", "%", "about 94", "3.5x", "1/2", "5-7", "5 to 7", "inf", "nan", "1.2.3", "--5", "3 million dollars", "½",
@@ -62,6 +63,7 @@ def test_anything_but_one_plain_number_is_none(text: str) -> None:
     assert read_amount(text) is None
 
 
+@pytest.mark.paper("section 4, FinQA, the metric")
 @pytest.mark.parametrize(
     ("prediction", "gold", "default", "strict"),
     [
@@ -99,6 +101,7 @@ def test_a_prediction_matches_within_one_per_cent(prediction: str, gold: str, de
     assert is_match(prediction, gold, percent_strict=True) == strict
 
 
+@pytest.mark.paper("section 4, FinQA, the metric")
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [

@@ -82,6 +82,7 @@ def test_a_program_comes_to(program: str, result: float | str) -> None:
     assert run(program) == Executed(result)
 
 
+@pytest.mark.paper("section 4, FinQA, programs")
 @pytest.mark.parametrize(
     ("program", "problem"),
     [
@@ -97,9 +98,9 @@ def test_a_program_comes_to(program: str, result: float | str) -> None:
         ("add(const_x, 2)", "'const_x' is no number"),
         ("add(5x%, 2)", "'5x%' is no number"),
         ("add(revenue, 2)", "'revenue' is no number"),
-        ("add(#0, 2)", "'#0' is the result of no step before"),
-        ("add(1, 2), add(#1, 2)", "'#1' is the result of no step before"),
-        ("add(1, 2), add(#-1, 2)", "'#-1' is the result of no step before"),
+        ("add(#0, 2)", "'#0' refers to no earlier step"),
+        ("add(1, 2), add(#1, 2)", "'#1' refers to no earlier step"),
+        ("add(1, 2), add(#-1, 2)", "'#-1' refers to no earlier step"),
         ("add(#x, 2)", "invalid literal"),
         ("divide(1, 0)", "division by zero"),
         ("exp(10, 1000)", "out of range"),
@@ -129,6 +130,7 @@ def test_upstreams_row_operation_on_a_result_works_on_the_row_before_where_that_
     assert "which is no row" in execute(tokens, TABLE).problem
 
 
+@pytest.mark.paper("section 4, FinQA, programs")
 @pytest.mark.parametrize(
     ("tokens", "strictly", "usually"),
     [
@@ -177,6 +179,7 @@ def test_a_step_is_an_operation_and_its_arguments_as_written() -> None:
         steps_of(tokens_of("add(1, 2), half(#0, 1)"))
 
 
+@pytest.mark.paper("section 4, FinQA, programs")
 @pytest.mark.skipif(not list((DATA / "finqa").glob("*.json*")), reason=f"no FinQA in {DATA}; set MAGE_ES_DATA")
 def test_every_gold_program_comes_to_the_gold_result_of_its_record() -> None:
     executed = 0

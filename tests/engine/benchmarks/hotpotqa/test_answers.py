@@ -32,6 +32,7 @@ def test_composed_and_decomposed_accents_are_not_equal() -> None:
     assert not exact_match("caf\u00e9", "cafe\u0301")
 
 
+@pytest.mark.paper("appendix, HotpotQA EM and F1")
 @pytest.mark.parametrize(
     ("answer", "gold", "em", "f1", "precision", "recall"),
     [
@@ -62,6 +63,7 @@ def test_f1_is_symmetric_and_never_fails(left: str, right: str) -> None:
     assert (one.precision, one.recall) == (other.recall, other.precision)
 
 
+@pytest.mark.paper("section 4, semantic judge")
 @pytest.mark.parametrize(
     ("answer", "gold", "may"),
     [

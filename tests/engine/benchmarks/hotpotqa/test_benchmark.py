@@ -44,6 +44,7 @@ def put(folder: Path, *records: object, name: str = "dev.json") -> Path:
     return folder / name
 
 
+@pytest.mark.paper("section 4, HotpotQA, the setting")
 def test_a_record_becomes_a_question_with_one_line_for_each_paragraph(tmp_path: Path) -> None:
     (question,) = read(put(tmp_path, OFFICIAL), "test").items
     assert (question.id, question.split, question.task_type) == ("5a8c", "test", "comparison")
@@ -91,10 +92,10 @@ def test_few_paragraphs_or_none_are_no_error(tmp_path: Path) -> None:
         ({"_id": ""}, r"record 2 .*: _id: it is empty or missing"),
         ({"question": " "}, r"record 2 .*: question: it is empty"),
         ({"context": [["title only"]]}, r"record 2 .*context"),
-        ({"supporting_facts": {"title": ["A"], "sent_id": []}}, r"record 2 .*: supporting_facts: 1 titles came with 0"),
+        ({"supporting_facts": {"title": ["A"], "sent_id": []}}, r"record 2 .*: supporting_facts: 1 titles, but 0"),
         (
             {"context": {"title": ["A"], "sentences": []}},
-            r"record 2 .*: context: 1 titles came with the sentences of 0",
+            r"record 2 .*: context: 1 titles, but sentences of 0",
         ),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
@@ -106,6 +107,7 @@ def test_a_malformed_record_is_named_by_file_place_and_field(tmp_path: Path, cha
     assert str(path) in str(caught.value) and "Nothing was loaded" in str(caught.value)
 
 
+@pytest.mark.paper("section 4, HotpotQA, task types")
 def test_levels_may_be_a_part_of_the_type_and_then_have_to_be_there(tmp_path: Path) -> None:
     (question,) = read(put(tmp_path, OFFICIAL), "test", has_levels=True).items
     assert question.task_type == "comparison_hard"
@@ -113,6 +115,7 @@ def test_levels_may_be_a_part_of_the_type_and_then_have_to_be_there(tmp_path: Pa
         read(put(tmp_path, {**OFFICIAL, "level": ""}), "test", has_levels=True)
 
 
+@pytest.mark.paper("section 4, HotpotQA, the setting")
 def test_train_and_dev_are_read_from_the_official_files_and_dev_is_the_test_split(tmp_path: Path) -> None:
     (tmp_path / "hotpotqa").mkdir()
     put(tmp_path / "hotpotqa", {**OFFICIAL, "_id": "t"}, OFFICIAL, name="hotpot_train_v1.1.json")
@@ -140,6 +143,7 @@ def test_the_real_records_are_read_and_their_own_facts_and_answers_score_full_ma
     assert found["f1"] > 0.999  # one answer is nothing but an article: equal, and without overlap
 
 
+@pytest.mark.slow
 @needs_data
 def test_it_is_a_benchmark_as_every_other() -> None:
     check_benchmark(lambda seed: Dataset(HOTPOTQA, DATA), 3, replies=100)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mage_es.engine.benchmarks.hotpotqa.scoring import measure, total, verdict
 from mage_es.engine.benchmarks.measuring import Prediction
-from mage_es.engine.benchmarks.protocol import Question
+from mage_es.engine.seams.benchmark import Question
 
 FACTS = [["Kiss and Tell", 0], ["Shirley Temple", 1]]
 
@@ -64,6 +64,7 @@ def test_two_empty_sets_of_facts_are_equal_and_have_no_f1() -> None:
     assert facts([], question=ask(facts=[])) == (1, 0, 0, 0)
 
 
+@pytest.mark.paper("appendix, HotpotQA EM and F1")
 def test_a_fact_beyond_its_paragraph_is_ignored_except_to_the_letter() -> None:
     question = ask(facts=[["A", 0], ["A", 9]], beyond=[["A", 9]])
     assert facts([["A", 0]], question=question) == pytest.approx((0, 2 / 3, 1, 1 / 2))
@@ -71,6 +72,7 @@ def test_a_fact_beyond_its_paragraph_is_ignored_except_to_the_letter() -> None:
     assert facts([["A", 0], ["A", 9]], question=question, strict=False) == (1, 1, 1, 1)
 
 
+@pytest.mark.paper("appendix, HotpotQA EM and F1")
 def test_joint_metrics_are_of_the_products_and_need_both_parts() -> None:
     found = metrics("Protocol", supporting_facts=FACTS[:1])
     assert (found["prec"], found["recall"], found["sp_prec"], found["sp_recall"]) == pytest.approx((1, 1 / 3, 1, 1 / 2))
@@ -88,6 +90,7 @@ def test_to_the_letter_an_empty_answer_equals_a_gold_that_is_only_an_article_and
     assert metrics("", question=the_the, strict=False)["em"] == 0
 
 
+@pytest.mark.paper("appendix, HotpotQA EM and F1")
 def test_the_corpus_is_all_gold_ids_and_what_is_missing_counts_nothing() -> None:
     question = ask()
     predictions = [Prediction("q", "Chief of Protocol", {"supporting_facts": FACTS}), Prediction("q", None)]

@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 
 from mage_es.engine.benchmarks.dataset import Dataset
 from mage_es.engine.benchmarks.measuring import Prediction
-from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.benchmarks.realmath.answers import read_answer
 from mage_es.engine.benchmarks.realmath.benchmark import REALMATH, measure, verdict
-from mage_es.engine.benchmarks.realmath.equivalence import Decision, compared, decide
+from mage_es.engine.benchmarks.realmath.equivalence import Equivalence, compared, decide
 from mage_es.engine.benchmarks.realmath.expressions import Unreadable
 from mage_es.engine.benchmarks.realmath.kinds import kind_of
 from mage_es.engine.benchmarks.realmath.machine import MachineAnswer, read_machine
-from mage_es.engine.judging import STRICT, template_of
+from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.session.judge import STRICT, template_of
 from mage_es.engine.testing import check_benchmark
 from mage_es.events.errors import PrerequisiteError
 
@@ -56,6 +56,7 @@ def every(folder: Path) -> list[Question]:
     return sorted((*benchmark.questions("evolution"), *benchmark.questions("test")), key=lambda q: q.id)
 
 
+@pytest.mark.paper("section 4, RealMath, task types")
 def test_a_record_is_read_with_any_of_its_columns_and_the_theorem_is_shown_nowhere(tmp_path: Path) -> None:
     full, bare = every(write(tmp_path, FULL, BARE))
     assert (full.id, full.task_type, full.gold) == ("realmath-math-0", "realmath_math_count", "$n+2$")
@@ -109,6 +110,7 @@ def test_a_malformed_record_is_named_with_its_field(tmp_path: Path, record: obje
     assert complaint in str(caught.value)
 
 
+@pytest.mark.paper("section 4, RealMath, task types")
 @pytest.mark.parametrize(
     ("question", "kind"),
     [
@@ -173,20 +175,21 @@ def test_the_real_records_pass_the_checks_of_every_benchmark() -> None:
     check_benchmark(lambda seed: benchmark, 1, replies=100, repeats=2)
 
 
+@pytest.mark.paper("section 4, RealMath, the metric")
 @needs_data
 def test_every_real_gold_is_the_same_as_itself_and_the_two_forms_of_no_gold_contradict_each_other() -> None:
     read = both = same = 0
     for question in every(DATA):
         machine = question.meta.get("machine_readable")
         answer = msgspec.json.decode(machine, type=MachineAnswer) if machine else None
-        assert decide(question.gold, question.gold, answer) is Decision.SAME, question.id
+        assert decide(question.gold, question.gold, answer) is Equivalence.SAME, question.id
         try:
             latex = read_answer(question.gold, is_gold=True)
             read += 1
-            found = compared(read_machine(answer), latex, "") if answer else Decision.UNDECIDED
+            found = compared(read_machine(answer), latex, "") if answer else Equivalence.UNDECIDED
         except Unreadable:
             continue
         both += answer is not None
-        same += found is Decision.SAME
-        assert found is not Decision.DIFFERENT, question.id
+        same += found is Equivalence.SAME
+        assert found is not Equivalence.DIFFERENT, question.id
     assert (read, both, same) == (121, 115, 103)

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mage_es.engine.benchmarks.realmath.equivalence import Decision, decide, readings
+from mage_es.engine.benchmarks.realmath.equivalence import Equivalence, decide, readings
 from mage_es.engine.benchmarks.realmath.machine import MachineAnswer
 
 
+@pytest.mark.paper("section 4, RealMath, the metric")
 @pytest.mark.parametrize(
     ("gold", "answer"),
     [
@@ -51,9 +52,10 @@ from mage_es.engine.benchmarks.realmath.machine import MachineAnswer
     ],
 )
 def test_answers_are_the_same(gold: str, answer: str) -> None:
-    assert decide(gold, answer) is Decision.SAME
+    assert decide(gold, answer) is Equivalence.SAME
 
 
+@pytest.mark.paper("section 4, RealMath, the metric")
 @pytest.mark.parametrize(
     ("gold", "answer"),
     [
@@ -74,9 +76,10 @@ def test_answers_are_the_same(gold: str, answer: str) -> None:
     ],
 )
 def test_answers_differ(gold: str, answer: str) -> None:
-    assert decide(gold, answer) is Decision.DIFFERENT
+    assert decide(gold, answer) is Equivalence.DIFFERENT
 
 
+@pytest.mark.paper("section 4, RealMath, the metric")
 @pytest.mark.parametrize(
     ("gold", "answer"),
     [
@@ -99,7 +102,7 @@ def test_answers_differ(gold: str, answer: str) -> None:
     ],
 )
 def test_what_only_a_judge_can_tell_is_undecided(gold: str, answer: str) -> None:
-    assert decide(gold, answer) is Decision.UNDECIDED
+    assert decide(gold, answer) is Equivalence.UNDECIDED
 
 
 def machine(*texts: str) -> MachineAnswer:
@@ -109,53 +112,54 @@ def machine(*texts: str) -> MachineAnswer:
 @pytest.mark.parametrize(
     ("text", "answer", "decision"),
     [
-        (["1"], "1", Decision.SAME),
-        (["1"], "There is exactly $1$ solution", Decision.SAME),
-        (["1"], "2", Decision.DIFFERENT),
-        (["n + 1"], "1+n", Decision.SAME),
-        (["n + 1"], "k", Decision.UNDECIDED),
-        (["pi * (beta_symbol - alpha_symbol)**2"], "\\pi(\\beta-\\alpha)^2", Decision.SAME),
-        (["M_n_plus_1 - p_prime"], "M_{n+1} - p'", Decision.SAME),
-        (["Rational(1, 2) * binomial(2*j, j)"], "\\frac12\\binom{2j}{j}", Decision.SAME),
-        (["Sum(a**i, (i, 0, 3))"], "1+a+a^2+a^3", Decision.SAME),
-        (["1/(2*LambertW(exp(-1)))"], "1.795560726", Decision.DIFFERENT),
-        (["FiniteSet(I, -I)"], "\\pm i", Decision.SAME),
-        (["Tuple(3, 2)"], "(3, 2)", Decision.SAME),
-        (["Ge(x, 2)"], "x \\ge 2", Decision.SAME),
-        (["1 <= x < 2"], "2 > x \\ge 1", Decision.SAME),
-        (["Eq(v_k, 0)"], "v_k = 0", Decision.SAME),
-        (["1", "2"], "1, 2", Decision.SAME),
-        (["1", "2"], "2, 1", Decision.DIFFERENT),
-        (["Tuple(1, 1)", "Tuple(1, -1)"], "(1, \\pm 1)", Decision.SAME),
-        (["Piecewise((2, d > 3), (1, True))"], "2", Decision.UNDECIDED),
-        (["__import__('os').system('true')"], "0", Decision.UNDECIDED),
-        (["(lambda: 0)()"], "0", Decision.UNDECIDED),
-        (["1 ++"], "1", Decision.UNDECIDED),
-        (["(" * 500 + "1" + ")" * 500], "1", Decision.UNDECIDED),
-        (["1" + "+1" * 2000], "1", Decision.UNDECIDED),
-        (["sqrt(x=1)"], "1", Decision.UNDECIDED),
-        (["'1'"], "1", Decision.UNDECIDED),
+        (["1"], "1", Equivalence.SAME),
+        (["1"], "There is exactly $1$ solution", Equivalence.SAME),
+        (["1"], "2", Equivalence.DIFFERENT),
+        (["n + 1"], "1+n", Equivalence.SAME),
+        (["n + 1"], "k", Equivalence.UNDECIDED),
+        (["pi * (beta_symbol - alpha_symbol)**2"], "\\pi(\\beta-\\alpha)^2", Equivalence.SAME),
+        (["M_n_plus_1 - p_prime"], "M_{n+1} - p'", Equivalence.SAME),
+        (["Rational(1, 2) * binomial(2*j, j)"], "\\frac12\\binom{2j}{j}", Equivalence.SAME),
+        (["Sum(a**i, (i, 0, 3))"], "1+a+a^2+a^3", Equivalence.SAME),
+        (["1/(2*LambertW(exp(-1)))"], "1.795560726", Equivalence.DIFFERENT),
+        (["FiniteSet(I, -I)"], "\\pm i", Equivalence.SAME),
+        (["Tuple(3, 2)"], "(3, 2)", Equivalence.SAME),
+        (["Ge(x, 2)"], "x \\ge 2", Equivalence.SAME),
+        (["1 <= x < 2"], "2 > x \\ge 1", Equivalence.SAME),
+        (["Eq(v_k, 0)"], "v_k = 0", Equivalence.SAME),
+        (["1", "2"], "1, 2", Equivalence.SAME),
+        (["1", "2"], "2, 1", Equivalence.DIFFERENT),
+        (["Tuple(1, 1)", "Tuple(1, -1)"], "(1, \\pm 1)", Equivalence.SAME),
+        (["Piecewise((2, d > 3), (1, True))"], "2", Equivalence.UNDECIDED),
+        (["__import__('os').system('true')"], "0", Equivalence.UNDECIDED),
+        (["(lambda: 0)()"], "0", Equivalence.UNDECIDED),
+        (["1 ++"], "1", Equivalence.UNDECIDED),
+        (["(" * 500 + "1" + ")" * 500], "1", Equivalence.UNDECIDED),
+        (["1" + "+1" * 2000], "1", Equivalence.UNDECIDED),
+        (["sqrt(x=1)"], "1", Equivalence.UNDECIDED),
+        (["'1'"], "1", Equivalence.UNDECIDED),
     ],
 )
 def test_a_machine_readable_gold_decides_where_a_sentence_cannot(
-    text: list[str], answer: str, decision: Decision
+    text: list[str], answer: str, decision: Equivalence
 ) -> None:
     assert decide("It has exactly one, as was shown.", answer, machine(*text)) is decision
 
 
 def test_either_form_of_the_gold_makes_an_answer_right_and_both_are_needed_to_make_it_wrong() -> None:
-    assert decide("$M_{n-1}$", "M_{n-1}", machine("M_n_minus_2")) is Decision.SAME
-    assert decide("$n$", "2n", machine("2*n")) is Decision.SAME
-    assert decide("$n$", "3n", machine("2*n")) is Decision.DIFFERENT
+    assert decide("$M_{n-1}$", "M_{n-1}", machine("M_n_minus_2")) is Equivalence.SAME
+    assert decide("$n$", "2n", machine("2*n")) is Equivalence.SAME
+    assert decide("$n$", "3n", machine("2*n")) is Equivalence.DIFFERENT
     assert len(readings("$n$", machine("2*n"))) == 2
 
 
 def test_the_decision_depends_on_the_texts_alone() -> None:
     pairs = [("$\\sin x$", "\\cos x"), ("$\\binom{n}{k}$", "\\binom{n}{n-k}"), ("$n$", "m")]
     assert [decide(*pair) for pair in pairs] == [decide(*pair) for pair in pairs]
-    assert decide(*pairs[1]) is Decision.SAME
+    assert decide(*pairs[1]) is Equivalence.SAME
 
 
+@pytest.mark.paper("section 4, RealMath, the metric")
 @pytest.mark.parametrize(
     "answer",
     ["9^{9^{9^{9^{9}}}}", "(10^{999})!", "\\sum_{a=1}^{499}\\sum_{b=1}^{499}\\sum_{c=1}^{499} abc",
@@ -171,8 +175,8 @@ def test_an_answer_made_to_cost_much_costs_little(answer: str) -> None:
 @given(st.text(), st.text())
 @settings(max_examples=150, deadline=None)
 def test_no_pair_of_texts_makes_it_raise(gold: str, answer: str) -> None:
-    assert decide(gold, answer) in Decision
-    assert decide(gold, gold) in (Decision.SAME, Decision.DIFFERENT)
+    assert decide(gold, answer) in Equivalence
+    assert decide(gold, gold) in (Equivalence.SAME, Equivalence.DIFFERENT)
 
 
 @given(st.text())

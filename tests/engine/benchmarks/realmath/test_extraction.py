@@ -56,6 +56,7 @@ def test_a_reply_without_the_section_ends_with_its_answer(reply: str, answer: st
     assert answer_of(reply) == answer
 
 
+@pytest.mark.paper("section 4, RealMath, the judge")
 def test_a_judge_sees_the_section_or_else_the_end_of_the_reply() -> None:
     long = "x" * TAIL + "the answer is $n$ " + "y" * 20
     assert shown_to_judge("z \\section*{Final Answer} $n$") == "$n$"

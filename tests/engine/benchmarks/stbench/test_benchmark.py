@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from mage_es.engine.benchmarks.dataset import Dataset, is_test, missing_files
-from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.benchmarks.stbench.benchmark import EXTENDED, MERGED, STBENCH, gold_of, read
+from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.testing.benchmarks import check_benchmark
 from mage_es.events.errors import PrerequisiteError
 
@@ -81,10 +81,11 @@ def test_numbers_that_are_too_few_are_malformed(tmp_path: Path) -> None:
 
 
 def test_a_file_of_no_task_is_an_error_that_names_the_tasks(tmp_path: Path) -> None:
-    with pytest.raises(PrerequisiteError, match=r"is of no task of STBench: .* navigation"):
+    with pytest.raises(PrerequisiteError, match=r"belongs to no task of STBench: .* navigation"):
         read(put(tmp_path, "train.jsonl", {"Question": "Q?", "Answer": 1}), "test")
 
 
+@pytest.mark.paper("section 4, STBench, the split")
 def test_ids_are_file_and_position_and_three_tenths_of_them_are_the_test_split(tmp_path: Path) -> None:
     put(tmp_path, DIRECTION, *({"Question": f"Q{n}?", "Answer": 1 + n % 8, "more": n} for n in range(200)))
     opened = Dataset(STBENCH, tmp_path)
@@ -117,7 +118,7 @@ def test_files_may_be_missing_and_are_named_unless_none_is_there(tmp_path: Path)
     assert "datasets/basic/downstream_applications/trajectory_classification.jsonl" in opened.missing
     assert missing_files(opened).startswith("not there: datasets/basic/knowledge_comprehension/poi_category")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(PrerequisiteError, match=r"none of its 34 files is there, .* mage-es data fetch stbench"):
+    with pytest.raises(PrerequisiteError, match=r"none of its 34 files exists, .* mage-es data fetch stbench"):
         Dataset(STBENCH, tmp_path / "empty")
 
 
@@ -141,6 +142,7 @@ def test_fine_tuning_data_stands_in_for_files_that_are_not_there(tmp_path: Path)
     assert {q.meta["file"] for q in all_of(Dataset(STBENCH, tmp_path))} == {"inflow_prediction", "outflow_prediction"}
 
 
+@pytest.mark.paper("section 4, STBench, task types")
 def test_types_with_a_constant_answer_can_be_merged_and_the_extension_added(tmp_path: Path) -> None:
     for name, answer in (("downsampling", "Yes"), ("temporal_offset", "No")):
         file = f"{BASIC}/spatiotemporal_reasoning/trajectory_identification_{name}.jsonl"
@@ -158,6 +160,7 @@ def test_types_with_a_constant_answer_can_be_merged_and_the_extension_added(tmp_
     }
 
 
+@pytest.mark.slow
 @needs_data
 def test_every_real_answer_is_right_as_upstream_reads_it_and_as_we_do() -> None:
     opened = Dataset(EXTENDED, DATA)
@@ -170,6 +173,7 @@ def test_every_real_answer_is_right_as_upstream_reads_it_and_as_we_do() -> None:
         assert found.strict or question.meta["kind"] in ("anomaly", "vehicle", "point"), question.id
 
 
+@pytest.mark.slow
 @needs_data
 def test_it_is_a_benchmark_as_every_other() -> None:
     some = STBENCH._replace(parts={"evolution": STBENCH.parts["evolution"][14:20]})  # every kind of template

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mage_es.engine.benchmarks.measuring import Prediction
-from mage_es.engine.benchmarks.protocol import Question
-from mage_es.engine.benchmarks.stbench.scoring import Scorer, Thresholds, total
+from mage_es.engine.benchmarks.stbench.scoring import STBenchScorer, Thresholds, total
+from mage_es.engine.seams.benchmark import Question
 
 STUBS = {
     "option": "Which? Options: (1) road 4, (2) road 3.\nAnswer: The answer is (",
@@ -28,7 +28,7 @@ GOLDS: dict[str, object] = {
     "point": [108.92, 34.25],
     "flow": [10.0, 20.0, 30.0, 40.0, 50.0, 60.0],
 }
-SCORER = Scorer()
+SCORER = STBenchScorer()
 
 
 def ask(kind: str, *, file: str = "f", task: str = "t") -> Question:
@@ -44,6 +44,7 @@ def metrics(kind: str, reply: object, *, strict: bool) -> dict:
     return dict(SCORER.measure(ask(kind), Prediction("q", reply), strict).metrics)
 
 
+@pytest.mark.paper("section 4, STBench, accuracy")
 @pytest.mark.parametrize(
     ("kind", "reply", "strict", "usual"),
     [
@@ -91,6 +92,7 @@ def test_points_and_flows_have_their_errors_of_both_releases() -> None:
     assert (flow["mae"], flow["rmse"]) == (2, 2) and flow["mae_2024"] > 2
 
 
+@pytest.mark.paper("section 4, STBench, accuracy")
 @pytest.mark.parametrize(
     ("latitude", "score", "correct"),
     [(34.25, 1, True), (34.2505, 0.9445, True), (34.2510, 0.4445, False), (34.2545, 0.25, False), (34.27, 0, False)],
@@ -102,6 +104,7 @@ def test_a_point_is_right_within_100_metres_and_its_reward_is_graded(
     assert (found.score, found.correct, found.undecided) == (pytest.approx(score, abs=2e-3), correct, False)
 
 
+@pytest.mark.paper("section 4, STBench, accuracy")
 @pytest.mark.parametrize(("off", "correct"), [(0, True), (7.9, True), (8.0, True), (8.1, False)])
 def test_a_flow_is_right_within_a_fifth_of_its_mean_and_one_more(off: float, correct: bool) -> None:
     gold = GOLDS["flow"]
@@ -112,11 +115,12 @@ def test_a_flow_is_right_within_a_fifth_of_its_mean_and_one_more(off: float, cor
 
 
 def test_thresholds_can_be_others() -> None:
-    far = Scorer(Thresholds(metres=2_000))
+    far = STBenchScorer(Thresholds(metres=2_000))
     found = far.verdict(ask("point"), "[108.92, 34.26]")
     assert found.correct and found.score == 0.5
 
 
+@pytest.mark.paper("section 4, semantic judge")
 @pytest.mark.parametrize(
     ("kind", "reply", "undecided"),
     [
@@ -134,6 +138,7 @@ def test_only_what_names_no_option_and_has_a_word_of_one_is_left_to_a_judge(
     assert SCORER.verdict(ask(kind), reply).undecided is undecided
 
 
+@pytest.mark.paper("section 4, STBench, accuracy")
 def test_a_task_is_the_mean_of_its_files_and_errors_are_not_mixed() -> None:
     first, second, point = ask("option", file="a"), ask("option", file="b"), ask("point", file="c", task="p")
     replies = [(first, "2"), (first, "1"), (first, "1"), (first, "1"), (second, "2"), (point, "(108.92, 34.25)")]

@@ -11,6 +11,7 @@ from mage_es.engine.benchmarks.stbench.tasks import TASK_TYPES, named, type_of_f
 CORE = [task_type for task_type in TASK_TYPES if not task_type.is_extension]
 
 
+@pytest.mark.paper("section 4, STBench, task types")
 def test_there_are_27_types_of_15_tasks_in_34_files_and_3_of_the_extension() -> None:
     assert (len(CORE), len({one.task for one in CORE}), sum(len(one.files) for one in CORE)) == (27, 15, 34)
     assert (len(TASK_TYPES), len({one.task for one in TASK_TYPES})) == (30, 18)

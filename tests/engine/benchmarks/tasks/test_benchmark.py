@@ -77,7 +77,7 @@ def test_a_file_that_was_moved_is_found_in_the_data_folder(tmp_path: Path) -> No
             "question,answer\n",
             r" has a first line, which names the columns \(question,answer\), but no row below it",
         ),
-        ("json", "[]", " holds an empty list"),
+        ("json", "[]", " contains an empty list"),
     ],
 )
 def test_a_row_that_is_no_task_is_named_by_file_and_line(

@@ -59,6 +59,7 @@ def test_a_malformed_record_is_named_by_file_line_and_field(tmp_path: Path, reco
         read(path, "evolution")
 
 
+@pytest.mark.paper("section 4, WebQuestions, task types")
 @pytest.mark.parametrize(
     ("question", "task_type"),
     [
@@ -98,6 +99,7 @@ def test_the_real_records_have_the_published_types() -> None:
     assert (counts["what"], counts["how"]) == (2068, 13)
 
 
+@pytest.mark.slow
 @needs_data
 def test_it_is_a_benchmark_as_every_other() -> None:
     check_benchmark(lambda seed: Dataset(WEBQA, DATA), 3, replies=100)

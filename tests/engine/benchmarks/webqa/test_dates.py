@@ -27,6 +27,7 @@ def test_years_months_and_days_are_read_in_the_listed_forms(text: str, date: tup
     assert read_date(text) == date
 
 
+@pytest.mark.paper("section 4, WebQuestions, the metric")
 @pytest.mark.parametrize(
     "text",
     ["", "may", "10", "98109", "13/13/2013", "2/30/2003", "1836 or so", "2006 NFL season", "1/2", "in 1836", "12:30",

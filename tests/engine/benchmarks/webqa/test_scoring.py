@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mage_es.engine.benchmarks.measuring import Prediction
-from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.benchmarks.webqa.scoring import answers_in, hit, measure, official, total, verdict
+from mage_es.engine.seams.benchmark import Question
 
 
 def ask(*golds: str) -> Question:
@@ -24,6 +24,7 @@ def metrics(question: Question, value: object, *, strict: bool) -> dict:
     return dict(measure(question, Prediction("q", value), strict).metrics)
 
 
+@pytest.mark.paper("section 4, WebQuestions, the metric")
 @pytest.mark.parametrize(
     ("golds", "given", "recall", "precision", "f1"),
     [
@@ -63,6 +64,7 @@ def test_strict_takes_a_text_that_is_no_list_as_one_answer() -> None:
     assert metrics(ask("1836"), None, strict=True) == {"f1": 0, "precision": 1, "recall": 0}
 
 
+@pytest.mark.paper("section 4, WebQuestions, the metric")
 def test_a_total_has_the_means_and_the_f1_of_the_means() -> None:
     question = ask("A", "B")
     values = ["A"], ["A", "B", "C", "D"]
@@ -89,6 +91,7 @@ def test_a_list_in_prose_is_split_unless_the_whole_is_a_gold_answer(
     assert answers_in(answer, golds) == pieces
 
 
+@pytest.mark.paper("section 4, WebQuestions, the metric")
 @pytest.mark.parametrize(
     ("answer", "golds", "is_hit"),
     [
@@ -120,6 +123,7 @@ def test_prose_is_measured_by_its_final_answer_and_its_list() -> None:
     assert metrics(question, ["jaxon bieber", 7], strict=False) == half
 
 
+@pytest.mark.paper("section 4, semantic judge")
 @pytest.mark.parametrize(
     ("reply", "score", "strict", "undecided"),
     [

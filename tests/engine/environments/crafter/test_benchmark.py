@@ -11,13 +11,14 @@ import pytest
 from mage_es.engine.benchmarks.measuring import Prediction
 from mage_es.engine.benchmarks.registry import open_records
 from mage_es.engine.environments.crafter.benchmark import SIZES, Crafter
-from mage_es.engine.models.reference.plans import read_plan
 from mage_es.engine.rules.splits import make_splits
+from mage_es.engine.standins.reference.plans import read_plan
 from mage_es.events.errors import PrerequisiteError
 
 BENCHMARK = Crafter(42)
 
 
+@pytest.mark.paper("section 4, Crafter, tasks")
 def test_no_world_is_lost_to_the_instruction_that_all_share() -> None:
     evolution, test = BENCHMARK.questions("evolution"), BENCHMARK.questions("test")
     splits = make_splits(evolution, test, seed=42, anchors=5, held_out=5)
@@ -41,6 +42,7 @@ def test_any_seed_of_a_run_has_worlds_that_the_simulator_takes() -> None:
     assert all(0 <= int(question.meta["world"]) < 2**31 - 1 for question in Crafter(2**63 - 1).questions("test"))
 
 
+@pytest.mark.paper("section 4, Crafter, guidance")
 def test_the_public_rules_are_told_to_the_guidance_tier_and_for_evolution_only() -> None:
     assert (
         len(read_plan(BENCHMARK.questions("evolution")[0].solution)) == 23
@@ -74,6 +76,7 @@ def test_a_file_of_seeds_is_a_test_split_of_these_worlds(tmp_path: Path) -> None
         open_records("crafter", file)
 
 
+@pytest.mark.paper("section 4, Crafter, tasks")
 def test_totals_are_means_with_the_standard_error_of_the_population() -> None:
     question = BENCHMARK.questions("test")[0]
     slept = BENCHMARK.measure(question, Prediction(question.id, ["Sleep"] * 60), strict=False)

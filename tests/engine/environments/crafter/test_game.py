@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from mage_es.engine.environments.crafter.game import MOST_STEPS, Game
+from mage_es.engine.environments.crafter.game import MOST_STEPS, CrafterGame
 from mage_es.engine.environments.crafter.handbook import ACHIEVEMENTS
-from mage_es.engine.environments.crafter.wording import Look
-from mage_es.engine.environments.protocol import Entity, Outcome, Relation
+from mage_es.engine.environments.crafter.wording import ViewOptions
+from mage_es.engine.seams.environment import Entity, Relation, StepOutcome
 
 SEED = 1
 
 
-def begun(seed: int = SEED, **owned: int) -> tuple[Game, Any]:
+def begun(seed: int = SEED, **owned: int) -> tuple[CrafterGame, Any]:
     """Return a game that has begun, and the simulator's player with what it is to own."""
-    game = Game(seed)
+    game = CrafterGame(seed)
     game.reset()
     player = game._simulator._engine._player
     player.inventory.update(owned)
     return game, player
 
 
-def facing(game: Game, material: str) -> None:
+def facing(game: CrafterGame, material: str) -> None:
     """Put a material in front of the player."""
     player = game._simulator._engine._player
     game._simulator._engine._world[player.pos + player.facing] = material
@@ -29,7 +29,7 @@ def facing(game: Game, material: str) -> None:
 
 
 def test_an_episode_begins_after_one_step_with_full_status_and_empty_hands() -> None:
-    game = Game(SEED)
+    game = CrafterGame(SEED)
     text = game.reset().text
     assert game._simulator._engine._step == 1
     assert text.startswith("Your status:\n- health: 9/9\n- food: 9/9\n- drink: 9/9\n- energy: 9/9\n\nYou have nothing")
@@ -80,12 +80,14 @@ def test_a_reply_without_action_waits_and_the_next_observation_says_so() -> None
 
 
 def test_what_is_left_out_of_the_text_is_no_entity_either() -> None:
-    names = {entity.name for entity in Game(SEED, look=Look(skip_items=frozenset({"grass"}))).reset().entities}
-    assert "grass" not in names and "grass" in {entity.name for entity in Game(SEED).reset().entities}
+    names = {
+        entity.name for entity in CrafterGame(SEED, look=ViewOptions(skip_items=frozenset({"grass"}))).reset().entities
+    }
+    assert "grass" not in names and "grass" in {entity.name for entity in CrafterGame(SEED).reset().entities}
 
 
 def test_the_history_keeps_the_long_term_context_only() -> None:
-    seen = Game(SEED).reset()
+    seen = CrafterGame(SEED).reset()
     assert seen.recalled and "status" not in seen.recalled and seen.text.endswith(seen.recalled)
 
 
@@ -104,7 +106,7 @@ def test_while_asleep_nothing_is_done_until_energy_is_full() -> None:
     assert "You are sleeping, and will not be able take actions until energy is full." in asleep
     facing(game, "tree")
     assert "wood" not in game.step("Do").observation.text
-    outcomes: list[Outcome] = []
+    outcomes: list[StepOutcome] = []
     while not outcomes or not outcomes[-1].achievements:
         outcomes.append(game.step("Noop"))
     assert outcomes[-1].achievements == ("Wake Up",) and outcomes[-1].effect == "asleep"

@@ -25,6 +25,7 @@ def test_whatever_is_no_letter_is_dropped(reply: str) -> None:
     assert action_in(reply) == "Move West"
 
 
+@pytest.mark.paper("section 4, Crafter, the text")
 @pytest.mark.parametrize(
     "reply", ["move west", "Move_West", "Move  West", "I go. Move West", "", "Move West:", "MOVE WEST"]
 )

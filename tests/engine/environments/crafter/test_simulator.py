@@ -17,12 +17,14 @@ import pytest
 from mage_es.engine.environments.crafter.simulator import Simulator
 from mage_es.engine.environments.crafter.wording import NAMES
 
+pytestmark = pytest.mark.slow
+
 DATA = Path(os.environ.get("MAGE_ES_DATA", Path(__file__).parents[5] / "shared" / "data"))
 ROLLOUTS = DATA / "crafter" / "reference_rollouts.jsonl.gz"
 PLAY = """
 import hashlib, sys
-from mage_es.engine.environments.crafter.game import ACTIONS, Game
-game = Game(int(sys.argv[1]))
+from mage_es.engine.environments.crafter.game import ACTIONS, CrafterGame
+game = CrafterGame(int(sys.argv[1]))
 digest = hashlib.sha256(game.reset().text.encode())
 dice = 1
 for step in range(500):
@@ -33,6 +35,7 @@ print(digest.hexdigest(), step)
 """
 
 
+@pytest.mark.paper("section 4, Crafter, the game")
 @pytest.mark.skipif(not ROLLOUTS.is_file(), reason=f"no reference rollouts in {DATA}; set MAGE_ES_DATA")
 def test_the_reference_rollouts_are_reproduced() -> None:
     rollouts = [json.loads(line) for line in gzip.decompress(ROLLOUTS.read_bytes()).splitlines()]
@@ -48,6 +51,7 @@ def test_the_reference_rollouts_are_reproduced() -> None:
         assert shown[-1].inventory == told["inventory_last"]
 
 
+@pytest.mark.paper("section 4, Crafter, the game")
 def test_five_hundred_steps_are_the_same_in_processes_with_other_hash_seeds() -> None:
     processes = [
         subprocess.Popen(
@@ -79,6 +83,7 @@ class Drawn(crafter.Env):  # type: ignore[misc]  # the package has no types
         super()._balance_chunk(chunk, sorted(objs, key=table.index))
 
 
+@pytest.mark.paper("section 4, Crafter, the game")
 def test_without_pictures_a_night_goes_as_with_two_pictures_for_each_step() -> None:
     drawn = Drawn(size=(256, 256), length=None, seed=3)
     drawn.reset()

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from mage_es.engine.environments.crafter.wording import (
     NAMES,
     USUAL,
-    Look,
     Scene,
+    ViewOptions,
     faced_thing,
     in_view,
     long_term,
@@ -39,6 +39,7 @@ def scene(*things: tuple[str, int, int], at: tuple[int, int] = (32, 32), facing:
     return Scene(world, at, facing)
 
 
+@pytest.mark.paper("section 4, Crafter, the text")
 def test_each_kind_is_told_once_at_its_nearest_in_the_order_of_first_appearance() -> None:
     told = long_term(scene(("tree", -4, -3), ("cow", 2, 0), ("tree", 0, -2)))
     assert told == (
@@ -75,20 +76,20 @@ def test_the_view_ends_four_columns_and_three_rows_away() -> None:
 
 
 def test_the_precise_style_tells_both_axes() -> None:
-    look = Look(precise=True)
+    look = ViewOptions(precise=True)
     told = long_term(scene(("iron", -2, -1), ("coal", 0, 3)), look)
     assert "- iron 1 step north and 2 steps west" in told
     assert "- coal 3 steps south" in told and "your" not in told.split("\n\n")[0]
 
 
 def test_without_unique_every_cell_has_a_line() -> None:
-    told = long_term(scene(("tree", -1, 0), ("tree", 1, 0)), Look(unique=False))
+    told = long_term(scene(("tree", -1, 0), ("tree", 1, 0)), ViewOptions(unique=False))
     assert told.count("- tree") == 2 and told.count("- grass") == 60  # 9 x 7 cells without the player and the trees
 
 
 def test_what_is_skipped_is_neither_listed_nor_faced() -> None:
     bare = scene()
-    assert long_term(bare, Look(skip_items=frozenset({"grass"}))) == (
+    assert long_term(bare, ViewOptions(skip_items=frozenset({"grass"}))) == (
         "You see nothing away from you.\n\nYou face nothing at your front."
     )
     assert faced_thing(bare, USUAL) == "grass"
@@ -96,7 +97,7 @@ def test_what_is_skipped_is_neither_listed_nor_faced() -> None:
 
 def test_of_an_edge_only_kind_the_cells_that_touch_another_kind_count() -> None:
     water = [("water", east, south) for east in (2, 3, 4) for south in (-1, 0, 1)]
-    look = Look(unique=False, edge_only_items=frozenset({"water", "grass"}))
+    look = ViewOptions(unique=False, edge_only_items=frozenset({"water", "grass"}))
     told = [(thing.east, thing.south) for thing in in_view(scene(*water), look) if thing.name == "water"]
     assert told == [(2, -1), (2, 0), (2, 1), (3, -1), (3, 1), (4, -1), (4, 1)]  # (3, 0) and (4, 0) touch water only
     far = (-4, -3)
@@ -104,6 +105,7 @@ def test_of_an_edge_only_kind_the_cells_that_touch_another_kind_count() -> None:
     assert (-1, 0) in [(thing.east, thing.south) for thing in in_view(scene(*water), look)]  # it touches the player
 
 
+@pytest.mark.paper("section 4, Crafter, the text")
 @pytest.mark.parametrize("at", [(3, 32), (0, 32), (32, 2), (32, 0), (3, 2)])
 def test_near_the_west_and_north_border_nothing_is_seen(at: tuple[int, int]) -> None:
     world = np.full((64, 64), NAMES.index("tree"), dtype=np.uint8)

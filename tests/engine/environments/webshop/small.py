@@ -10,7 +10,7 @@ from random import Random
 import msgspec
 import pytest
 
-from mage_es.engine.environments.webshop.catalogue import Catalogue, Instruction, RawProduct, load_catalogue
+from mage_es.engine.environments.webshop.catalogue import Catalogue, ProductInstruction, RawProduct, load_catalogue
 from mage_es.engine.environments.webshop.goals import Goal, Option
 from mage_es.engine.environments.webshop.nouns import nouns_by_rule
 from mage_es.engine.environments.webshop.shop import Store, open_store
@@ -51,8 +51,8 @@ ENTRIES = [
 ]
 """Three products of their own and 25 lamps."""
 INSTRUCTIONS = {
-    "B000000001": Instruction(["soft cotton"], "Find me shirts with soft cotton", ["soft cotton"]),
-    "B000000002": Instruction(["pure silk"]),
+    "B000000001": ProductInstruction(["soft cotton"], "Find me shirts with soft cotton", ["soft cotton"]),
+    "B000000002": ProductInstruction(["pure silk"]),
 }
 
 

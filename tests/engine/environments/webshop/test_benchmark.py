@@ -10,21 +10,28 @@ import msgspec
 import pytest
 
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
-from mage_es.engine.benchmarks.protocol import Question
 from mage_es.engine.benchmarks.registry import names, open_benchmark
 from mage_es.engine.environments.webshop import matching, terms
-from mage_es.engine.environments.webshop.benchmark import PAPER, RETROAGENT, Preset, WebShop, task_type_of, test_places
+from mage_es.engine.environments.webshop.benchmark import (
+    PAPER,
+    RETROAGENT,
+    ShopSetting,
+    WebShop,
+    task_type_of,
+    test_places,
+)
 from mage_es.engine.environments.webshop.goals import Option
 from mage_es.engine.environments.webshop.nouns import Nouns, nouns_by_rule
 from mage_es.engine.environments.webshop.reference import solution
 from mage_es.engine.rules.splits import make_splits
+from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.testing.benchmarks import check_benchmark
 from mage_es.events.errors import PrerequisiteError
 from tests.engine.environments.webshop.small import DATA, ENTRIES, INSTRUCTIONS, goal, needs_data, write_files
 
 test_places.__test__ = False  # type: ignore[attr-defined]
 BY_RULE = Nouns("rule", nouns_by_rule)
-SMALL = Preset("webshop-100", None, 2)
+SMALL = ShopSetting("webshop-100", None, 2)
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +117,7 @@ def test_a_library_that_is_missing_is_named_before_anything_is_played(
         WebShop(1, small(tmp_path), preset=SMALL, nouns=BY_RULE)
 
 
+@pytest.mark.paper("section 4, WebShop, the catalogue")
 def test_the_data_hash_follows_everything_that_decides_a_reward(tmp_path: Path) -> None:
     folder = small(tmp_path)
     plain = WebShop(1, folder, nouns=BY_RULE).data_sha256
@@ -125,6 +133,7 @@ def test_the_data_hash_follows_everything_that_decides_a_reward(tmp_path: Path) 
     assert len({plain, *(other.data_sha256 for other in others)}) == 7
 
 
+@pytest.mark.paper("section 4, WebShop, task types")
 @pytest.mark.parametrize(
     ("options", "task_type"),
     [
@@ -139,6 +148,7 @@ def test_the_task_type_is_how_many_options_the_instruction_names(options: tuple[
     assert task_type_of(goal(options=options)) == task_type
 
 
+@pytest.mark.paper("section 4, WebShop, goals")
 def test_whole_products_are_drawn_for_the_test_and_those_that_do_not_fit_are_passed_over() -> None:
     goals = [goal(asin=name) for name in "aaaaabbccd"]
     for seed in range(20):
@@ -179,6 +189,7 @@ def test_the_total_is_the_task_score_and_the_means_over_what_was_bought(tmp_path
     assert benchmark.total([]) == {}
 
 
+@pytest.mark.slow
 @needs_data
 def test_both_are_opened_by_name_and_keep_what_every_benchmark_promises(retroagent: WebShop) -> None:
     check_benchmark(lambda seed: open_benchmark("webshop-100", seed=seed, data_dir=DATA), 3, replies=60)
@@ -186,6 +197,7 @@ def test_both_are_opened_by_name_and_keep_what_every_benchmark_promises(retroage
     assert (opened.name, opened.data_sha256) == (retroagent.name, retroagent.data_sha256)
 
 
+@pytest.mark.slow
 @needs_data
 def test_no_product_is_in_both_splits_and_few_goals_are_near_duplicates_across_them(
     paper: WebShop, retroagent: WebShop
@@ -202,6 +214,7 @@ def test_no_product_is_in_both_splits_and_few_goals_are_near_duplicates_across_t
         assert splits.duplicates + splits.near_duplicates < 0.02 * len(evolution) and len(splits.held_out) == 100
 
 
+@pytest.mark.paper("section 4, WebShop, scores")
 @needs_data
 def test_every_goal_is_met_by_its_own_product_with_its_options(paper: WebShop, retroagent: WebShop) -> None:
     for benchmark, step in ((paper, 1), (retroagent, 7)):
@@ -209,6 +222,7 @@ def test_every_goal_is_met_by_its_own_product_with_its_options(paper: WebShop, r
             assert benchmark.score(question, question.solution).strict, question.id
 
 
+@pytest.mark.paper("section 4, WebShop, scores")
 @needs_data
 def test_to_the_letter_of_upstream_some_goals_are_out_of_reach(retroagent: WebShop) -> None:
     questions = retroagent.questions("evolution")[::11]
@@ -238,6 +252,8 @@ VARIANTS = (
 )
 
 
+@pytest.mark.slow
+@pytest.mark.paper("section 4, WebShop, goals")
 @needs_data
 @pytest.mark.parametrize("name", VARIANTS)
 def test_an_episode_of_every_variant_is_played_by_its_reference_solution(name: str) -> None:
@@ -257,6 +273,8 @@ def test_an_episode_of_every_variant_is_played_by_its_reference_solution(name: s
     assert any(" [SEP] " in page for page in seen) != name.endswith("-rich")
 
 
+@pytest.mark.slow
+@pytest.mark.paper("section 4, WebShop, goals")
 @needs_data
 def test_goals_by_index_are_upstreams_first_and_peoples_goals_are_divided_in_two(paper: WebShop) -> None:
     by_index = open_benchmark("webshop-1000-by-index", seed=42, data_dir=DATA)

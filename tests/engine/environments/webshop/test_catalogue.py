@@ -35,6 +35,7 @@ def test_the_first_entry_of_a_number_stands_and_what_is_no_number_is_skipped() -
     assert [product.title for product in catalogue(entries).products] == ["one", "Thing B2"]
 
 
+@pytest.mark.paper("section 4, WebShop, the catalogue")
 def test_the_number_of_products_counts_raw_entries_and_the_index_loaded_ones() -> None:
     entries = [raw("B1"), raw("nan"), raw("B2"), raw("B3"), raw("B4")]
     loaded = catalogue(entries, num_products=3)

@@ -1,23 +1,21 @@
-"""Goals: combinations of options, price bounds, the shuffle, and their weights."""
+"""Goals: combinations of options, price bounds, and the shuffle."""
 
 from __future__ import annotations
 
-from collections import Counter
 from random import Random
 
 import pytest
 
-from mage_es.engine.environments.webshop.catalogue import HumanInstruction, Instruction, load_catalogue
+from mage_es.engine.environments.webshop.catalogue import HumanInstruction, ProductInstruction, load_catalogue
 from mage_es.engine.environments.webshop.files import read_files
 from mage_es.engine.environments.webshop.goals import (
     NO_BOUND,
     Option,
-    choose_goal,
     human_goals,
     shuffled_goals,
     synthetic_goals,
 )
-from tests.engine.environments.webshop.small import DATA, INSTRUCTIONS, SHIRT, catalogue, goal, needs_data, raw
+from tests.engine.environments.webshop.small import DATA, INSTRUCTIONS, SHIRT, catalogue, needs_data, raw
 
 
 def test_every_combination_of_option_values_is_a_goal_with_names_in_order() -> None:
@@ -33,7 +31,7 @@ def test_every_combination_of_option_values_is_a_goal_with_names_in_order() -> N
 
 
 def test_a_product_without_options_has_one_goal_and_one_without_instruction_none() -> None:
-    told = {"B1": Instruction(["a"], "Find me things", ["a"]), "B2": Instruction(["a"])}
+    told = {"B1": ProductInstruction(["a"], "Find me things", ["a"]), "B2": ProductInstruction(["a"])}
     goals = synthetic_goals(catalogue([raw("B1"), raw("B2")]), told, Random(1))
     assert [made.asin for made in goals] == ["B1"] and goals[0].options == ()
     assert goals[0].text.startswith("Find me things, and price lower than ")
@@ -52,19 +50,12 @@ def test_a_product_without_options_has_one_goal_and_one_without_instruction_none
     ],
 )
 def test_a_bound_is_the_larger_of_two_of_the_next_four_multiples_of_ten(price: str, bounds: set[float]) -> None:
-    told = {"B1": Instruction(["a"], "Find me things", ["a"])}
+    told = {"B1": ProductInstruction(["a"], "Find me things", ["a"])}
     made = [synthetic_goals(catalogue([raw("B1", pricing=price)]), told, Random(n))[0] for n in range(60)]
     assert {one.price_upper for one in made} == bounds
     for one in made:
         ending = "" if one.price_upper == NO_BOUND else f", and price lower than {one.price_upper:.2f} dollars"
         assert one.text == f"Find me things{ending}"
-
-
-def test_a_weight_is_the_mean_over_its_attributes_of_how_rare_each_is_among_goals() -> None:
-    told = {"B1": Instruction(["a"], "one", ["a", "b"]), "B2": Instruction(["a"], "two", ["a"])}
-    entries = [raw("B1", customization_options={"Size": [{"value": "s"}, {"value": "m"}]}), raw("B2")]
-    weights = [made.weight for made in synthetic_goals(catalogue(entries), told, Random(1))]
-    assert weights == pytest.approx([(1 / 3 + 1 / 2) / 2] * 2 + [1 / 3])
 
 
 def test_peoples_goals_lose_their_full_stops_and_those_without_attributes_are_left_out() -> None:
@@ -77,13 +68,14 @@ def test_peoples_goals_lose_their_full_stops_and_those_without_attributes_are_le
     }
     first, second = human_goals(catalogue(), told, Random(4))
     assert first.text.startswith("I want a shirt, and price lower than") and second.asked == "another"
-    assert first.options == (Option("", "red"), Option("", "l")) and first.weight == second.weight == 1
+    assert first.options == (Option("", "red"), Option("", "l"))
 
 
+@pytest.mark.paper("section 4, WebShop, goals")
 def test_one_stream_draws_prices_then_bounds_and_is_then_seeded_with_233() -> None:
     stream, same = Random(9), Random(9)
     entries = [raw("B1", pricing="$1 to $5"), raw("B2", customization_options=SHIRT)]
-    told = {name: Instruction(["a"], f"find {name}", ["a"]) for name in ("B1", "B2")}
+    told = {name: ProductInstruction(["a"], f"find {name}", ["a"]) for name in ("B1", "B2")}
     goals = synthetic_goals(load_catalogue(entries, told, num_products=None, stream=stream), told, stream)
     same.uniform(1, 5)
     bounds = [max(same.sample([10.0, 20.0, 30.0, 40.0], 2)), max(same.sample([20.0, 30.0, 40.0, 50.0], 2))]
@@ -93,13 +85,7 @@ def test_one_stream_draws_prices_then_bounds_and_is_then_seeded_with_233() -> No
     assert shuffled_goals(goals, stream) == expected
 
 
-def test_a_goal_is_chosen_by_weight() -> None:
-    goals = [goal(asin="rare", weight=0.1), goal(asin="common", weight=0.9)]
-    stream = Random(1)
-    drawn = Counter(choose_goal(goals, stream).asin for _ in range(1000))
-    assert 60 < drawn["rare"] < 140
-
-
+@pytest.mark.paper("section 4, WebShop, goals")
 @needs_data
 @pytest.mark.parametrize(("products", "synthetic", "human"), [(100, 352, 1), (1000, 4987, 8), (None, 4987, 8)])
 def test_the_real_catalogue_has_as_many_goals_as_upstreams_rule_makes(
@@ -113,5 +99,5 @@ def test_the_real_catalogue_has_as_many_goals_as_upstreams_rule_makes(
 
 def test_options_are_named_in_alphabetical_order_whatever_their_order_on_the_page() -> None:
     entry = raw("B1", customization_options={"Size": [{"value": "m"}], "Color": [{"value": "red"}]})
-    made = synthetic_goals(catalogue([entry]), {"B1": Instruction(["a"], "Find me things", ["a"])}, Random(1))
+    made = synthetic_goals(catalogue([entry]), {"B1": ProductInstruction(["a"], "Find me things", ["a"])}, Random(1))
     assert "with color: red, and size: m" in made[0].text

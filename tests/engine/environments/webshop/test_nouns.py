@@ -21,6 +21,7 @@ def title_score(goal: str, bought: str) -> float:
     return len(set(nouns) & set(nouns_by_rule(bought))) / len(nouns)
 
 
+@pytest.mark.paper("section 4, WebShop, scores")
 @pytest.mark.parametrize(
     ("goal", "bought", "score"),
     [

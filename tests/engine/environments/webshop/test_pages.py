@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from mage_es.engine.environments.webshop import pages
-from mage_es.engine.environments.webshop.pages import Page, Piece, shown
+from mage_es.engine.environments.webshop.pages import PagePiece, ShopPage, shown
 from tests.engine.environments.webshop.small import catalogue
 
 SHIRT, *OTHERS = catalogue().products
 NOTHING: dict[str, str] = {}
 
 
-def text(page: Page) -> str:
+def text(page: ShopPage) -> str:
     return shown(page, "text", visited=set(), chosen=NOTHING)
 
 
@@ -66,7 +66,7 @@ def test_pages_about_a_product_show_its_texts() -> None:
 
 def test_of_equal_values_of_two_options_the_last_one_counts() -> None:
     page = pages.item_page("Find", SHIRT._replace(options={"top": ("m", "l"), "bottom": ("m",)}))
-    assert page.clickables()["m"] == Piece("m", "option", "bottom")
+    assert page.clickables()["m"] == PagePiece("m", "option", "bottom")
 
 
 def test_an_option_worded_like_a_button_takes_its_place_and_an_empty_one_cannot_be_clicked() -> None:

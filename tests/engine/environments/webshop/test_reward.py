@@ -96,6 +96,7 @@ def test_every_wanted_option_is_met_by_any_chosen_value_that_is_alike(
     assert option_hits(goal(options=tuple(Option(*pair) for pair in wanted)), chosen) == hits
 
 
+@pytest.mark.paper("section 4, WebShop, scores")
 def test_the_wanted_value_itself_is_a_hit_but_for_upstreams_rule_to_the_letter() -> None:
     wanted = goal(options=(Option("color", "black1901"),))
     assert option_hits(wanted, {"color": "black1901"}) == 1

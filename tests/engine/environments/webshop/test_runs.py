@@ -8,14 +8,16 @@ import pytest
 
 from mage_es.engine.benchmarks.registry import own_defaults, own_models
 from mage_es.engine.config import Config
-from mage_es.engine.evolution import evolve
-from mage_es.engine.exam import examine
-from mage_es.engine.runs import Run, find_run
-from mage_es.engine.runtime import Runtime
-from mage_es.events.reader import LogReader
+from mage_es.engine.run.directory import Run, find_run
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.verbs.exam import examine
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ActionRecipeHarvested, MemoryAppended, MemoryRefused
 from mage_es.projections.fold import fold
 from tests.engine.environments.webshop.small import DATA, needs_data
+
+pytestmark = pytest.mark.slow
 
 CONFIG = Config(
     benchmark="webshop-100", seed=42, iterations=3, pool=8, held_out=20, anchors=4, explore_episodes=1,
@@ -55,6 +57,7 @@ def test_its_own_models_and_sizes_are_those_of_the_paper() -> None:
     assert (few["pool"], few["held_out"], few["anchors"], few["episode_steps"]) == (4, 4, 0, 15)
 
 
+@pytest.mark.paper("section 3.3, failure memories of WebShop")
 @needs_data
 def test_a_run_gets_better_at_products_that_it_never_saw(run: Run) -> None:
     (before, little), (after, much) = exam(run, "start"), exam(run, "latest")

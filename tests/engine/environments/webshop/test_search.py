@@ -30,6 +30,7 @@ def test_of_a_length_above_24_the_four_most_significant_bits_are_kept(length: in
     assert quantised(length) == stored
 
 
+@pytest.mark.paper("section 4, WebShop, the search")
 def test_scores_are_the_formulas_without_the_factor_k1_plus_1() -> None:
     engine = SearchEngine([product("B1", "red lamp lamp"), product("B2", "red sofa"), product("B3", "chair")])
     mean = (3 + 2 + 1) / 3

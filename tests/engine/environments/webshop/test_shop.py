@@ -24,6 +24,7 @@ def does(visit: Visit, action: str) -> bool:
     return read is not None and visit.can_do(read)
 
 
+@pytest.mark.paper("section 4, WebShop, the shop")
 @pytest.mark.parametrize(
     ("text", "read"),
     [
@@ -53,6 +54,7 @@ PLACES = {
 }
 
 
+@pytest.mark.paper("section 4, WebShop, the shop")
 @pytest.mark.parametrize("place", PLACES)
 def test_a_search_works_from_every_page_and_forgets_product_and_options(place: str) -> None:
     visit = after(*PLACES[place])

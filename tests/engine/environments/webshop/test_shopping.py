@@ -65,6 +65,7 @@ def test_a_purchase_of_a_part_has_its_reward_but_is_no_success() -> None:
     assert whole.score == 1.0 and whole.correct and whole.strict
 
 
+@pytest.mark.paper("section 4, WebShop, the shop")
 @pytest.mark.parametrize("action", [None, "click[nowhere]", "click[search]", "click[red]"])
 def test_what_cannot_be_done_costs_its_step_and_shows_the_same_page(action: str | None) -> None:
     played = episode(steps=2)

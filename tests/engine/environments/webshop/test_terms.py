@@ -7,6 +7,7 @@ import pytest
 from mage_es.engine.environments.webshop.terms import STOP_WORDS, terms_of
 
 
+@pytest.mark.paper("section 4, WebShop, the search")
 @pytest.mark.parametrize(
     ("text", "terms"),
     [
@@ -27,6 +28,7 @@ def test_words_are_unicodes(text: str, terms: list[str]) -> None:
     assert terms_of(text) == terms
 
 
+@pytest.mark.paper("section 4, WebShop, the search")
 @pytest.mark.parametrize(
     ("word", "stem"),
     [

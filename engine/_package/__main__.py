@@ -1,0 +1,6 @@
+"""`python -m mage_es`: the command `mage-es`, where its script is not on the path."""
+
+from mage_es.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,333 @@
+"""What the guidance tier is asked, and what it may reply: typed briefs and typed replies.
+
+A guidance prompt is a template for a language model, followed by one fenced JSON block that holds a brief.
+A language model reads both; `builtin/reference` reads the block alone. The reply is JSON of the reply type.
+Every brief names itself by its tag, so a guidance model can be a table from brief to author.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+
+class Brief(msgspec.Struct, frozen=True, kw_only=True, tag_field="brief"):
+    """What the guidance tier is asked with; subclasses carry a tag."""
+
+
+class SolvedSample(msgspec.Struct, frozen=True, kw_only=True):
+    """An evolution question with its reference solution."""
+
+    question_id: str
+    question: str
+    solution: str
+
+
+class TaskTypeSample(msgspec.Struct, frozen=True, kw_only=True):
+    """A task type with a few evolution questions of it."""
+
+    task_type: str
+    samples: tuple[SolvedSample, ...]
+
+
+class OntologyBrief(Brief, frozen=True, kw_only=True, tag="ontology"):
+    """Phase 0: induce skills, prerequisites and who resolves what from a sample of evolution questions."""
+
+    benchmark: str
+    task_types: tuple[TaskTypeSample, ...]
+    skill_cap: int
+
+
+class AuthoredSkill(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill: other authored skills as prerequisites, larger ones that it is a part of, task types it resolves."""
+
+    name: str
+    description: str
+    prerequisites: tuple[str, ...]
+    resolves: tuple[str, ...]
+    composes_into: tuple[str, ...] = ()
+
+
+class AuthoredTaskType(msgspec.Struct, frozen=True, kw_only=True):
+    """What is said of a task type of the brief: one sentence, and the task types that it builds on."""
+
+    task_type: str
+    description: str
+    depends_on: tuple[str, ...] = ()
+
+
+class OntologyReply(msgspec.Struct, frozen=True, kw_only=True):
+    """The ontology. Every task type of the brief is resolved by at least one skill, or falls to `general`."""
+
+    skills: tuple[AuthoredSkill, ...]
+    task_types: tuple[AuthoredTaskType, ...] = ()
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """An evolution question with the right answer and the reference solution."""
+
+    question_id: str
+    question: str
+    context: str
+    answer: str
+    solution: str
+
+
+class FailureCase(Case, frozen=True, kw_only=True):
+    """A question that the learner answered wrongly, with its reply."""
+
+    wrong_answer: str
+    wrong_reasoning: str
+
+
+class SolvedCase(Case, frozen=True, kw_only=True):
+    """A question that the learner answered rightly, or one whose answer does not matter here."""
+
+
+class FailureBrief(Brief, frozen=True, kw_only=True, tag="failure_memories"):
+    """EVOLVE: write at most `limit` failure memories of the wanted kinds about these failures."""
+
+    task_type: str
+    skill: str
+    cases: tuple[FailureCase, ...]
+    wants_strategy: bool
+    limit: int
+
+
+class AuthoredFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """A failure memory. `kind` is `specific` or `type_strategy`; only the latter has `recognise`."""
+
+    question_id: str
+    kind: str
+    recognise: str
+    reasoning: str
+    answer: str
+
+
+class FailureReply(msgspec.Struct, frozen=True, kw_only=True):
+    """Zero or more failure memories."""
+
+    memories: tuple[AuthoredFailure, ...]
+
+
+class PrinciplesBrief(Brief, frozen=True, kw_only=True, tag="principles"):
+    """EVOLVE: abstract rules from this iteration's failures and their solutions, none that exists already."""
+
+    task_type: str
+    skill: str
+    cases: tuple[FailureCase, ...]
+    existing: tuple[str, ...]
+    limit: int
+    solved: tuple[SolvedCase, ...] = ()
+
+
+class PrinciplesReply(msgspec.Struct, frozen=True, kw_only=True):
+    """Zero or more principles, one sentence each."""
+
+    principles: tuple[str, ...]
+
+
+class SkillStanding(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill and the learner's record on it: answers so far, and what it resolves and needs."""
+
+    skill: str
+    description: str
+    mastery: float
+    right: int
+    wrong: int
+    prerequisites: tuple[str, ...]
+    task_types: tuple[str, ...]
+
+
+class NavigatorBrief(Brief, frozen=True, kw_only=True, tag="navigator"):
+    """PLAN, stage 2: put the frontier of stage 1 into the order in which to explore it, with a brief for each."""
+
+    iteration: int
+    frontier: tuple[SkillStanding, ...]
+    mastered: tuple[str, ...]
+
+
+class ExplorationBrief(msgspec.Struct, frozen=True, kw_only=True):
+    """What to look for while exploring one skill of the frontier, in a sentence or two."""
+
+    skill: str
+    brief: str
+
+
+class NavigatorReply(msgspec.Struct, frozen=True, kw_only=True):
+    """The frontier in the order in which it is worth exploring."""
+
+    briefs: tuple[ExplorationBrief, ...]
+
+
+class KnownTool(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool that a skill has already; `problem` says why it is not used, "" where it is."""
+
+    name: str
+    source: str
+    problem: str
+
+
+class ToolsBrief(Brief, frozen=True, kw_only=True, tag="tools"):
+    """EVOLVE: write at most `limit` small functions that work out answers to questions of a task type."""
+
+    task_type: str
+    skill: str
+    cases: tuple[FailureCase, ...]
+    solved: tuple[SolvedCase, ...]
+    existing: tuple[KnownTool, ...]
+    limit: int
+
+
+class AuthoredParameter(msgspec.Struct, frozen=True, kw_only=True):
+    """A parameter of a tool, and what a reader of a question has to find for it."""
+
+    name: str
+    meaning: str
+
+
+class AuthoredExample(msgspec.Struct, frozen=True, kw_only=True):
+    """A question of the brief with what the tool is called with (a JSON object) and what it must return, as text."""
+
+    question_id: str
+    arguments: str
+    result: str
+
+
+class AuthoredTool(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool: Starlark source that defines `run` with these parameters, and the calls that it must get right."""
+
+    name: str
+    description: str
+    parameters: tuple[AuthoredParameter, ...]
+    source: str
+    examples: tuple[AuthoredExample, ...]
+
+
+class ToolsReply(msgspec.Struct, frozen=True, kw_only=True):
+    """Zero or more tools."""
+
+    tools: tuple[AuthoredTool, ...]
+
+
+class BundleOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer of this iteration: how many memories of each index it was given, the best cosine, was it right."""
+
+    question_id: str
+    success_memories: int
+    failure_memories: int
+    best_similarity: float
+    correct: bool
+
+
+class RetrievalBrief(Brief, frozen=True, kw_only=True, tag="retrieval_recipe"):
+    """EVOLVE: how to retrieve for questions of a task type, from what the last bundles led to."""
+
+    task_type: str
+    skill: str
+    cases: tuple[FailureCase, ...]
+    outcomes: tuple[BundleOutcome, ...]
+    existing: str
+    bundle: int
+
+
+class AuthoredRecipe(msgspec.Struct, frozen=True, kw_only=True):
+    """A retrieval recipe: `query_template` holds `{question}`; quotas of each index; the least cosine; why."""
+
+    query_template: str
+    success_quota: int
+    failure_quota: int
+    least_similarity: float
+    reasoning: str
+
+
+class RetrievalReply(msgspec.Struct, frozen=True, kw_only=True):
+    """One recipe, or none."""
+
+    recipe: AuthoredRecipe | None
+
+
+class RefinementBrief(Brief, frozen=True, kw_only=True, tag="prompt_refinement"):
+    """EVOLVE: better instructions for a skill, from its failures of this iteration."""
+
+    skill: str
+    description: str
+    task_types: tuple[str, ...]
+    prompt_template: str
+    strategy: str
+    cases: tuple[FailureCase, ...]
+    solved: tuple[SolvedCase, ...]
+    length: int
+
+
+class RefinementReply(msgspec.Struct, frozen=True, kw_only=True):
+    """New values of both slots, each at most `length` characters; "" leaves one as it is."""
+
+    prompt_template: str
+    strategy: str
+
+
+class TypeStanding(msgspec.Struct, frozen=True, kw_only=True):
+    """A task type of a skill: this iteration's answers, and questions with solutions to tell its patterns by."""
+
+    task_type: str
+    right: int
+    wrong: int
+    samples: tuple[SolvedCase, ...]
+
+
+class SplittingBrief(Brief, frozen=True, kw_only=True, tag="skill_splitting"):
+    """EVOLVE: split a skill that is too broad into at most `limit` narrower ones."""
+
+    skill: str
+    description: str
+    task_types: tuple[TypeStanding, ...]
+    parts: tuple[str, ...]
+    skills: tuple[str, ...]
+    limit: int
+
+
+class AuthoredChild(msgspec.Struct, frozen=True, kw_only=True):
+    """A narrower skill: task types that it takes over from its parent, and other children that it needs first."""
+
+    name: str
+    description: str
+    strategy: str
+    resolves: tuple[str, ...]
+    prerequisites: tuple[str, ...] = ()
+
+
+class SplittingReply(msgspec.Struct, frozen=True, kw_only=True):
+    """The children (none: the skill is best left whole), which task types build on which, and why."""
+
+    children: tuple[AuthoredChild, ...]
+    task_types: tuple[AuthoredTaskType, ...]
+    reason: str
+
+
+AnyBrief = (
+    OntologyBrief
+    | NavigatorBrief
+    | FailureBrief
+    | PrinciplesBrief
+    | ToolsBrief
+    | RetrievalBrief
+    | RefinementBrief
+    | SplittingBrief
+)
+
+
+class JudgeBrief(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a judge is shown."""
+
+    question: str
+    expected: str
+    answer: str
+
+
+class JudgeReply(msgspec.Struct, frozen=True, kw_only=True):
+    """A judge's verdict: how right the answer is, and why."""
+
+    score: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    reason: str

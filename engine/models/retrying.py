@@ -1,0 +1,337 @@
+"""Calls with bounded retries: backoff, a pause for a provider that is down, and a limit on concurrent calls.
+
+What happens after a fault (its kinds: engine/seams/faults.py), with the defaults of `RetryPolicy`:
+
+    timeout malformed     retried with full jitter; lost after 6 attempts, unless the provider is down
+    connection server     the same, but lost only if the provider has answered other calls meanwhile
+    busy                  retried as long as the provider is busy; concurrency is halved, each success raises it again
+    empty                 retried, lost after 6 attempts
+    filtered rejected     lost at once (`Unanswered`)
+    too_long              lost at once; the course may ask again with a memory less
+    denied missing        the run stops (`ProviderDown`), with what to fix
+
+Rules
+    - Every failed attempt is reported before the next one is made; the caller records it.
+    - A wait is never shorter than the provider's `retry-after`. If that exceeds `longest_rest_s`, as when a day's quota
+      is used up, the run stops and names the time.
+    - After `pause_after` outages in a row, over all calls, none is made for `pause_s` seconds; after `give_up_after`
+      the run stops cleanly and can be resumed. Calls that were in flight when a pause began are not counted: many calls
+      that fail at once, as when a server goes down, are one symptom.
+    - A provider that has never answered counts as unreachable after `reach_s` seconds: its address is wrong, or it was
+      not started. One that has answered before gets the whole policy.
+    - If none of the first `pause_after` calls gets an answer, all being rejected or empty, the calls themselves are at
+      fault: the run stops rather than losing every question.
+    - A request to stop waits for calls in flight, but not for pauses between attempts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+from mage_es.engine.seams.clock import SYSTEM_CLOCK, Clock
+from mage_es.engine.seams.faults import HOPELESS, FailedAttempt, Fault, ModelFault
+from mage_es.engine.seams.metering import SpendingGuard
+from mage_es.engine.seams.model import Completion, Model, Request
+from mage_es.events.errors import Interrupted, PrerequisiteError
+
+if TYPE_CHECKING:
+    import tenacity
+
+
+class RetryPolicy(NamedTuple):
+    """How often a call is retried, and when its provider counts as down. Times are seconds."""
+
+    attempts: int = 6
+    first_wait_s: float = 0.5
+    """Upper bound of the first wait; it doubles with every attempt."""
+    longest_wait_s: float = 60.0
+    pause_after: int = 12
+    """Outages in a row before all calls pause for `pause_s`."""
+    pause_s: float = 30.0
+    give_up_after: int = 60
+    """Outages in a row before the run stops."""
+    reach_s: float = 25.0
+    """How long a provider that has never answered is tried."""
+    longest_rest_s: float = 3600.0
+    """The longest `retry-after` that is waited for."""
+    clock: Clock = SYSTEM_CLOCK
+
+
+DEFAULT_RETRIES = RetryPolicy()
+LONGEST_REPLY = 2_000_000
+"""Characters: far more than any call's `max_tokens` gives, far fewer than an event may hold."""
+_POLL_S = 0.2
+"""Seconds between two checks for a stop."""
+
+
+class Answered(NamedTuple):
+    """A reply, and the microseconds of its own attempt without those that failed."""
+
+    completion: Completion
+    latency_us: int
+
+
+Report = Callable[[FailedAttempt], object]
+
+
+class Unanswered(Exception):
+    """This one call failed for good; `failed` is its last attempt, which was not reported."""
+
+    def __init__(self, failed: FailedAttempt) -> None:
+        super().__init__(failed.fault.message)
+        self.failed = failed
+
+
+class ProviderDown(PrerequisiteError):
+    """The provider refuses every call, or has failed too often in a row."""
+
+
+class RetryingClient:
+    """Calls to one model, from any number of tasks of one event loop.
+
+    [beyond the paper, outages] Failures of calls in flight together count once. A server that answered before is waited
+    for, for minutes; then the run stops and can be resumed.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        connections: int,
+        retry_policy: RetryPolicy = DEFAULT_RETRIES,
+        announce: Callable[[str], None] = lambda words: None,
+        stop: Callable[[], bool] = lambda: False,
+        spending: SpendingGuard | None = None,
+    ) -> None:
+        self.model, self.name = model, model.name
+        self.policy, self._clock = retry_policy, retry_policy.clock
+        self.announce, self.stop, self.spending = announce, stop, spending
+        self._connections, self._allowed = float(connections), float(connections)
+        self._in_flight, self._served, self._failures, self._lost = 0, 0, 0, 0
+        self._freed = asyncio.Event()
+        self._paused_until = self._eased_at = self._paused_at = 0.0
+        self._unreachable_since: float | None = None
+
+    async def complete(self, request: Request, *, report: Report) -> Answered:
+        """Return the model's reply, after as many attempts as the policy allows.
+
+        Raises `Unanswered` if this call failed for good, `ProviderDown` if none can succeed at present, `Interrupted`
+        after a stop between two attempts or if the budget does not allow another.
+        """
+        try:
+            return await self._attempt(request, 1, self._served, report)
+        except ModelFault as error:
+            first, served = error, self._served
+        # Imported only after a fault: setting up retries costs a tenth of an embedded model's whole answer.
+        import tenacity
+
+        retrying = tenacity.AsyncRetrying(
+            stop=tenacity.stop_never,  # `_is_lost` and `_stop_or_pause` end every call, or the run
+            wait=self._wait,
+            retry=tenacity.retry_if_exception_type(ModelFault),
+            sleep=self._sleep,
+            reraise=True,
+        )
+        async for attempt in retrying:
+            number = attempt.retry_state.attempt_number
+            with attempt:
+                if number == 1:  # made above
+                    raise first
+                return await self._attempt(request, number, served, report)
+        raise AssertionError("a loop of retries ends with a reply or an error")
+
+    async def aclose(self) -> None:
+        close = getattr(self.model, "close", None)
+        if close is not None:
+            await close()
+
+    async def _attempt(self, request: Request, number: int, served: int, report: Report) -> Answered:
+        while self._in_flight >= int(self._allowed):
+            self._freed.clear()
+            await self._freed.wait()
+            if self.stop():
+                raise Interrupted("Stopped before a call's turn came.")
+        self._in_flight += 1
+        try:
+            await self._wait_for_turn(request)
+            began, began_at = time.perf_counter_ns(), self._clock.now()
+            completion = await self._complete(request)
+        except ModelFault as error:
+            took = (time.perf_counter_ns() - began) // 1000
+            self._note_failure(error.fault, began_at)
+            is_lost = self._is_lost(error.fault, number, served)
+            self._lost += is_lost and _is_of_all(error.fault)
+            is_useless = is_lost and not self._served and self._lost >= self.policy.pause_after
+            failed = FailedAttempt(error.fault, took, is_lost=is_lost and not is_useless)
+            if failed.is_lost:
+                raise Unanswered(failed) from None
+            report(failed)
+            if is_useless:
+                self._raise_useless(error.fault)
+            self._stop_or_pause(error.fault, began_at)
+            raise
+        finally:
+            self._in_flight -= 1
+            self._freed.set()
+        self._served += 1
+        self._failures, self._paused_until, self._unreachable_since = 0, 0.0, None
+        self._allowed = min(self._connections, self._allowed + 1 / self._allowed)
+        return Answered(completion, (time.perf_counter_ns() - began) // 1000)
+
+    async def _wait_for_turn(self, request: Request) -> None:
+        """Wait until no pause is on and the budget allows the call. Raises `Interrupted` if the user asks to stop.
+
+        No other task runs between the return and the call, so what was checked still holds.
+        """
+        while True:
+            if self._paused_until:
+                await self._sleep(self._paused_until - self._clock.now())
+            if self.spending is None:
+                return
+            if await self.spending.room(self.name, request) and self.stop():
+                raise Interrupted("Stopped before a call could be afforded.")
+            if self._paused_until <= self._clock.now():
+                return
+
+    async def _complete(self, request: Request) -> Completion:
+        if self.spending is None:
+            return _bounded(await self.model.complete(request))
+        with self.spending.holding(self.name, request) as pay:
+            completion = await self.model.complete(request)
+            pay(completion)
+        return _bounded(completion)
+
+    def _note_failure(self, fault: Fault, began: float) -> None:
+        if fault.kind in ("connection", "malformed") and not self._served:
+            if self._unreachable_since is None:
+                self._unreachable_since = self._clock.now()
+                self.announce(
+                    f"{self.name} is not there yet ({fault.message}); retrying for {self.policy.reach_s:g} s."
+                )
+            return
+        self._unreachable_since = None
+        if fault.is_outage:
+            self._failures += began >= self._paused_at
+        elif fault.kind not in HOPELESS:
+            self._failures = 0
+        if fault.kind == "busy" and began >= self._eased_at:
+            self._allowed = max(1.0, self._allowed / 2)
+            # Calls in flight were sent at the old rate, so their faults say nothing about the new one.
+            self._eased_at = self._clock.now()
+
+    def _is_lost(self, fault: Fault, number: int, served: int) -> bool:
+        """Return whether this call has failed for good, as opposed to its provider.
+
+        `served` counts the provider's replies before the call's first failure. If none came since, the provider may be
+        at fault and not the call, unless the fault itself is about the call.
+        """
+        if not fault.passes:
+            return fault.kind not in HOPELESS
+        if fault.kind == "busy":  # lost only if it starves while other calls are served
+            return number >= self.policy.give_up_after and self._served > served
+        if number < self.policy.attempts or self._failures >= self.policy.pause_after:
+            return False
+        if self._unreachable_since is not None:
+            return False
+        return fault.kind not in ("connection", "server") or self._served > served
+
+    def _stop_or_pause(self, fault: Fault, began: float) -> None:
+        """Raise `ProviderDown` if no call can succeed; begin a pause if that may help."""
+        if fault.kind in HOPELESS:
+            raise ProviderDown(f"{self.name} refuses every call: {fault.sentence} {_REMEDIES[fault.kind]}") from None
+        require_near(self.name, fault, self.policy)
+        if self._unreachable_since is not None:
+            if self._clock.now() - self._unreachable_since >= self.policy.reach_s:
+                self._raise_unreachable(fault)
+            return
+        if self._failures >= self.policy.give_up_after:
+            raise provider_down(self.name, self._failures, fault) from None
+        if began < self._paused_at:
+            return
+        if self._failures and self._failures % self.policy.pause_after == 0:
+            self._pause(self.policy.pause_s, f"failed {self._failures} times in a row ({fault.message})")
+        elif fault.retry_after >= self.policy.pause_s:
+            self._pause(fault.retry_after, f"asks to wait ({fault.message})")
+
+    def _raise_unreachable(self, fault: Fault) -> NoReturn:
+        raise ProviderDown(
+            f"{self.name}: no model answered within {self.policy.reach_s:g} s. {fault.sentence} Start the server, or "
+            "correct its address; `mage-es doctor` checks it. Everything recorded is kept."
+        ) from None
+
+    def _raise_useless(self, fault: Fault) -> NoReturn:
+        raise ProviderDown(
+            f"{self.name} has answered none of its first {self._lost} calls, last with: {fault.sentence} The questions "
+            "are not the cause. Fix the server and resume the run, or start another run with other model options or "
+            "--max-tokens. Everything recorded is kept."
+        ) from None
+
+    def _pause(self, seconds: float, why: str) -> None:
+        self._paused_at = self._clock.now()
+        self._paused_until = self._paused_at + seconds
+        self.announce(f"{self.name} {why}; waiting {seconds:g} s before the next call.")
+
+    def _wait(self, state: tenacity.RetryCallState) -> float:
+        """Return the seconds before the next attempt: the provider's `retry-after` plus full jitter."""
+        import tenacity
+
+        assert state.outcome is not None
+        error = state.outcome.exception()
+        jitter = tenacity.wait_random_exponential(self.policy.first_wait_s, max=self.policy.longest_wait_s)
+        asked = error.fault.retry_after if isinstance(error, ModelFault) else 0.0
+        wait = asked + float(jitter(state))
+        if self._unreachable_since is not None:  # so that the last attempt is not long after `reach_s`
+            wait = min(wait, max(0.0, self._unreachable_since + self.policy.reach_s - self._clock.now()))
+        return wait
+
+    async def _sleep(self, seconds: float) -> None:
+        """Sleep in short steps. Raises `Interrupted` if the user asks to stop."""
+        until = self._clock.now() + seconds
+        while True:
+            if self.stop():
+                raise Interrupted("Stopped between two attempts at a call.")
+            left = until - self._clock.now()
+            if left <= 0:
+                return
+            await self._clock.sleep(min(left, _POLL_S))
+
+
+_REMEDIES = {
+    "denied": "Check the key in the environment and what it may be used for; `mage-es doctor` tells which is read.",
+    "missing": "Check the model's name and the server's address (base_url ends in /v1 for openai/, before it for "
+    "anthropic/); `mage-es doctor` lists what the server offers.",
+}
+
+
+def provider_down(name: str, failures: int, fault: Fault) -> ProviderDown:
+    return ProviderDown(
+        f"{name} failed {failures} times in a row, last with: {fault.sentence} Everything recorded is kept; resume the "
+        "run when the provider is back."
+    )
+
+
+def require_near(name: str, fault: Fault, retry_policy: RetryPolicy) -> None:
+    """Raise `ProviderDown` if a provider's `retry-after` is longer than the policy waits."""
+    if fault.retry_after > retry_policy.longest_rest_s:
+        until = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=fault.retry_after)
+        raise ProviderDown(
+            f"{name} wants no call before {until:%Y-%m-%d %H:%M} UTC: {fault.sentence} Everything recorded is kept; "
+            "resume the run then, or use another model."
+        ) from None
+
+
+def _bounded(completion: Completion) -> Completion:
+    """Return a completion that can be recorded. Raises `ModelFault` for one longer than any that is asked for."""
+    if len(completion.text) > LONGEST_REPLY:
+        told = f"a reply of {len(completion.text)} characters; {LONGEST_REPLY} are read at most"
+        raise ModelFault(Fault("malformed", told))
+    return completion
+
+
+def _is_of_all(fault: Fault) -> bool:
+    """Return whether every call may have this fault: refused by the server, or without text."""
+    return fault.kind == "empty" or (fault.kind == "rejected" and fault.status > 0)

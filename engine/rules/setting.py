@@ -1,0 +1,57 @@
+"""What stays fixed through a run and every rule may read: the configuration and what the opening measured."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+from mage_es.engine.config import Config
+from mage_es.engine.rules.bandits import warmup_pulls
+from mage_es.engine.rules.leaks import Guarded
+from mage_es.engine.rules.retrieval import Terms
+from mage_es.engine.seams.benchmark import Question, Traits
+
+
+class Setting(NamedTuple):
+    """A run's constants.
+
+    `evolution` and `anchors` are question ids, evolution in its seeded order; `task_types` are all types that a
+    question of the run can have, sorted; `guarded` are the questions that must not be learned.
+    """
+
+    config: Config
+    strategy_floor: float
+    evolution: tuple[str, ...]
+    anchors: tuple[str, ...]
+    held_out: tuple[str, ...]
+    task_types: tuple[str, ...]
+    answer_format: str
+    guarded: Guarded = Guarded()
+    traits: Traits = Traits()
+
+    @property
+    def terms(self) -> Terms:
+        config = self.config
+        return Terms(config.bundle, config.long_context, self.strategy_floor, config.revisit_self == "exclude")
+
+    def context_length(self, question: Question) -> int:
+        """Return the characters that count as context: `long_context` decides by them (section 3.5)."""
+        # Above `long_context` characters the bundle is failure-heavy. An instruction that never changes makes no
+        # question longer than another, and must not decide that for all of them.
+        match self.traits.context_role:
+            case "material":
+                return len(question.context)
+            case "question":
+                return len(question.question)
+            case "instruction":
+                return 0
+
+    @property
+    def recency_weight(self) -> Fraction:
+        return Fraction(self.config.recency_weight)
+
+    def warmup(self, *, keys: int, arms: int) -> int:
+        """Return the warm-up pulls of each arm of a bandit with so many keys, of a key that has so many arms now."""
+        # Every question pulls one arm of one key, so keys share the questions of the whole run.
+        expected = self.config.iterations * self.config.pool / max(1, keys)
+        return warmup_pulls(self.config.warmup, expected_pulls=expected, arms=arms)

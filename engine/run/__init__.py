@@ -1,0 +1,1 @@
+"""What a run works in: its folder, its world, its budget, and how its process behaves."""

@@ -1,0 +1,165 @@
+"""What may be spent on a run: dollars, calls, iterations, over all processes that work on it.
+
+Rules
+    - No call starts that could take the run over its budget: the most that each call in flight may cost is reserved
+      until its reply shows the real cost. A call that does not fit because of reservations waits until calls return,
+      first come, first served. It never waits for a batch, since the batch may be waiting for that very call.
+    - A reply without token counts is booked at the most that it can have cost. A model that never gives token counts
+      ends the session as a reached budget does, since no sum could be trusted.
+    - Every attempt counts as a call; a failed one costs nothing, since no provider says what it took.
+    - Calls of a billed embedder count like any other. Those of its fingerprint are booked after they were made.
+    - Reaching the budget is not a failure: calls in flight are finished, and the run can be resumed with a higher
+      limit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from mage_es.engine.run.pricing import Prices, Rate, Used, require_rates
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.events.errors import BudgetReached, UsageError
+from mage_es.projections.ledger import Ledger
+
+
+class Limits(NamedTuple):
+    """The most that a run may use; 0 means no limit."""
+
+    max_usd: float = 0.0
+    max_calls: int = 0
+    max_iterations: int = 0
+
+
+UNLIMITED = Limits()
+
+
+def require_prices(limits: Limits, prices: Prices, models: Mapping[str, str]) -> None:
+    """Raise `UsageError` if dollars are limited and a model (tier -> spec) has no price."""
+    if limits.max_usd:
+        require_rates(prices, models)
+
+
+class Budget:
+    """The budget of a run, and what is spent of it so far."""
+
+    def __init__(self, limits: Limits, prices: Prices, ledger: Ledger) -> None:
+        self._limits, self._prices = limits, prices
+        self._rates: dict[str, Rate | None] = {}
+        self._tells: dict[str, bool] = {}
+        self._calls, self._usd, self._held = 0, 0.0, 0.0
+        self._holding, self._in_flight = 0, 0
+        self._turn, self._came_back = asyncio.Lock(), asyncio.Event()
+        for account, use in ledger.accounts():
+            self._calls += use.calls + use.failures
+            if rate := self._rate(account.model):
+                self._usd += rate.paid(use, batched=account.batched)
+                if use.calls:
+                    self._is_told(account.model, rate, use)
+
+    async def room(self, model: str, request: Request) -> bool:
+        """Wait while a call fits only without what is held for calls in flight; return whether that took any time.
+
+        The caller must enter `holding` before it awaits anything else; `holding` raises if the budget is reached.
+        """
+        most, has_waited = self._most(model, request), self._turn.locked()
+        if not has_waited and not self._is_short(most):
+            return False
+        async with self._turn:
+            while self._in_flight and self._is_short(most):
+                has_waited = True
+                self._came_back.clear()
+                await self._came_back.wait()
+        return has_waited
+
+    @contextmanager
+    def holding(
+        self, model: str, request: Request, *, in_batch: bool = False
+    ) -> Iterator[Callable[[Completion], None]]:
+        """Hold back what a call may cost while it is made; the block is given what books its reply.
+
+        Raises:
+            BudgetReached: The call could take the run over its budget.
+        """
+        rate, most = self._rate(model), self._most(model, request)
+        self._require(most)
+        self._calls += 1
+        self._held += most
+        self._holding += 1
+        self._in_flight += not in_batch
+
+        def pay(completion: Completion) -> None:
+            if rate is None:
+                return
+            is_told = self._is_told(model, rate, completion)
+            self._usd += rate.paid(completion, batched=completion.batched) if is_told else most
+
+        try:
+            yield pay
+        finally:
+            self._holding -= 1
+            self._in_flight -= not in_batch
+            self._held = self._held - most if self._holding else 0.0  # no rest of a sum of fractions stays behind
+            self._came_back.set()
+
+    def count(self, model: str, completion: Completion | None) -> None:
+        """Count an attempt of an embedder that was made before this budget was there, None where it brought no reply.
+
+        Raises:
+            UsageError: Dollars are limited, but its price is unknown or its server gives no token counts.
+        """
+        self._calls += 1
+        if self._limits.max_usd:
+            require_rates(self._prices, {"embedder": model})
+        rate = self._rate(model)
+        if completion is None or rate is None:
+            return
+        self._usd += rate.paid(completion, batched=False)
+        if self._limits.max_usd and rate.input and not completion.input_tokens:
+            raise UsageError(
+                f"The server of the embedder {model} does not tell how many tokens it reads, so a budget in dollars "
+                "cannot hold it. Limit the calls instead (--max-calls)."
+            )
+
+    def require_iteration(self, iteration: int) -> None:
+        """Raise `BudgetReached` where an iteration is one too many."""
+        limit = self._limits.max_iterations
+        if limit and iteration >= limit:
+            raise BudgetReached(f"The budget of {limit} iterations is reached. Raise --max-iterations to go on.")
+
+    def _require(self, most: float) -> None:
+        max_usd, max_calls, _ = self._limits
+        if max_calls and self._calls >= max_calls:
+            raise BudgetReached(f"The budget of {max_calls} calls is reached. Raise --max-calls to go on.")
+        if max_usd and (silent := [model for model, tells in self._tells.items() if not tells]):
+            raise BudgetReached(
+                f"The server of {silent[0]} does not tell how many tokens it reads and writes, so a budget in dollars "
+                "cannot hold it. Limit the calls instead (--max-calls, without --max-usd)."
+            )
+        if self._is_short(most):
+            raise BudgetReached(
+                f"The budget of ${max_usd:.2f} is reached: ${self._usd:.4f} are spent, calls in flight may cost up to "
+                f"${self._held:.4f}, and the next one up to ${most:.4f}. Raise --max-usd to go on."
+            )
+
+    def _is_short(self, most: float) -> bool:
+        """Return whether a call that may cost so much fits no more beside what is spent and held."""
+        max_usd = self._limits.max_usd
+        return max_usd > 0 and self._usd + self._held + most > max_usd
+
+    def _is_told(self, model: str, rate: Rate, used: Used) -> bool:
+        """Return whether calls came with token counts (or cost nothing); remember whether the model ever gives them."""
+        is_told = rate.is_told(used)
+        self._tells[model] = self._tells.get(model, False) or is_told
+        return is_told
+
+    def _most(self, model: str, request: Request) -> float:
+        rate = self._rate(model)
+        return rate.most(request) if rate else 0.0
+
+    def _rate(self, model: str) -> Rate | None:
+        if model not in self._rates:
+            self._rates[model] = self._prices.rate(model)
+        return self._rates[model]

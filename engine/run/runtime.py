@@ -1,0 +1,104 @@
+"""How a process works on a run: concurrency, retries, spending, and reporting its progress.
+
+Nothing here is recorded or changes a run's result: with one worker or sixty-four, the digests are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import msgspec
+
+from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryPolicy
+from mage_es.engine.run.budget import UNLIMITED, Budget, Limits, require_prices
+from mage_es.engine.run.pricing import Prices
+from mage_es.events.vocabulary import MICRO, AnswerJudged, Phase
+from mage_es.projections.ledger import Ledger
+
+
+class ProgressNote(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run is doing, how far it is, and how well it goes.
+
+    `done` and `total` count questions (or guidance calls) of the current phase. `measure` names what `level` is, over
+    the questions judged so far in the phase without revisits (None before the first): accuracy, or the mean score of
+    episodes. `revisits` is (right, all). A message with `is_announcement` should be shown at once.
+    """
+
+    run_id: str
+    iteration: int
+    iterations: int
+    phase: str
+    done: int
+    total: int
+    measure: str
+    level: float | None
+    execution_calls: int
+    guidance_calls: int
+    revisits: tuple[int, int] = (0, 0)
+    message: str = ""
+    is_announcement: bool = False
+
+
+Observer = Callable[[ProgressNote], None]
+
+
+class Runtime(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings of one process, shared by every verb that calls models."""
+
+    workers: int = 8
+    """Questions worked on at the same time."""
+    max_connections: int | None = None
+    """Calls to one model in flight at the same time; None: as many as workers."""
+    observer: Observer = lambda note: None
+    """Receives the progress notes."""
+    stop: Callable[[], bool] = lambda: False
+    """Returns true once the process should stop."""
+    retry_policy: RetryPolicy = DEFAULT_RETRIES
+    limits: Limits = UNLIMITED
+    """What the run may use in total, over all processes that work on it."""
+    prices: Prices = msgspec.field(default_factory=Prices)
+    """What models cost; by default the package's own table."""
+    batches: bool = False
+    """Whether independent calls of guidance and judge are batched, if the provider has batches."""
+
+    def budget(self, ledger: Ledger) -> Budget:
+        """Return the budget that is left after what the ledger has booked."""
+        return Budget(self.limits, self.prices, ledger)
+
+    def require_prices(self, models: Mapping[str, str]) -> None:
+        """Raise `UsageError` if dollars are limited and a model (tier -> spec) has no price."""
+        require_prices(self.limits, self.prices, models)
+
+
+ACCURACY, MEAN_SCORE = "accuracy", "mean score"
+"""Episodes are measured by their mean score, since they are seldom all or nothing."""
+
+
+def measure_of(*, are_episodes: bool) -> str:
+    return MEAN_SCORE if are_episodes else ACCURACY
+
+
+class RunningScore:
+    """The score of one phase so far. Revisits are counted apart: they were wrong before, so they are no fair sample."""
+
+    def __init__(self, phase: Phase, judged: Iterable[AnswerJudged] = ()) -> None:
+        self.phase = phase
+        self.judged = self.right = self.revisits = self.revisits_right = 0
+        self._score_micro = 0
+        for answer in judged:
+            self.add(answer)
+
+    def add(self, answer: AnswerJudged) -> None:
+        if answer.purpose == "revisit":
+            self.revisits += 1
+            self.revisits_right += answer.correct
+        else:
+            self.judged += 1
+            self.right += answer.correct
+            self._score_micro += answer.score_micro
+
+    def level(self, measure: str) -> float | None:
+        """Return the accuracy or the mean score, a fraction; None before the first verdict."""
+        if not self.judged:
+            return None
+        return (self._score_micro / MICRO if measure == MEAN_SCORE else self.right) / self.judged

@@ -1,0 +1,194 @@
+"""Opening a run's surroundings: benchmark, splits, embedder, typer and models, and what they fix for good.
+
+A new run commits to them in its first events. What is opened later (resume, exam, ask) is compared with that, so that
+a data set that changed meanwhile is noticed before it does harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from mage_es import __version__
+from mage_es.engine.benchmarks.registry import open_benchmark, with_own_models
+from mage_es.engine.commands import Asked
+from mage_es.engine.config import Config, canonical, fingerprint, parse
+from mage_es.engine.embedders.registry import open_embedder
+from mage_es.engine.rules.leaks import Guarded
+from mage_es.engine.rules.retrieval import recipe_query
+from mage_es.engine.rules.setting import Setting
+from mage_es.engine.rules.splits import Splits, make_splits
+from mage_es.engine.rules.step_prompt import retrieval_text
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.task_typing import TaskTyping
+from mage_es.engine.seams.benchmark import Benchmark, Question, traits_of
+from mage_es.engine.seams.embedder import Embedder
+from mage_es.engine.seams.environment import Opening, is_sequential, opening_of
+from mage_es.engine.seams.metering import Metered, SpendingGuard
+from mage_es.engine.search.registry import Searches
+from mage_es.events.errors import PrerequisiteError
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import BaselineStarted, Purpose, RunStarted, SplitCommitted
+from mage_es.projections.fold import State, fold
+from mage_es.projections.snapshots import latest_snapshot
+
+
+class World(NamedTuple):
+    """Everything around a run that can be asked: questions by id, vectors, task types, verdicts."""
+
+    setting: Setting
+    benchmark: Benchmark
+    embedder: Embedder
+    typing: TaskTyping
+    questions: Mapping[str, Question]
+    splits: Splits
+    searches: Searches | None = None
+
+    def asked(
+        self, state: State, questions: Sequence[Question], task_types: Sequence[str], purposes: Sequence[Purpose]
+    ) -> list[Asked]:
+        """Return questions about to be asked on a state, with the vectors that choosing their bundles can need."""
+        openings: dict[str, Opening] = {}
+        if is_sequential(self.benchmark):
+            openings = {question.id: opening_of(self.benchmark, question) for question in questions}
+        asking = {question.id: question.question for question in questions}
+        for name, opening in openings.items():
+            asking[name] = retrieval_text(asking[name], opening.moment.observation)
+        vectors = self.embedder.encode(list(asking.values()))
+        texts = {}
+        for question, task_type in zip(questions, task_types, strict=True):
+            if recipe := state.recipes.retrieval(task_type):
+                texts[question.id] = recipe_query(recipe, asking[question.id])
+        searched = dict(zip(texts, self.embedder.encode(list(texts.values())), strict=True)) if texts else {}
+        return [
+            Asked(question, task_type, vector, purpose, searched.get(question.id), openings.get(question.id))
+            for question, task_type, vector, purpose in zip(questions, task_types, vectors, purposes, strict=True)
+        ]
+
+    def started(self, run_id: str) -> RunStarted:
+        config = self.setting.config
+        return RunStarted(
+            run_id=run_id,
+            benchmark=config.benchmark,
+            seed=config.seed,
+            config=canonical(config),
+            config_sha256=fingerprint(config),
+            package_version=__version__,
+            execution_model=config.execution,
+            guidance_model=config.guidance,
+            embedder=self.embedder.name,
+            embedder_dimension=self.embedder.dimension,
+            embedder_sha256=self.embedder.sha256,
+            strategy_floor=self.setting.strategy_floor,
+            task_type_source=self.typing.source,
+            data_sha256=self.benchmark.data_sha256,
+            licence=self.benchmark.licence,
+        )
+
+
+def open_world(
+    config: Config,
+    *,
+    data_dir: Path | str | None,
+    embedder: Embedder | None = None,
+    spending: SpendingGuard | None = None,
+) -> World:
+    """Return the world of a new run; a strategy floor that is not set is measured on its evolution questions.
+
+    `embedder` replaces the one that the configuration names; `spending` allows its calls and books what they cost.
+
+    [section 3.5, strategy floor] 0.55 holds for the paper's own model; for any other embedder the floor is measured.
+
+    Raises:
+        UsageError: An unknown benchmark, embedder or search, or a search in paragraphs that no question has.
+        PrerequisiteError: A data set or a corpus is missing or malformed, or too small for the configuration.
+        BudgetReached: The budget allows no further call of the embedder.
+    """
+    config = with_own_models(config)
+    embedder = embedder or open_embedder(config.embedder)
+    if spending and isinstance(embedder, Metered):
+        embedder.meter.charge(spending)
+    chosen = config.strategy_floor or embedder.strategy_floor
+    world = _open(config, embedder, data_dir=data_dir, strategy_floor=chosen)
+    if world.searches:
+        world.searches.open(world.questions.values())
+    if chosen:
+        return world
+    from mage_es.engine.run.floor import strategy_floor
+
+    texts = [world.questions[name].question for name in world.setting.evolution]
+    floor = strategy_floor(texts, world.embedder, seed=config.seed)
+    return world._replace(setting=world.setting._replace(strategy_floor=floor))
+
+
+def reopen_world(reader: LogReader, *, data_dir: Path | str | None, embedder: Embedder | None = None) -> World:
+    """Return the world that a run was started in, after comparing it with the run's first events.
+
+    `embedder` replaces the one that the run's configuration names.
+
+    Raises:
+        PrerequisiteError: The data, the splits or the embedder are not those that the run committed to.
+    """
+    started = first_event(reader)
+    config = parse(started.config)
+    embedder = embedder or open_embedder(config.embedder)
+    committed = list(reader.of(SplitCommitted))
+    world = _open(config, embedder, data_dir=data_dir, strategy_floor=started.strategy_floor)
+    now = world.started(started.run_id)
+    for name in ("data_sha256", "embedder", "embedder_dimension", "embedder_sha256"):
+        if getattr(now, name) != getattr(started, name):
+            raise PrerequisiteError(
+                f"The run {started.run_id} was started with {name} {getattr(started, name)}, but now it is "
+                f"{getattr(now, name)}: give it the same data and embedder, or start a new run."
+            )
+    if committed != list(world.splits.events):
+        raise PrerequisiteError(
+            f"The questions divide differently from what the run {started.run_id} committed to: "
+            "the data set or this program changed. Start a new run."
+        )
+    return world
+
+
+def state_of(run: Run, reader: LogReader, *, until: int | None = None) -> State:
+    """Return the state after event `until` (default: the last), folded from the nearest snapshot before it."""
+    return fold(reader, until=until, state=latest_snapshot(run.snapshots_path, reader, until=until))
+
+
+def first_event(reader: LogReader) -> RunStarted:
+    """Return the `run.started` of a log. Raises `PrerequisiteError` for a run that ended before it."""
+    if started := next(reader.of(RunStarted), None):
+        return started
+    raise PrerequisiteError(f"The run {reader.run} ended before its first event; delete its folder and start anew.")
+
+
+def baseline_of(reader: LogReader) -> BaselineStarted | None:
+    return next(reader.of(BaselineStarted), None)
+
+
+def _open(config: Config, embedder: Embedder, *, data_dir: Path | str | None, strategy_floor: float) -> World:
+    benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
+    evolution, test = benchmark.questions("evolution"), benchmark.questions("test")
+    splits = make_splits(evolution, test, seed=config.seed, anchors=config.anchors, held_out=config.held_out)
+    if not splits.evolution or not splits.held_out:
+        raise PrerequisiteError(
+            f"{config.benchmark} has {len(evolution)} evolution and {len(test)} test questions, "
+            f"of which {len(splits.evolution)} and {len(splits.held_out)} are left where no two are alike: "
+            "too few to divide. Give more questions that differ."
+        )
+    questions = {question.id: question for question in (*evolution, *test)}
+    known = [questions[name] for name in splits.evolution]
+    setting = Setting(
+        config=config,
+        strategy_floor=strategy_floor,
+        evolution=splits.evolution,
+        anchors=splits.anchors if config.guard == "paired" else (),
+        held_out=splits.held_out,
+        task_types=tuple(sorted({question.task_type for question in known if question.task_type})),
+        answer_format=benchmark.answer_format,
+        guarded=Guarded(splits.events),
+        traits=traits_of(benchmark),
+    )
+    typing = TaskTyping(benchmark, known, embedder, choice=config.task_types)
+    searches = Searches(config.search) if config.search else None
+    return World(setting, benchmark, embedder, typing, questions, splits, searches)

@@ -1,0 +1,141 @@
+"""The seam of a benchmark: questions in two upstream splits, a scorer, and how a prompt asks for the answer.
+
+Rules
+    - `gold`, `solution` and `meta` are never shown to the learner.
+    - `solution` (the worked reference solution) is read for evolution questions only, even if others have one.
+    - `score` is a pure function of the question and the reply's text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple, Protocol
+
+import msgspec
+
+from mage_es.engine.seams.extraction import plain_answer
+
+__all__ = [
+    "Benchmark",
+    "Question",
+    "Split",
+    "TaskTypeSource",
+    "Verdict",
+    "everywhere",
+    "extract_of",
+    "may_be_judged",
+    "nowhere",
+]
+
+Split = Literal["evolution", "test"]
+TaskTypeSource = Literal["metadata", "input", "gold"]
+ContextRole = Literal["material", "instruction", "question"]
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """One question of a benchmark.
+
+    `task_type` is the benchmark's own label; what it was made from is the benchmark's `task_type_source`. It is ""
+    where the metadata that it is made from is missing: such a question is typed from its text.
+    `meta` may have a `stub`: the end of a question that breaks off where its answer belongs, left out where the learner
+    is to reason first.
+    `family` names a group of phrasings, where known; the exam reports families that evolution never shows apart.
+    """
+
+    id: str
+    benchmark: str
+    split: Split
+    task_type: str
+    question: str
+    context: str = ""
+    gold: str
+    solution: str = ""
+    family: str = ""
+    meta: Mapping[str, str] = {}
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """A scorer's verdict. `answer` is what was extracted from the reply ("" if nothing); score in [0, 1].
+
+    `undecided` means that the rule cannot tell, but a judge may; without a judge the score is 0. `by` is who decided:
+    `rule`, a judge's model, or `nobody`. `passing` is the least score of a correct answer.
+    """
+
+    answer: str
+    score: float
+    strict: bool
+    undecided: bool = False
+    by: str = "rule"
+    passing: float = 0.5
+
+    @property
+    def correct(self) -> bool:
+        return self.score >= self.passing
+
+
+def may_be_judged(benchmark: Benchmark, question: Question, verdict: Verdict) -> bool:
+    """Return whether a judge, if there is one, decides on an answer after the rule.
+
+    It decides what the rule leaves undecided and, where the benchmark's `is_cross_checked` says so, an answer that the
+    rule holds wrong and that is not empty.
+
+    [section 4, semantic judge] If the judge's reply cannot be used, the rule's verdict holds. Without a judge a wrong
+    answer is wrong, and one that resembles the expected one is counted as undecided.
+    """
+    if verdict.undecided:
+        return True
+    is_cross_checked: Callable[[Question], bool] = getattr(benchmark, "is_cross_checked", nowhere)
+    return not verdict.correct and verdict.answer.strip() != "" and is_cross_checked(question)
+
+
+def nowhere(question: Question) -> bool:
+    """Cross-check no question: what the rule decides is final."""
+    return False
+
+
+def everywhere(question: Question) -> bool:
+    """Cross-check every question."""
+    return True
+
+
+class Traits(NamedTuple):
+    """What the rules must know about the kind of benchmark; one that lacks an attribute of this name has this value."""
+
+    context_role: ContextRole = "material"
+    """What a question's `context` holds: `material` that the answer is drawn from, `instruction` if it is the same for
+    all questions and counts as no context, `question` if the question itself includes the material."""
+    is_open_ended: bool = False
+    """Whether its episodes have no goal but to get as far as possible: every achievement is a success of its own."""
+
+
+def traits_of(benchmark: Benchmark) -> Traits:
+    usual = Traits()
+    return Traits(
+        getattr(benchmark, "context_role", usual.context_role), getattr(benchmark, "is_open_ended", usual.is_open_ended)
+    )
+
+
+def extract_of(benchmark: Benchmark) -> Callable[[str], str]:
+    """Return what reads the final answer off a reply: the benchmark's own `extract`, else `plain_answer`."""
+    own: Callable[[str], str] = getattr(benchmark, "extract", plain_answer)
+    return own
+
+
+class Benchmark(Protocol):
+    """A source of questions with checkable answers."""
+
+    name: str
+    licence: str
+    task_type_source: TaskTypeSource
+    """What the questions' own `task_type` is made from: `metadata` (which is printed) and `input`, a rule on the text,
+    may be used anywhere; `gold` labels only the evolution questions, from which the input-only typer is made."""
+    answer_format: str
+    """One sentence that tells the model how to end its answer."""
+    data_sha256: str
+    """Hash over everything that was read, or over the generator's version and seed."""
+
+    def questions(self, split: Split) -> Sequence[Question]:
+        """Return all questions of an upstream split, in upstream order."""
+
+    def score(self, question: Question, reply: str) -> Verdict:
+        """Judge a reply by rule. Never raises: what cannot be read is wrong, or `undecided` if it may be right."""

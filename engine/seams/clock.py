@@ -1,0 +1,28 @@
+"""The clock that a retrying client waits by, so that hours of a provider's absence can be lived through in a test."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Seconds that only grow, and a way to let them pass."""
+
+    def now(self) -> float:
+        """Return seconds since some moment."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Return once that many seconds have passed."""
+
+
+class SystemClock:
+    def now(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+SYSTEM_CLOCK = SystemClock()

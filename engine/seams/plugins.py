@@ -1,0 +1,68 @@
+"""Parts of your own: what other installed packages offer by entry point, under the same names as what is built in.
+
+    group                  what the entry point is
+    mage_es.benchmarks     a `Definition`, a `BenchmarkEntry` (with models and sizes of its own), or a function of
+                           (seed, data_dir) that returns a `Benchmark`
+    mage_es.environments   a function of (seed, data_dir) that returns a `SequentialBenchmark`
+    mage_es.models         a function of a `ModelSpec` that returns a `Model`; its name is the provider's
+    mage_es.embedders      a function of a `ModelSpec` that returns an `Embedder`; its name is the provider's
+    mage_es.search         a function of a `SearchSpec` that returns a `Search`; its name is the provider's
+
+Rules
+    - Nothing of a plugin is imported before it is asked for by name.
+    - What is built in cannot be replaced: its names go first.
+    - What the rules must know of a benchmark's kind is an attribute of it (`Traits` in engine/seams/benchmark.py).
+    - An embedder whose calls cost something has a `meter` too (engine/seams/metering.py); any other costs nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from mage_es.events.errors import MageError, PrerequisiteError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+Group = Literal["mage_es.benchmarks", "mage_es.environments", "mage_es.models", "mage_es.embedders", "mage_es.search"]
+
+
+@functools.cache
+def plugins(group: Group) -> Mapping[str, EntryPoint]:
+    """Return the entry points of a group by name; of two with one name the first is taken."""
+    from importlib.metadata import entry_points  # slow to load, and no command line that names no plugin needs it
+
+    found: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=group):
+        found.setdefault(entry.name, entry)
+    return found
+
+
+def load(group: Group, name: str) -> Any:
+    """Return what an entry point names. Raises `faulty` if it cannot be imported."""
+    try:
+        return plugins(group)[name].load()
+    except Exception as error:  # another package's code may raise anything, and the user must learn whose it is
+        raise faulty(group, name, f"cannot be imported: {type(error).__name__}: {error}") from error
+
+
+def open_plugin(group: Group, name: str, function: Callable[..., Any], *arguments: object) -> Any:
+    """Return what a plugin's function makes. Raises `faulty` if that fails."""
+    try:
+        return function(*arguments)
+    except MageError:  # which says what is wrong already
+        raise
+    except Exception as error:
+        raise faulty(group, name, f"cannot be opened: {type(error).__name__}: {error}") from error
+
+
+def faulty(group: Group, name: str, problem: str) -> PrerequisiteError:
+    """Return the error that says whose plugin it is, what is wrong with it, and how to be rid of it."""
+    entry = plugins(group)[name]
+    owner = entry.dist.name if entry.dist else "an installed package"
+    return PrerequisiteError(
+        f"The plugin {name} ({entry.value}, of {owner}) {problem}. "
+        f"Mend or reinstall it, or take it away with: python -m pip uninstall {owner}"
+    )

@@ -1,0 +1,131 @@
+"""What names a model: `provider/model?option=value&option=value`, such as `openai/qwen3?base_url=http://localhost:8000/v1`.
+
+Rules
+    - A spec is recorded with the run and with every call, so it never holds a key: keys come from the environment.
+    - An option that the provider does not know, one given twice, a value that cannot be meant: errors, never ignored.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from mage_es.events.errors import UsageError, nearest
+
+__all__ = ["ModelSpec", "parse_spec"]
+
+_SECRETS = ("key", "token", "secret", "password")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class ModelSpec(NamedTuple):
+    """A spec in parts. `text` is the whole of it as it was given."""
+
+    provider: str
+    model: str
+    options: Mapping[str, str]
+    text: str
+
+    def number(self, option: str, default: float) -> float:
+        """Return an option as a finite number of at least 0. Raises `UsageError` where it is none."""
+        value = self.options.get(option)
+        try:
+            number = default if value is None else float(value)
+        except ValueError:
+            number = math.nan
+        if not 0 <= number < math.inf:
+            raise UsageError(f"{self.text}: {option} must be a number of at least 0, not {value!r}.")
+        return number
+
+    def seconds(self, option: str, default: float) -> float:
+        """Return an option as seconds, more than none. Raises `UsageError` where it is none such."""
+        if not (seconds := self.number(option, default)):
+            raise UsageError(f"{self.text}: {option} must be more than 0 seconds.")
+        return seconds
+
+    def whole(self, option: str, default: int) -> int:
+        """Return an option as a whole number of at least 0. Raises `UsageError` where it is none."""
+        number = self.number(option, default)
+        if number != int(number):
+            raise UsageError(f"{self.text}: {option} must be a whole number, not {self.options[option]!r}.")
+        return int(number)
+
+    def chosen(self, option: str, known: Sequence[str]) -> str:
+        """Return one of the words that an option knows, the first where none is given. Raises `UsageError`."""
+        value = self.options.get(option, known[0])
+        if value not in known:
+            raise UsageError(f"{self.text}: {option}={value!r}.{nearest(value, list(known))}")
+        return value
+
+    def is_on(self, option: str) -> bool:
+        """Return whether an option is switched on, which none is by itself. Raises `UsageError` for other words."""
+        value = self.options.get(option, "off")
+        if value not in ("on", "off"):
+            raise UsageError(f"{self.text}: {option} is on or off, not {value!r}.")
+        return value == "on"
+
+
+def parse_spec(text: str, *, known: Mapping[str, Sequence[str] | None]) -> ModelSpec:
+    """Return a spec in parts; `known` are the providers and the options that each takes (None: its own affair).
+
+    Raises:
+        UsageError: Not of this form, an unknown provider or option, or an option that would put a key on record.
+    """
+    named, _, query = text.partition("?")
+    provider, slash, model = named.partition("/")
+    if not slash or not model:
+        raise UsageError(f"{named!r} is not of the form provider/model. Providers: {', '.join(sorted(known))}.")
+    if provider not in known:
+        raise UsageError(f"There is no provider {provider!r} (in {named!r}).{nearest(provider, list(known))}")
+    options = _options(named, query)
+    taken = known[provider]
+    for option in options:
+        if option not in (taken or ()):
+            if any(word in option.lower() for word in _SECRETS):
+                raise UsageError(
+                    f"{provider}/{model}: a spec is recorded with every call and must not hold a key "
+                    f"(option {option!r}). "
+                    "Put the key into the environment; key_env=NAME names the variable."
+                )
+            if taken is not None:
+                raise UsageError(f"{provider}/ has no option {option!r}.{nearest(option, list(taken))}")
+    if "base_url" in options:
+        _require_address(named, options["base_url"])
+    if not _VARIABLE.fullmatch(options.get("key_env", "_")):
+        raise UsageError(
+            f"{named}: key_env is the name of the environment variable that holds the key, such as MY_KEY; what it was "
+            "given is no such name."
+        )
+    return ModelSpec(provider, model, options, text)
+
+
+def _require_address(named: str, url: str) -> None:
+    """Refuse a base_url that holds a secret, or that no request can be sent to."""
+    try:
+        address = urlsplit(url)
+        is_reachable = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
+        holds_secret = bool(address.username or address.password or address.query)
+    except ValueError:  # no port, or no IPv6 address
+        is_reachable, holds_secret = False, "@" in url or "?" in url
+    if holds_secret:
+        raise UsageError(
+            f"{named}: a base_url is recorded with every call and must hold no name, password or query. "
+            "Put the key into the environment; key_env=NAME names the variable."
+        )
+    if not is_reachable or "#" in url or not url.isprintable() or " " in url:
+        raise UsageError(f"{named}: base_url={url!r} is no address. Give one such as http://localhost:8000/v1.")
+
+
+def _options(named: str, query: str) -> dict[str, str]:
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
+    except ValueError:
+        raise UsageError(f"{named!r}: what follows the ? must be option=value, joined by &.") from None
+    options = dict(pairs)
+    for option in options:
+        if [name for name, _ in pairs].count(option) > 1:
+            raise UsageError(f"{named}: {option} is given twice. Keep one of the two.")
+    return options

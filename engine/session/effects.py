@@ -1,0 +1,146 @@
+"""The effects of a course's moves: call a model, run a tool, look something up. The resulting facts are drafts.
+
+One method for each kind of move, in a table.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from mage_es.engine.commands import Call, Command, RecordFact, RecordFailure, RecordTrimming
+from mage_es.engine.courses import Act, Ask, Look, Move, Use
+from mage_es.engine.decide import decide
+from mage_es.engine.rules.setting import Setting
+from mage_es.engine.sandbox.sandbox import Sandbox
+from mage_es.engine.seams.search import Page
+from mage_es.engine.search.registry import Searches
+from mage_es.engine.session.batches import Client
+from mage_es.engine.session.call import RecordCommand, make_call
+from mage_es.events.errors import LogError
+from mage_es.events.vocabulary import (
+    Draft,
+    EpisodeStepped,
+    Event,
+    Phase,
+    QuestionPlanned,
+    SearchAnswered,
+    Tier,
+    ToolRan,
+)
+from mage_es.projections.fold import State
+
+SIMILAR = 5
+"""Similar titles that are named if a page does not exist, as in the original ReAct."""
+
+Handler = Callable[[Phase, QuestionPlanned, Any, int], Awaitable[Sequence[Draft]]]
+"""Makes one kind of move for a planned question: (phase, plan, move, causation) -> facts, the move's own first."""
+
+
+class Effects:
+    """The effects of one session. `clients` has the tiers that a course may call; `record` is for failed attempts."""
+
+    def __init__(
+        self,
+        setting: Setting,
+        state: State,
+        clients: Mapping[Tier, Client],
+        sandbox: Sandbox,
+        *,
+        record: RecordCommand,
+        searches: Searches | None = None,
+    ) -> None:
+        self._setting, self._state, self._clients = setting, state, clients
+        self._sandbox, self._record, self._searches = sandbox, record, searches
+        self._handlers: dict[type[Move], Handler] = {Ask: self._ask, Use: self._use, Look: self._look, Act: self._act}
+
+    async def perform(self, phase: Phase, planned: QuestionPlanned, move: Move, causation: int) -> Sequence[Draft]:
+        """Make a move and return its facts as drafts; the first is the one that the course is sent.
+
+        A call that failed for good gives a `CallFailed`, which ends its course. If the prompt did not fit the model's
+        context and something can be left out of it, the first fact is a `BundleTrimmed`, and the course asks again.
+
+        Raises:
+            PrerequisiteError: A model cannot be reached, or the sandbox cannot be started.
+            LogError: The session has no model for the tier, or nothing to search in.
+        """
+        return await self._handlers[type(move)](phase, planned, move, causation)
+
+    async def _ask(self, phase: Phase, planned: QuestionPlanned, move: Ask, causation: int) -> Sequence[Draft]:
+        client = self._clients.get(move.tier)
+        if client is None:
+            # Where frozen inference is enforced: courses get no guidance client, so one that asked for guidance ends
+            # here.
+            raise LogError(f"This session has no model for the {move.tier} tier.")
+        call = Call(
+            iteration=planned.iteration,
+            phase=phase,
+            tier=move.tier,
+            agent=move.agent,
+            purpose=move.purpose or planned.purpose,
+            about=move.about,
+            attempt=move.attempt,
+            request_sha256=move.request.sha256,
+            model=client.name,
+            causation=causation,
+        )
+        outcome: Command = await make_call(call, move.request, client=client, record=self._record, typed=move.typed)
+        if isinstance(outcome, RecordFailure) and outcome.failed.fault.kind == "too_long" and move.droppable:
+            # Not a failure: a `CallFailed` would end the course, and this one can ask again with a memory less.
+            outcome = RecordTrimming(call, outcome.failed, planned, move.droppable[0])
+        return decide(self._setting, self._state, outcome)
+
+    async def _use(self, phase: Phase, planned: QuestionPlanned, move: Use, causation: int) -> Sequence[Draft]:
+        tool = self._state.tools.tool(move.tool_id)
+        # The sandbox waits for its worker process, so it must not block the event loop that other courses share.
+        outcome = await asyncio.to_thread(self._sandbox.run, tool.source, move.arguments)
+        ran = ToolRan(
+            iteration=planned.iteration,
+            purpose=planned.purpose,
+            question_id=planned.question_id,
+            tool_id=move.tool_id,
+            arguments=move.arguments,
+            result=outcome.result,
+            problem=outcome.problem,
+        )
+        return self._facts(phase, planned, ran, causation)
+
+    async def _look(self, phase: Phase, planned: QuestionPlanned, move: Look, causation: int) -> Sequence[Draft]:
+        if self._searches is None:
+            raise LogError("This session has nothing to search in; it cannot look anything up.")
+        search = self._searches.of(move.question)
+
+        def found() -> tuple[Sequence[Page], Sequence[str]]:
+            if move.passages:
+                return search.passages(move.query, count=move.passages), ()
+            page = search.page(move.query)
+            # As in the original ReAct, similar titles are named only if the page does not exist.
+            return ((page,), ()) if page else ((), search.similar(move.query, count=SIMILAR))
+
+        # In a thread, like tools: an index may take seconds to load or to search.
+        pages, similar = await asyncio.to_thread(found)
+        answered = SearchAnswered(
+            iteration=planned.iteration,
+            purpose=planned.purpose,
+            question_id=planned.question_id,
+            place=move.place,
+            search=search.name,
+            wanted="passages" if move.passages else "page",
+            query=move.query,
+            titles=tuple(page.title for page in pages) or tuple(similar),
+            # The texts themselves: the corpus may have changed, or be missing, when the run is resumed or shown.
+            texts=tuple(page.text for page in pages),
+        )
+        return self._facts(phase, planned, answered, causation, ordinal=move.place)
+
+    async def _act(self, phase: Phase, planned: QuestionPlanned, move: Act, causation: int) -> Sequence[Draft]:
+        # Nothing to perform: the course has played the step itself, so that a replay needs no effects.
+        step = move.fact.step if isinstance(move.fact, EpisodeStepped) else 0
+        return self._facts(phase, planned, move.fact, causation, ordinal=step)
+
+    def _facts(
+        self, phase: Phase, planned: QuestionPlanned, event: Event, causation: int, *, ordinal: int = 0
+    ) -> Sequence[Draft]:
+        fact = RecordFact.about(planned, phase, event, causation=causation, ordinal=ordinal)
+        return decide(self._setting, self._state, fact)

@@ -1,0 +1,161 @@
+"""Following many courses at once, and recording each of their moves.
+
+Rules
+    - The fact of a move is durable before its course makes the next one; a verdict is durable together with the last
+      reply. Only an episode's step, which follows from the reply before it, may wait for the next commit.
+    - The order in which courses start, and how many run at once, changes the order of records and nothing else.
+    - Moves that complete during a commit share the next one (group commit).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Move, advance
+from mage_es.engine.seams.benchmark import Question
+from mage_es.events.errors import Interrupted
+from mage_es.events.vocabulary import CallFailed, Draft, QuestionPlanned
+
+
+class PendingCourse(NamedTuple):
+    """A planned question, its course, and the next move of that. `causation` is the plan's sequence number."""
+
+    planned: QuestionPlanned
+    question: Question
+    course: Course
+    move: Move | Finish
+    causation: int
+
+
+class CompletedMove(NamedTuple):
+    """The facts of a move, and the end of the course if this was its last move.
+
+    `drafts` is empty for a course that an earlier process led to its end. `durable` is set once they are recorded.
+    """
+
+    pending: PendingCourse
+    drafts: Sequence[Draft]
+    finish: Finish | None
+    durable: asyncio.Event | None
+
+
+Perform = Callable[[PendingCourse, Move], Awaitable[Sequence[Draft]]]
+"""Makes a move and returns its facts, not yet recorded; the first is the one that the course is sent."""
+RecordMoves = Callable[[Sequence[CompletedMove]], None]
+
+
+def in_prefix_order(pending: Sequence[PendingCourse]) -> list[PendingCourse]:
+    """Return courses sorted by their next prompts, so that prompts with a common prefix hit a server's prefix cache.
+
+    [beyond the paper, order of asking] The order of sections within a prompt stays the paper's.
+    """
+    return sorted(pending, key=lambda item: item.move.request.prompt if isinstance(item.move, Ask) else "")
+
+
+async def answer_all(
+    pending: Sequence[PendingCourse], *, perform: Perform, workers: int, record: RecordMoves, stop: Callable[[], bool]
+) -> None:
+    """Follow every course to its end, at most `workers` at once; `record` gets the moves in batches, in any order.
+
+    Once `stop` is true, or a move raises `Interrupted`, no new move is made and those under way are finished. Moves
+    that have completed are recorded before the first error of a move or of the log is raised.
+    """
+    waiting = iter(pending)
+    # Bounded, so that replies cannot pile up in memory while the disk is slow.
+    done: asyncio.Queue[CompletedMove | None] = asyncio.Queue(maxsize=max(1, workers))
+    recorder_failed = False
+    stopped: list[Interrupted] = []
+
+    async def keep_recording() -> None:
+        nonlocal recorder_failed
+        while (first := await done.get()) is not None:
+            # Whatever completed during the last commit: one sync of the disk for many moves.
+            batch = [first, *_completed(done)]
+            try:
+                record(batch)
+            except BaseException:
+                recorder_failed = True
+                raise
+            # Only now: what these courses do next must follow from facts that a crash cannot take back.
+            for moved in batch:
+                if moved.durable:
+                    moved.durable.set()
+
+    async def follow_all() -> None:
+        async with asyncio.TaskGroup() as followers:
+            for _ in range(max(1, workers)):
+                followers.create_task(_follow(waiting, perform, done, lambda: bool(stopped) or stop(), stopped))
+        # Put behind every move, so that the recorder ends only after it has recorded them all.
+        await done.put(None)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(keep_recording())
+            group.create_task(follow_all())
+    except BaseExceptionGroup as failures:
+        # Callers catch single errors; the rest of a group is usually the same outage, met by other calls in flight.
+        raise _first(failures) from None
+    finally:
+        # After a failed commit the log's state is unknown to us; appending more could only hide the first error.
+        if not recorder_failed and (left := _completed(done)):
+            record(left)
+    if stopped:
+        raise stopped[0]
+
+
+async def _follow(
+    waiting: Iterator[PendingCourse],
+    perform: Perform,
+    done: asyncio.Queue[CompletedMove | None],
+    stop: Callable[[], bool],
+    stopped: list[Interrupted],
+) -> None:
+    # All followers share this iterator: each takes the next course that has not begun.
+    for item in waiting:
+        move = item.move
+        if isinstance(move, Finish):  # an earlier process recorded the last reply, but not the verdict
+            await done.put(CompletedMove(item, (), move, None))
+        while not isinstance(move, Finish):
+            if stop():
+                return
+            try:
+                made, drafts = move, await perform(item, move)
+            except Interrupted as reason:
+                # Not raised here: a task group would cancel the other followers in the middle of calls that are paid
+                # for.
+                stopped.append(reason)
+                return
+            fact = drafts[0].event
+            if isinstance(fact, CallFailed):  # for good: the course is not sent it, it ends here
+                move = Finish("", lost=f"{fact.fault}: {fact.problem}")
+            else:
+                assert isinstance(fact, Fact)
+                move = advance(item.course, fact)
+            if isinstance(move, Finish):
+                # Nothing of this course follows, so the worker need not wait for the commit before it takes the next.
+                await done.put(CompletedMove(item, drafts, move, None))
+            elif isinstance(made, Act):  # follows from durable replies: no need to wait for its commit
+                await done.put(CompletedMove(item, drafts, None, None))
+            else:
+                durable = asyncio.Event()
+                await done.put(CompletedMove(item, drafts, None, durable))
+                await durable.wait()
+
+
+def _completed(done: asyncio.Queue[CompletedMove | None]) -> list[CompletedMove]:
+    """Return the moves in the queue; the end mark stays there for the recorder."""
+    batch: list[CompletedMove] = []
+    while not done.empty():
+        item = done.get_nowait()
+        if item is None:
+            done.put_nowait(None)
+            break
+        batch.append(item)
+    return batch
+
+
+def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:
+    first = failures.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first

@@ -1,0 +1,79 @@
+"""Calls in flight: how many were pending when a process ended, so that a resumed run can report what it repeats.
+
+Rules
+    - The number only appears in a message. Which calls are made again is decided by the log alone.
+    - It is written twice per call without a sync. A killed process leaves the true number behind. After a power loss,
+      or in a copy of a run, the boot id differs or the file is missing, and the number is reported as unknown.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+from mage_es.engine.seams.model import Completion, Model, Request
+from mage_es.events.disk import LocalFileSystem
+
+_SIZE = 48
+"""Bytes of the file: a number and the machine's boot id, padded so that a write replaces the whole content."""
+
+
+class CallsInFlight:
+    """The calls of this process that have started and are not recorded yet, counted in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._boot = path, LocalFileSystem().boot_id()
+        self._file: int | None = None
+        self._calls: Counter[str] = Counter()
+        self._count = 0
+        self.left_behind = self._read()
+
+    def _read(self) -> str:
+        """Return, in words, how many calls were in flight when the last process ended."""
+        unknown = "not known (this is a copy of the run, or the machine was rebooted)"
+        try:
+            number, _, boot = self._path.read_text().partition(" ")
+        except FileNotFoundError:
+            return unknown
+        return number if self._boot and boot.strip() == self._boot else unknown
+
+    def add(self, request_sha256: str) -> None:
+        self._calls[request_sha256] += 1
+        self._write(self._count + 1)
+
+    def remove(self, request_sha256: str) -> None:
+        """Count a call as recorded; one that another process started is ignored."""
+        # The same request may be in flight more than once, when two questions give one prompt.
+        begun = self._calls.pop(request_sha256, 0)
+        if begun > 1:
+            self._calls[request_sha256] = begun - 1
+        if begun:
+            self._write(self._count - 1)
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _write(self, count: int) -> None:
+        self._count = count
+        # Not before the first call: a session that calls no model leaves the run's folder as it was.
+        if self._file is None:
+            self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o644)
+        # One write of a fixed size: a process killed here leaves the old number or the new one.
+        os.pwrite(self._file, f"{count} {self._boot}\n".ljust(_SIZE).encode(), 0)
+
+
+class TrackedModel:
+    def __init__(self, model: Model, in_flight: CallsInFlight) -> None:
+        self.name, self._model, self._calls_in_flight = model.name, model, in_flight
+
+    async def complete(self, request: Request) -> Completion:
+        self._calls_in_flight.add(request.sha256)
+        return await self._model.complete(request)
+
+    async def close(self) -> None:
+        close = getattr(self._model, "close", None)
+        if close is not None:
+            await close()

@@ -1,0 +1,96 @@
+"""The judge: a model that is asked about an answer if the benchmark's own rule cannot decide it.
+
+Rules
+    - The rule comes first. What it finds right is final; what it leaves undecided goes to the judge, and so does what
+      it finds wrong if the benchmark says that this question is cross-checked.
+    - The judge sees the question, the expected and the given answer, as data inside JSON strings, and nothing else.
+    - A reply without a score in [0, 1] and a reason (in the strict form: without yes or no) is rejected, and the judge
+      is asked again at most twice. Without a usable reply, or without a judge, the rule's verdict is final; an
+      undecided answer then counts as wrong, and its verdict is marked as decided by `nobody`.
+    - A judge's calls are moves of the question's course: durable before anything follows from them, found again by a
+      resumed run, and counted in a tier of their own. A judge is not guidance, so an exam may have one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+
+import msgspec
+
+from mage_es.engine.briefs import JudgeBrief, JudgeReply
+from mage_es.engine.courses import Ask, Course, Fact, Move
+from mage_es.engine.rules.prompt import instruction_length, render_guidance
+from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict, may_be_judged
+from mage_es.engine.seams.model import Request
+from mage_es.engine.session.call import MOST_REPAIRS, read_reply, repair_prompt
+from mage_es.events.vocabulary import ModelCalled
+
+TEMPLATE = "judge_v1"
+"""The default template; a template's id is recorded as the purpose of every call."""
+STRICT = "judge_strict_v1"
+"""The template for answers that are either right or wrong."""
+NOBODY = "nobody"
+"""`by` of a verdict on an answer that neither a rule nor a judge decided."""
+_TOKENS = 512
+
+
+class StrictReply(msgspec.Struct, frozen=True, kw_only=True):
+    """A judge's verdict without anything between right and wrong."""
+
+    is_correct: bool
+    explanation: str = ""
+
+    @property
+    def score(self) -> float:
+        return float(self.is_correct)
+
+
+_REPLIES: Mapping[str, type[JudgeReply] | type[StrictReply]] = {TEMPLATE: JudgeReply, STRICT: StrictReply}
+
+
+def template_of(benchmark: Benchmark) -> str:
+    template: str = getattr(benchmark, "judge_template", TEMPLATE)
+    return template
+
+
+def judged(course: Course, question: Question, *, benchmark: Benchmark, has_judge: bool) -> Course:
+    """Follow a course to its end and add the verdict of the rule or the judge.
+
+    An episode brings its own verdict, the environment's score; that is final.
+
+    [agents, Critic] The rule comes first. A judge, a tier of its own in every ledger, decides what the rule leaves open
+    and, in a cross-checked benchmark, what the rule holds wrong.
+    """
+    finish = yield from course
+    if finish.verdict is not None:
+        return finish
+    verdict = benchmark.score(question, finish.reply)
+    if has_judge and may_be_judged(benchmark, question, verdict):
+        # Without a usable reply the rule's verdict holds: a judge that fails must not make answers right or wrong.
+        verdict = (yield from opinion(question, verdict, template_of(benchmark))) or verdict
+    if verdict.undecided:
+        verdict = msgspec.structs.replace(verdict, by=NOBODY)
+    return finish._replace(verdict=verdict)
+
+
+def opinion(question: Question, ruled: Verdict, template: str) -> Generator[Move, Fact, Verdict | None]:
+    """Ask the judge about an answer and return its verdict, None if no reply could be used."""
+    # Not the learner's reasoning, which could argue for its answer.
+    brief = JudgeBrief(question=question.question, expected=question.gold, answer=ruled.answer)
+    form = _REPLIES[template]
+    prompt = render_guidance(template, {}, msgspec.json.encode(brief).decode())
+    schema = msgspec.json.encode(msgspec.json.schema(form)).decode()
+    fixed, repair = instruction_length(prompt), ""
+    for attempt in range(1 + MOST_REPAIRS):
+        request = Request(prompt=prompt + repair, max_tokens=_TOKENS, reply_schema=schema, fixed=fixed)
+        # Each attempt is a move of its own, so that a resumed run repairs the recorded reply and does not ask anew.
+        fact = yield Ask(
+            question.id, request, agent="Critic", tier="judge", purpose=template, attempt=attempt, typed=form
+        )
+        assert isinstance(fact, ModelCalled)
+        reply, problem = read_reply(fact.text, form, stop_reason=fact.stop_reason)
+        if reply is not None:
+            # The model of the recorded call: a resumed run may have another judge, but not for this verdict.
+            return Verdict(answer=ruled.answer, score=reply.score, strict=ruled.strict, by=fact.model)
+        repair = repair_prompt(fact.text, problem)
+    return None

@@ -1,0 +1,354 @@
+"""A session: one process at work on one run.
+
+Theory of operation
+    One process writes a run at a time: the log's lock sees to that. It holds the run's log, the state folded from the
+    log, and clients for the models. Everything that has an effect happens here; everything that is decided, in
+    `decide`.
+
+    A fact is born in three steps. An effect returns a plain value (a reply, a fault, a tool's result). `decide` turns
+    it into events, which carry results and not instructions. `commit` appends the events to the log, and applies them
+    to the state only when the log has synced them to the disk. So the state never knows more than the disk does.
+
+    The way to one answer is a course (engine/courses.py): a generator that yields moves (call a model, run a tool, look
+    something up, record an episode's step) and is sent the fact that each one left. A course keeps nothing else, so the
+    same facts lead it down the same way. `answer` opens a course for each planned question, and `following.answer_all`
+    advances as many as there are workers. The fact of a move is durable before its course makes the next one; the
+    verdict is committed together with the last reply. (An episode's steps follow from replies that are durable, so
+    they may wait for the next commit.)
+
+    Resuming is therefore no special case. `_recorded` looks each move up in the log before it is made: a call by tier,
+    purpose, subject, attempt and request hash. `catch_up` runs the course through everything found, and real work
+    begins with the first move that has no fact. Iterations that are closed are not looked at again.
+
+    Calls of guidance and judge may go to the provider in batches. They wait in a `BatchQueue` until every caller that
+    was announced has asked; the batch's id is recorded before anything waits for it, so a resumed run collects the same
+    batch. Calls in flight when a process dies have no fact and are made again: that is all a crash can cost. Their
+    number is kept in a file beside the log (`CallsInFlight`), for the message only.
+
+What cannot happen
+    - A recorded call is made a second time, or a durable reply is lost.
+    - Events are applied that the log does not hold, or in another order than the log's.
+    - A course calls the guidance tier: its client is not among those that courses get.
+    - The number of workers, batches, or a crash changes what is learned: UPDATE decides over sorted answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from mage_es.engine.agents.critic import judgement
+from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordEmbedding, RecordFact
+from mage_es.engine.courses import Act, Ask, Fact, Look, Move, Use, begin, catch_up
+from mage_es.engine.decide import decide
+from mage_es.engine.models.batches import Batching
+from mage_es.engine.models.registry import Models
+from mage_es.engine.models.retrying import RetryingClient
+from mage_es.engine.rules.trimming import trimming_of
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.runtime import ProgressNote, RunningScore, Runtime, measure_of
+from mage_es.engine.run.world import World
+from mage_es.engine.sandbox.sandbox import Sandbox
+from mage_es.engine.seams.environment import is_sequential
+from mage_es.engine.seams.metering import EmbeddingAttempt, Metered
+from mage_es.engine.session.batches import BatchQueue, Client
+from mage_es.engine.session.call import Reply, TypedCall, complete_typed
+from mage_es.engine.session.course_choice import planned_course
+from mage_es.engine.session.effects import Effects
+from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
+from mage_es.engine.session.in_flight import CallsInFlight, TrackedModel
+from mage_es.engine.session.judge import judged, template_of
+from mage_es.events.digests import sha256_text
+from mage_es.events.errors import Interrupted, LogError
+from mage_es.events.log import Appended, Log
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    AnswerUnanswered,
+    BundleTrimmed,
+    CallFailed,
+    Draft,
+    EpisodeStepped,
+    Event,
+    ModelCalled,
+    Phase,
+    Purpose,
+    QuestionPlanned,
+    Record,
+    Tier,
+)
+from mage_es.projections.fold import State
+from mage_es.projections.progress import CallKey
+
+
+class Session:
+    def __init__(self, *, run: Run, world: World, log: Log, state: State, models: Models, runtime: Runtime) -> None:
+        self.run, self.world, self.log, self.state, self.models = run, world, log, state, models
+        self.runtime, self.budget = runtime, runtime.budget(state.ledger)
+        # The sequence number of each plan, which calls and verdicts name as their cause.
+        self._plan_seq: dict[tuple[Phase, str], int] = {}
+        self._position: tuple[int, Phase, int, int] = (-1, "open", 0, 0)
+        self._measure = measure_of(are_episodes=is_sequential(world.benchmark))
+        self._running_score = RunningScore("open")
+        self._unconnected = world.embedder if isinstance(world.embedder, Metered) else None
+        self.in_flight = CallsInFlight(run.in_flight_path)
+        self.sandbox = Sandbox()
+        self.clients: dict[Tier, RetryingClient] = {
+            tier: RetryingClient(
+                # Below the retries: an attempt that waits for its turn or for a pause is not in flight.
+                TrackedModel(model, self.in_flight),
+                connections=runtime.max_connections or runtime.workers,
+                retry_policy=runtime.retry_policy,
+                announce=self.announce,
+                stop=runtime.stop,
+                spending=self.budget,
+            )
+            for tier, model in models.by_tier().items()
+        }
+        self.batch_queues: dict[Tier, BatchQueue] = {
+            tier: BatchQueue(self.clients[tier], model, is_on=runtime.batches, recorder=self)
+            for tier, model in models.by_tier().items()
+            if tier != "execution" and isinstance(model, Batching)
+        }
+        # Inference is frozen: answering a question must not use guidance, so courses get no client for that tier.
+        in_courses: dict[Tier, Client] = {
+            tier: self.batch_queues.get(tier, client) for tier, client in self.clients.items() if tier != "guidance"
+        }
+        self.effects = Effects(world.setting, state, in_courses, self.sandbox, record=self.do, searches=world.searches)
+        if runtime.batches and not self.batch_queues:
+            self.announce("--guidance-batch has no effect: neither the guidance model nor the judge supports batches.")
+
+    async def aclose(self) -> None:
+        """Close models and files. Calls of the embedder that are not recorded yet are recorded first."""
+        # A session that recorded nothing has not connected the meter yet, but opening the embedder may have cost
+        # calls.
+        self._connect_meter()
+        # Queues first: what they are still submitting goes through their clients' models.
+        for queue in self.batch_queues.values():
+            await queue.aclose()
+        for client in self.clients.values():
+            await client.aclose()
+        self.in_flight.close()
+
+    # ------------------------------------------------------------ deciding and recording
+
+    def do(self, command: Command) -> Appended:
+        """Decide a command on the live state and commit the events, all or none."""
+        return self.commit(decide(self.world.setting, self.state, command))
+
+    def commit(self, drafts: Sequence[Draft]) -> Appended:
+        """Make events durable, then apply them. The log skips facts that it holds already."""
+        appended = self.log.append(drafts)
+        for seq, event, draft in zip(appended.seqs, appended.events, drafts, strict=True):
+            if seq > self.state.seq:  # else the log held it already, and so does the state
+                self.state.apply(event)
+                self.state.seq = seq
+                if isinstance(event, AnswerJudged):
+                    self._running_score.add(event)
+                elif isinstance(event, ModelCalled | CallFailed | BundleTrimmed):
+                    self.in_flight.remove(event.request_sha256)
+            # Also if the log held the plan already: calls that are still to come name it as their cause.
+            if isinstance(event, QuestionPlanned):
+                self._plan_seq[draft.phase, event.question_id] = seq
+        self._connect_meter()
+        return appended
+
+    def _connect_meter(self) -> None:
+        """Record every call of a metered embedder from now on, and those that its meter has kept so far.
+
+        A served embedder is called while it is opened, to fingerprint it, and the log's first event (`run.started`)
+        needs that fingerprint. So its calls can be recorded only once there is a first event.
+        """
+        embedder = self._unconnected
+        if embedder is None or not self.state.seq:
+            return
+        # Before connecting, which records what was kept: that commits, and a commit gets here again.
+        self._unconnected = None
+
+        def record(attempt: EmbeddingAttempt) -> None:
+            iteration, phase, _, _ = self._position
+            self.do(RecordEmbedding(iteration, phase, embedder.name, attempt))
+
+        embedder.meter.connect(record, self.budget)
+
+    def enter_phase(self, iteration: int, phase: Phase) -> None:
+        """Attribute the embedder's calls and all progress notes to this phase from now on."""
+        self._position = (iteration, phase, 0, 0)
+
+    def remember_plans(self, records: Iterable[Record]) -> None:
+        """Take over the plans that an earlier process recorded, as causes of what is recorded next."""
+        for record in records:
+            if isinstance(record.event, QuestionPlanned):
+                self._plan_seq[record.phase, record.event.question_id] = record.seq
+
+    def check_stop(self) -> None:
+        if self.runtime.stop():
+            raise Interrupted(f"Stopped. Continue with `mage-es resume {self.run.path}`.")
+
+    # ------------------------------------------------------------ asking the execution tier
+
+    async def ask(self, iteration: int, phase: Phase, purposes: Mapping[str, Purpose], *, frozen: bool) -> None:
+        """Plan and answer questions (id -> purpose), except for what is recorded already."""
+        self.enter_phase(iteration, phase)
+        # Planned once: a second plan, on a state that has moved on, could choose other memories for the same
+        # question.
+        if not self.state.progress.plans(phase) and purposes:
+            self.do(PlanAnswers(iteration=iteration, phase=phase, asked=self.asked(purposes), frozen=frozen, donors={}))
+        await self.answer(iteration, phase)
+
+    def asked(self, purposes: Mapping[str, Purpose]) -> list[Asked]:
+        """Return the questions with their task types and vectors, in id order."""
+        questions = [self.world.questions[name] for name in sorted(purposes)]
+        types = self.world.typing.types_of(questions)
+        return self.world.asked(self.state, questions, types, [purposes[question.id] for question in questions])
+
+    async def answer(self, iteration: int, phase: Phase) -> None:
+        """Follow the course of every planned question that is not settled yet, from its first unrecorded move."""
+        plans = self.state.progress.plans(phase)
+        # From the verdicts on record, so that the notes of a resumed run show the score of the whole phase.
+        self._running_score = RunningScore(phase, self.state.progress.verdicts(phase))
+        pending = in_prefix_order(
+            [
+                self._pending_course(phase, planned)
+                for planned in plans
+                if not self.state.progress.is_settled(phase, planned.question_id)
+            ]
+        )
+        done, total = len(plans) - len(pending), len(plans)
+        queue, workers = self.batch_queues.get("judge"), self.runtime.workers
+        template = template_of(self.world.benchmark)
+        if queue and queue.is_collecting:
+            # The queue submits when all callers have asked, so every course must be able to reach its judge at the
+            # same time. With fewer workers they would wait for each other for ever. The execution client still bounds
+            # how many calls are in flight.
+            queue.add_callers((template, item.planned.question_id) for item in pending)
+            workers = len(pending)
+
+        def record(batch: Sequence[CompletedMove]) -> None:
+            nonlocal done
+            self.commit([draft for moved in batch for draft in (*moved.drafts, *self._settled(phase, moved))])
+            done += sum(moved.finish is not None for moved in batch)
+            if queue:
+                for moved in batch:
+                    # Not before its end: after a bad reply a course asks the judge again, and that call needs the
+                    # queue too.
+                    if moved.finish:
+                        queue.remove_caller((template, moved.pending.planned.question_id))
+            self.report_progress(iteration, phase, done, total)
+
+        async def perform(item: PendingCourse, move: Move) -> Sequence[Draft]:
+            try:
+                return await self.effects.perform(phase, item.planned, move, item.causation)
+            except Interrupted as reason:
+                if queue:  # this course will never call the judge, so the queue would never be complete
+                    queue.cancel(reason)
+                raise
+
+        self.report_progress(iteration, phase, done, total)
+        await answer_all(pending, perform=perform, workers=workers, record=record, stop=self.runtime.stop)
+        # `answer_all` also returns if it was stopped between moves; the loop must not go on with half of the answers.
+        self.check_stop()
+
+    def _pending_course(self, phase: Phase, planned: QuestionPlanned) -> PendingCourse:
+        question = self.world.questions[planned.question_id]
+        course = judged(
+            planned_course(self.world, self.state, planned),
+            question,
+            benchmark=self.world.benchmark,
+            has_judge=self.models.judge is not None,
+        )
+        first = begin(course)
+        # The plan has the hash of this prompt, so a changed template is noticed before a call is paid for.
+        if isinstance(first, Ask) and sha256_text(first.request.prompt) != planned.prompt_sha256:
+            raise _renders_differently(planned.question_id)
+        move = catch_up(course, first, lambda move: self._recorded(phase, planned, move))
+        return PendingCourse(planned, question, course, move, self._plan_seq.get((phase, planned.question_id), 0))
+
+    def _recorded(self, phase: Phase, planned: QuestionPlanned, move: Move) -> Fact | None:
+        """Return the fact of a move if the log has it. Raises `LogError` if the prompt is not the recorded one."""
+        progress = self.state.progress
+        match move:
+            case Ask():
+                key = CallKey(move.tier, move.purpose or planned.purpose, move.about, move.attempt, move.request.sha256)
+                # A prompt that did not fit the model's context left a trimming on record, and no reply.
+                call = progress.call(key) or trimming_of(move, progress.trimmings(phase, planned.question_id))
+                # A reply about this, but to another prompt: going on would mix two versions of a template in one run.
+                if call is None and move.tier == "execution" and progress.is_replied(phase, move.about):
+                    raise _renders_differently(move.about)
+                return call
+            case Use():
+                return progress.tool_run(planned.purpose, planned.question_id, move.tool_id, move.arguments)
+            case Look():
+                return progress.search(planned.purpose, planned.question_id, move.place)
+            case Act(EpisodeStepped() as stepped):
+                return progress.step(planned.purpose, planned.question_id, stepped.step)
+            case Act():
+                return progress.episode(planned.purpose, planned.question_id)
+
+    def _settled(self, phase: Phase, moved: CompletedMove) -> list[Draft]:
+        finish, planned = moved.finish, moved.pending.planned
+        if finish is not None and finish.lost:
+            event: Event = AnswerUnanswered(
+                iteration=planned.iteration,
+                purpose=planned.purpose,
+                question_id=planned.question_id,
+                task_type=planned.task_type,
+                skill=planned.skill,
+                problem=finish.lost,
+            )
+        elif finish is None or finish.verdict is None:
+            return []
+        else:
+            event = judgement(planned, finish.verdict, expected=moved.pending.question.gold)
+        fact = RecordFact.about(planned, phase, event, causation=moved.pending.causation)
+        return decide(self.world.setting, self.state, fact)
+
+    # ------------------------------------------------------------ asking the guidance tier
+
+    async def guide(self, call: TypedCall, reply: type[Reply]) -> tuple[Reply | None, str]:
+        """Return the guidance tier's typed reply (None if the call failed or no reply was readable) and its fact id."""
+        self.check_stop()
+        if "guidance" not in self.clients:
+            raise LogError("This session has no guidance model; it may only answer.")
+        return await complete_typed(self, self.batch_queues.get("guidance", self.clients["guidance"]), call, reply)
+
+    # ------------------------------------------------------------ reporting progress
+
+    def announce_continuation(self, words: str) -> None:
+        """Announce that the work of an earlier process continues, and how many of its calls are made again."""
+        self.announce(
+            f"{words} Calls made again, because they were in flight when it stopped: {self.in_flight.left_behind}."
+        )
+
+    def announce(self, words: str) -> None:
+        """Send the observer a message that people should see at once."""
+        iteration, phase, done, total = self._position
+        self.report_progress(iteration, phase, done, total, words, is_announcement=True)
+
+    def report_progress(
+        self, iteration: int, phase: Phase, done: int, total: int, message: str = "", *, is_announcement: bool = False
+    ) -> None:
+        self._position = (iteration, phase, done, total)
+        running_score = self._running_score if self._running_score.phase == phase else RunningScore(phase)
+        self.runtime.observer(
+            ProgressNote(
+                run_id=self.run.id,
+                iteration=iteration,
+                iterations=self.world.setting.config.iterations,
+                phase=phase,
+                done=done,
+                total=total,
+                measure=self._measure,
+                level=running_score.level(self._measure),
+                revisits=(running_score.revisits_right, running_score.revisits),
+                execution_calls=self.state.ledger.total("execution").calls,
+                guidance_calls=self.state.ledger.total("guidance").calls,
+                message=message,
+                is_announcement=is_announcement,
+            )
+        )
+
+
+def _renders_differently(about: str) -> LogError:
+    return LogError(
+        f"The prompt of {about} renders differently from when it was recorded: the templates or this program changed "
+        "within the run. Continue with the version that began it."
+    )

@@ -1,0 +1,1 @@
+"""`builtin/analogist`: solves word problems by analogy. It knows school arithmetic and some English."""

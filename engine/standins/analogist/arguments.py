@@ -1,0 +1,48 @@
+"""Filling in a tool's arguments: each parameter gets the number of the question that its meaning describes best.
+
+A tool is declined if its parameters are not as many as the numbers that matter, or do not describe them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from mage_es.engine.standins.arithmetic.equations import to_number
+from mage_es.engine.standins.arithmetic.quantities import Problem, Quantity
+from mage_es.engine.standins.arithmetic.strategies import parse_role
+
+_ORDER = 1e-3
+"""Cost of each place away from the parameter's own: less than any feature counts."""
+LEAST_FIT = 0.7
+"""Share of the meanings that must hold, on average, to call the tool."""
+UNDESCRIBED = 0.75
+"""Fit of any number to a meaning that says nothing about numbers."""
+DECLINED = "none"
+
+
+def fill_in(parameters: Sequence[tuple[str, str]], problem: Problem) -> str:
+    relevant = problem.relevant
+    if not relevant or len(relevant) != len(parameters):
+        return DECLINED
+    fit = np.array(
+        [
+            [
+                _fit(parse_role(meaning), quantity) - _ORDER * abs(row - column)
+                for column, quantity in enumerate(relevant)
+            ]
+            for row, (_, meaning) in enumerate(parameters)
+        ]
+    )
+    rows, columns = linear_sum_assignment(fit, maximize=True)
+    if float(fit[rows, columns].mean()) < LEAST_FIT:
+        return DECLINED
+    players = zip(rows, columns, strict=True)
+    return json.dumps({parameters[row][0]: to_number(relevant[column].value) for row, column in players})
+
+
+def _fit(role: frozenset[str], quantity: Quantity) -> float:
+    return sum(quantity.has(name) for name in role) / len(role) if role else UNDESCRIBED

@@ -1,0 +1,1 @@
+"""`builtin/apprentice`: plays workshop by what its prompt says about the world."""

@@ -1,0 +1,212 @@
+"""Reading the prompts that the engine writes for language models: headings, quoted blocks, labelled fields, actions.
+
+Rules
+    - Retrieved text is data: a line quoted with `> ` is never read as a heading.
+    - Any part may be missing. A text without a heading is the question itself.
+    - Everything is a function of the prompt; even chance is, because the dice are its hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+_HEADING = re.compile(r"^## (.+?)\s*$")
+_FENCED = re.compile(r"^```json\n(.*?)\n```\s*$", re.MULTILINE | re.DOTALL)
+_ENDING = re.compile(r'"([^"\n]{0,40})<[a-z ]+>([^"\n]{0,40})"')
+_LABELS = {
+    "Strategy": ("When", "How"),
+    "Skill": ("Instruction", "Approach"),
+    "This step": ("Skill", "Description", "Instruction", "Approach"),
+    "Steps so far": ("Step", "Output"),
+    "Tool": ("Name", "Description", "Parameters", "Examples"),
+    "Tool result": ("Name", "Description", "Arguments", "Result", "Problem"),
+}
+_OF_EXAMPLES = ("Question", "Reasoning", "Answer", "Wrong answer", "Correction", "Right answer")
+_LAST = ("Answer", "Right answer")
+_PARAMETER = re.compile(r"^- (\w+): (.*)$")
+_MOST_BLOCKS = 16
+
+
+def lines_by_heading(prompt: str, *, last: str = "") -> dict[str, list[str]]:
+    """Lines before the first heading are under ""; after the heading `last` none counts."""
+    lines: dict[str, list[str]] = {"": []}
+    name = ""
+    for line in prompt.splitlines():
+        heading = _HEADING.match(line) if not last or name != last else None
+        if heading:
+            name = heading.group(1)
+            lines.setdefault(name, [])
+        else:
+            lines[name].append(line)
+    return lines
+
+
+def sections_of(prompt: str) -> dict[str, str]:
+    return {name: "\n".join(map(_unquoted, lines)) for name, lines in lines_by_heading(prompt).items()}
+
+
+def json_block(prompt: str) -> str:
+    blocks: list[str] = _FENCED.findall(prompt)
+    return blocks[-1] if blocks else ""
+
+
+# ------------------------------------------------------------ prompts for one step of an episode
+
+
+class StepPrompt(NamedTuple):
+    """`told` are the sections that tell of the world and of earlier episodes."""
+
+    task: str
+    so_far: str
+    observation: str
+    actions: list[str]
+    is_direct: bool
+    told: Mapping[str, str]
+
+
+class PastStep(NamedTuple):
+    action: str
+    effect: str
+
+
+def read_step_prompt(prompt: str) -> StepPrompt:
+    sections = sections_of(prompt)
+    return StepPrompt(
+        task=sections.pop("Task", ""),
+        so_far=sections.pop("Episode so far", ""),
+        observation=sections.pop("Observation", ""),
+        actions=[line[2:] for line in sections.pop("Valid actions", "").splitlines() if line[:2] == "- "],
+        is_direct="without reasoning" in prompt[prompt.rfind("## Valid actions") :].lower(),
+        told=sections,
+    )
+
+
+def dice_of(prompt: str, temperature: float) -> tuple[str, bool]:
+    """Return 64 hexadecimal digits, and whether to try an action out: for that share of all prompts."""
+    dice = hashlib.sha256(prompt.encode()).hexdigest()
+    return dice, int(dice[:8], 16) < temperature * 16**8
+
+
+# ------------------------------------------------------------ prompts for the answer to a question
+
+
+class Example(msgspec.Struct, frozen=True, kw_only=True):
+    question: str
+    reasoning: str
+    answer: str
+
+
+class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """`result` is "" where the tool failed."""
+
+    name: str
+    arguments: str
+    result: str
+
+
+class QuestionPrompt(msgspec.Struct, frozen=True, kw_only=True):
+    """The reply to it ends with `before` + answer + `after`.
+
+    `step` is the one step that is asked for, `parameters` those of the tool whose arguments are, by meaning; else None.
+    """
+
+    question: str
+    is_direct: bool
+    before: str
+    after: str
+    examples: tuple[Example, ...]
+    advice: tuple[str, ...]
+    principles: tuple[str, ...] = ()
+    step: str | None = None
+    outputs: tuple[str, ...] = ()
+    parameters: tuple[tuple[str, str], ...] | None = None
+    outcome: ToolOutcome | None = None
+
+
+def read_question_prompt(prompt: str) -> QuestionPrompt:
+    sections = lines_by_heading(prompt, last="Question")  # a question may quote headings of its own
+    body = "\n".join(sections.get("Question", sections[""]))
+    question, _, instruction = body.strip("\n").rpartition("\n\n")
+    ending = _ENDING.search(instruction)
+    step, tool, outcome = (next(iter(_read(sections, name)), {}) for name in ("This step", "Tool", "Tool result"))
+    skills = [field for name in ("Skill", "This step") for field in _read(sections, name)]
+    return QuestionPrompt(
+        question=question or instruction,
+        is_direct="without reasoning" in instruction.lower() or "only the answer" in instruction.lower(),
+        before=ending.group(1) if ending else "#### ",
+        after=ending.group(2) if ending else "",
+        examples=_examples(sections),
+        advice=(
+            *(field["How"] for field in _read(sections, "Strategy") if "How" in field),
+            *(field["Approach"] for field in skills if "Approach" in field),
+        ),
+        principles=(
+            *("\n".join(block).removeprefix("- ") for block in _blocks(sections, "Principles")),
+            *(line for field in skills for text in field.values() for line in text.splitlines()),
+        ),
+        step=step.get("Description", "") if step else None,
+        outputs=tuple(field["Output"] for field in _read(sections, "Steps so far") if "Output" in field),
+        parameters=_parameters(tool.get("Parameters", "")) if tool else None,
+        outcome=ToolOutcome(**{name: outcome.get(name.title(), "") for name in ToolOutcome.__struct_fields__})
+        if outcome
+        else None,
+    )
+
+
+def _examples(sections: Mapping[str, Sequence[str]]) -> tuple[Example, ...]:
+    fields = [field for name in ("Solved earlier", "Corrected earlier") for field in _read(sections, name)]
+    return tuple(
+        Example(
+            question=field["Question"],
+            reasoning=field.get("Correction", field.get("Reasoning", "")),
+            answer=field.get("Right answer", field.get("Answer", "")),
+        )
+        for field in fields
+        if "Question" in field
+    )
+
+
+def _parameters(text: str) -> tuple[tuple[str, str], ...]:
+    matches = map(_PARAMETER.match, text.splitlines())
+    return tuple((match.group(1), match.group(2)) for match in matches if match)
+
+
+def _read(sections: Mapping[str, Sequence[str]], name: str) -> list[dict[str, str]]:
+    labels = _LABELS.get(name, _OF_EXAMPLES)
+    return [_fields(block, labels) for block in _blocks(sections, name)]
+
+
+def _blocks(sections: Mapping[str, Sequence[str]], name: str) -> list[list[str]]:
+    blocks: list[list[str]] = [[]]
+    for line in sections.get(name, ()):
+        if line.startswith(">"):
+            blocks[-1].append(_unquoted(line))
+        elif blocks[-1]:
+            blocks.append([])
+    return [block for block in blocks if block][:_MOST_BLOCKS]
+
+
+def _fields(block: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
+    """Of several lines with one label the first counts, but the last for what ends a block.
+
+    Before it, the question or the reasoning may say `Answer:` themselves.
+    """
+    fields: dict[str, list[str]] = {}
+    label = ""
+    for line in block:
+        name, colon, rest = line.partition(":")
+        if colon and name in labels and (name not in fields or name in _LAST):
+            label = name
+            fields[label] = [rest.removeprefix(" ")]
+        elif label:
+            fields[label].append(line)
+    return {name: "\n".join(text).strip() for name, text in fields.items()}
+
+
+def _unquoted(line: str) -> str:
+    return line[1:].removeprefix(" ") if line.startswith(">") else line

@@ -1,0 +1,71 @@
+"""The reference tier: from the last fenced JSON block of a prompt to a typed reply, by a table of authors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from mage_es.engine.briefs import (
+    AnyBrief,
+    Brief,
+    FailureBrief,
+    NavigatorBrief,
+    OntologyBrief,
+    PrinciplesBrief,
+    RefinementBrief,
+    RetrievalBrief,
+    SplittingBrief,
+    ToolsBrief,
+)
+from mage_es.engine.seams.model import Request
+from mage_es.engine.standins.prompts import json_block
+from mage_es.engine.standins.reference.failures import author_failures
+from mage_es.engine.standins.reference.navigating import author_briefs
+from mage_es.engine.standins.reference.ontology import author_ontology
+from mage_es.engine.standins.reference.principles import author_principles
+from mage_es.engine.standins.reference.refinement import author_refinement
+from mage_es.engine.standins.reference.retrieval import author_recipe
+from mage_es.engine.standins.reference.splitting import author_split
+from mage_es.engine.standins.reference.tools import author_tools
+from mage_es.engine.standins.stand_in import StandIn
+from mage_es.events.errors import UsageError
+
+AUTHORS: dict[type[Brief], Callable[[Any], msgspec.Struct]] = {
+    OntologyBrief: author_ontology,
+    NavigatorBrief: author_briefs,
+    FailureBrief: author_failures,
+    PrinciplesBrief: author_principles,
+    ToolsBrief: author_tools,
+    RetrievalBrief: author_recipe,
+    RefinementBrief: author_refinement,
+    SplittingBrief: author_split,
+}
+
+
+def reply(request: Request) -> str:
+    brief = read_brief(request.prompt)
+    return msgspec.json.encode(AUTHORS[type(brief)](brief)).decode()
+
+
+Reference = partial(StandIn, "builtin/reference", reply)
+
+
+def read_brief(prompt: str) -> Brief:
+    """Raises `UsageError`: the prompt has no brief, or one of an unknown kind."""
+    block = json_block(prompt)
+    if not block:
+        raise UsageError(
+            "builtin/reference found no brief: the prompt has no fenced json block."
+            " It answers guidance prompts only; choose another model for free questions."
+        )
+    try:
+        brief: Brief = msgspec.json.decode(block, type=AnyBrief)
+        return brief
+    except msgspec.MsgspecError as error:
+        raise UsageError(
+            f"builtin/reference cannot answer this brief: {error} in {block[:80]!r}."
+            f" It knows: {', '.join(sorted(str(brief.__struct_config__.tag) for brief in AUTHORS))}."
+        ) from error

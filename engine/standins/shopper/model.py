@@ -1,0 +1,90 @@
+"""The shopper: from a step prompt to a reason and an action.
+
+It knows the shop's buttons and how instructions are worded; habits it must read in its prompt. At a temperature above 0
+that share of its actions is a trial.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from mage_es.engine.seams.model import Request
+from mage_es.engine.standins.prompts import StepPrompt, dice_of, read_step_prompt
+from mage_es.engine.standins.shopper.habits import habits_of
+from mage_es.engine.standins.shopper.wording import BUTTONS, BUY, NEXT, PREVIOUS, SEARCH, read_instruction, read_steps
+from mage_es.engine.standins.stand_in import StandIn, count_words
+
+LATEST_LOOK = 9
+"""The last step at which it looks at a further product."""
+_NOT_OF_A_QUERY = re.compile(r"[\[\]\s]+")
+
+
+def reply(request: Request) -> str:
+    prompt = read_step_prompt(request.prompt)
+    if not prompt.actions:
+        return "There is no action to choose from."
+    dice, is_trial = dice_of(request.prompt, request.temperature)
+    choice = _Choice(prompt)
+    action, reason = choice.attempt(dice) if is_trial else choice.best()
+    final = f"Action: {action}"
+    return final if prompt.is_direct else f"Next, {reason}.\n{final}"
+
+
+Shopper = partial(StandIn, "builtin/shopper", reply, count_words)
+
+
+class _Choice:
+    def __init__(self, prompt: StepPrompt) -> None:
+        self._actions, self._habits = prompt.actions, habits_of(prompt.told)
+        self._instruction = prompt.task.strip().partition("\n")[0].strip()
+        self._wanted = read_instruction(self._instruction)
+        self._done = [step.action for step in read_steps(prompt.so_far)]
+        self._others = [action for action in prompt.actions if action not in BUTTONS and action != SEARCH]
+
+    def best(self) -> tuple[str, str]:
+        if SEARCH in self._actions:
+            return f"search[{self._query()}]", "search for what is asked"
+        if BUY in self._actions:
+            return self._at_product()
+        if self._others or NEXT in self._actions:
+            return self._at_results()
+        return (PREVIOUS, "go back") if PREVIOUS in self._actions else (self._actions[0], "go on")
+
+    def attempt(self, digest: str) -> tuple[str, str]:
+        if SEARCH in self._actions:
+            return self.best()
+        told = self._instruction.lower()
+        fresh = [action for action in self._others if action not in self._done]
+        named = [action for action in fresh if action.removeprefix("click[").removesuffix("]") in told]
+        options = named or fresh or self._actions
+        return options[int(digest[8:24], 16) % len(options)], "try something"
+
+    def _query(self) -> str:
+        wanted = self._wanted
+        whole = self._instruction
+        said = whole.removesuffix(wanted.price).removeprefix(wanted.opening) if self._habits.leaves_price else whole
+        return _NOT_OF_A_QUERY.sub(" ", said).strip().lower() or "anything"
+
+    def _at_results(self) -> tuple[str, str]:
+        unseen = [product for product in self._others if product not in self._done]
+        if unseen and self._may_look():
+            return unseen[0], "open the first product that was not seen yet"
+        if self._others:
+            seen = [action for action in self._done if action in self._others]
+            return (seen or self._others)[0], "open the product that was found first"
+        return (PREVIOUS, "go back") if PREVIOUS in self._actions else (self._actions[0], "go back")
+
+    def _at_product(self) -> tuple[str, str]:
+        offered = [f"click[{value}]" for value in self._wanted.values if f"click[{value}]" in self._others]
+        if self._habits.looks_further and len(offered) < len(self._wanted.values) and self._may_look():
+            return PREVIOUS, "look at another product, since this one lacks an option"
+        if self._habits.chooses_options:
+            opened = max((at for at, action in enumerate(self._done) if action == PREVIOUS), default=0)
+            open_ones = [option for option in offered if option not in self._done[opened:]]
+            if open_ones:
+                return open_ones[0], "choose an option that is named"
+        return BUY, "buy it"
+
+    def _may_look(self) -> bool:
+        return len(self._done) <= LATEST_LOOK

@@ -1,0 +1,1 @@
+"""`builtin/survivor`: plays Crafter by what its prompt says about the game."""

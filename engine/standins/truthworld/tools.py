@@ -1,0 +1,74 @@
+"""Tools of truthworld: one Starlark function that applies the rules that the solutions agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from mage_es.engine.briefs import AuthoredExample, AuthoredParameter, AuthoredTool, ToolsBrief, ToolsReply
+from mage_es.engine.standins.truthworld.solutions import Reckoning, agreed, read_solution
+from mage_es.engine.worlds.truthworld.world import SIGNS
+
+START = "the number that the question starts from"
+MARKS = "the marks in the order of the question, with one blank between them"
+LINE = "the number that the line is drawn at, 0 where there is none"
+_MOST_EXAMPLES = 3
+
+_SOURCE = """\
+RULES = {{
+{rules}
+}}
+
+def run(start, marks, line):
+    value = start
+    for mark in marks.split(" "):
+        sign, number = RULES[mark]
+        if sign == "+":
+            value += number
+        elif sign == "-":
+            value -= number
+        else:
+            value *= number
+    if line == 0:
+        return str(value)
+    return "surplus" if value > line else "debt" if value < line else "level"
+"""
+
+
+def author_tools(brief: ToolsBrief) -> ToolsReply:
+    told = [(case.question_id, case.question, case.solution) for case in brief.cases]
+    told += [(case.question_id, case.question, case.solution) for case in brief.solved]
+    read = [(name, found) for name, question, solution in told if (found := read_solution(question, solution))]
+    rules = agreed(solution for _, _, solution in told)
+    source = _SOURCE.format(
+        rules="\n".join(f'    "{mark}": ("{SIGNS[rule.operation]}", {rule.number}),' for mark, rule in rules.items())
+    )
+    if not rules or brief.limit < 1 or any(source == known.source for known in brief.existing):
+        return ToolsReply(tools=())
+    tool = AuthoredTool(
+        name="reckon",
+        description=f"Applies marks to a number; it knows {', '.join(rules)}.",
+        parameters=tuple(
+            AuthoredParameter(name=name, meaning=meaning)
+            for name, meaning in (("start", START), ("marks", MARKS), ("line", LINE))
+        ),
+        source=source,
+        examples=_examples(read),
+    )
+    return ToolsReply(tools=(tool,))
+
+
+def arguments_of(start: int, marks: Sequence[str], line: int) -> str:
+    return msgspec.json.encode({"start": start, "marks": " ".join(marks), "line": line}).decode()
+
+
+def _examples(read: Sequence[tuple[str, Reckoning]]) -> tuple[AuthoredExample, ...]:
+    return tuple(
+        AuthoredExample(
+            question_id=name,
+            arguments=arguments_of(reckoning.start, reckoning.marks, reckoning.line),
+            result=reckoning.answer,
+        )
+        for name, reckoning in read[:_MOST_EXAMPLES]
+    )

@@ -1,0 +1,20 @@
+"""What the check of a theorem reports."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Check(msgspec.Struct, frozen=True, kw_only=True):
+    """One claim that holds, or what breaks it.
+
+    `measured` and `bound`, in words, are what was found and what is allowed; `seq` is the first event that breaks it
+    (0: none, or unknown), in the log of the run or, for an exam, in its own.
+    """
+
+    name: str
+    ok: bool
+    detail: str
+    measured: str = ""
+    bound: str = ""
+    seq: int = 0

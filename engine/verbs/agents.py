@@ -1,0 +1,137 @@
+"""What each of the six agents did in a run: its model calls, the events it caused, and guidance that never arrived."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import msgspec
+
+from mage_es.engine.session.call import MOST_REPAIRS
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import (
+    ActionRecipeHarvested,
+    AnswerJudged,
+    BanditUpdated,
+    CallFailed,
+    EpisodeClosed,
+    Event,
+    IterationPlanned,
+    MasteryUpdated,
+    MemoryAppended,
+    ModelCalled,
+    ObservationRecorded,
+    PatternAbstracted,
+    QuestionPlanned,
+    ReplyRejected,
+    RetrievalRecipeAuthored,
+    SkillCreated,
+    SkillRefined,
+    ToolAuthored,
+)
+
+
+class MissingGuidance(msgspec.Struct, frozen=True, kw_only=True):
+    """How many requests the guidance tier got, and how many it never fulfilled.
+
+    `unreadable`: no reply had the requested form. `failed`: a call failed for good, counted by kind of fault.
+    """
+
+    asked: int
+    unreadable: int
+    failed: dict[str, int]
+
+
+class AgentActivity(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent's model calls, and the events that it caused (`left`), counted by kind."""
+
+    agent: str
+    tier: str
+    calls: int
+    left: dict[str, int]
+
+
+TIERS: Mapping[str, str] = {
+    "SkillDiscovery": "guidance",
+    "Navigator": "guidance",
+    "Explorer": "execution",
+    "Learner": "execution",
+    "Critic": "rule, then judge",
+    "Curator": "no model",
+}
+"""The six agents in the order of the paper's table, and what each of them decides with here."""
+
+_BY_TYPE: Mapping[type[Event], tuple[str, str]] = {
+    SkillCreated: ("SkillDiscovery", "skills"),
+    ToolAuthored: ("SkillDiscovery", "tools"),
+    RetrievalRecipeAuthored: ("SkillDiscovery", "retrieval recipes"),
+    SkillRefined: ("SkillDiscovery", "refinements"),
+    IterationPlanned: ("Navigator", "plans"),
+    ObservationRecorded: ("Explorer", "observations"),
+    PatternAbstracted: ("Explorer", "patterns"),
+    QuestionPlanned: ("Learner", "answers"),
+    AnswerJudged: ("Critic", "verdicts"),
+    MasteryUpdated: ("Curator", "mastery steps"),
+    BanditUpdated: ("Curator", "rewards"),
+    ActionRecipeHarvested: ("Curator", "action recipes"),
+}
+_BY_OUTCOME: Mapping[str, tuple[str, str]] = {
+    "failure_memory": ("SkillDiscovery", "failure memories"),
+    "principle": ("SkillDiscovery", "principles"),
+    "success_memory": ("Curator", "success memories"),
+}
+
+
+def agent_activity(reader: LogReader) -> tuple[AgentActivity, ...]:
+    calls: Counter[str] = Counter()
+    left: dict[str, Counter[str]] = {agent: Counter() for agent in TIERS}
+    reads: dict[type[Event], tuple[str, ...]] = dict.fromkeys(_BY_TYPE, ())
+    reads |= {ModelCalled: ("agent",), MemoryAppended: ("outcome",), EpisodeClosed: ("purpose",)}
+    for batches in reader.batches(reads):
+        for cls, batch in batches.items():
+            if cls is ModelCalled:
+                calls.update(batch.columns["agent"])
+            elif cls is MemoryAppended:
+                for agent, what in (_BY_OUTCOME[outcome] for outcome in batch.columns["outcome"]):
+                    left[agent][what] += 1
+            elif cls is EpisodeClosed:
+                left["Explorer"]["episodes"] += sum(purpose == "explore" for purpose in batch.columns["purpose"])
+            else:
+                agent, what = _BY_TYPE[cls]
+                left[agent][what] += len(batch.seqs)
+    return tuple(
+        AgentActivity(agent=agent, tier=tier, calls=calls[agent], left={k: n for k, n in left[agent].items() if n})
+        for agent, tier in TIERS.items()
+    )
+
+
+def missing_guidance(reader: LogReader) -> MissingGuidance | None:
+    """Return the requests that the guidance tier never fulfilled; None if it fulfilled all of them.
+
+    A request that was repeated, after a repair or by a resumed process, counts once, by its outcome.
+    """
+    key = ("iteration", "tier", "purpose", "about")
+    reads: dict[type[Event], tuple[str, ...]]
+    reads = {ModelCalled: (*key, "attempt"), ReplyRejected: (*key, "attempt"), CallFailed: (*key, "fault", "final")}
+    replied: set[tuple[object, ...]] = set()
+    rejected: set[tuple[object, ...]] = set()
+    failed: dict[tuple[object, ...], str] = {}
+    for _, event in reader.events(reads):
+        assert isinstance(event, ModelCalled | ReplyRejected | CallFailed)
+        request = (event.iteration, event.purpose, event.about)
+        if event.tier != "guidance":
+            continue
+        match event:
+            case ModelCalled(attempt=attempt):
+                replied.add((*request, attempt))
+            case ReplyRejected(attempt=attempt):
+                rejected.add((*request, attempt))
+            case CallFailed(fault=fault, final=True):
+                failed[request] = fault
+    fulfilled = {each[:-1] for each in replied - rejected}
+    faults = Counter(fault for request, fault in failed.items() if request not in fulfilled)
+    unreadable = {each[:-1] for each in rejected if each[-1] == MOST_REPAIRS}
+    if not faults and not unreadable:
+        return None
+    asked = len({each[:-1] for each in replied} | set(failed))
+    return MissingGuidance(asked=asked, unreadable=len(unreadable - set(failed)), failed=dict(sorted(faults.items())))

@@ -1,0 +1,187 @@
+"""Rule and judge side by side: a judge's opinion of every prediction, and how far it agrees with the rule.
+
+Rules
+    - In a run the rule decides first, and a judge sees only what the rule does not accept. Here it sees every
+      prediction, with the same template and the same repairs, to show how far either can be trusted.
+    - An empty prediction is wrong; the judge does not see it.
+    - An unusable or missing reply scores 0 and is counted apart: what cannot be read is never right.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing
+from typing import NamedTuple
+
+import msgspec
+
+from mage_es.engine.courses import Ask
+from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryingClient, RetryPolicy, Unanswered
+from mage_es.engine.seams.benchmark import Question, Verdict
+from mage_es.engine.seams.metering import SpendingGuard
+from mage_es.engine.seams.model import Completion, Model
+from mage_es.engine.session.judge import opinion
+from mage_es.events.vocabulary import ModelCalled
+
+SHOWN = 1500
+"""Characters from the end of a prediction that a judge sees if the rule finds no answer in it."""
+
+
+class Judge(NamedTuple):
+    model: Model
+    workers: int = 4
+    spending: SpendingGuard | None = None
+    retry_policy: RetryPolicy = DEFAULT_RETRIES
+    say: Callable[[str], None] = lambda words: None
+
+
+class JudgeCase(NamedTuple):
+    """A prediction for the judge, with the rule's verdict; `is_right` is the strict verdict if that was asked for."""
+
+    question: Question
+    text: str
+    verdict: Verdict
+    is_right: bool
+
+
+class Opinion(NamedTuple):
+    """A judge's opinion of a prediction; `problem`: why there is none (`unreadable`, `unanswered`), else ""."""
+
+    score: float = 0.0
+    problem: str = ""
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    @property
+    def is_right(self) -> bool:
+        return self.score >= 0.5
+
+
+class Agreement(msgspec.Struct, frozen=True, kw_only=True):
+    """How often rule and judge accept predictions, and how far they agree: in percent, and as Cohen's kappa.
+
+    A prediction whose opinion is `unreadable` or `unanswered` counts as rejected by the judge.
+    """
+
+    model: str
+    template: str
+    predictions: int
+    both: int
+    rule_only: int
+    judge_only: int
+    neither: int
+    agreement: float
+    kappa: float
+    unreadable: int
+    unanswered: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+
+
+def opinions_of(cases: Sequence[JudgeCase], judge: Judge, template: str) -> list[Opinion]:
+    """Return the judge's opinion of every case, in their order, with at most `judge.workers` calls at once.
+
+    Raises:
+        ProviderDown: The judge's provider is down.
+        BudgetReached: The next call could exceed the budget.
+    """
+    return asyncio.run(_opinions(cases, judge, template))
+
+
+def agreement(cases: Sequence[JudgeCase], opinions: Sequence[Opinion], *, model: str, template: str) -> Agreement:
+    pairs = [(case.is_right, said.is_right) for case, said in zip(cases, opinions, strict=True)]
+    return Agreement(
+        model=model,
+        template=template,
+        predictions=len(pairs),
+        both=pairs.count((True, True)),
+        rule_only=pairs.count((True, False)),
+        judge_only=pairs.count((False, True)),
+        neither=pairs.count((False, False)),
+        agreement=100 * sum(rule == judge for rule, judge in pairs) / len(pairs) if pairs else 0.0,
+        kappa=kappa(pairs),
+        unreadable=sum(said.problem == "unreadable" for said in opinions),
+        unanswered=sum(said.problem == "unanswered" for said in opinions),
+        calls=sum(said.calls for said in opinions),
+        input_tokens=sum(said.input_tokens for said in opinions),
+        output_tokens=sum(said.output_tokens for said in opinions),
+    )
+
+
+def kappa(pairs: Sequence[tuple[bool, bool]]) -> float:
+    """Return Cohen's kappa of two raters; 1 where both can only agree by chance, and 0 without any pair."""
+    if not pairs:
+        return 0.0
+    first, second = (sum(values) / len(pairs) for values in zip(*pairs, strict=True))
+    agreeing = sum(one == other for one, other in pairs) / len(pairs)
+    by_chance = first * second + (1 - first) * (1 - second)
+    return (agreeing - by_chance) / (1 - by_chance) if by_chance < 1 else 1.0
+
+
+async def _opinions(cases: Sequence[JudgeCase], judge: Judge, template: str) -> list[Opinion]:
+    client = RetryingClient(
+        judge.model,
+        connections=judge.workers,
+        retry_policy=judge.retry_policy,
+        announce=judge.say,
+        spending=judge.spending,
+    )
+    opinions, left = [Opinion()] * len(cases), iter(enumerate(cases))
+    async with aclosing(client):
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(judge.workers):
+                    group.create_task(_work(left, opinions, client, template))
+        except BaseExceptionGroup as many:  # the others were only cancelled by the first
+            raise many.exceptions[0] from None
+    return opinions
+
+
+async def _work(
+    left: Iterator[tuple[int, JudgeCase]], opinions: list[Opinion], client: RetryingClient, template: str
+) -> None:
+    for at, case in left:
+        if case.text.strip():
+            opinions[at] = await _ask(case, client, template)
+
+
+async def _ask(case: JudgeCase, client: RetryingClient, template: str) -> Opinion:
+    """Ask about one case, repeatedly while replies are unusable, and return the opinion."""
+    shown = msgspec.structs.replace(case.verdict, answer=case.verdict.answer or case.text[-SHOWN:])
+    course, replies = opinion(case.question, shown, template), list[Completion]()
+    move = next(course)
+    while True:
+        assert isinstance(move, Ask)
+        try:
+            answered = await client.complete(move.request, report=lambda failed: None)
+        except Unanswered:
+            return _opinion(replies, 0.0, "unanswered")
+        replies.append(answered.completion)
+        try:
+            move = course.send(_fact(move, answered.completion, client.name))
+        except StopIteration as end:
+            verdict: Verdict | None = end.value
+            return _opinion(replies, verdict.score, "") if verdict else _opinion(replies, 0.0, "unreadable")
+
+
+def _opinion(replies: Sequence[Completion], score: float, problem: str) -> Opinion:
+    tokens = (sum(reply.input_tokens for reply in replies), sum(reply.output_tokens for reply in replies))
+    return Opinion(score, problem, len(replies), *tokens)
+
+
+def _fact(move: Ask, completion: Completion, model: str) -> ModelCalled:
+    """Return the event that the judge's course expects; without a run it is recorded nowhere."""
+    return ModelCalled(
+        iteration=-1,
+        tier=move.tier,
+        agent=move.agent,
+        purpose=move.purpose,
+        about=move.about,
+        attempt=move.attempt,
+        request_sha256=move.request.sha256,
+        model=model,
+        **msgspec.structs.asdict(completion),
+    )

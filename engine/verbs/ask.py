@@ -1,0 +1,155 @@
+"""The verb `ask`: answer a user's question with a run's frozen state. Nothing is recorded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
+from pathlib import Path
+
+import msgspec
+
+from mage_es.engine.agents.learner import course_of, plan_answers
+from mage_es.engine.commands import PlanAnswers
+from mage_es.engine.courses import Course, Fact, Finish, advance, begin
+from mage_es.engine.embedders.registry import metered
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.models.retrying import RetryingClient
+from mage_es.engine.rules.trimming import without
+from mage_es.engine.run.budget import UNLIMITED, Budget, Limits, require_prices
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.world import World, reopen_world, state_of
+from mage_es.engine.sandbox.sandbox import Sandbox
+from mage_es.engine.seams.benchmark import Question, extract_of
+from mage_es.engine.seams.embedder import Embedder
+from mage_es.engine.seams.environment import is_sequential
+from mage_es.engine.seams.metering import Metered
+from mage_es.engine.seams.model import Model
+from mage_es.engine.session.effects import Effects
+from mage_es.engine.verbs.exam import require_ontology
+from mage_es.engine.verbs.transcript import BundleMember, CallReport, MoveReport, TrimReport, bundle_of, report_of
+from mage_es.events.errors import PrerequisiteError, UsageError
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import CallFailed, QuestionPlanned
+from mage_es.projections.fold import State
+from mage_es.projections.ledger import Ledger
+
+
+class AskReport(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer to a question of your own: what was asked of the model, and the bundle that the run gave to it."""
+
+    run_id: str
+    marker: str
+    task_type: str
+    skill: str
+    bundle: tuple[BundleMember, ...]
+    prompt: str
+    reply: str
+    answer: str
+    moves: tuple[MoveReport, ...]
+
+
+def ask(
+    run: Run,
+    question: str,
+    *,
+    at: str = "latest",
+    data_dir: Path | str | None = None,
+    limits: Limits = UNLIMITED,
+    prices: Prices | None = None,
+    execution: Model | None = None,
+    embedder: Embedder | None = None,
+    say: Callable[[str], None] = lambda words: None,
+) -> AskReport:
+    """Answer a question with the state at a marker; its task type is predicted from its text alone.
+
+    `execution` and `embedder` replace those of the run's configuration; `say` reports waiting times.
+
+    Raises:
+        UsageError: The question is empty or not text, the marker does not exist or is too early, or the benchmark's
+            questions are episodes.
+        PrerequisiteError: The model gives no answer.
+        BudgetReached: The next call could exceed the `limits`.
+    """
+    text = _checked(question)
+    reader = LogReader(run.log_path)
+    seq = reader.resolve(at)
+    world = reopen_world(reader, data_dir=data_dir, embedder=embedder)
+    state = state_of(run, reader, until=seq)
+    require_ontology(state, at)
+    if is_sequential(world.benchmark):
+        raise UsageError(
+            f"The tasks of {world.benchmark.name} are episodes, played in its environment: there is nothing to ask. "
+            "Run an exam with `mage-es exam`, or look at an episode with `mage-es show`."
+        )
+    model = execution or open_model(world.setting.config.execution, "execution")
+    budget = _budget(world, model, limits, prices or Prices())
+    asked = Question(id="ask", benchmark="", split="test", task_type="", question=text, gold="")
+    planned = _planned(world, state, asked)
+    client = RetryingClient(model, connections=1, announce=say, spending=budget)
+    effects = Effects(
+        world.setting, state, {"execution": client}, Sandbox(), record=lambda command: None, searches=world.searches
+    )
+    course = course_of(world.setting, state, planned, asked)
+    moves, reply = asyncio.run(_followed(course, state, planned, effects, client))
+    return AskReport(
+        run_id=run.id,
+        marker=at,
+        task_type=planned.task_type,
+        skill=planned.skill,
+        bundle=bundle_of(state, without(planned, {move.memory_id for move in moves if isinstance(move, TrimReport)})),
+        prompt=[move.prompt for move in moves if isinstance(move, CallReport)][-1],
+        reply=reply,
+        answer=extract_of(world.benchmark)(reply),
+        moves=tuple(moves),
+    )
+
+
+def _budget(world: World, model: Model, limits: Limits, prices: Prices) -> Budget:
+    """Return the budget of a question, connected to the embedder's meter too; its calls are recorded nowhere."""
+    require_prices(limits, prices, {"execution": model.name, **metered(world.setting.config.embedder)})
+    budget = Budget(limits, prices, Ledger())
+    if isinstance(world.embedder, Metered):
+        world.embedder.meter.connect(lambda attempt: None, budget)
+    return budget
+
+
+def _checked(question: str) -> str:
+    if not question.strip():
+        raise UsageError("The question is empty: pass it as the last argument, or on standard input.")
+    if any("\ud800" <= letter <= "\udfff" for letter in question):
+        raise UsageError("The question is not valid UTF-8 text. Encode it as UTF-8.")
+    return question.strip()
+
+
+def _planned(world: World, state: State, asked: Question) -> QuestionPlanned:
+    task_type = world.typing.predict([asked.question], ids=[asked.id])[0]
+    command = PlanAnswers(
+        iteration=state.progress.closed,
+        phase="exam",
+        asked=world.asked(state, [asked], [task_type], ["ask"]),
+        frozen=True,
+        donors={},
+    )
+    planned = plan_answers(world.setting, state, command)[0].event
+    assert isinstance(planned, QuestionPlanned)
+    return planned
+
+
+async def _followed(
+    course: Course, state: State, planned: QuestionPlanned, effects: Effects, client: RetryingClient
+) -> tuple[list[MoveReport], str]:
+    """Follow a course to its end without recording anything; return its moves and the last reply."""
+    move, moves = begin(course), list[MoveReport]()
+    async with aclosing(client):
+        while not isinstance(move, Finish):
+            fact = (await effects.perform("exam", planned, move, 0))[0].event
+            if isinstance(fact, CallFailed):
+                raise PrerequisiteError(
+                    f"{fact.model} gave no answer ({fact.fault}: {fact.problem}). Ask again, or rephrase the question."
+                )
+            moves.append(report_of(move, state, fact))
+            assert isinstance(fact, Fact)
+            move = advance(course, fact)
+    return moves, move.reply

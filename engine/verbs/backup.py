@@ -1,0 +1,119 @@
+"""The verbs `backup` and `restore`: copy a run's logs (its own and its exams') to a folder or a bucket, and back.
+
+    log/...             the objects of the run's log, see `mage_es.events.care.backup`
+    exams/<n>/log/...   those of each exam's
+
+Everything else in a run directory can be rebuilt from the logs and is not copied.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from mage_es.engine.run.directory import Run, require_name
+from mage_es.events.care import back_up
+from mage_es.events.care import restore as restore_log
+from mage_es.events.disk import SCHEME, FolderObjects, LocalFileSystem, Objects, S3Objects
+from mage_es.events.errors import UsageError
+from mage_es.events.log import LogReader
+
+_LOG = "log/"
+_EXAM = re.compile(r"exams/([^/\\]+)/log/")
+
+
+class BackupReport(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a backup reaches, and what it added: so many `objects`, of `bytes` in total."""
+
+    run_id: str
+    place: str
+    head_seq: int
+    head_chain: str
+    exams: int
+    objects: int
+    bytes: int
+
+
+class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What was restored: a verified log up to `head_seq`, and the logs of the run's exams."""
+
+    run_id: str
+    place: str
+    path: str
+    head_seq: int
+    head_chain: str
+    exams: int
+
+
+def backup(run: Run, destination: str) -> BackupReport:
+    """Copy what is new in a run's logs to a folder or to `s3://bucket/prefix`; the run may be at work.
+
+    Raises:
+        UsageError: The destination is neither.
+        SequenceConflict: It holds another run, or a later or different state of this one.
+        LogDamaged: A log fails its checksums.
+        PrerequisiteError: The destination is not accessible, or the run has no event yet.
+    """
+    objects = open_objects(destination)
+    stored = back_up(run.log_path, objects, at=_LOG, fs=LocalFileSystem())
+    exams = [
+        back_up(exam.log_path, objects, at=f"exams/{exam.path.name}/{_LOG}", fs=LocalFileSystem())
+        for exam in run.exams()
+        if LogReader(exam.log_path).head.seq
+    ]
+    return BackupReport(
+        run_id=run.id,
+        place=objects.place,
+        head_seq=stored.head.seq,
+        head_chain=stored.head.chain,
+        exams=len(exams),
+        objects=sum(each.objects for each in (stored, *exams)),
+        bytes=sum(each.bytes for each in (stored, *exams)),
+    )
+
+
+def restore(source: str, *, runs_dir: Path, name: str) -> RestoreReport:
+    """Build the run directory `name` from a backup and verify it. It appears under its name only once it is whole.
+
+    Raises:
+        UsageError: The run exists, the name is invalid, or the source is neither a folder nor a bucket.
+        LogDamaged: An object is missing or damaged.
+        PrerequisiteError: The source has no complete backup, or cannot be reached.
+    """
+    require_name(name)
+    target = runs_dir / name
+    if target.exists():
+        raise UsageError(f"{runs_dir} already has a run {name!r}: restore it under another name.")
+    objects = open_objects(source)
+    names = objects.names()
+    if not names:
+        raise UsageError(f"There is no backup in {source}. Pass the destination that `mage-es backup` wrote to.")
+    exams = sorted({match[1] for each in names if (match := _EXAM.match(each)) and match[1] not in (".", "..")})
+    runs_dir.mkdir(parents=True, exist_ok=True)
+    # One level deeper than runs are looked for, so that nothing takes it for a run while it is incomplete.
+    building = Path(tempfile.mkdtemp(prefix=".restoring-", dir=runs_dir))
+    try:
+        head = restore_log(objects, building / name / "log", at=_LOG, fs=LocalFileSystem())
+        for exam in exams:
+            path = building / name / "exams" / exam / "log"
+            restore_log(objects, path, at=f"exams/{exam}/{_LOG}", fs=LocalFileSystem())
+        (building / name).rename(target)
+        LocalFileSystem().sync_folder(runs_dir)
+    finally:
+        shutil.rmtree(building)
+    return RestoreReport(
+        run_id=name, place=objects.place, path=str(target), head_seq=head.seq, head_chain=head.chain, exams=len(exams)
+    )
+
+
+def open_objects(place: str) -> Objects:
+    """Return the objects of a folder or under `s3://bucket/prefix`. Raises `UsageError` for a place that is neither."""
+    if place.startswith(SCHEME):
+        return S3Objects(place)
+    if "://" in place:
+        raise UsageError(f"{place!r} is not a destination for backups: pass a folder or s3://bucket/prefix.")
+    return FolderObjects(Path(place), LocalFileSystem())

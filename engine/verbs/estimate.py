@@ -1,0 +1,318 @@
+"""`evolve --dry-run`: the calls, tokens and dollars that a run will take, from a rehearsal of its first iterations.
+
+Rules
+    - The rehearsal is the loop itself in a temporary folder, with the benchmark's embedded models instead of paid ones.
+    - Later iterations are assumed to be like the rehearsed ones; the rehearsal has as many as EVOLVE rotates actions.
+    - `hash` stands in for a served embedder, with the same batches; a judge that rejects everything for the judge.
+    - Tokens of an embedded model are counted. Those of another are estimated: a prompt's from its characters, a
+      reply's between the stand-in's and the maximum of the request.
+    - No tokens come from a cache. The high estimate writes every fixed part into one, and repeats every batched call
+      on its own, at full price.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from mage_es.engine.agents.skill_discovery import TEMPLATES
+from mage_es.engine.benchmarks.registry import own_models, with_own_models
+from mage_es.engine.config import Config
+from mage_es.engine.embedders.hash import HashEmbedder
+from mage_es.engine.embedders.registry import metered
+from mage_es.engine.embedders.served import Embedded, ServedEmbedder, request_of
+from mage_es.engine.models.registry import Models, check_models, open_model
+from mage_es.engine.rules.rotation import ACTIONS, with_companions
+from mage_es.engine.run.budget import Limits
+from mage_es.engine.run.directory import find_run
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.session.call import MOST_REPAIRS
+from mage_es.engine.verbs.evolve import evolve
+from mage_es.events.errors import BudgetReached
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import AnswerJudged, EmbeddingCalled, ModelCalled, QuestionPlanned, Tier
+
+
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+    """An amount with its likely minimum and maximum."""
+
+    low: float
+    expected: float
+    high: float
+
+    @classmethod
+    def of(cls, amount: float) -> Bounds:
+        return cls(low=amount, expected=amount, high=amount)
+
+    def values(self) -> tuple[float, float, float]:
+        return self.low, self.expected, self.high
+
+    def times(self, other: Bounds, factor: float) -> Bounds:
+        low, expected, high = (
+            mine * theirs * factor for mine, theirs in zip(self.values(), other.values(), strict=True)
+        )
+        return Bounds(low=low, expected=expected, high=high)
+
+
+class TierEstimate(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tier will take; `usd` is None and `price` empty if the price of its model is unknown."""
+
+    tier: str
+    model: str
+    calls: Bounds
+    input_tokens: Bounds
+    output_tokens: Bounds
+    usd: Bounds | None
+    price: str
+
+
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+    benchmark: str
+    iterations: int
+    rehearsed: int
+    tiers: tuple[TierEstimate, ...]
+
+
+_CHARACTERS_PER_TOKEN = Bounds(low=6.0, expected=4.0, high=2.5)
+"""For Latin prose, across tokenizers and languages; `low` gives the fewest tokens."""
+_REPLY_TOKENS = 250
+"""Tokens of a worked answer to a school problem with its reasoning."""
+_JUDGE_REPLY = Bounds(low=20, expected=80, high=512)
+
+
+class _Sizes(NamedTuple):
+    """Characters of a call's prompt, of its fixed part and of its reply; the maximum tokens of the reply."""
+
+    prompt: int
+    fixed: int
+    reply: int
+    most: int
+
+
+class _StandIn:
+    """An embedded model, and the sizes of its prompts and replies, by the hash of the request."""
+
+    def __init__(self, name: str, tier: Tier) -> None:
+        self._model = open_model(name, tier)
+        self.name = self._model.name
+        self.sizes: dict[str, _Sizes] = {}
+
+    async def complete(self, request: Request) -> Completion:
+        reply = await self._model.complete(request)
+        prompt = len(request.prompt) + len(request.reply_schema)
+        self.sizes[request.sha256] = _Sizes(prompt, request.fixed, len(reply.text), request.max_tokens)
+        return reply
+
+
+class _JudgeStandIn:
+    """A judge that rejects every answer, in both forms of a verdict, and the characters of its prompts."""
+
+    name = "rehearsal/judge"
+
+    def __init__(self) -> None:
+        self.asked: dict[str, int] = {}
+
+    async def complete(self, request: Request) -> Completion:
+        self.asked[request.sha256] = len(request.prompt) + len(request.reply_schema)
+        text = '{"score": 0, "reason": "", "is_correct": false}'
+        return Completion(text=text, input_tokens=0, output_tokens=0)
+
+
+class _EmbedderStandIn:
+    """The embedder `hash` as a server, and the characters of each call, by the hash of the request."""
+
+    def __init__(self) -> None:
+        self._embedder = HashEmbedder()
+        self.sizes: dict[str, int] = {}
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        self.sizes[request_of(texts).sha256] = sum(map(len, texts))
+        return Embedded(self._embedder.encode(texts).astype(np.float64), input_tokens=0)
+
+
+class _Rehearsal(NamedTuple):
+    calls: Sequence[ModelCalled]
+    planned: Sequence[QuestionPlanned]
+    judged: Sequence[AnswerJudged]
+    embedded: Sequence[EmbeddingCalled]
+    iterations: int
+    rehearsed: int
+
+    def total(self, events: Iterable[ModelCalled | QuestionPlanned | AnswerJudged]) -> float:
+        return sum(1.0 if event.iteration < 0 else self.weight for event in events)
+
+    @property
+    def weight(self) -> float:
+        return self.iterations / self.rehearsed
+
+    def embedding(self, amount: Callable[[EmbeddingCalled], float]) -> Bounds:
+        """Return an amount of the whole run, if each iteration takes as little as the least of the rehearsed ones, as
+        much as their mean, or as much as the largest."""
+        taken = dict.fromkeys(range(-1, self.rehearsed), 0.0)
+        for call in self.embedded:
+            taken[call.iteration] += amount(call)
+        opening = taken.pop(-1)
+        least, most, mean = min(taken.values()), max(taken.values()), sum(taken.values()) / len(taken)
+        low, expected, high = (opening + each * self.iterations for each in (least, mean, most))
+        return Bounds(low=low, expected=expected, high=high)
+
+
+def estimate(config: Config, *, data_dir: Path | None, workers: int, prices: Prices, batches: bool = False) -> Estimate:
+    """Return what a run of this configuration will take, with or without batches. Only embedded models are called.
+
+    Raises:
+        UsageError: Something in the configuration is unknown or out of bounds.
+        PrerequisiteError: A data set is missing.
+    """
+    config = with_own_models(config)
+    check_models(execution=config.execution, guidance=config.guidance, judge=config.judge)
+    own, rehearsed = own_models(config.benchmark), min(config.iterations, len(ACTIONS))
+    execution, guidance = _StandIn(own.execution, "execution"), _StandIn(own.guidance, "guidance")
+    served = _EmbedderStandIn() if metered(config.embedder) else None
+    embedder = ServedEmbedder(config.embedder, served) if served else None
+    judge = _JudgeStandIn() if config.judge else None
+    with TemporaryDirectory() as folder:
+        models = Models(execution, guidance, judge, embedder)
+        _rehearse(config, models, rehearsed, Path(folder), data_dir, workers)
+        reader = LogReader(find_run(Path(folder), "rehearsal").log_path)
+        rehearsal = _Rehearsal(
+            list(reader.of(ModelCalled)),
+            list(reader.of(QuestionPlanned)),
+            list(reader.of(AnswerJudged)),
+            list(reader.of(EmbeddingCalled)),
+            config.iterations,
+            rehearsed,
+        )
+    batched = _batched_share(rehearsal) if batches else 0.0
+    tiers = [
+        _tier("execution", config.execution, execution, rehearsal, _execution_calls(rehearsal), prices),
+        _tier("guidance", config.guidance, guidance, rehearsal, _guidance_calls(rehearsal, config), prices, batched),
+    ]
+    if judge:
+        tiers.append(_judge(config.judge, judge, rehearsal, prices, 1.0 if batches else 0.0))
+    if served:
+        tiers.append(_embedder(config.embedder, served, rehearsal, prices))
+    return Estimate(benchmark=config.benchmark, iterations=config.iterations, rehearsed=rehearsed, tiers=tuple(tiers))
+
+
+def _rehearse(
+    config: Config, models: Models, iterations: int, folder: Path, data_dir: Path | None, workers: int
+) -> None:
+    named = {"execution": models.execution.name, "guidance": models.guidance.name if models.guidance else ""}
+    try:
+        evolve(
+            msgspec.structs.replace(config, **named, judge=""),
+            runs_dir=folder,
+            data_dir=data_dir,
+            runtime=Runtime(workers=workers, limits=Limits(max_iterations=iterations)),
+            run_id="rehearsal",
+            models=models,
+        )
+    except BudgetReached:
+        return  # a rehearsal shorter than the run ends so
+
+
+def _execution_calls(rehearsal: _Rehearsal) -> Bounds:
+    """Return at least one call for each question, at most as many as the longest course of the rehearsal."""
+    calls = [call for call in rehearsal.calls if call.tier == "execution"]
+    questions = rehearsal.total(rehearsal.planned)
+    longest = max(Counter((c.iteration, c.purpose, c.about.split("/")[0]) for c in calls).values(), default=1)
+    return Bounds(low=questions, expected=rehearsal.total(calls), high=questions * longest)
+
+
+def _guidance_calls(rehearsal: _Rehearsal, config: Config) -> Bounds:
+    """Return at least the ontology and plans, at most every request of EVOLVE with all its repairs."""
+    plans = 1 + config.iterations
+    actions = sum(len(with_companions(ACTIONS[k % len(ACTIONS)])) for k in range(config.iterations))
+    expected = rehearsal.total(call for call in rehearsal.calls if call.tier == "guidance")
+    return Bounds(low=plans, expected=expected, high=(1 + MOST_REPAIRS) * (plans + config.targets * actions))
+
+
+def _batched_share(rehearsal: _Rehearsal) -> float:
+    """Return EVOLVE's share of the guidance tokens: its calls go in batches."""
+    purposes = {template for template, _ in TEMPLATES.values()}
+    guidance = [call for call in rehearsal.calls if call.tier == "guidance"]
+    evolve = [call for call in guidance if call.purpose in purposes]
+    amounts = [
+        sum(call.input_tokens + call.output_tokens for call in calls if call.iteration >= 0) * rehearsal.weight
+        + sum(call.input_tokens + call.output_tokens for call in calls if call.iteration < 0)
+        for calls in (evolve, guidance)
+    ]
+    return amounts[0] / amounts[1] if amounts[1] else 0.0
+
+
+def _tier(
+    tier: Tier,
+    model: str,
+    stand_in: _StandIn,
+    rehearsal: _Rehearsal,
+    calls: Bounds,
+    prices: Prices,
+    batched: float = 0.0,
+) -> TierEstimate:
+    made = [call for call in rehearsal.calls if call.tier == tier]
+    sizes = [stand_in.sizes[call.request_sha256] for call in made]
+    if model == stand_in.name:
+        given, said = (Bounds.of(sum(getattr(c, name) for c in made)) for name in ("input_tokens", "output_tokens"))
+    else:
+        given = _tokens(Bounds.of(sum(size.prompt for size in sizes)))
+        replies = _tokens(Bounds.of(sum(size.reply for size in sizes)))
+        most = sum(size.most for size in sizes)
+        usual = max(replies.expected, min(most, _REPLY_TOKENS * len(sizes)))
+        said = Bounds(low=replies.low, expected=usual, high=max(most, usual))
+    each = max(1, len(made))
+    fixed = sum(size.fixed for size in sizes) / max(1, sum(size.prompt for size in sizes))
+    given, said = given.times(calls, 1 / each), said.times(calls, 1 / each)
+    return _priced(tier, model, calls, given, said, prices, fixed=fixed, batched=batched)
+
+
+def _judge(model: str, stand_in: _JudgeStandIn, rehearsal: _Rehearsal, prices: Prices, batched: float) -> TierEstimate:
+    """Return the calls about what the rule does not accept; at most one for every answer, with all its repairs."""
+    made = [call for call in rehearsal.calls if call.tier == "judge"]
+    most = rehearsal.total(rehearsal.judged) * (1 + MOST_REPAIRS)
+    calls = Bounds(low=0, expected=rehearsal.total(made), high=most if made else 0)
+    prompts = _tokens(Bounds.of(sum(stand_in.asked[call.request_sha256] for call in made)))
+    given, said = prompts.times(calls, 1 / max(1, len(made))), _JUDGE_REPLY.times(calls, 1.0)
+    return _priced("judge", model, calls, given, said, prices, fixed=1.0, batched=batched)
+
+
+def _embedder(model: str, stand_in: _EmbedderStandIn, rehearsal: _Rehearsal, prices: Prices) -> TierEstimate:
+    """Return the calls of the rehearsal: the texts to embed do not depend on the embedder."""
+    calls = rehearsal.embedding(lambda call: 1.0)
+    characters = rehearsal.embedding(lambda call: stand_in.sizes[call.request_sha256])
+    return _priced("embedder", model, calls, _tokens(characters), Bounds.of(0.0), prices, fixed=0.0, batched=0.0)
+
+
+def _priced(
+    tier: Tier, model: str, calls: Bounds, given: Bounds, said: Bounds, prices: Prices, *, fixed: float, batched: float
+) -> TierEstimate:
+    """Price tokens: `fixed` is the share of those given that may be written into a cache, `batched` that in batches."""
+    rate = prices.rate(model)
+    usd, told = None, ""
+    if rate:
+        factor = 1.0 - batched * (1.0 - rate.batch)
+        usd = Bounds(
+            low=rate.cost(given.low, 0, said.low) * factor,
+            expected=rate.cost(given.expected, 0, said.expected) * factor,
+            high=rate.cost(given.high, 0, said.high, cache_write_tokens=fixed * given.high),
+        )
+        told = rate.told
+        if batched and rate.batch < 1.0:
+            told += f"; {batched:.0%} of the tokens in batches at {rate.batch:g} of the price"
+    return TierEstimate(
+        tier=tier, model=model, calls=calls, input_tokens=given, output_tokens=said, usd=usd, price=told
+    )
+
+
+def _tokens(characters: Bounds) -> Bounds:
+    pairs = zip(characters.values(), _CHARACTERS_PER_TOKEN.values(), strict=True)
+    low, expected, high = (amount / each for amount, each in pairs)
+    return Bounds(low=low, expected=expected, high=high)

@@ -1,0 +1,252 @@
+"""The doctor's checks of a remote provider: is the model served, is its context long enough, does it reply in form?
+
+Rules
+    - At most three small requests for a tier, each with a timeout of `TIMEOUT_S` seconds and without retries.
+    - The key is cut out of every message of a provider before it is shown.
+    - A check never raises: a problem is a failed check with its remedy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+from urllib.parse import urlencode
+
+import msgspec
+
+from mage_es.engine.config import Config
+from mage_es.engine.models.clients import key_of, unconnected
+from mage_es.engine.models.openai_compatible import DEFAULT_URL
+from mage_es.engine.models.registry import OPTIONS, open_model
+from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened, without_key
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.spec import ModelSpec, parse_spec
+from mage_es.engine.session.call import GUIDANCE_TOKENS
+from mage_es.events.errors import nearest
+from mage_es.events.vocabulary import Tier
+
+TIMEOUT_S = 10.0
+"""Timeout of each request, in seconds."""
+REMOTE = ("anthropic", "openai")
+
+_ANTHROPIC_URL = "https://api.anthropic.com"
+_KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+_LETTERS_OF_A_TOKEN = 3
+"""A low average, so that a prompt is rather over- than underestimated."""
+_LETTERS_OF_A_MEMORY = 800
+_LETTERS_OF_A_PRINCIPLE = 200
+_LETTERS_BESIDE = 3_000
+"""Characters of a prompt without what was retrieved: question, template, skill, format."""
+_TOKENS_OF_A_BRIEF = 9_600
+"""The first prompt of a run on GSM8K (examples of each task type), as engine/models/context.py estimates it.
+
+MedQA, FinQA, HotpotQA and WebQuestions have shorter ones; wordmath, with its many task types, needs 14,300.
+"""
+_TOKENS_OF_A_VERDICT = 512
+_ENOUGH_TOKENS = 256
+"""Tokens of a trial reply: room for some thinking before it."""
+
+
+class DoctorCheck(msgspec.Struct, frozen=True):
+    """The result of a check. `optional`: something is missing that only some commands need. `remedy`: how to fix it."""
+
+    name: str
+    state: Literal["ok", "optional", "failed"]
+    detail: str
+    remedy: str = ""
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """The typed reply of a trial. Only a provider that enforces the schema answers a greeting with it."""
+
+    greeting: str
+    letters: int
+
+
+class Served(NamedTuple):
+    """The models that a provider lists: id -> context length in tokens, 0 if it does not say."""
+
+    contexts: Mapping[str, int]
+
+    def find(self, model: str) -> str | None:
+        """Return the id under which a model is served: its own, or a dated or tagged form of it."""
+        if model in self.contexts:
+            return model
+        forms = (f"{model}:latest", f"models/{model}")
+        return next((name for name in self.contexts if name in forms or name.startswith(f"{model}-20")), None)
+
+
+def check_provider(text: str, tier: Tier, config: Config) -> Iterator[DoctorCheck]:
+    spec = parse_spec(text, known=OPTIONS)
+    key = key_of(spec, _KEYS[spec.provider], needed=False)
+    name = f"{tier} endpoint"
+    try:
+        served = _listed(spec, key)
+    except ModelFault as error:
+        if error.fault.kind != "missing":
+            yield _failed(name, spec, error.fault)
+            return
+        yield DoctorCheck(name, "ok", f"{_url(spec)} does not list its models")
+        served = Served({})
+    else:
+        yield (found := _is_served(name, spec, served))
+        if found.state == "failed":
+            return
+    if served.contexts.get(served.find(spec.model) or "", 0) or "context" in spec.options:
+        yield _context(spec, tier, config, served)
+    yield from _trials(spec, tier)
+
+
+def _listed(spec: ModelSpec, key: str) -> Served:
+    """Raises `ModelFault`."""
+    import httpx2
+
+    is_claude = spec.provider == "anthropic"
+    path = "/v1/models?limit=1000" if is_claude else "/models"
+    headers = {"x-api-key": key, "anthropic-version": "2023-06-01"} if is_claude else {"authorization": f"Bearer {key}"}
+    try:
+        reply = httpx2.get(_url(spec) + path, headers=headers if key else {}, timeout=TIMEOUT_S)
+        said = without_key(reply.text, key)
+        rows = [] if reply.is_error else _rows(msgspec.json.decode(said))
+    except httpx2.ConnectTimeout:
+        raise ModelFault(Fault("connection", shortened(unconnected(_url(spec))))) from None
+    except httpx2.TimeoutException:
+        raise ModelFault(Fault("timeout", f"{_url(spec)} does not answer within {TIMEOUT_S:g} s")) from None
+    except httpx2.HTTPError as error:
+        raise ModelFault(Fault("connection", without_key(shortened(f"{_url(spec)}: {error}"), key))) from None
+    except (ImportError, OSError, httpx2.InvalidURL):
+        told = "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE has a value that cannot be used"
+        raise ModelFault(Fault("connection", f"{_url(spec)}: {told}")) from None
+    except (ValueError, msgspec.DecodeError) as error:
+        raise ModelFault(Fault("malformed", f"{_url(spec)} does not speak the protocol: {error}")) from None
+    if reply.is_error:
+        raise ModelFault(fault_of_status(reply.status_code, f"{reply.status_code}: {said}"))
+    return Served({str(row["id"]): int(row.get("max_model_len") or 0) for row in rows})
+
+
+def _rows(document: Any) -> list[dict[str, Any]]:
+    rows = document.get("data") if isinstance(document, dict) else None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and "id" in row for row in rows):
+        raise ValueError("its list of models is malformed")
+    return rows
+
+
+def _is_served(name: str, spec: ModelSpec, served: Served) -> DoctorCheck:
+    if found := served.find(spec.model):
+        return DoctorCheck(name, "ok", f"{_url(spec)} serves {found}")
+    detail = f"{_url(spec)} does not serve {spec.model}.{nearest(spec.model, list(served.contexts)[:200])}"
+    return DoctorCheck(name, "failed", detail, "Correct the model's name, or serve that model.")
+
+
+def _context(spec: ModelSpec, tier: Tier, config: Config, served: Served) -> DoctorCheck:
+    """Check that a model's context has room for the configuration's prompts and replies."""
+    listed = served.contexts.get(served.find(spec.model) or "", 0)
+    context = int(spec.number("context", 0)) or listed
+    reply, prompt = _tokens_needed(tier, config)
+    full = "the first prompt on GSM8K about {}" if tier == "guidance" else "a full prompt about {}"
+    name, shown = f"{tier} context", f"{context} tokens; a reply takes up to {reply}, {full.format(prompt)}"
+    if listed and context > listed:
+        remedy = f"Set context={listed} in the spec, or serve the model with a longer context."
+        return DoctorCheck(name, "failed", f"context={context}, but the provider serves {listed}", remedy)
+    if context >= reply + prompt:
+        return DoctorCheck(name, "ok", shown)
+    shorter = ", or make --max-tokens or --bundle smaller" if tier == "execution" else ""
+    remedy = f"{_longer(spec, reply + prompt, listed=listed)}{shorter}."
+    # A guidance prompt cannot be shortened; a prompt for an answer drops as many memories as it must.
+    is_hopeless = tier == "guidance" or context <= reply + _LETTERS_BESIDE // _LETTERS_OF_A_TOKEN
+    return DoctorCheck(name, "failed" if is_hopeless else "optional", shown, remedy)
+
+
+def _longer(spec: ModelSpec, needed: int, *, listed: int) -> str:
+    """Return how to get a context of so many tokens. A server that lists no context is most often Ollama."""
+    if spec.provider == "anthropic":
+        return f"Choose a model with a context of at least {needed} tokens"
+    if listed >= needed:
+        return f"Set context={needed} in the spec: the provider serves {listed}"
+    how = f"vLLM: --max-model-len {needed}" if listed else f"Ollama: OLLAMA_CONTEXT_LENGTH={needed}"
+    said = f", and set context={needed} in the spec" if "context" in spec.options else ""
+    return f"Serve the model with a longer context ({how}){said}"
+
+
+def _tokens_needed(tier: Tier, config: Config) -> tuple[int, int]:
+    """Return the tokens of the longest reply, and of a full prompt (estimated)."""
+    if tier == "judge":
+        return _TOKENS_OF_A_VERDICT, _LETTERS_BESIDE // _LETTERS_OF_A_TOKEN
+    if tier == "guidance":
+        return GUIDANCE_TOKENS, _TOKENS_OF_A_BRIEF
+    memories = config.bundle * (config.reasoning_cap + _LETTERS_OF_A_MEMORY)
+    letters = memories + config.principles_per_skill * _LETTERS_OF_A_PRINCIPLE + _LETTERS_BESIDE
+    return config.max_tokens, letters // _LETTERS_OF_A_TOKEN
+
+
+def _trials(spec: ModelSpec, tier: Tier) -> Iterator[DoctorCheck]:
+    """Yield whether the model replies, and for tiers with typed replies, whether it keeps to the schema."""
+    name, options = f"{tier} reply", {**spec.options, "timeout": f"{TIMEOUT_S:g}"}
+    quick = f"{spec.provider}/{spec.model}?{urlencode(options)}"
+    plain = Request(prompt="Say hello in one word.", max_tokens=_ENOUGH_TOKENS)
+    if tier == "execution" or spec.options.get("structured") == "none":
+        requests = [plain]
+    else:
+        schema = msgspec.json.encode(msgspec.json.schema(Trial)).decode()
+        requests = [plain, msgspec.structs.replace(plain, reply_schema=schema)]
+    replies = asyncio.run(_asked(quick, tier, requests))
+    if isinstance(replies[0], Completion):
+        used = f"{replies[0].input_tokens} tokens in, {replies[0].output_tokens} out"
+        yield DoctorCheck(name, "ok", f"it replied ({used})")
+    else:
+        yield _failed(name, spec, replies[0])
+    for reply in replies[1:]:
+        yield _typed(f"{tier} typed reply", spec, reply)
+
+
+async def _asked(text: str, tier: Tier, requests: list[Request]) -> list[Completion | Fault]:
+    """Return the outcome of each request; stop at the first fault."""
+    model: Any = open_model(text, tier)
+    replies: list[Completion | Fault] = []
+    try:
+        for request in requests:
+            replies.append(await model.complete(request))
+    except ModelFault as error:
+        replies.append(error.fault)
+    finally:
+        await model.close()
+    return replies
+
+
+def _typed(name: str, spec: ModelSpec, reply: Completion | Fault) -> DoctorCheck:
+    if isinstance(reply, Fault):
+        found = _failed(name, spec, reply)
+        remedy = f"{found.remedy} If the server does not support typed replies, set structured=none."
+        return msgspec.structs.replace(found, remedy=remedy)
+    try:
+        msgspec.json.decode(reply.text, type=Trial)
+    except msgspec.DecodeError:
+        remedy = (
+            "The server ignores response_format, so replies have the right form only by luck: use a server that "
+            "enforces it (vLLM 0.6, Ollama 0.5 or newer), or try structured=json_object."
+        )
+        detail = f"the request had a schema, and the reply is free text: {shortened(reply.text)[:60]!r}"
+        return DoctorCheck(name, "optional", detail, remedy)
+    return DoctorCheck(name, "ok", "it keeps to the requested schema")
+
+
+def _failed(name: str, spec: ModelSpec, fault: Fault) -> DoctorCheck:
+    variable = spec.options.get("key_env", _KEYS[spec.provider])
+    remedies = {
+        "connection": "Start the server, or correct its address (base_url).",
+        "timeout": "Wait until the server has loaded its model, or correct its address (base_url).",
+        "denied": f"Check the key in the environment variable {variable} and its permissions.",
+        "missing": "Correct the model's name or the address (base_url).",
+        "busy": "Wait and try again; a run waits by itself.",
+        "empty": "Allow more tokens (--max-tokens), or set thinking=off if the model thinks first.",
+        "malformed": "Correct the address (base_url); most servers expect it to end in /v1.",
+    }
+    state: Literal["optional", "failed"] = "optional" if fault.kind in ("busy", "empty") else "failed"
+    remedy = remedies.get(fault.kind, "Fix what the provider complains about.")
+    return DoctorCheck(name, state, fault.message, remedy)
+
+
+def _url(spec: ModelSpec) -> str:
+    default = _ANTHROPIC_URL if spec.provider == "anthropic" else DEFAULT_URL
+    return spec.options.get("base_url", default).rstrip("/")

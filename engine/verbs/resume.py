@@ -1,0 +1,47 @@
+"""The verb `resume`: continue a run from its last recorded event."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from mage_es import __version__
+from mage_es.engine.config import Config
+from mage_es.engine.models.registry import Models
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.session.resuming import reopened
+from mage_es.engine.verbs.evolve import iterate
+from mage_es.engine.verbs.runs import summarise
+from mage_es.engine.verbs.summary import RunSummary
+from mage_es.events.disk import FileSystem
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import Draft, RunResumed
+
+
+def resume(
+    run: Run,
+    *,
+    config: Config | None = None,
+    data_dir: Path | str | None = None,
+    runtime: Runtime | None = None,
+    models: Models | None = None,
+    fs: FileSystem | None = None,
+) -> RunSummary:
+    """Continue a run. Recorded calls are not made again; a finished run is returned as it is.
+
+    Raises:
+        UsageError: `config` is given and differs from the run's; the message lists the differences.
+        RunLocked: Another process is writing the run.
+    """
+    with reopened(
+        run, config=config, data_dir=data_dir, models=models, has_guidance=True, runtime=runtime or Runtime(), fs=fs
+    ) as session:
+        if not session.state.progress.finished:
+            attempt = 1 + sum(1 for _ in LogReader(run.log_path, fs).records({RunResumed}))
+            resumed = RunResumed(package_version=__version__, attempt=attempt)
+            at = max(-1, session.state.progress.closed)
+            session.commit([Draft(event=resumed, iteration=at, phase="log", ordinal=attempt)])
+            session.announce_continuation(f"Resuming {run.id}.")
+            asyncio.run(iterate(session))
+    return summarise(run, fs=fs)

@@ -1,0 +1,244 @@
+"""The verb `runs`: a summary of a run from its log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from typing import get_args
+
+from mage_es.engine.agents.navigator import briefs_of
+from mage_es.engine.config import Config, parse
+from mage_es.engine.rules.coverage import effective_bound, selections
+from mage_es.engine.run.cutoffs import cutoffs
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.runtime import measure_of
+from mage_es.engine.run.world import baseline_of, first_event, state_of
+from mage_es.engine.verbs.agents import agent_activity, missing_guidance
+from mage_es.engine.verbs.summary import (
+    ActionRow,
+    CoverageWait,
+    EpisodeRow,
+    FrontierSkill,
+    GuardSensitivity,
+    IterationRow,
+    LedgerRow,
+    RunSummary,
+)
+from mage_es.events.disk import FileSystem
+from mage_es.events.errors import LogError, PrerequisiteError
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import (
+    MICRO,
+    ActionTaken,
+    EpisodeClosed,
+    GuardDecided,
+    IterationPlanned,
+    MemoryQuarantined,
+    MemoryReleased,
+    Outcome,
+    Purpose,
+    SplitCommitted,
+    TargetsSelected,
+    Tier,
+)
+from mage_es.projections.fold import State
+
+
+def summarise(run: Run, *, prices: Prices | None = None, fs: FileSystem | None = None) -> RunSummary:
+    """Return the run's configuration, its progress, and a row for each iteration; `prices` default to the package's.
+
+    A log that cannot be read has the state `damaged` and the problem.
+    """
+    try:
+        return _summary(run, prices or Prices(), fs)
+    except (LogError, PrerequisiteError) as error:
+        return RunSummary(run_id=run.id, path=str(run.path), state="damaged", problem=str(error))
+
+
+def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
+    reader = LogReader(run.log_path, fs)
+    begun = first_event(reader)
+    config = parse(begun.config)
+    state = state_of(run, reader)
+    verdicts, played = state.progress.verdicts("exam"), list(reader.of(EpisodeClosed))
+    committed = list(reader.of(SplitCommitted))
+    begun_baseline = baseline_of(reader)
+    baseline = begun_baseline.baseline if begun_baseline else ""
+    return RunSummary(
+        run_id=run.id,
+        path=str(run.path),
+        benchmark=begun.benchmark,
+        seed=begun.seed,
+        execution=begun.execution_model,
+        guidance=begun.guidance_model,
+        state="finished" if state.progress.finished else "unfinished",
+        iterations_done=state.progress.closed + 1 if state.progress.closed >= 0 else 0,
+        iterations=config.iterations,
+        events=reader.head.seq,
+        head=reader.head.chain,
+        rows=tuple(iteration_rows(state, _mean_scores(played))),
+        waiting=_waiting(reader, state, config),
+        noticing=_noticing(reader, config),
+        actions=tuple(_actions(reader)),
+        frontier=tuple(_frontier(reader, state)),
+        judge=config.judge,
+        judge_calls=state.ledger.total("judge").calls,
+        episodes=episode_rows(reader),
+        measure=measure_of(are_episodes=bool(played)),
+        shortfalls=cutoffs(config, committed, has_guard=not baseline),
+        ledger=tuple(_ledger(state, prices)),
+        prices=_told(state, prices),
+        agents=agent_activity(reader),
+        quarantined=_quarantined(reader),
+        cache_hits=_cache_hits(state),
+        baseline=baseline,
+        answered=(sum(verdict.correct for verdict in verdicts), len(verdicts)),
+        served=_served(state),
+        unguided=missing_guidance(reader),
+    )
+
+
+def _ledger(state: State, prices: Prices) -> Iterator[LedgerRow]:
+    for account, use in state.ledger.accounts():
+        rate = prices.rate(account.model)
+        amounts = use._asdict()
+        seconds = amounts.pop("latency_us") / 1e6
+        usd = rate.paid(use, batched=account.batched) if rate else None
+        yield LedgerRow(**account._asdict(), **amounts, seconds=seconds, usd=usd)
+
+
+def _served(state: State) -> dict[str, dict[str, int]]:
+    """Return the calls of each model by the names that its provider served, if any is another than requested."""
+    calls: dict[str, Counter[str]] = {}
+    for account, use in state.ledger.accounts():
+        if use.calls:
+            asked = account.model.partition("?")[0].partition("/")[2]
+            calls.setdefault(account.model, Counter())[account.served_by or asked] += use.calls
+    moved = {account.model for account, _ in state.ledger.accounts() if account.served_by}
+    return {model: dict(sorted(names.items())) for model, names in calls.items() if model in moved}
+
+
+def _cache_hits(state: State) -> dict[str, float]:
+    """Return the share of each tier's input tokens that came from a cache, for tiers that had any."""
+    totals = {tier: state.ledger.total(tier) for tier in get_args(Tier)}
+    return {tier: use.cached_tokens / use.input_tokens for tier, use in totals.items() if use.cached_tokens}
+
+
+def _told(state: State, prices: Prices) -> dict[str, str]:
+    """Return the source of each model's price, "" if unknown."""
+    models = sorted({account.model for account, _ in state.ledger.accounts()})
+    rates = {model: prices.rate(model) for model in models}
+    return {model: rate.told if rate else "" for model, rate in rates.items()}
+
+
+def _actions(reader: LogReader) -> Iterator[ActionRow]:
+    taken: dict[str, list[ActionTaken]] = {}
+    for turn in reader.of(ActionTaken):
+        taken.setdefault(turn.action, []).append(turn)
+    for action, events in taken.items():
+        outcomes = Counter(event.outcome for event in events)
+        authored = sum(event.authored for event in events)
+        yield ActionRow(action=action, taken=len(events), authored=authored, outcomes=dict(sorted(outcomes.items())))
+
+
+def _quarantined(reader: LogReader) -> int:
+    names: set[str] = set()
+    for event in reader.of(MemoryQuarantined, MemoryReleased):
+        match event:
+            case MemoryQuarantined(memory_id=name):
+                names.add(name)
+            case MemoryReleased(memory_id=name):
+                names.discard(name)
+    return len(names)
+
+
+def _frontier(reader: LogReader, state: State) -> Iterator[FrontierSkill]:
+    plans = list(reader.of(IterationPlanned))
+    for planned in plans[-1:]:
+        briefs = briefs_of(planned)
+        for skill in planned.frontier:
+            yield FrontierSkill(skill=skill, mastery=state.slots.mastery(skill), brief=briefs.get(skill, ""))
+
+
+def _noticing(reader: LogReader, config: Config) -> GuardSensitivity | None:
+    """Return what the guard can notice; None if it is off or has compared nothing yet."""
+    decided = list(reader.of(GuardDecided))
+    if not decided or config.guard == "off" or not (last := decided[-1]).total:
+        return None
+    return GuardSensitivity(guard=config.guard, questions=last.total, smallest_drop=last.smallest_drop)
+
+
+def _waiting(reader: LogReader, state: State, config: Config) -> CoverageWait | None:
+    signal = config.failure_signal
+    history = selections(list(reader.of(TargetsSelected)), state.scores, signal)
+    if not history:
+        return None
+    found = effective_bound(
+        history, signal=signal, recency_weight=Fraction(config.recency_weight), targets=config.targets
+    )
+    return CoverageWait(
+        bound=found.iterations,
+        largest=str(found.largest),
+        task_types=found.types,
+        targets=config.targets,
+        longest=found.longest,
+    )
+
+
+def _mean_scores(episodes: Iterable[EpisodeClosed]) -> dict[tuple[str, int], float]:
+    """Return the mean score of episodes by (purpose, iteration)."""
+    scores: dict[tuple[str, int], list[int]] = {}
+    for episode in episodes:
+        scores.setdefault((episode.purpose, episode.iteration), []).append(episode.score_micro)
+    return {key: sum(found) / MICRO / len(found) for key, found in scores.items()}
+
+
+def iteration_rows(state: State, mean_scores: Mapping[tuple[str, int], float]) -> list[IterationRow]:
+    """Return one row for the start (-1) and for each closed iteration; memory sizes are cumulative."""
+    born: Counter[tuple[int, Outcome]] = Counter((row.iteration, row.outcome) for row in state.memory.rows())
+    sizes: Counter[Outcome] = Counter()
+    rows = []
+    for k in range(-1, state.progress.closed + 1):
+        for (iteration, outcome), count in born.items():
+            if iteration == k:
+                sizes[outcome] += count
+        fresh, revisit, anchor = (state.scores.score(purpose, k) for purpose in ("fresh", "revisit", "anchor"))
+        rows.append(
+            IterationRow(
+                iteration=k,
+                fresh_correct=fresh.correct,
+                fresh_total=fresh.total,
+                revisit_correct=revisit.correct,
+                revisit_total=revisit.total,
+                anchor_correct=anchor.correct,
+                anchor_total=anchor.total,
+                guard=state.scores.verdict(k),
+                success_memories=sizes["success_memory"],
+                failure_memories=sizes["failure_memory"],
+                principles=sizes["principle"],
+                execution_calls=state.ledger.total("execution", iteration=k).calls,
+                guidance_calls=state.ledger.total("guidance", iteration=k).calls,
+                fresh_score=mean_scores.get(("fresh", k)),
+                anchor_score=mean_scores.get(("anchor", k)),
+                unanswered=sum(state.scores.unanswered(purpose, k) for purpose in get_args(Purpose)),
+            )
+        )
+    return rows
+
+
+def episode_rows(reader: LogReader) -> tuple[EpisodeRow, ...]:
+    by_purpose: dict[str, list[EpisodeClosed]] = {}
+    for episode in reader.of(EpisodeClosed):
+        by_purpose.setdefault(episode.purpose, []).append(episode)
+    return tuple(
+        EpisodeRow(
+            purpose=purpose,
+            episodes=len(closed),
+            steps=sum(episode.steps for episode in closed),
+            mean_score=sum(episode.score_micro for episode in closed) / MICRO / len(closed),
+            unparsed=sum(episode.unparsed for episode in closed),
+        )
+        for purpose, closed in sorted(by_purpose.items())
+    )

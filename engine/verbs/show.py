@@ -1,0 +1,205 @@
+"""The verb `show`: a question exactly as it was asked, with the memories in its prompt and their origin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from mage_es.engine.courses import Ask, begin
+from mage_es.engine.embedders.late import LateEmbedder
+from mage_es.engine.rules.trimming import without
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.world import World, first_event, reopen_world, state_of
+from mage_es.engine.session.course_choice import planned_course
+from mage_es.engine.session.judge import judged
+from mage_es.engine.verbs.transcript import BundleMember, CallReport, MoveReport, TrimReport, bundle_of, walk
+from mage_es.events.digests import sha256_text
+from mage_es.events.errors import UsageError, nearest
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import (
+    AnswerJudged,
+    AnswerUnanswered,
+    BundleTrimmed,
+    EpisodeClosed,
+    EpisodeStepped,
+    Event,
+    ExamStarted,
+    ModelCalled,
+    QuestionPlanned,
+    Record,
+    SearchAnswered,
+    ToolRan,
+)
+from mage_es.projections.fold import State
+
+_FACTS: set[type[Event]] = {
+    ModelCalled,
+    BundleTrimmed,
+    ToolRan,
+    SearchAnswered,
+    EpisodeStepped,
+    EpisodeClosed,
+    AnswerJudged,
+    AnswerUnanswered,
+}
+
+
+class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A question as it was asked: its bundle, every move with its exact prompt, the verdict.
+
+    `prompt` and `reply` are those of the execution tier's last call; `prompt_verified`: every prompt, rendered again,
+    has its recorded hash. `judge` is who decided: `rule`, a judge's model, or `nobody`; `unanswered` is the problem of
+    a question without an answer.
+    """
+
+    run_id: str
+    question_id: str
+    iteration: int
+    purpose: str
+    task_type: str
+    skill: str
+    search_arm: str
+    search_probability: float
+    routing_arm: str
+    routing_probability: float
+    bundle: tuple[BundleMember, ...]
+    prompt: str
+    prompt_verified: bool
+    reply: str
+    answer: str
+    expected: str
+    correct: bool | None
+    moves: tuple[MoveReport, ...]
+    seq: int
+    other_times: tuple[str, ...]
+    judge: str = "rule"
+    unanswered: str = ""
+
+
+class Asking(NamedTuple):
+    """One time that a question was asked, on the state after event `state_seq` of the run."""
+
+    where: str
+    reader: LogReader
+    record: Record
+    planned: QuestionPlanned
+    state_seq: int
+
+
+def show(
+    run: Run, question_id: str, *, iteration: int | None = None, data_dir: Path | str | None = None
+) -> QuestionReport:
+    """Return the last time that a question was asked (in an iteration, if one is given), in the run or its exams.
+
+    Raises:
+        UsageError: The question was never asked; the message lists near matches.
+    """
+    reader = LogReader(run.log_path)
+    ever = _askings(run, reader, question_id)
+    times = [asking for asking in ever if iteration in (None, asking.planned.iteration)]
+    if not times:
+        raise UsageError(_not_then(reader, ever, iteration) if ever else _never_asked(reader, question_id))
+    asking = times[-1]
+    world = reopen_world(reader, data_dir=data_dir, embedder=LateEmbedder(first_event(reader)))
+    state = state_of(run, reader, until=asking.state_seq)
+    return _report(run, world, state, asking, [other.where for other in times[:-1]])
+
+
+def _askings(run: Run, reader: LogReader, question_id: str) -> list[Asking]:
+    found = [
+        Asking(_place(record), reader, record, record.event, record.commit - 1)
+        for record in reader.records({QuestionPlanned})
+        if isinstance(record.event, QuestionPlanned) and record.event.question_id == question_id
+    ]
+    for sat in run.exams():
+        exam, state_seq = LogReader(sat.log_path), 0
+        for record in exam.records({ExamStarted, QuestionPlanned}):
+            if isinstance(record.event, ExamStarted):
+                state_seq = record.event.head_seq
+            elif isinstance(record.event, QuestionPlanned) and record.event.question_id == question_id:
+                found.append(Asking(f"exam {sat.path.name}", exam, record, record.event, state_seq))
+    return found
+
+
+def _report(run: Run, world: World, state: State, asking: Asking, others: list[str]) -> QuestionReport:
+    planned, question, facts = asking.planned, world.questions[asking.planned.question_id], _facts(asking)
+    has_judge = any(isinstance(fact, ModelCalled) and fact.tier == "judge" for fact in facts)
+    course = judged(planned_course(world, state, planned), question, benchmark=world.benchmark, has_judge=has_judge)
+    moves = walk(course, state, facts)
+    calls = [move for move in moves if isinstance(move, CallReport)]
+    trimmed = [move for move in moves if isinstance(move, TrimReport)]
+    first = begin(planned_course(world, state, planned))
+    is_as_planned = isinstance(first, Ask) and sha256_text(first.request.prompt) == planned.prompt_sha256
+    last = [call for call in calls if call.tier == "execution"][-1]
+    verdict = next((fact for fact in facts if isinstance(fact, AnswerJudged)), None)
+    return QuestionReport(
+        run_id=run.id,
+        question_id=planned.question_id,
+        iteration=planned.iteration,
+        purpose=planned.purpose,
+        task_type=planned.task_type,
+        skill=planned.skill,
+        search_arm=planned.search_arm,
+        search_probability=planned.search_probability,
+        routing_arm=planned.routing_arm,
+        routing_probability=planned.routing_probability,
+        bundle=bundle_of(state, without(planned, {trim.memory_id for trim in trimmed})),
+        prompt=last.prompt,
+        prompt_verified=is_as_planned and all(m.verified for m in calls) and all(m.verified for m in trimmed),
+        reply=last.reply,
+        answer=verdict.answer if verdict else "",
+        expected=verdict.expected if verdict else question.gold,
+        correct=verdict.correct if verdict else None,
+        judge=verdict.judge if verdict else "",
+        unanswered=next((fact.problem for fact in facts if isinstance(fact, AnswerUnanswered)), ""),
+        moves=tuple(moves),
+        seq=asking.record.seq,
+        other_times=tuple(others),
+    )
+
+
+def _facts(asking: Asking) -> list[Event]:
+    """Return the events of a question after its plan, up to its verdict or its last failed call."""
+    name, when = asking.planned.question_id, (asking.record.iteration, asking.record.phase)
+    facts: list[Event] = []
+    for record in asking.reader.records(_FACTS, since=asking.record.seq):
+        if (record.iteration, record.phase) == when and _is_about(record.event, name):
+            facts.append(record.event)
+            if isinstance(record.event, AnswerJudged | AnswerUnanswered):
+                break
+    return facts
+
+
+def _is_about(event: Event, name: str) -> bool:
+    match event:
+        case ModelCalled():
+            return event.about == name or event.about.startswith(f"{name}/")
+        case EpisodeStepped() | EpisodeClosed():
+            return event.episode_id == name
+        case ToolRan() | SearchAnswered() | BundleTrimmed() | AnswerJudged() | AnswerUnanswered():
+            return event.question_id == name
+        case _:
+            return False
+
+
+def _place(record: Record) -> str:
+    return f"{'start' if record.iteration < 0 else f'iter-{record.iteration}'}/{record.phase}"
+
+
+def _not_then(reader: LogReader, ever: Sequence[Asking], iteration: int | None) -> str:
+    name, places = ever[0].planned.question_id, ", ".join(asking.where for asking in ever)
+    return f"The question {name!r} was not asked in iteration {iteration} in {reader.run}, but in: {places}."
+
+
+def _never_asked(reader: LogReader, question_id: str) -> str:
+    asked = {plan.question_id for plan in reader.of(QuestionPlanned)}
+    hint = nearest(question_id, sorted(asked)) if len(asked) < 20 or _has_match(question_id, asked) else ""
+    example = f" An example of one that was: {min(asked)}." if asked and not hint else hint
+    return f"The question {question_id!r} was not asked in {reader.run}.{example} Choose another run with --run."
+
+
+def _has_match(name: str, known: set[str]) -> bool:
+    return nearest(name, sorted(known)).startswith(" Did you mean")

@@ -1,0 +1,152 @@
+"""The summary of a run: plain values, all read from its log."""
+
+from __future__ import annotations
+
+import msgspec
+
+from mage_es.engine.verbs.agents import AgentActivity, MissingGuidance
+
+
+class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One iteration of a run. Iteration -1 is the start, which has an anchor result only.
+
+    `unanswered` questions, for which a call failed for good, are in no total. The scores are means of episodes, as
+    fractions, and None if the questions are not episodes.
+    """
+
+    iteration: int
+    fresh_correct: int
+    fresh_total: int
+    revisit_correct: int
+    revisit_total: int
+    anchor_correct: int
+    anchor_total: int
+    guard: str
+    success_memories: int
+    failure_memories: int
+    principles: int
+    execution_calls: int
+    guidance_calls: int
+    unanswered: int = 0
+    fresh_score: float | None = None
+    anchor_score: float | None = None
+
+
+class CoverageWait(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a task type can wait for EVOLVE (Theorem 2), given the run so far.
+
+    `bound` is floor(largest / lambda) + ceil(task_types / targets) in iterations, None if lambda is 0; `largest` is
+    the largest n_fail of any type in any iteration, as a fraction such as 5/6; `longest` is the longest actual wait.
+    """
+
+    bound: int | None
+    largest: str
+    task_types: int
+    targets: int
+    longest: int
+
+
+class EpisodeRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The episodes of one purpose; `unparsed` replies named no action."""
+
+    purpose: str
+    episodes: int
+    steps: int
+    mean_score: float
+    unparsed: int
+
+
+class ActionRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One of EVOLVE's actions over a run: how often it was taken, how much it authored, and its outcomes, counted."""
+
+    action: str
+    taken: int
+    authored: int
+    outcomes: dict[str, int]
+
+
+class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One agent's calls of one model for one purpose in one iteration.
+
+    `failures` are attempts without a reply, `retries` those that were repeated; `seconds` are summed over concurrent
+    calls; `usd` is None if the model's price is unknown. Batched calls have a row of their own, and so have those that
+    another model served than the requested one (`served_by`).
+    """
+
+    tier: str
+    agent: str
+    purpose: str
+    iteration: int
+    model: str
+    calls: int
+    failures: int
+    retries: int
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    thinking_tokens: int
+    seconds: float
+    usd: float | None
+    cache_write_tokens: int = 0
+    batched: bool = False
+    served_by: str = ""
+
+
+class FrontierSkill(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill of the latest plan's frontier, with its present mastery and its brief ("" if none)."""
+
+    skill: str
+    mastery: float
+    brief: str
+
+
+class GuardSensitivity(msgspec.Struct, frozen=True, kw_only=True):
+    """How many questions the guard compares, and the smallest drop, a fraction, that it could notice last time."""
+
+    guard: str
+    questions: int
+    smallest_drop: float
+
+
+class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """A run at a glance. `state`: `finished`, `unfinished` (running or to be resumed), `damaged` (see `problem`).
+
+    `prices` has the source of the price of each model that was called, "" if unknown. `cache_hits` is the share of
+    input tokens that came from a cache, for tiers that had any. `quarantined` items also count in the sizes in `rows`.
+    A `baseline` has its name here and its (right, answered) questions; other runs have "". `measure` is how results
+    are measured: accuracy, or the mean score of episodes. `shortfalls` lists the splits with fewer questions than
+    requested. `served` counts the calls of a model by the names that its provider reports, for models that answered
+    under another name. `unguided` is None if the guidance tier fulfilled every request.
+    """
+
+    run_id: str
+    path: str
+    benchmark: str = ""
+    seed: int = 0
+    execution: str = ""
+    guidance: str = ""
+    state: str
+    iterations_done: int = 0
+    iterations: int = 0
+    events: int = 0
+    head: str = ""
+    rows: tuple[IterationRow, ...] = ()
+    problem: str = ""
+    waiting: CoverageWait | None = None
+    noticing: GuardSensitivity | None = None
+    judge: str = ""
+    judge_calls: int = 0
+    episodes: tuple[EpisodeRow, ...] = ()
+    actions: tuple[ActionRow, ...] = ()
+    frontier: tuple[FrontierSkill, ...] = ()
+    ledger: tuple[LedgerRow, ...] = ()
+    prices: dict[str, str] = {}
+    agents: tuple[AgentActivity, ...] = ()
+    quarantined: int = 0
+    cache_hits: dict[str, float] = {}
+    baseline: str = ""
+    answered: tuple[int, int] = (0, 0)
+    measure: str = "accuracy"
+    shortfalls: tuple[str, ...] = ()
+    served: dict[str, dict[str, int]] = {}
+    unguided: MissingGuidance | None = None

@@ -1,0 +1,186 @@
+"""What happened when a question was asked, move by move: calls with their exact prompts, tools, searches, actions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Look, Move, Use, advance, begin
+from mage_es.events.vocabulary import (
+    BundleTrimmed,
+    EpisodeClosed,
+    EpisodeStepped,
+    Event,
+    ModelCalled,
+    QuestionPlanned,
+    SearchAnswered,
+    ToolRan,
+)
+from mage_es.projections.fold import State
+
+
+class Quotation(msgspec.Struct, frozen=True, kw_only=True):
+    """A span of a prompt, characters [offset, offset + length), and the source that it quotes."""
+
+    offset: int
+    length: int
+    source: str
+
+
+class CallReport(msgspec.Struct, frozen=True, kw_only=True, tag="call"):
+    """One call. `verified`: the prompt, rendered again, has the recorded hash.
+
+    `served_by` is the model that the provider named, if it is another than the requested one.
+    """
+
+    about: str
+    tier: str
+    agent: str
+    prompt: str
+    verified: bool
+    sources: tuple[Quotation, ...]
+    reply: str
+    served_by: str = ""
+
+
+class TrimReport(msgspec.Struct, frozen=True, kw_only=True, tag="trimmed"):
+    """A prompt that did not fit the model's context, and the memory that was dropped from it."""
+
+    about: str
+    memory_id: str
+    problem: str
+    verified: bool
+
+
+class ToolReport(msgspec.Struct, frozen=True, kw_only=True, tag="tool"):
+    tool_id: str
+    name: str
+    arguments: str
+    result: str
+    problem: str
+
+
+class SearchReport(msgspec.Struct, frozen=True, kw_only=True, tag="search"):
+    """One search: the query and the titles it found; `is_there`: their pages came with them."""
+
+    search: str
+    query: str
+    titles: tuple[str, ...]
+    is_there: bool
+
+
+class StepReport(msgspec.Struct, frozen=True, kw_only=True, tag="step"):
+    step: int
+    action: str
+    observation: str
+
+
+MoveReport = CallReport | TrimReport | ToolReport | SearchReport | StepReport
+
+
+class BundleMember(msgspec.Struct, frozen=True, kw_only=True):
+    memory_id: str
+    outcome: str
+    similarity: float
+    origin: str
+    question: str
+
+
+def bundle_of(state: State, planned: QuestionPlanned) -> tuple[BundleMember, ...]:
+    members = []
+    for hit in planned.memories:
+        row = state.memory.row(hit.memory_id)
+        kind = f"{row.outcome} ({row.kind})" if row.kind else row.outcome
+        members.append(
+            BundleMember(
+                memory_id=row.memory_id,
+                outcome=kind,
+                similarity=hit.similarity,
+                origin=f"iter-{row.iteration}/{row.phase}, question {row.question_id}",
+                question=row.question,
+            )
+        )
+    return tuple(members)
+
+
+def walk(course: Course, state: State, facts: Sequence[Event]) -> list[MoveReport]:
+    """Replay a course on recorded facts and return its moves, as far as they are recorded.
+
+    A call is matched by tier, subject and attempt rather than by its prompt, so that a prompt which renders differently
+    now is reported as such.
+    """
+    move, moves, left = begin(course), list[MoveReport](), list(facts)
+    while not isinstance(move, Finish):
+        fact = next((fact for fact in left if _matches(fact, move)), None)
+        moves.append(report_of(move, state, fact))
+        if fact is None:
+            break
+        left.remove(fact)
+        assert isinstance(fact, Fact)
+        move = advance(course, fact)
+    return moves
+
+
+def report_of(move: Move, state: State, fact: Event | None) -> MoveReport:
+    """Return a move with its recorded outcome. Without a fact there is none yet, and the prompt counts as verified."""
+    match move:
+        case Ask() if isinstance(fact, BundleTrimmed):
+            return TrimReport(
+                about=move.about,
+                memory_id=fact.memory_id,
+                problem=fact.problem,
+                verified=fact.request_sha256 == move.request.sha256,
+            )
+        case Ask():
+            called = fact if isinstance(fact, ModelCalled) else None
+            spans = (Quotation(offset=span.offset, length=span.length, source=span.source) for span in move.spans)
+            return CallReport(
+                about=move.about,
+                tier=move.tier,
+                agent=move.agent,
+                prompt=move.request.prompt,
+                verified=called is None or called.request_sha256 == move.request.sha256,
+                sources=tuple(spans),
+                reply=called.text if called else "",
+                served_by=called.served_by if called else "",
+            )
+        case Use():
+            ran = fact if isinstance(fact, ToolRan) else None
+            return ToolReport(
+                tool_id=move.tool_id,
+                name=state.tools.tool(move.tool_id).name,
+                arguments=move.arguments,
+                result=ran.result if ran else "",
+                problem=ran.problem if ran else "",
+            )
+        case Look():
+            answered = fact if isinstance(fact, SearchAnswered) else None
+            return SearchReport(
+                search=answered.search if answered else "",
+                query=move.query,
+                titles=answered.titles if answered else (),
+                is_there=bool(answered and answered.texts),
+            )
+        case Act(acted):
+            if isinstance(acted, EpisodeStepped):
+                return StepReport(step=acted.step, action=acted.action, observation=acted.observation)
+            return StepReport(step=acted.steps, action="", observation="The episode ends.")
+
+
+def _matches(fact: Event, move: Move) -> bool:
+    match move, fact:
+        case Ask(), ModelCalled():
+            return (fact.tier, fact.about, fact.attempt) == (move.tier, move.about, move.attempt)
+        case Ask(), BundleTrimmed():
+            return fact.about == move.about and move.droppable[:1] == (fact.memory_id,)
+        case Use(), ToolRan():
+            return (fact.tool_id, fact.arguments) == (move.tool_id, move.arguments)
+        case Look(), SearchAnswered():
+            return fact.place == move.place
+        case Act(EpisodeStepped() as stepped), EpisodeStepped():
+            return fact.step == stepped.step
+        case Act(EpisodeClosed()), EpisodeClosed():
+            return True
+        case _:
+            return False

@@ -1,0 +1,63 @@
+"""The verb `verify`: check every claim of a run on its log, one row for each theorem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from mage_es.engine.config import parse
+from mage_es.engine.run.directory import Run
+from mage_es.engine.theorems.check import Check
+from mage_es.engine.theorems.coverage import check_coverage
+from mage_es.engine.theorems.growth import check_growth
+from mage_es.engine.theorems.inference import check_inference
+from mage_es.engine.theorems.leaks import check_leaks, check_splits
+from mage_es.engine.theorems.log import check_head, check_log
+from mage_es.engine.theorems.ratchet import check_ratchet
+from mage_es.engine.theorems.replay import check_replay
+from mage_es.events.care import verify_log
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import RunStarted
+
+
+class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Every check of a run, and `head`: the hash to keep elsewhere and pass to `verify` later."""
+
+    run_id: str
+    head: str
+    checks: tuple[Check, ...]
+
+    @property
+    def ok(self) -> bool:
+        return all(check.ok for check in self.checks)
+
+
+def verify(run: Run, *, head: str | None = None) -> VerifyReport:
+    """Check every byte of a run, and every theorem on its log.
+
+    With a `head` printed earlier (64 hexadecimal digits, or at least the first 16), check also that this log had it.
+    Of a damaged log nothing else is checked.
+
+    Raises:
+        UsageError: `head` is malformed.
+    """
+    verdict = verify_log(run.log_path, head=head)
+    checks = [check_log(verdict)]
+    if verdict.search:
+        checks.append(check_head(verdict.search, verdict.head))
+    if checks[0].ok:
+        checks += _theorems(run, LogReader(run.log_path))
+    return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks))
+
+
+def _theorems(run: Run, reader: LogReader) -> Iterator[Check]:
+    yield check_replay(reader, run.snapshots_path)
+    yield check_splits(reader)
+    yield check_leaks(reader)
+    yield check_growth(reader)
+    if started := next(reader.of(RunStarted), None):  # a run that ended before its first event has taken no step
+        config = parse(started.config)
+        yield check_coverage(reader, config)
+        yield check_ratchet(reader, config)
+    yield from check_inference(run, reader)

@@ -1,0 +1,1 @@
+"""Generated worlds: benchmarks made from a seed, with a known truth."""

@@ -1,0 +1,37 @@
+"""Free-form answers: the three standings, other ways to say them, and the rule that decides what it can."""
+
+from __future__ import annotations
+
+import re
+
+from mage_es.engine.seams.benchmark import Verdict
+from mage_es.engine.seams.extraction import final_answer
+
+STANDINGS = ("surplus", "level", "debt")
+SAYINGS: dict[str, tuple[str, ...]] = {
+    "surplus": ("There is something left over.", "It ends well above the line.", "The house can pay and keep a rest."),
+    "level": ("It ends exactly on the line.", "Nothing is left and nothing is owed.", "The two sums balance."),
+    "debt": ("It falls short of the line.", "The house still owes a part.", "There is not enough to pay what is due."),
+}
+"""Other ways to say each standing."""
+HEDGE = "It may be so or otherwise; one would have to ask the court."
+
+_FINAL = re.compile(r"^[ \t]*####[ \t]*(.*)$", re.MULTILINE)
+
+
+def answer_in(reply: str) -> str:
+    return final_answer(reply, _marked)
+
+
+def score_standing(gold: str, reply: str) -> Verdict:
+    """A bare standing is right or wrong, an empty answer wrong, all else undecided. Never raises."""
+    answer = answer_in(reply)
+    word = answer.casefold().removeprefix("in ")
+    if word in STANDINGS or not word:
+        return Verdict(answer=answer, score=float(word == gold), strict=word == gold)
+    return Verdict(answer=answer, score=0.0, strict=False, undecided=True)
+
+
+def _marked(text: str) -> str | None:
+    found = _FINAL.findall(text)
+    return found[-1] if found else None

@@ -1,0 +1,26 @@
+"""Care of a log: verify it, repair it, back it up and restore it, export it."""
+
+from __future__ import annotations
+
+from mage_es.events.care.backup import Stored, back_up
+from mage_es.events.care.chains import HeadSearch
+from mage_es.events.care.export import FORMATS, ExportReport, export
+from mage_es.events.care.repair import RepairReport, plan_repair, repair_log
+from mage_es.events.care.restore import restore
+from mage_es.events.care.verify import Finding, LogVerdict, verify_log
+
+__all__ = [
+    "FORMATS",
+    "ExportReport",
+    "Finding",
+    "HeadSearch",
+    "LogVerdict",
+    "RepairReport",
+    "Stored",
+    "back_up",
+    "export",
+    "plan_repair",
+    "repair_log",
+    "restore",
+    "verify_log",
+]

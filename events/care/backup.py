@@ -1,0 +1,236 @@
+"""Backup of a log as objects that are written once, also while the log is being written.
+
+    FORMAT
+    seg/<first>-<last>-<sha8>.parquet       sealed segments; <sha8>: the first digits of the file's SHA-256
+    seg/<first>-<last>-<sha8>.vec.parquet   their vectors
+    tail/<first>                            frames of what was not sealed yet, from event <first> on
+    head/<seq>                              how far a complete backup reaches, with the chain value that vouches for it
+
+Nothing is overwritten or deleted. A log whose events differ from those in the backup, or that does not reach as far, is
+refused: the name of a tail object, its first event, can be taken only once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from mage_es.events import wal
+from mage_es.events.disk.documents import RESTORE, Head, HeadNote, pack, unpack
+from mage_es.events.disk.filesystem import FileSystem
+from mage_es.events.disk.layout import Layout, Range
+from mage_es.events.disk.objects import Objects, create_once
+from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict
+from mage_es.events.log.recovery import read_format
+from mage_es.events.log.tail import Tail
+from mage_es.events.segments.sealed import SealedEvents
+from mage_es.events.vocabulary.envelope import Record
+from mage_es.events.vocabulary.upcasting import PRESENT
+from mage_es.events.wal.bodies import FrameReader
+
+FORMAT = "FORMAT"
+_SEGMENT = re.compile(r"seg/(\d{20})-(\d{20})-([0-9a-f]{8})(\.vec)?\.parquet")
+_NUMBERED = re.compile(r"(tail|head)/(\d{20})")
+
+
+class Stored(NamedTuple):
+    """The result of a backup: how far it reaches, and the objects and bytes that are new."""
+
+    head: Head
+    objects: int
+    bytes: int
+
+
+class Held(NamedTuple):
+    """What a place holds of a log: segments and vectors by range with their hash digits, tail objects and heads."""
+
+    segments: dict[Range, str]
+    vectors: dict[Range, str]
+    tails: list[int]
+    heads: list[int]
+
+
+def held(objects: Objects, *, at: str) -> Held:
+    """Return what is stored under the prefix `at`. Raises `LogDamaged` if two segments begin with the same event."""
+    found = Held({}, {}, [], [])
+    for name in objects.names():
+        if not name.startswith(at):
+            continue
+        if match := _SEGMENT.fullmatch(name, len(at)):
+            kind = found.vectors if match[4] else found.segments
+            kind[Range(int(match[1]), int(match[2]))] = match[3]
+        elif match := _NUMBERED.fullmatch(name, len(at)):
+            (found.tails if match[1] == "tail" else found.heads).append(int(match[2]))
+    # Two logs that went on separately from the same copy would end up like this.
+    firsts = [span.first for span in found.segments]
+    if len(set(firsts)) < len(firsts):
+        raise LogDamaged(f"{objects.place} has several segments of the same events under {at}: use another backup.")
+    return found
+
+
+def segment_name(span: Range, digits: str, *, vectors: bool = False) -> str:
+    return f"seg/{span.first:020d}-{span.last:020d}-{digits}{'.vec' if vectors else ''}.parquet"
+
+
+def tail_name(first: int) -> str:
+    return f"tail/{first:020d}"
+
+
+def newest_head(objects: Objects, found: Held, *, at: str) -> HeadNote:
+    """Return how far the newest complete backup reaches; event 0 if there is none. Raises `LogDamaged`."""
+    if not found.heads:
+        return HeadNote(seq=0, chain="")
+    name = f"{at}head/{found.heads[-1]:020d}"
+    note = unpack(objects.read(name), HeadNote, name=f"{objects.place}/{name}")
+    if note.seq != found.heads[-1]:
+        raise LogDamaged(f"{objects.place}/{name} speaks of event {note.seq}: use another backup.")
+    return note
+
+
+def back_up(path: Path, objects: Objects, *, at: str, fs: FileSystem) -> Stored:
+    """Store what is new in the log in the folder `path` under the prefix `at`.
+
+    Raises `SequenceConflict` if the place holds another log, or a later or other state of this one; `LogDamaged` if the
+    log is not what was written; `PrerequisiteError` if it has no event yet or the place cannot be used.
+    """
+    return _Backup(path, objects, at, fs).run()
+
+
+class _Backup:
+    def __init__(self, path: Path, objects: Objects, at: str, fs: FileSystem) -> None:
+        self._fs = fs
+        self._objects = objects
+        self._at = at
+        self._layout = Layout(path)
+        self._about, start = read_format(fs, self._layout)
+        self._tail = Tail(fs, self._layout, start)
+        self._sealed = SealedEvents(fs, self._layout, PRESENT)
+        self._new = 0
+        self._bytes = 0
+
+    def run(self) -> Stored:
+        self._tail.refresh()
+        head = self._tail.head
+        self._sealed.show(self._tail.listing.segments, self._tail.recorded)
+        # The newest segment's hash may not be durable yet: without a tail nothing vouches for it.
+        if not self._tail.frames:
+            raise PrerequisiteError(f"{self._layout.path} has nothing to back up at this moment: try again later.")
+        # FORMAT names the log: if the place holds another one, this refuses before anything else is stored.
+        self._create(FORMAT, self._fs.read(self._layout.format))
+        found = held(self._objects, at=self._at)
+        before = newest_head(self._objects, found, at=self._at)
+        self._require_same_history(found, before)
+        # Tail, segments, head: in this order an interruption leaves no head without what it names.
+        self._store_tail(found, after=max(before.seq, self._tail.listing.sealed))
+        for span in self._tail.listing.segments:
+            if span not in found.segments:
+                self._store_segment(span)
+        if head.seq > before.seq:
+            self._create(f"head/{head.seq:020d}", pack(HeadNote(seq=head.seq, chain=head.chain)))
+        return Stored(head, self._new, self._bytes)
+
+    def _require_same_history(self, found: Held, before: HeadNote) -> None:
+        # A copy of a run that went on by itself has the same log id, so only the events can tell the two apart.
+        if before.seq > self._tail.head.seq:
+            raise self._conflict(f"reaches event {before.seq}, this log only event {self._tail.head.seq}")
+        ours = self._tail.listing.segments
+        # Ranges are cut by the writer: a range that this log lacks was sealed by a log that went another way.
+        alien = [span for span in found.segments if span not in ours]
+        common = [span for span in ours if span in found.segments]
+        if alien:
+            raise self._conflict(f"has sealed events {alien[0].first} to {alien[0].last}, which this log has not")
+        ends = {frame.last: frame.chain.hex() for frame in self._tail.frames}
+        if ends.get(before.seq, before.chain) != before.chain:
+            raise self._conflict(f"has another event {before.seq} than this log, or others before it")
+        # Sealed since the last backup: frames are gone, so compare the records.
+        if before.seq not in ends:
+            since = common[-1].last + 1 if common else 1
+            self._require_same_records(found, since, before.seq)
+
+    def _require_same_records(self, found: Held, since: int, until: int) -> None:
+        # The hashes of the segments before are among these records, so what was sealed earlier is compared as well.
+        reader = FrameReader(PRESENT)
+        for first in found.tails:
+            if since <= first <= until:
+                frames = frames_of(self._objects, self._at + tail_name(first))
+                theirs = [record for frame in frames for record in reader.records(frame, self._about.run)]
+                if _bits(theirs) != _bits(self._records(theirs[0].seq, theirs[-1].seq)):
+                    raise self._conflict(f"has other events {theirs[0].seq} to {theirs[-1].seq} than this log")
+
+    def _records(self, first: int, last: int) -> Iterator[Record]:
+        yield from self._sealed.records(Range(first, last))
+        reader = FrameReader(PRESENT)
+        for frame in self._tail.frames:
+            yield from (r for r in reader.records(frame, self._about.run) if first <= r.seq <= last)
+
+    def _conflict(self, what: str) -> SequenceConflict:
+        return SequenceConflict(
+            f"{self._objects.place} {what}: {self._layout.path} is an older copy, or a copy that went on by itself. "
+            "Restore the backup and go on with that, or back this one up to another place."
+        )
+
+    def _store_tail(self, found: Held, *, after: int) -> None:
+        # An object ends with its write-ahead file, so that no segment cuts one in two.
+        frames = [frame for frame in self._tail.frames if frame.first > after]
+        chains = {frame.last: frame.chain for frame in frames}
+        while frames:
+            first = frames[0].first
+            if first in found.tails:  # left there by a backup that was interrupted
+                stored = frames_of(self._objects, self._at + tail_name(first))[-1]
+                if chains.get(stored.last) != stored.chain:
+                    raise self._conflict(f"has other events {first} to {stored.last} than this log")
+                frames = [frame for frame in frames if frame.first > stored.last]
+                continue
+            group = [frame for frame in frames if frame.first < _next_file(frames)]
+            self._create(tail_name(first), b"".join(map(encoded, group)))
+            frames = frames[len(group) :]
+
+    def _store_segment(self, span: Range) -> None:
+        sealed = self._sealed.seal_of(span)
+        if sealed.vectors_sha256:
+            self._store_file(self._layout.vectors(span), span, sealed.vectors_sha256, vectors=True)
+        self._store_file(self._layout.segment(span), span, sealed.sha256, vectors=False)
+
+    def _store_file(self, path: Path, span: Range, sha256: str, *, vectors: bool) -> None:
+        data = self._fs.read(path)
+        # Compared first: a damaged segment must not spread into the backup.
+        if hashlib.sha256(data).hexdigest() != sha256:
+            raise LogDamaged(f"{path} is not the file that was sealed, so it is not backed up. {RESTORE}")
+        self._create(segment_name(span, sha256[:8], vectors=vectors), data)
+
+    def _create(self, name: str, data: bytes) -> None:
+        if create_once(self._objects, self._at + name, data):
+            self._new += 1
+            self._bytes += len(data)
+
+
+def frames_of(objects: Objects, name: str) -> list[wal.Frame]:
+    """Return the frames of a tail object. Raises `LogDamaged` if it is not whole."""
+    data = objects.read(name)
+    start = wal.decode(data)
+    if isinstance(start, wal.Frame):
+        frames, broken = wal.scan(data, first=start.first, previous=start.previous)
+        if broken is None:
+            return frames
+        start = broken
+    raise LogDamaged(f"{objects.place}/{name} is damaged at byte {start.offset}: {start.problem}. Use another backup.")
+
+
+def _next_file(frames: list[wal.Frame]) -> int:
+    return next((frame.first for frame in frames[1:] if frame.offset == 0), frames[-1].last + 1)
+
+
+def encoded(frame: wal.Frame) -> bytes:
+    """Return the bytes of a frame as in a write-ahead file."""
+    data, _ = wal.encode(frame.body, first=frame.first, count=frame.events, previous=frame.previous)
+    return data
+
+
+def _bits(records: Iterator[Record] | list[Record]) -> bytes:
+    # Not ==, because a NaN is not equal to itself.
+    return msgspec.msgpack.encode(list(records))

@@ -1,0 +1,171 @@
+"""Export: a log as files that need nothing of this package, one for each event type, with their columns explained.
+
+    parquet    <type>.parquet     header columns, then the event's fields, typed; vectors are lists of float32
+    csv        <type>.csv         the same columns; lists and parts as JSON text, bytes and vectors as base64
+    jsonl      events.jsonl       one event per line in order: the header columns, and under `event` its fields
+    all        schema.json, SCHEMA.md: every file, every column, its type and what it means
+
+Rules
+    - The same events give the same bytes, whether they are sealed or not (for Parquet: with the same pyarrow).
+    - A field that is called like a header column becomes `event_<field>` in a file of its type.
+    - Numbers that are not finite are exact in Parquet and CSV (`nan`, `inf`); in JSON, which cannot name them, `null`.
+"""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Literal, Protocol, get_args
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mage_es.events.care import export_schema
+from mage_es.events.errors import UsageError
+from mage_es.events.log.reader import LogReader
+from mage_es.events.segments import columns, schema
+from mage_es.events.vocabulary import Event, plain, tag_of
+from mage_es.events.vocabulary.envelope import Record
+from mage_es.events.vocabulary.shapes import shapes_of
+
+ExportFormat = Literal["parquet", "csv", "jsonl"]
+FORMATS: tuple[str, ...] = get_args(ExportFormat)
+
+# Rows of a Parquet row group, and also what is held of a type at a time: few types occur often enough to fill one.
+_BATCH = 16_384
+
+
+class ExportReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What was written: events `1` to `until`, and the number of rows by file name."""
+
+    run: str
+    path: str
+    format: ExportFormat
+    until: int
+    files: dict[str, int]
+
+
+class _Writer(Protocol):
+    rows: int
+
+    def add(self, record: Record) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def export(reader: LogReader, target: Path, *, format: ExportFormat, until: int) -> ExportReport:
+    """Write events 1 to `until` into the folder `target`, which is made. A failed export leaves no file.
+
+    Raises `UsageError` if there is something in the folder, `LogDamaged`, `UnknownEvent`.
+    """
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target} is not an empty folder: give a new one, so that nothing there is overwritten.")
+    target.mkdir(parents=True, exist_ok=True)
+    try:
+        return _export(reader, target, format=format, until=until)
+    except BaseException:
+        # Half an export looks like a whole one, so none is left.
+        shutil.rmtree(target)
+        raise
+
+
+def _export(reader: LogReader, target: Path, *, format: ExportFormat, until: int) -> ExportReport:
+    types: dict[str, type[Event]] = {}
+    writers: dict[str, _Writer] = {}
+    with ExitStack() as opened:
+        for record in reader.records(until=until):
+            cls = type(record.event)
+            types[tag_of(cls)] = cls
+            name = export_schema.file_of(cls, format)
+            # A file per type that occurs, opened when its first event comes.
+            if name not in writers:
+                writers[name] = _OPENERS[format](target / name, cls)
+                opened.callback(writers[name].close)
+            writers[name].add(record)
+    rows = {name: writers[name].rows for name in sorted(writers)}
+    document = export_schema.describe(list(types.values()), format=format, run=reader.run, until=until, rows=rows)
+    (target / "schema.json").write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+    (target / "SCHEMA.md").write_text(export_schema.as_markdown(document), encoding="utf-8")
+    return ExportReport(run=reader.run, path=str(target), format=format, until=until, files=rows)
+
+
+class _Parquet:
+    def __init__(self, path: Path, cls: type[Event]) -> None:
+        self.rows = 0
+        self._cls = cls
+        self._batch: list[Record] = []
+        self._schema = export_schema.arrow_schema(cls)
+        self._file = pq.ParquetWriter(
+            path, self._schema, compression="zstd", write_page_checksum=True, store_schema=False
+        )
+
+    def add(self, record: Record) -> None:
+        self.rows += 1
+        self._batch.append(record)
+        # Bounds memory: a run may have millions of events of one type.
+        if len(self._batch) == _BATCH:
+            self._flush()
+
+    def close(self) -> None:
+        try:
+            self._flush()
+        finally:
+            self._file.close()
+
+    def _flush(self) -> None:
+        if not self._batch:
+            return
+        headers = zip(*map(plain.header, self._batch), strict=True)
+        arrays = [pa.array(values, field.type) for values, field in zip(headers, schema.HEADER, strict=True)]
+        for name, shape in shapes_of(self._cls).items():
+            values: list[Any] = [getattr(record.event, name) for record in self._batch]
+            is_vector = shape.kind == "vector"
+            arrays.append(columns.vectors_to_arrow(values) if is_vector else columns.to_arrow(values, shape))
+        self._file.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
+        self._batch.clear()
+
+
+class _Csv:
+    def __init__(self, path: Path, cls: type[Event]) -> None:
+        self.rows = 0
+        self._file = path.open("w", encoding="utf-8", newline="")
+        self._csv = csv.writer(self._file, lineterminator="\n")
+        self._csv.writerow([*plain.HEADER, *map(export_schema.column_of, cls.__struct_fields__)])
+
+    def add(self, record: Record) -> None:
+        self.rows += 1
+        values = [*plain.plain_header(record).values(), *plain.plain_event(record).values()]
+        self._csv.writerow(map(_cell, values))
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int | float) else msgspec.json.encode(value).decode()
+
+
+class _JsonLines:
+    def __init__(self, path: Path, cls: type[Event]) -> None:
+        self.rows = 0
+        self._file = path.open("wb")
+
+    def add(self, record: Record) -> None:
+        self.rows += 1
+        self._file.write(msgspec.json.encode(plain.plain(record)) + b"\n")
+
+    def close(self) -> None:
+        self._file.close()
+
+
+_OPENERS: dict[ExportFormat, Callable[[Path, type[Event]], _Writer]] = {
+    "parquet": _Parquet,
+    "csv": _Csv,
+    "jsonl": _JsonLines,
+}

@@ -1,0 +1,228 @@
+"""Verification: compares every byte of a log with what was recorded when it was written, and changes nothing.
+
+The hash of a segment is in the events that follow it, so the head vouches for the whole log: an earlier head, kept
+elsewhere, shows whether history was replaced. Someone who replaces that head as well is out of reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from mage_es.events import wal
+from mage_es.events.care.chains import HeadSearch, witness
+from mage_es.events.disk.documents import Format, Head, HeadNote
+from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem
+from mage_es.events.disk.layout import Layout, Listing, Range
+from mage_es.events.disk.lock import watermark
+from mage_es.events.errors import LogError, UsageError
+from mage_es.events.log.recovery import read_format, read_head
+from mage_es.events.segments.description import Description
+from mage_es.events.segments.sealed import SealedEvents, seals_in
+from mage_es.events.vocabulary.envelope import Record, event_id
+from mage_es.events.vocabulary.upcasting import PRESENT
+from mage_es.events.wal.bodies import FrameReader
+
+_ATTEMPTS = 100
+_NOTHING = Range(0, 0)
+
+
+class Finding(NamedTuple):
+    """Something that is not as it was written: the file, the events affected, and what it is.
+
+    `last` is 0 if everything from `first` on is affected; both are 0 if no event is.
+    """
+
+    file: Path
+    first: int
+    last: int
+    problem: str
+
+
+class LogVerdict(NamedTuple):
+    """The result: how far the log reaches, how many files were checked, what is wrong with them.
+
+    `search` is the search for an earlier head, if one was given.
+    """
+
+    head: Head
+    files: int
+    findings: list[Finding]
+    search: HeadSearch | None
+
+    @property
+    def is_sound(self) -> bool:
+        return not self.findings
+
+
+def verify_log(path: Path, fs: FileSystem | None = None, *, head: str | None = None) -> LogVerdict:
+    """Check all hashes, identities and the chain, and look for an earlier `head`. Raises `UsageError`."""
+    search = None if head is None else HeadSearch(head)
+    return _Verification(fs or LocalFileSystem(), Layout(path), search).run()
+
+
+class _Verification:
+    def __init__(self, fs: FileSystem, layout: Layout, search: HeadSearch | None) -> None:
+        self._fs = fs
+        self._layout = layout
+        self._search = search
+        self._sealed = SealedEvents(fs, layout, PRESENT)
+        self._files = 0
+        self._findings: list[Finding] = []
+        self._about: Format | None = None
+
+    def run(self) -> LogVerdict:
+        if not self._fs.exists(self._layout.format):
+            raise UsageError(f"{self._layout.path} is not a log: it has no file FORMAT.")
+        head = self._format()
+        # Bounds before files, as a reader does: a writer may be at work.
+        bound, mark = self._bound(), watermark(self._fs, self._layout.lock)
+        listing, contents = self._list()
+        frames = {first: self._frames(first, data) for first, data in contents.items()}
+        # Segments whose record went with a damaged file may still vouch for themselves.
+        with self._finding(self._layout.wals):
+            self._sealed.show(listing.segments, seals_in(chain.from_iterable(frames.values())))
+            witness(self._fs, self._layout, self._sealed)
+        if self._search:
+            self._search.among([head, *(Head(f.last, f.chain.hex()) for f in chain.from_iterable(frames.values()))])
+        for span in listing.segments:
+            # Each check returns the head after its file, known as far as possible, so that one gap is reported once.
+            head = self._check_segment(span, head, is_sealing=span.first in listing.wals)
+        for first in listing.tail:
+            head = self._check_wal(first, frames[first], head)
+        if not listing.tail:
+            self._add(self._layout.wal(head.seq + 1), "missing, and with it every later event", Range(head.seq + 1, 0))
+        self._check_reach(max(bound.seq if bound else 0, mark), head)
+        self._check_bound(bound, head, frames)
+        return LogVerdict(head, self._files, self._findings, self._search)
+
+    def _format(self) -> Head:
+        self._files += 1
+        with self._finding(self._layout.format):
+            self._about, start = read_format(self._fs, self._layout)
+            return Head(0, start.hex())
+        return Head(0, "")
+
+    def _bound(self) -> HeadNote | None:
+        if not self._fs.exists(self._layout.head):
+            self._add(self._layout.head, "missing, so nothing says how far the log reached")
+            return None
+        self._files += 1
+        with self._finding(self._layout.head):
+            return read_head(self._fs, self._layout)
+        return None
+
+    def _list(self) -> tuple[Listing, dict[int, bytes]]:
+        """Return the listing and the contents of its write-ahead files, which a writer may remove at any time."""
+        for _ in range(_ATTEMPTS):
+            listing = self._layout.found(self._fs)
+            try:
+                contents = {first: self._fs.read(self._layout.wal(first)) for first in listing.wals}
+            # Sealed between listing and reading: list again.
+            except FileNotFoundError:
+                continue
+            self._files += len(contents)
+            return listing, contents
+        raise LogError(f"the files in {self._layout.wals} change faster than they can be read: verify again later.")
+
+    def _frames(self, first: int, data: bytes) -> list[wal.Frame]:
+        """Return the frames of a write-ahead file up to the first that is not whole, which is a finding."""
+        start = wal.decode(data)
+        frames, broken = wal.scan(data, first=first, previous=start.previous if isinstance(start, wal.Frame) else b"")
+        if broken is not None:
+            after = wal.frame_after(data, broken.offset)
+            reached = frames[-1].last if frames else first - 1
+            # Bytes cannot say whether an append was in progress; only frames behind them prove damage.
+            what = "damage" if after or broken.kind == "alien" else "damage, or an append that was never acknowledged"
+            problem = f"{what} at byte {broken.offset} of {len(data)}: {broken.problem}"
+            self._add(self._layout.wal(first), problem, Range(reached + 1, after.first - 1 if after else 0))
+        return frames
+
+    def _check_segment(self, span: Range, head: Head, *, is_sealing: bool) -> Head:
+        """Check one segment against the log before it and the record of its sealing; return the head after it."""
+        path = self._layout.segment(span)
+        head = self._check_place(path, span, head)
+        self._files += 1
+        head_after = Head(span.last, "")
+        if is_sealing and not self._sealed.is_recorded(span):
+            return head_after  # its write-ahead file still counts, and has been checked
+        with self._finding(path, span):
+            sealed = self._sealed.seal_of(span)
+            head_after = Head(span.last, sealed.chain)
+            self._files += bool(sealed.vectors_sha256)
+            segment = self._sealed.open(span)
+            self._check_description(path, span, segment.about, head, head_after)
+            records = segment.records(span)
+            self._check_records(path, span, records)
+            if self._search:
+                self._search.in_segment(segment.about, records)
+        return head_after
+
+    def _check_place(self, path: Path, span: Range, head: Head) -> Head:
+        if span.first == head.seq + 1:
+            return head
+        if span.first <= head.seq:
+            self._add(path, f"repeats events up to {head.seq}", Range(span.first, min(span.last, head.seq)))
+        else:
+            gap = Range(head.seq + 1, span.first - 1)
+            self._add(self._layout.segment(gap), f"missing: {path.name} does not follow event {head.seq}", gap)
+        return Head(span.first - 1, "")
+
+    def _check_description(self, path: Path, span: Range, told: Description, head: Head, after: Head) -> None:
+        log = (self._about.log_id, self._about.run) if self._about else (told.log_id, told.run)
+        if (told.first, told.last) != span or (told.log_id, told.run) != log or told.chain != after.chain:
+            self._add(path, f"describes itself as events {told.first} to {told.last} of {told.run} {told.log_id}", span)
+        if head.chain and told.previous != head.chain:
+            self._add(path, f"does not continue the chain at event {head.seq}", span)
+
+    def _check_wal(self, first: int, frames: list[wal.Frame], head: Head) -> Head:
+        path = self._layout.wal(first)
+        span = Range(first, frames[-1].last if frames else first)
+        head = self._check_place(path, span, head)
+        if not frames:
+            return head
+        if head.chain and frames[0].previous != bytes.fromhex(head.chain):
+            self._add(path, f"does not continue the chain at event {head.seq}", span)
+        reader, run = FrameReader(PRESENT), self._about.run if self._about else ""
+        with self._finding(path, span):
+            self._check_records(path, span, (record for frame in frames for record in reader.records(frame, run)))
+        return Head(span.last, frames[-1].chain.hex())
+
+    def _check_records(self, path: Path, span: Range, records: Iterable[Record]) -> None:
+        expected = span.first
+        for record in records:
+            if record.seq != expected:
+                self._add(path, f"event {expected} is missing", Range(expected, record.seq - 1))
+            # The chain covers contents, not the identity column of a segment; so it is computed anew.
+            if self._about is not None and record.event_id != event_id(self._about.run, record.fact_id):
+                self._add(path, "the identity does not belong to the event", Range(record.seq, record.seq))
+            expected = record.seq + 1
+        if expected != span.last + 1:
+            self._add(path, f"ends before event {expected}", Range(expected, span.last))
+
+    def _check_reach(self, acknowledged: int, head: Head) -> None:
+        if head.seq < acknowledged:
+            problem = f"ends with event {head.seq}, but event {acknowledged} was acknowledged"
+            # Blame the file in which the missing events would be.
+            last = max(self._layout.found(self._fs).wals, default=head.seq + 1)
+            self._add(self._layout.wal(last), problem, Range(head.seq + 1, acknowledged))
+
+    def _check_bound(self, bound: HeadNote | None, head: Head, frames: dict[int, list[wal.Frame]]) -> None:
+        if bound is None:
+            return
+        ends = {frame.last: frame.chain.hex() for scanned in frames.values() for frame in scanned}
+        if (ends | {head.seq: head.chain or bound.chain}).get(bound.seq, bound.chain) != bound.chain:
+            self._add(self._layout.head, f"names another chain at event {bound.seq}")
+
+    def _add(self, file: Path, problem: str, span: Range = _NOTHING) -> None:
+        self._findings.append(Finding(file, span.first, span.last, problem))
+
+    @contextmanager
+    def _finding(self, file: Path, span: Range = _NOTHING) -> Iterator[None]:
+        try:
+            yield
+        except (LogError, UsageError, OSError) as error:
+            self._add(file, str(error), span)

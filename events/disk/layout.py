@@ -1,0 +1,86 @@
+"""Where the files of a log lie, what their names mean, and whether together they can be a whole log.
+
+    FORMAT, HEAD, LOCK
+    wal/<first>.wal                     frames; normally one file, two while the older one is sealed
+    seg/<first>-<last>.parquet          sealed events (and <first>-<last>.vec.parquet: their vectors)
+    quarantine/                         what recovery cut off; no code deletes it
+
+Numbers have twenty digits, so names sort as the events do. There is no manifest: the listing must be contiguous.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from mage_es.events.disk.documents import RESTORE
+from mage_es.events.disk.filesystem import FileSystem
+from mage_es.events.errors import LogDamaged
+
+_SEGMENT = re.compile(r"(\d{20})-(\d{20})\.parquet")
+_WAL = re.compile(r"(\d{20})\.wal")
+
+
+class Range(NamedTuple):
+    """Sequence numbers, both ends included."""
+
+    first: int
+    last: int
+
+
+class Listing(NamedTuple):
+    """The files of a log at one moment: sealed ranges, and the first sequence number of each write-ahead file."""
+
+    segments: list[Range]
+    wals: list[int]
+
+    @property
+    def sealed(self) -> int:
+        """The last sequence number that a segment holds, 0 if there is none."""
+        return self.segments[-1].last if self.segments else 0
+
+    @property
+    def tail(self) -> list[int]:
+        """The write-ahead files that hold what no segment holds."""
+        return [first for first in self.wals if first > self.sealed]
+
+
+class Layout:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.format = path / "FORMAT"
+        self.head = path / "HEAD"
+        self.lock = path / "LOCK"
+        self.wals = path / "wal"
+        self.segments = path / "seg"
+        self.quarantine = path / "quarantine"
+
+    def wal(self, first: int) -> Path:
+        return self.wals / f"{first:020d}.wal"
+
+    def segment(self, span: Range) -> Path:
+        return self.segments / f"{span.first:020d}-{span.last:020d}.parquet"
+
+    def vectors(self, span: Range) -> Path:
+        return self.segments / f"{span.first:020d}-{span.last:020d}.vec.parquet"
+
+    def found(self, fs: FileSystem) -> Listing:
+        """Return the files there are now, whether they make a whole log or not."""
+        # Write-ahead files first: one that is sealed in between shows up twice, never not at all.
+        wals = [int(match[1]) for name in fs.names(self.wals) if (match := _WAL.fullmatch(name))]
+        names = fs.names(self.segments) if fs.exists(self.segments) else []  # copying may drop an empty folder
+        segments = [match for name in names if (match := _SEGMENT.fullmatch(name))]
+        return Listing([Range(int(match[1]), int(match[2])) for match in segments], wals)
+
+    def listing(self, fs: FileSystem) -> Listing:
+        # Copying a run badly, or deleting a file by hand, leaves names that do not add up.
+        listing = self.found(fs)
+        expected = 1
+        for span in listing.segments:
+            # No manifest can be out of date or lost: the names themselves must add up.
+            if span.first != expected:
+                gap = f"events {expected} to {span.first - 1} are missing" if span.first > expected else "it overlaps"
+                raise LogDamaged(f"{self.segment(span)} does not follow event {expected - 1}: {gap}. {RESTORE}")
+            expected = span.last + 1
+        return listing

@@ -1,0 +1,96 @@
+"""Where backups are kept: objects that are written once under a name and never changed, and a folder of them."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Protocol
+
+from mage_es.events.disk.filesystem import TEMPORARY, FileSystem, write_new
+from mage_es.events.errors import PrerequisiteError, SequenceConflict
+
+_LOCK = ".lock"
+
+
+class Objects(Protocol):
+    """Named bytes. `place` is how people call the whole; names are relative paths with slashes."""
+
+    place: str
+
+    def names(self) -> list[str]:
+        """Return the names of all objects, sorted. Raises `PrerequisiteError` if the store cannot be reached."""
+
+    def read(self, name: str) -> bytes:
+        """Return an object. Raises `FileNotFoundError`, `PrerequisiteError`."""
+
+    def create(self, name: str, data: bytes) -> None:
+        """Store a new object durably. Raises `FileExistsError`, and `PrerequisiteError` or `OSError` otherwise."""
+
+
+# Not left to an object-store library, because those do not sync what they write to a local disk.
+class FolderObjects:
+    """Objects as files of a folder, which is made with the first one."""
+
+    def __init__(self, folder: Path, fs: FileSystem) -> None:
+        self.place = str(folder)
+        self._folder = folder
+        self._fs = fs
+
+    def names(self) -> list[str]:
+        # The lock and temporary files are ours, not objects.
+        files = (path.relative_to(self._folder).as_posix() for path in self._folder.rglob("*") if path.is_file())
+        return sorted(name for name in files if name != _LOCK and not name.endswith(TEMPORARY))
+
+    def read(self, name: str) -> bytes:
+        return self._fs.read(self._folder / name)
+
+    def create(self, name: str, data: bytes) -> None:
+        path = self._folder / name
+        self._make_folder(path.parent)
+        try:
+            # Under the lock, looking and renaming are one step: two backups cannot both find the name free.
+            lock = self._fs.lock(self._folder / _LOCK)
+        except BlockingIOError as error:
+            raise PrerequisiteError(f"another backup is being written to {self.place}: wait until it ends.") from error
+        try:
+            if self._fs.exists(path):
+                raise FileExistsError(f"{path} exists")
+            write_new(self._fs, path, data)
+        finally:
+            lock.release()
+
+    def _make_folder(self, folder: Path) -> None:
+        # Asked before they are made: only new names need syncing into their parents.
+        missing = [path for path in (folder, *folder.parents) if not self._fs.exists(path)]
+        self._fs.make_folder(folder)
+        for path in missing:
+            self._fs.sync_folder(path.parent)
+
+
+def create_once(objects: Objects, name: str, data: bytes) -> bool:
+    """Store an object, or find that the same is there already; return whether it is new.
+
+    Raises `SequenceConflict` if other bytes have this name, and what `Objects.create` raises.
+    """
+    try:
+        objects.create(name, data)
+    except FileExistsError:
+        if _sha256(objects.read(name)) != _sha256(data):
+            raise SequenceConflict(
+                f"{objects.place} has another {name} than this log: it is damaged, or of another run, or of a copy "
+                "that went on by itself. Back up to another place."
+            ) from None
+        return False
+    except (PrerequisiteError, OSError):
+        try:
+            # Perhaps it was stored and only the answer was lost: the bytes decide.
+            stored = objects.read(name)
+        except (FileNotFoundError, PrerequisiteError, OSError):
+            stored = None
+        if stored is None or _sha256(stored) != _sha256(data):
+            raise
+    return True
+
+
+def _sha256(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()

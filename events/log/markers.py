@@ -1,0 +1,79 @@
+"""Markers: how people name a moment of a run, such as `iter-9` or `iter-9/evaluate`.
+
+Forms
+    start               the end of the opening, before iteration 0
+    iter-9              all of iteration 9 included
+    iter-9/evaluate     up to the end of a phase
+    seq:1234            one event
+    latest              everything there is
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+import msgspec
+
+from mage_es.events.errors import UsageError, nearest
+from mage_es.events.vocabulary import Event, IterationClosed, Phase, PhaseCompleted
+
+_ITERATION = re.compile(r"iter-(\d{1,9})(?:/([a-z]+))?")
+_SEQ = re.compile(r"seq:(\d{1,18})")
+_START = -1
+
+READS: Mapping[type[Event], tuple[str, ...]] = {
+    IterationClosed: ("iteration",),
+    PhaseCompleted: ("iteration", "phase"),
+}
+
+
+class Marker(msgspec.Struct, frozen=True):
+    """A moment: an iteration's end (-1 is the start), the end of one of its phases, an event, or the latest event."""
+
+    kind: Literal["iteration", "phase", "seq", "latest"]
+    number: int = 0
+    phase: str = ""
+
+    def __str__(self) -> str:
+        if self.kind == "iteration":
+            return "start" if self.number == _START else f"iter-{self.number}"
+        if self.kind == "phase":
+            return f"iter-{self.number}/{self.phase}"
+        return "latest" if self.kind == "latest" else f"seq:{self.number}"
+
+
+def parse(text: str) -> Marker:
+    """Return the marker that `text` means. Raises `UsageError` for what cannot be one in any log."""
+    if text == "latest":
+        return Marker("latest")
+    if text == "start":
+        return Marker("iteration", _START)
+    if match := _SEQ.fullmatch(text):
+        return Marker("seq", int(match[1]))
+    if match := _ITERATION.fullmatch(text):
+        if match[2] is None:
+            return Marker("iteration", int(match[1]))
+        if match[2] in get_args(Phase):
+            return Marker("phase", int(match[1]), match[2])
+        raise UsageError(f"marker {text!r} names no phase.{nearest(match[2], list(get_args(Phase)))}")
+    raise UsageError(f"{text!r} is not a marker. Write start, iter-9, iter-9/evaluate, seq:1234 or latest.")
+
+
+def marker_of(event: Event) -> Marker | None:
+    if isinstance(event, IterationClosed):
+        return Marker("iteration", event.iteration)
+    if isinstance(event, PhaseCompleted):
+        return Marker("phase", event.iteration, event.phase)
+    return None
+
+
+def missing(marker: Marker, present: Mapping[Marker, int], last: int) -> UsageError:
+    """Return the error for a marker that a log of `last` events, with these markers, does not have."""
+    if marker.kind == "seq":
+        return UsageError(f"there is no event {marker.number}: this log has events 1 to {last}.")
+    closed = [other for other in present if other.kind == "iteration"]
+    reach = f"Closed so far: {closed[0]} to {closed[-1]}." if closed else "Nothing is closed yet; use seq:N or latest."
+    near = nearest(str(marker), [str(other) for other in present if other.kind == marker.kind]) if present else ""
+    return UsageError(f"this log has no marker {marker}. {reach}{near}")

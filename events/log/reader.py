@@ -1,0 +1,143 @@
+"""Reading a log: any number of readers, no lock, nothing ever written, also while a writer is at work.
+
+A reader shows a fixed prefix of the log, up to its `head`, until `refresh` is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import TypeVar, cast
+
+from mage_es.events.disk.documents import Head
+from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem
+from mage_es.events.disk.layout import Layout, Range
+from mage_es.events.errors import PrerequisiteError
+from mage_es.events.log import markers
+from mage_es.events.log.recovery import read_format
+from mage_es.events.log.tail import Tail
+from mage_es.events.segments.batches import Batch, Batches, Reads
+from mage_es.events.segments.sealed import SealedEvents
+from mage_es.events.vocabulary import Event, tag_of
+from mage_es.events.vocabulary.envelope import Record
+from mage_es.events.vocabulary.upcasting import PRESENT, Registry
+from mage_es.events.wal.bodies import FrameReader
+from mage_es.events.wal.frames import Frame
+
+E = TypeVar("E", bound=Event)
+
+
+class LogReader:
+    """A view of the log in a folder. Raises `UsageError` (not a log), `LogDamaged`, `PrerequisiteError` (no access)."""
+
+    def __init__(self, path: Path, fs: FileSystem | None = None, *, registry: Registry = PRESENT) -> None:
+        fs, layout = fs or LocalFileSystem(), Layout(path)
+        try:
+            about, start = read_format(fs, layout)
+            self.run = about.run
+            self._tail = Tail(fs, layout, start)
+            self._sealed = SealedEvents(fs, layout, registry)
+            self._rows = FrameReader(registry)
+            self.refresh()
+        except PermissionError as error:
+            raise PrerequisiteError(f"cannot read the log in {path}: {error}. Check its permissions.") from error
+
+    @property
+    def head(self) -> Head:
+        return self._tail.head
+
+    def refresh(self) -> None:
+        """Take in what has become durable since. Raises `LogDamaged`."""
+        self._tail.refresh()
+        self._sealed.show(self._tail.listing.segments, self._tail.recorded)
+
+    def records(
+        self, types: Collection[type[Event]] | None = None, *, since: int = 1, until: int | None = None
+    ) -> Iterator[Record]:
+        """Yield the records of some types, or all, from `since` to `until` (both included), in order.
+
+        Raises `LogDamaged`, and `UnknownEvent` for a record that this release cannot read.
+        """
+        tags = None if types is None else {tag_of(cls) for cls in types}
+        window, frames = self._window(since, until), self._tail.frames
+        yield from self._sealed.records(window, tags)
+        for frame in frames:
+            if frame.first <= window.last and frame.last >= window.first:
+                for record in self._rows.records(frame, self.run, tags):
+                    if window.first <= record.seq <= window.last:
+                        yield record
+
+    def of(self, *types: type[E], since: int = 1, until: int | None = None) -> Iterator[E]:
+        """Yield the events of these types in order, typed as them. Raises as `events` does."""
+        return (event for _, event in self.numbered(*types, since=since, until=until))
+
+    def numbered(self, *types: type[E], since: int = 1, until: int | None = None) -> Iterator[tuple[int, E]]:
+        """Yield the same events, each after its sequence number."""
+        reads: Reads = {cls: cls.__struct_fields__ for cls in types}
+        return cast(Iterator[tuple[int, E]], self.events(reads, since=since, until=until))
+
+    def events(self, reads: Reads, *, since: int = 1, until: int | None = None) -> Iterator[tuple[int, Event]]:
+        """Yield the events of the types in `reads` with their sequence numbers, in order.
+
+        Of sealed events only the fields named in `reads` are read; the others are None. Raises `LogDamaged`, and
+        `UnknownEvent` if a type in `reads` was recorded in a version that this release cannot read.
+        """
+        window, frames = self._window(since, until), self._tail.frames
+        yield from self._sealed.events(reads, window)
+        yield from self._unsealed(frames, reads, window)
+
+    def batches(self, reads: Reads, *, since: int = 1, until: int | None = None) -> Iterator[Batches]:
+        """Yield the same events stretch by stretch, those of one type together.
+
+        Every event of a stretch comes before every event of the next. Raises as `events` does.
+        """
+        window, frames = self._window(since, until), self._tail.frames
+        yield from self._sealed.batches(reads, window)
+        # The tail is small, at most one file: grouping it by type in memory is cheap.
+        unsealed = list(self._unsealed(frames, reads, window))
+        by_type = {cls: [(seq, event) for seq, event in unsealed if type(event) is cls] for cls in reads}
+        yield {
+            cls: Batch.of(cls, [seq for seq, _ in pairs], [event for _, event in pairs], reads[cls])
+            for cls, pairs in by_type.items()
+            if pairs
+        }
+
+    def last(self, cls: type[Event], *, since: int = 1, until: int | None = None) -> int:
+        """Return the sequence number of the last event of a type from `since` to `until`, 0 if there is none."""
+        window, frames = self._window(since, until), self._tail.frames
+        unsealed = [seq for seq, _ in self._unsealed(frames, {cls: ()}, window)]
+        # The tail comes after every segment, so a hit there saves opening any.
+        return unsealed[-1] if unsealed else self._sealed.last(cls, window)
+
+    def markers(self) -> dict[markers.Marker, int]:
+        """Return every marker that the log has, with its sequence number, in order."""
+        found = {}
+        for seq, event in self.events(markers.READS):
+            marker = markers.marker_of(event)
+            if marker is not None:
+                found[marker] = seq
+        return found
+
+    def resolve(self, marker: str) -> int:
+        """Return the sequence number that a marker means. Raises `UsageError` with near matches if there is none."""
+        # seq:N and latest need no search through the log.
+        wanted = markers.parse(marker)
+        if wanted.kind == "latest":
+            return self.head.seq
+        if wanted.kind == "seq" and 1 <= wanted.number <= self.head.seq:
+            return wanted.number
+        present = self.markers()
+        if wanted not in present:
+            raise markers.missing(wanted, present, self.head.seq)
+        return present[wanted]
+
+    def _unsealed(self, frames: list[Frame], reads: Reads, window: Range) -> Iterator[tuple[int, Event]]:
+        tags = {tag_of(cls) for cls in reads}
+        for frame in frames:
+            if frame.first <= window.last and frame.last >= window.first:
+                for seq, event in self._rows.events(frame, tags):
+                    if window.first <= seq <= window.last:
+                        yield seq, event
+
+    def _window(self, since: int, until: int | None) -> Range:
+        return Range(max(since, 1), self.head.seq if until is None else min(until, self.head.seq))

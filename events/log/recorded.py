@@ -1,0 +1,79 @@
+"""The index of recorded facts by their coordinates: appending a fact again only finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
+
+from mage_es.events.disk.documents import Holding
+from mage_es.events.disk.layout import Range
+from mage_es.events.segments.sealed import SealedEvents
+from mage_es.events.vocabulary.envelope import Coordinates
+
+_iteration = itemgetter(0)
+_NOTHING: dict[Coordinates, int] = {}
+
+
+class RecordedFacts:
+    def __init__(self, sealed: SealedEvents) -> None:
+        self._sealed = sealed
+        self._seqs: dict[int, dict[Coordinates, int]] = {}
+        self._whole: set[int] = set()  # iterations of which everything is in `_seqs`
+        self._newest = 0
+        self._holdings: dict[Range, frozenset[int]] = {}
+
+    @property
+    def holdings(self) -> tuple[Holding, ...]:
+        known = ((span, self._holdings[span]) for span in self._sealed.spans if span in self._holdings)
+        return tuple(Holding(*span, tuple(sorted(iterations))) for span, iterations in known)
+
+    def believe(self, holdings: Iterable[Holding]) -> None:
+        # From HEAD: it spares reading every segment once when the log is opened.
+        self._holdings.update({Range(told.first, told.last): frozenset(told.iterations) for told in holdings})
+
+    def find(self, facts: Sequence[Coordinates]) -> dict[Coordinates, int]:
+        """Return those of the facts that are recorded, with their sequence numbers. Raises `LogDamaged`."""
+        found: dict[Coordinates, int] = {}
+        # A fact's iteration is part of its identity, so only segments that hold that iteration need to be read.
+        for iteration in set(map(_iteration, facts)):
+            if iteration not in self._whole:
+                self._load(iteration)
+            known = self._seqs.get(iteration, _NOTHING)
+            # New facts, the common case, cost one set operation.
+            if not known.keys().isdisjoint(facts):
+                found.update((fact, known[fact]) for fact in facts if fact in known)
+        return found
+
+    def add(self, facts: Sequence[Coordinates], first: int) -> None:
+        if not facts:
+            return
+        iterations = set(map(_iteration, facts))
+        self._newest = facts[-1][0]
+        for iteration in iterations:
+            known = self._seqs.setdefault(iteration, {})
+            # Nearly every commit is of one iteration: no filtering then.
+            pairs = zip(facts, range(first, first + len(facts)), strict=True)
+            known.update(pairs if len(iterations) == 1 else (pair for pair in pairs if pair[0][0] == iteration))
+
+    def seal(self, span: Range) -> None:
+        """Note that everything in a range, all of it noted before, is sealed now."""
+        seqs = self._seqs.items()
+        within = (i for i, known in seqs if any(span.first <= seq <= span.last for seq in known.values()))
+        self._holdings[span] = frozenset(within)
+        # The newest iteration will be asked about again; older ones can be read back from their segments,
+        # so memory stays bounded, however long the log becomes.
+        self._whole &= {self._newest}
+        for iteration in self._seqs.keys() - self._whole:
+            rest = {fact: seq for fact, seq in self._seqs.pop(iteration).items() if seq > span.last}
+            if rest:
+                self._seqs[iteration] = rest
+
+    def _load(self, iteration: int) -> None:
+        known = self._seqs.setdefault(iteration, {})
+        for span in self._sealed.spans:
+            # HEAD was lost, or does not say: read the segment once and note it.
+            if span not in self._holdings:
+                self._holdings[span] = frozenset(self._sealed.open(span).iterations())
+            if iteration in self._holdings[span]:
+                known.update(self._sealed.open(span).coordinates(iteration))
+        self._whole.add(iteration)

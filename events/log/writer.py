@@ -1,0 +1,348 @@
+"""The writer of a log: one process, atomic durable commits, an order without gaps."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from operator import itemgetter
+from pathlib import Path
+from types import MappingProxyType
+
+from mage_es.events import wal
+from mage_es.events.disk.documents import RESTORE, Format, Head, HeadNote, genesis, pack
+from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem, write_all, write_new
+from mage_es.events.disk.layout import Layout, Range
+from mage_es.events.disk.lock import WriterLock, watermark
+from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict, UsageError, WriterPoisoned
+from mage_es.events.log.appended import Appended
+from mage_es.events.log.recorded import RecordedFacts
+from mage_es.events.log.recovery import Recovered, read_format, recover
+from mage_es.events.segments.sealed import SealedEvents, seals_in
+from mage_es.events.segments.sealing import is_sealed_as, seal
+from mage_es.events.vocabulary import IterationClosed, SegmentSealed, tag_of
+from mage_es.events.vocabulary.envelope import Coordinates, Draft, Record
+from mage_es.events.vocabulary.upcasting import PRESENT
+from mage_es.events.wal.active import ActiveWal
+from mage_es.events.wal.bodies import FrameReader, body_of, storable
+
+# Microseconds since 1970 (UTC). Passed in, so that tests are deterministic.
+LogClock = Callable[[], int]
+
+__all__ = ["Head", "Log", "LogClock"]
+
+
+class Log:
+    """The one writer of a log. Use `create` or `open`, and `close` or a `with` block at the end."""
+
+    def __init__(
+        self, layout: Layout, about: Format, *, start: Head, clock: LogClock, fs: FileSystem, lock: WriterLock
+    ) -> None:
+        self.run = about.run
+        self._seq, self._chain = start.seq, bytes.fromhex(start.chain)
+        self._layout = layout
+        self._about = about
+        self._clock = clock
+        self._fs = fs
+        self._lock = lock
+        self._active: ActiveWal | None = None
+        self._trouble: str | None = None
+        self._mutex = threading.Lock()
+        self._sealed = SealedEvents(fs, layout, PRESENT)
+        self._recorded = RecordedFacts(self._sealed)
+        self._reread: dict[int, Record] = {}
+
+    # ------------------------------------------------------------ life
+
+    @classmethod
+    def create(cls, path: Path, *, run: str, clock: LogClock, fs: FileSystem | None = None) -> Log:
+        """Start a new log in the folder `path`, which is made.
+
+        Raises `UsageError` if there is a log already, `RunLocked`, and `PrerequisiteError` if the disk refuses.
+        """
+        fs, layout = fs or LocalFileSystem(), Layout(path)
+        with _refusals(f"create a log in {path}"), ExitStack() as undo:
+            for folder in (layout.wals, layout.segments, layout.quarantine):
+                fs.make_folder(folder)
+            lock = WriterLock(fs, layout.lock)
+            undo.callback(lock.release)
+            _require_vacant(fs, layout)
+            created = clock()
+            log_id = hashlib.sha256(f"{run}\0{created}".encode()).hexdigest()[:32]
+            about = Format(format=1, log_id=log_id, run=run, hash="sha256", created=created)
+            start = Head(0, genesis(pack(about)).hex())
+            log = cls(layout, about, start=start, clock=clock, fs=fs, lock=lock)
+            undo.callback(log._close_file)
+            log._begin()
+            # The log is whole: it keeps the lock and its file.
+            undo.pop_all()
+            return log
+
+    @classmethod
+    def open(cls, path: Path, *, clock: LogClock, fs: FileSystem | None = None) -> Log:
+        """Open a log for appending, however its last writer ended.
+
+        Raises `UsageError` (not a log), `RunLocked`, `LogDamaged` (nothing was changed), `UnknownEvent` (the unsealed
+        tail was written by a newer release), and `PrerequisiteError` if the disk refuses.
+        """
+        fs, layout = fs or LocalFileSystem(), Layout(path)
+        with _refusals(f"open the log in {path}"), ExitStack() as undo:
+            about, start = read_format(fs, layout)
+            lock = WriterLock(fs, layout.lock)
+            undo.callback(lock.release)
+            found = recover(fs, layout, start)
+            log = cls(layout, about, start=found.head, clock=clock, fs=fs, lock=lock)
+            undo.callback(log._close_file)
+            log._settle(found)
+            undo.pop_all()
+            return log
+
+    def close(self) -> None:
+        """Seal what is not sealed, write HEAD, and let the next writer in. A poisoned writer only does the last."""
+        with self._mutex:
+            if self._active is None:
+                return
+            try:
+                if self._trouble is None:
+                    with self._effect("close the log"):
+                        if self._active.has_facts:
+                            self._roll()
+                        self._write_head()
+            finally:
+                self._active.file.close()
+                self._active = None
+                self._lock.release()
+
+    def __enter__(self) -> Log:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def head(self) -> Head:
+        return Head(self._seq, self._chain.hex())
+
+    def free_space(self) -> int:
+        return self._fs.free_space(self._layout.path)
+
+    # ------------------------------------------------------------ appending
+
+    def append(self, drafts: Sequence[Draft], *, expected_seq: int | None = None) -> Appended:
+        """Record facts in one atomic commit; once this returns they survive any crash.
+
+        Facts that are recorded already (same identity) are not recorded again: their records are returned in their
+        places. `expected_seq` is where the caller believes the head to be.
+
+        Raises `UsageError` for an event that cannot be stored (nothing happened), `SequenceConflict` if the head is
+        elsewhere (nothing happened), `WriterPoisoned` if a write or sync failed, now or earlier.
+        """
+        with self._mutex:
+            self._require_sound()
+            exact, facts = storable(drafts)
+            # A retry after a crash finds its facts here: the commit was durable although the answer was lost.
+            known = self._recorded.find(facts)
+            if len(known) == len(facts):
+                return self._appended(exact, facts, known)
+            if expected_seq is not None and expected_seq != self._seq:
+                raise SequenceConflict(
+                    f"the log of {self.run} is at event {self._seq}, not at {expected_seq}: another call appended in "
+                    "between. Read what is new and decide again."
+                )
+            # Sealed before the append, not after it: a failed seal must not raise for facts that are already durable.
+            if self._require_active().is_full:
+                self._roll()
+            # The common case, kept free of the bookkeeping below.
+            if not known:
+                commit, now = self._commit(exact, facts)
+                return Appended(exact, range(commit, commit + len(exact)), {}, run=self.run, ts_us=now, commit=commit)
+            new = [(draft, fact) for draft, fact in zip(exact, facts, strict=True) if fact not in known]
+            commit, now = self._commit([draft for draft, _ in new], [fact for _, fact in new])
+            numbers = {fact: seq for seq, (_, fact) in enumerate(new, commit)}
+            return self._appended(exact, facts, known, numbers, now)
+
+    def _appended(
+        self,
+        drafts: Sequence[Draft],
+        facts: Sequence[Coordinates],
+        known: Mapping[Coordinates, int],
+        new: Mapping[Coordinates, int] = MappingProxyType({}),
+        ts_us: int = 0,
+    ) -> Appended:
+        seqs = [known[fact] if fact in known else new[fact] for fact in facts]
+        records = {seq: self._record_at(seq) for seq in known.values()}
+        return Appended(drafts, seqs, records, run=self.run, ts_us=ts_us, commit=min(new.values(), default=0))
+
+    def _commit(self, drafts: Sequence[Draft], facts: Sequence[Coordinates]) -> tuple[int, int]:
+        """Write one frame and sync it; return the first sequence number and the time."""
+        active, self._reread = self._require_active(), {}
+        first, now = self._seq + 1, self._clock()
+        frame, chain = wal.encode(body_of(drafts, now), first=first, count=len(drafts), previous=self._chain)
+        with self._effect("append to the log"):
+            # The order matters: memory moves after the sync, and the watermark after memory.
+            write_all(active.file, frame)
+            active.file.sync()
+            self._seq, self._chain = first + len(drafts) - 1, chain
+            active.add(first, len(drafts), len(frame), facts=bool(facts))
+            self._recorded.add(facts, first)
+            self._lock.publish(self._seq)
+            # HEAD at each closed iteration: cheap, and a log that is cut at a frame border behind it is recognised.
+            if _CLOSED in map(_type, facts):
+                self._write_head()
+        return first, now
+
+    # ------------------------------------------------------------ what is recorded already
+
+    def _record_at(self, seq: int) -> Record:
+        # Retries come in runs, so the segment or frame is kept until the next commit.
+        if seq not in self._reread:
+            self._reread = {record.seq: record for record in self._records_around(seq)}
+        return self._reread[seq]
+
+    def _records_around(self, seq: int) -> Iterator[Record]:
+        active = self._require_active()
+        if seq < active.first:
+            return self._sealed.records(next(span for span in self._sealed.spans if span.first <= seq <= span.last))
+        place = active.place_of(seq)
+        path = self._layout.wal(active.first)
+        frame = wal.decode(self._fs.read(path, place.offset, place.size))
+        if isinstance(frame, wal.Broken):
+            raise LogDamaged(f"{path} is damaged at byte {place.offset}: {frame.problem}. {RESTORE}")
+        return FrameReader(PRESENT).records(frame, self.run)
+
+    # ------------------------------------------------------------ files
+
+    def _begin(self) -> None:
+        # A LOCK left by another log would claim that this empty one lost events.
+        if watermark(self._fs, self._layout.lock):
+            self._lock.publish(0)
+        # Leftovers of a creation that crashed before FORMAT; nothing in them was acknowledged.
+        for name in self._fs.names(self._layout.wals):
+            self._fs.unlink(self._layout.wals / name)
+        self._active = self._new_wal(1)
+        self._write_head()
+        # Last: a crash before this leaves nothing that looks like a log.
+        write_new(self._fs, self._layout.format, pack(self._about))
+
+    def _settle(self, found: Recovered) -> None:
+        """Take over what recovery found, and finish a seal that a crash interrupted."""
+        # More than one file only if a crash interrupted a roll: all but the last are full and wait to be sealed.
+        *full, last = found.tails
+        active = self._active = ActiveWal(last, self._fs.append(self._layout.wal(last)))
+        self._recorded.believe(found.bound.holdings)
+        reader = FrameReader(PRESENT)
+        for first, frames in found.tails.items():
+            for frame in frames:
+                # All of it now: a frame that this release cannot read could never be sealed, so the log must not open.
+                _, drafts = reader.commit(frame)
+                has_facts = {type(draft.event) for draft in drafts} != {SegmentSealed}
+                if has_facts:
+                    self._recorded.add([draft.coordinates for draft in drafts], frame.first)
+                if first == last:
+                    active.add(frame.first, frame.events, frame.size, facts=has_facts)
+        recorded = seals_in(frame for frames in found.tails.values() for frame in frames)
+        with self._effect("finish what the last writer of the log began"):
+            self._sealed.show(found.listing.segments, recorded)
+            for first in found.leftover:
+                # Only the newest segment can be half a seal; older ones had their record synced before the next began.
+                newest = first == found.listing.segments[-1].first
+                if newest and (first not in recorded or not is_sealed_as(self._fs, self._layout, recorded[first])):
+                    self._seal(first)
+                self._drop_wal(first)
+            for first in full:
+                self._recorded.seal(self._seal(first))
+                self._drop_wal(first)
+            self._write_head()
+            self._lock.publish(self._seq)
+
+    def _roll(self) -> None:
+        # sealing.py explains why the order of these steps is safe.
+        with self._effect("seal the log"):
+            full = self._require_active()
+            # The new file exists, synced, before the old one is closed: at no moment is there nowhere to append.
+            self._active = self._new_wal(self._seq + 1)
+            full.file.close()
+            self._write_head()
+            # The old file goes only after the record of its seal is durable in the new one.
+            self._recorded.seal(self._seal(full.first))
+            self._drop_wal(full.first)
+
+    def _new_wal(self, first: int) -> ActiveWal:
+        file = self._fs.create(self._layout.wal(first))
+        try:
+            file.sync()
+            self._fs.sync_folder(self._layout.wals)
+        except BaseException:
+            file.close()
+            raise
+        return ActiveWal(first, file)
+
+    def _seal(self, first: int) -> Range:
+        # The ordinal makes the record of each seal a fact of its own.
+        event = seal(self._fs, self._layout, first, self._about)
+        self._commit([Draft(event=event, iteration=-1, phase="log", ordinal=self._seq + 1)], [])
+        span = Range(event.first, event.last)
+        # Sealed again after a crash, the same span is already listed: hence the set.
+        self._sealed.show(sorted({*self._sealed.spans, span}), {first: event})
+        return span
+
+    def _drop_wal(self, first: int) -> None:
+        self._fs.unlink(self._layout.wal(first))
+        self._fs.sync_folder(self._layout.wals)
+
+    def _write_head(self) -> None:
+        note = HeadNote(seq=self._seq, chain=self._chain.hex(), holdings=self._recorded.holdings)
+        write_new(self._fs, self._layout.head, pack(note))
+
+    def _close_file(self) -> None:
+        if self._active is not None:
+            self._active.file.close()
+
+    # ------------------------------------------------------------ soundness
+
+    def _require_active(self) -> ActiveWal:
+        if self._active is None:
+            raise UsageError(f"the log of {self.run} is closed: open it again.")
+        return self._active
+
+    def _require_sound(self) -> None:
+        self._require_active()
+        if self._trouble is not None:
+            raise WriterPoisoned(f"the log of {self.run} takes nothing more: {self._trouble}. {_REOPEN}")
+
+    @contextmanager
+    def _effect(self, what: str) -> Iterator[None]:
+        # Poisoned first and cleared on success, so that an interruption (Ctrl-C) poisons too.
+        before, self._trouble = self._trouble, f"an attempt to {what} was interrupted"
+        try:
+            yield
+        except OSError as error:
+            self._trouble = f"an attempt to {what} failed ({error})"
+            space = "The disk is full: make room. " if error.errno in _FULL else ""
+            raise WriterPoisoned(f"could not {what}: {error}. {space}{_REOPEN}") from error
+        self._trouble = before
+
+
+_type = itemgetter(3)
+_CLOSED = tag_of(IterationClosed)
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_REOPEN = "Nothing that was acknowledged is lost; resume the run, which recovers the log."
+
+
+def _require_vacant(fs: FileSystem, layout: Layout) -> None:
+    if fs.exists(layout.format):
+        raise UsageError(f"there is a log in {layout.path} already. Resume it, or choose another folder.")
+    if fs.names(layout.segments) or any(fs.read(layout.wals / name) for name in fs.names(layout.wals)):
+        raise UsageError(f"{layout.path} holds events but no FORMAT: restore that file, or choose another folder.")
+
+
+@contextmanager
+def _refusals(what: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise PrerequisiteError(f"cannot {what}: {error}. Check path, permissions and free space.") from error
+    except WriterPoisoned as error:
+        raise PrerequisiteError(str(error)) from error

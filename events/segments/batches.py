@@ -1,0 +1,92 @@
+"""Events by the batch: those of one type in one stretch of a log, in order, as columns and, if wanted, as structs."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from mage_es.events.vocabulary import Event
+
+if TYPE_CHECKING:  # pyarrow is heavy, and projections import this module just for its types
+    from mage_es.events.segments.columns import Column
+    from mage_es.events.segments.grouping import Groups
+
+Reads = Mapping[type[Event], tuple[str, ...]]
+"""Event types, and of each the fields that are wanted."""
+
+
+class Columns(Mapping[str, Sequence[Any]]):
+    """The values of the wanted fields, each as long as the batch: some as Python values, the others as stored."""
+
+    def __init__(
+        self, cls: type[Event], fields: Sequence[str], values: Mapping[str, Sequence[Any]], stored: Mapping[str, Column]
+    ) -> None:
+        self._cls = cls
+        self._fields = fields
+        self._values = dict(values)
+        self._stored = dict(stored)
+
+    def __getitem__(self, name: str) -> Sequence[Any]:
+        """Return the values of a field. Raises `KeyError` for one that was not wanted."""
+        # Converted once: several folds may read the same batch.
+        if name not in self._values:
+            self._values[name] = self._stored[name].values()
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def column(self, name: str) -> Column:
+        from mage_es.events.segments import columns
+        from mage_es.events.vocabulary.shapes import shapes_of
+
+        if name not in self._stored:
+            shape = shapes_of(self._cls)[name]
+            self._stored[name] = columns.Column(columns.to_arrow(self._values[name], shape), shape)
+        return self._stored[name]
+
+    def grouped(self, *names: str) -> Groups:
+        """Return the rows that have equal values in each of these fields, of which there is at least one, together."""
+        from mage_es.events.segments.grouping import Groups
+
+        return Groups([self.column(name) for name in names])
+
+
+class Batch:
+    """Events of one type: their sequence numbers, and one column for each wanted field."""
+
+    def __init__(self, cls: type[Event], seqs: Column | list[int], columns: Columns) -> None:
+        self.columns = columns
+        self._cls = cls
+        self._seqs = seqs
+
+    @classmethod
+    def of(cls, kind: type[Event], seqs: list[int], events: Sequence[Event], fields: Sequence[str]) -> Batch:
+        values = {name: list(map(operator.attrgetter(name), events)) for name in fields}
+        return cls(kind, seqs, Columns(kind, fields, values, {}))
+
+    def __len__(self) -> int:
+        return len(self._seqs)
+
+    @cached_property
+    def seqs(self) -> list[int]:
+        # On demand: most folds never ask for them.
+        return self._seqs if isinstance(self._seqs, list) else self._seqs.values()
+
+    @cached_property
+    def events(self) -> list[Event]:
+        """The events; fields that are not wanted are None."""
+        from mage_es.events.segments.columns import event_maker
+
+        make: Callable[..., Event] = event_maker(self._cls, tuple(self.columns))
+        # Without a wanted field there is nothing to zip, but still one event per row.
+        return list(map(make, *self.columns.values())) if self.columns else [make() for _ in range(len(self))]
+
+
+Batches = Mapping[type[Event], Batch]
+"""A stretch of a log: a batch of each wanted type that occurs in it."""

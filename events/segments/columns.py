@@ -1,0 +1,147 @@
+"""Event fields as Arrow arrays and back: Python values in, equal Python values out, floats bit for bit."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from itertools import accumulate, chain, pairwise
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from mage_es.events.errors import LogDamaged
+from mage_es.events.vocabulary import Event
+from mage_es.events.vocabulary.shapes import Shape, shapes_of
+
+_PLAIN = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_(), "bytes": pa.binary()}
+VECTOR = pa.list_(pa.float32())
+
+
+def arrow_type(shape: Shape) -> pa.DataType:
+    """Return the Arrow type of a shape; a vector has none here, it is stored beside."""
+    if shape.item is not None:
+        return pa.list_(arrow_type(shape.item))
+    if shape.part is not None:
+        return pa.struct([pa.field(name, arrow_type(member)) for name, member in shape.members])
+    return _PLAIN[shape.kind]
+
+
+def to_arrow(values: Sequence[Any], shape: Shape) -> pa.Array:
+    """Return the array of these values, none of which is None."""
+    if shape.item is not None:
+        # Built from offsets, so that all items are converted in one flat pass.
+        offsets = pa.array([0, *accumulate(map(len, values))], pa.int32())
+        return pa.ListArray.from_arrays(offsets, to_arrow(list(chain.from_iterable(values)), shape.item))
+    if shape.part is not None:
+        arrays = [to_arrow(list(map(operator.attrgetter(name), values)), member) for name, member in shape.members]
+        return pa.StructArray.from_arrays(arrays, fields=list(arrow_type(shape)))
+    return pa.array(values, _PLAIN[shape.kind])
+
+
+def to_python(array: pa.Array, shape: Shape) -> list[Any]:
+    """Return the values of an array. Raises `LogDamaged` if one is missing."""
+    if array.null_count:
+        raise LogDamaged(f"{array.null_count} of {len(array)} stored values of kind {shape} are missing.")
+    if shape.item is not None:
+        offsets = array.offsets.to_numpy().tolist()
+        items = to_python(array.values.slice(offsets[0], offsets[-1] - offsets[0]), shape.item)
+        return [tuple(items[a - offsets[0] : b - offsets[0]]) for a, b in pairwise(offsets)]
+    if shape.part is not None:
+        columns = [to_python(child, member) for child, (_, member) in zip(array.flatten(), shape.members, strict=True)]
+        names = tuple(name for name, _ in shape.members)
+        return list(map(maker(shape.part, names, ()), *columns))
+    if pa.types.is_dictionary(array.type):  # one Python object for each distinct value, however often it occurs
+        distinct = array.dictionary.to_numpy(zero_copy_only=False)
+        shared: list[Any] = distinct[array.indices.to_numpy()].tolist()
+        return shared
+    values: list[Any] = array.to_numpy(zero_copy_only=False).tolist()
+    return values
+
+
+def same_bits(one: pa.Array, other: pa.Array) -> bool:
+    # Not `equals`: a NaN must equal itself here, and -0.0 not 0.0.
+    if len(one) != len(other) or one.null_count != other.null_count:
+        return False
+    if one.null_count == len(one):
+        return True
+    if pa.types.is_struct(one.type):
+        pairs = zip(one.flatten(), other.flatten(), strict=True)
+        return bool(one.is_valid().equals(other.is_valid())) and all(same_bits(a, b) for a, b in pairs)
+    if pa.types.is_list(one.type):
+        sizes = pc.list_value_length(one).equals(pc.list_value_length(other))
+        return bool(sizes) and same_bits(one.flatten(), other.flatten())
+    # Compared as integers: float equality would lose NaN payloads and the sign of zero.
+    if pa.types.is_floating(one.type):
+        kind = pa.int32() if one.type.bit_width == 32 else pa.int64()
+        return bool(one.view(kind).equals(other.view(kind)))
+    return bool(one.equals(other))
+
+
+class Column:
+    """The stored values of one field, none of which is missing. Raises `LogDamaged` if one is."""
+
+    def __init__(self, array: pa.Array, shape: Shape) -> None:
+        if array.null_count:
+            raise LogDamaged(f"{array.null_count} of {len(array)} stored values of kind {shape} are missing.")
+        self._array = array
+        self._shape = shape
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def values(self) -> list[Any]:
+        return to_python(self._array, self._shape)
+
+    def at(self, rows: NDArray[np.int64]) -> list[Any]:
+        return to_python(self._array.take(pa.array(rows)), self._shape)
+
+    def codes(self) -> NDArray[np.int64]:
+        """Return a small number for each value, from 0 on, equal where the values are. Of plain values only."""
+        # Texts come from Parquet as dictionaries already; their indices are the codes.
+        is_encoded = pa.types.is_dictionary(self._array.type)
+        encoded = self._array if is_encoded else self._array.dictionary_encode()
+        codes: NDArray[np.int64] = encoded.indices.to_numpy().astype(np.int64)
+        return codes
+
+    def numbers(self) -> NDArray[np.int64]:
+        numbers: NDArray[np.int64] = self._array.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+        return numbers
+
+
+def vectors_to_arrow(vectors: Sequence[bytes]) -> pa.Array:
+    """Return little-endian float32 vectors as an array of lists of numbers, every bit kept."""
+    offsets = pa.array([0, *accumulate(len(vector) // 4 for vector in vectors)], pa.int32())
+    numbers = pa.Array.from_buffers(pa.float32(), offsets[-1].as_py(), [None, pa.py_buffer(b"".join(vectors))])
+    return pa.ListArray.from_arrays(offsets, numbers)
+
+
+def vectors_to_python(array: pa.Array) -> list[bytes]:
+    offsets = array.offsets.to_numpy().tolist()
+    data = memoryview(array.values.to_numpy().view(np.uint8))
+    return [bytes(data[4 * a : 4 * b]) for a, b in pairwise(offsets)]
+
+
+@functools.cache
+def event_maker(cls: type[Event], given: tuple[str, ...]) -> Callable[..., Event]:
+    """Return a function of the `given` fields' values, in order, that makes an event; its other fields are None."""
+    make: Callable[..., Event] = maker(cls, given, tuple(name for name in shapes_of(cls) if name not in given))
+    return make
+
+
+def default_of(cls: type[Event], name: str) -> Any:
+    # A field may be younger than the segment that is read.
+    field = next(field for field in msgspec.structs.fields(cls) if field.name == name)
+    return field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+
+
+@functools.cache
+def maker(cls: type[Any], given: tuple[str, ...], nones: tuple[str, ...]) -> Callable[..., Any]:
+    # Compiled from text, as dataclasses do for `__init__`: five times faster than passing a dictionary per event.
+    arguments = [f"{name}={name}" for name in given] + [f"{name}=None" for name in nones]
+    make: Callable[..., Any] = eval(f"lambda {', '.join(given)}: cls({', '.join(arguments)})", {"cls": cls})
+    return make

@@ -1,0 +1,56 @@
+"""The Arrow schema of sealed segments: header columns, then one nullable struct column for each event type present."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from mage_es.events.segments.columns import VECTOR, arrow_type
+from mage_es.events.vocabulary import Event, tag_of
+from mage_es.events.vocabulary.shapes import shapes_of
+
+HEADER = pa.schema(
+    [
+        pa.field("seq", pa.uint64(), nullable=False),
+        pa.field("event_id", pa.binary(16), nullable=False),
+        pa.field("type", pa.string(), nullable=False),
+        pa.field("sv", pa.uint16(), nullable=False),
+        pa.field("run", pa.string(), nullable=False),
+        pa.field("iteration", pa.int32(), nullable=False),
+        pa.field("phase", pa.string(), nullable=False),
+        pa.field("ordinal", pa.int64(), nullable=False),
+        pa.field("stream", pa.string(), nullable=False),
+        pa.field("causation_seq", pa.uint64(), nullable=False),
+        pa.field("correlation", pa.string(), nullable=False),
+        pa.field("ts", pa.timestamp("us", tz="UTC"), nullable=False),
+        pa.field("commit", pa.uint64(), nullable=False),
+    ]
+)
+"""`stream` is the event's subject; `commit` the first `seq` of its atomic batch; the others as in `Record`."""
+
+# Vectors have a file of their own, one row each: they do not compress and are rarely wanted.
+VECTORS = pa.schema(
+    [
+        pa.field("seq", pa.uint64(), nullable=False),
+        pa.field("field", pa.string(), nullable=False),
+        pa.field("vector", VECTOR, nullable=False),
+    ]
+)
+
+
+def column_of(tag: str, version: int) -> str:
+    return tag.replace(".", "_") + (f"_v{version}" if version > 1 else "")
+
+
+def struct_of(cls: type[Event]) -> pa.DataType:
+    """Return the struct type of an event's payload, vectors left out. Raises `TypeError` if nothing else is in it."""
+    fields = [pa.field(name, arrow_type(shape)) for name, shape in shapes_of(cls).items() if shape.kind != "vector"]
+    if not fields:
+        raise TypeError(f"{cls.__name__} has no field but vectors, which Parquet cannot store; give it one.")
+    return pa.struct(fields)
+
+
+def schema_of(types: Iterable[type[Event]]) -> pa.Schema:
+    payloads = [pa.field(column_of(tag_of(cls), cls.version), struct_of(cls)) for cls in types]
+    return pa.schema([*HEADER, *payloads])

@@ -1,0 +1,202 @@
+"""All sealed segments of a log as one sequence, each compared with its recorded hash before it is believed.
+
+The hash of a segment is recorded in the events that follow it: in the next segment, or for the newest one in the
+write-ahead file. So every segment vouches for the one before, and a reader goes back from the newest.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import google_crc32c
+import pyarrow as pa
+from pyarrow.parquet import FileMetaData
+
+from mage_es.events import wal
+from mage_es.events.disk.documents import RESTORE
+from mage_es.events.disk.filesystem import FileSystem
+from mage_es.events.disk.layout import Layout, Range
+from mage_es.events.errors import LogDamaged
+from mage_es.events.segments.batches import Batches, Reads
+from mage_es.events.segments.reader import Segment
+from mage_es.events.vocabulary import Event, SegmentSealed, tag_of
+from mage_es.events.vocabulary.envelope import Record
+from mage_es.events.vocabulary.upcasting import PRESENT, Registry
+from mage_es.events.wal.bodies import FrameReader
+
+# Segments kept in memory: retries and neighbouring reads ask for the same ones.
+_KEPT = 2
+
+# Parsed footers that wait for the second reading of their segment; each takes about 1.5 MiB.
+_FOOTERS = 32
+
+# Bytes of columns up to which a reading is kept whole rather than done twice.
+_NARROW = 16 << 20
+
+_ALL: Reads = {SegmentSealed: SegmentSealed.__struct_fields__}
+
+
+def seals_in(frames: Iterable[wal.Frame]) -> dict[int, SegmentSealed]:
+    """Return what unsealed frames record of sealed segments, by first sequence number; the newest record counts."""
+    reader = FrameReader(PRESENT)
+    own = (frame for frame in frames if frame.events == 1)  # the log commits its own records one by one
+    events = (event for frame in own for _, event in reader.events(frame, {tag_of(SegmentSealed)}))
+    return {event.first: event for event in events if isinstance(event, SegmentSealed)}
+
+
+class _File(NamedTuple):
+    """The bytes of a segment, their CRC32C, and their SHA-256 unless bytes with this CRC32C were found right before."""
+
+    data: bytes
+    checksum: int
+    sha256: str | None
+
+
+class SealedEvents:
+    """The sealed part of a log. The caller knows the tail and says which segments there are, see `show`."""
+
+    def __init__(self, fs: FileSystem, layout: Layout, registry: Registry) -> None:
+        self._fs = fs
+        self._layout = layout
+        self._registry = registry
+        self.spans: list[Range] = []
+        self._recorded: dict[int, SegmentSealed] = {}
+        self._opened: dict[Range, Segment] = {}
+        self._seen: dict[Range, int] = {}
+        self._footers: dict[Range, FileMetaData] = {}
+
+    def show(self, spans: list[Range], recorded: Mapping[int, SegmentSealed]) -> None:
+        """Say which segments there are, and what the unsealed tail records of them, by first sequence number."""
+        self.spans = spans
+        self._recorded.update(recorded)
+
+    def events(self, reads: Reads, window: Range) -> Iterator[tuple[int, Event]]:
+        for span in self._overlapping(window):
+            yield from self.open(span).events(reads, window)
+
+    def batches(self, reads: Reads, window: Range) -> Iterator[Batches]:
+        """Yield the wanted events within a window, one segment after another. Raises `LogDamaged`, `UnknownEvent`."""
+
+        def read(span: Range) -> Batches:
+            return self.open(span).batches(reads, window)
+
+        # Hashes are checked from the newest back; if that reads every segment anyway, decode them on the way.
+        early = self._going_back(reads, window)
+        if early:
+            yield from reversed(early)
+            return
+        with ThreadPoolExecutor(max_workers=1) as ahead:
+            # pyarrow and hashlib release the GIL, so the next segment loads while the caller folds this one.
+            coming: Future[Batches] | None = None
+            for span in self._overlapping(window):
+                current, coming = coming, ahead.submit(read, span)
+                if current is not None:
+                    yield current.result()
+            if coming is not None:
+                yield coming.result()
+
+    def _going_back(self, reads: Reads, window: Range) -> list[Batches]:
+        # These segments are read for their hashes anyway: keep the batches, unless they are much to hold at once.
+        spans, before = self._overlapping(window), pa.total_allocated_bytes()
+        found: list[Batches] = []
+        if spans and not self.is_recorded(spans[0]):
+            for span, segment in self._backwards(spans):
+                found.append(segment.batches(reads, window))
+                # Extrapolated from what is read so far: stop early rather than hold a wide reading in memory.
+                share = (spans[-1].last - span.first + 1) / (spans[-1].last - spans[0].first + 1)
+                if pa.total_allocated_bytes() - before > _NARROW * share:
+                    return []
+        return found
+
+    def last(self, cls: type[Event], window: Range) -> int:
+        """Return the last event of a type within a window, 0 if there is none. Raises `LogDamaged`."""
+        for span in reversed(self._overlapping(window)):
+            found = self.open(span).batches({cls: ()}, window)
+            if found:
+                return found[cls].seqs[-1]
+        return 0
+
+    def records(self, window: Range, tags: Collection[str] | None = None) -> Iterator[Record]:
+        for span in self._overlapping(window):
+            yield from self.open(span).records(window, tags)
+
+    def open(self, span: Range, file: _File | None = None) -> Segment:
+        """Return a segment. Raises `LogDamaged`. `file` is what `_fetch` returned, if that was done ahead."""
+        # Retries and neighbouring reads ask for the same segment again and again.
+        if span in self._opened:
+            return self._opened[span]
+        path, sealed = self._layout.segment(span), self.seal_of(span)
+        # Hash before parse: Parquet readers trust their input, and a flipped bit can crash them.
+        data, checksum, sha256 = file or self._fetch(span)
+        if sha256 not in (None, sealed.sha256):
+            raise LogDamaged(
+                f"{path} is not the file that was sealed (SHA-256 {sha256[:16]}..., recorded "
+                f"{sealed.sha256[:16]}...); events {span.first} to {span.last} are affected. {RESTORE}"
+            )
+        footer = self._footers.pop(span, None) if sha256 is None else None
+        vectors = functools.partial(self._vectors, span)
+        segment = Segment(data, vectors, name=str(path), registry=self._registry, footer=footer)
+        if sha256 is not None:  # going back from the newest: the last ones to come are the first to be read again
+            self._seen[span] = checksum
+            self._footers = {**dict(list(self._footers.items())[1 - _FOOTERS :]), span: segment.footer}
+        self._opened = {**dict(list(self._opened.items())[1 - _KEPT :]), span: segment}
+        return segment
+
+    def is_recorded(self, span: Range) -> bool:
+        """Return whether the unsealed tail, or what has been read so far, records the hash of a segment."""
+        return span.first in self._recorded
+
+    def seal_of(self, span: Range) -> SegmentSealed:
+        """Return what the log recorded when it sealed a segment. Raises `LogDamaged` if nothing sound records it."""
+        if span.first not in self._recorded:
+            # The hash of a segment is in the one after it, so go back from the newest until this one is known.
+            pairs = [pair for pair in pairwise(self.spans) if pair[0] >= span]
+            for later, segment in self._backwards([b for a, b in pairs if a.first not in self._recorded]):
+                seals = (event for _, event in segment.events(_ALL, later))
+                found = {event.first: event for event in seals if isinstance(event, SegmentSealed)}
+                # A repaired log may record a segment twice; the later record counts.
+                self._recorded = found | self._recorded
+        if span.first not in self._recorded:
+            raise LogDamaged(f"nothing in the log records the hash of {self._layout.segment(span)}. {RESTORE}")
+        return self._recorded[span.first]
+
+    def _backwards(self, spans: list[Range]) -> Iterator[tuple[Range, Segment]]:
+        # Reading and hashing release the GIL, so the next one is fetched on another thread meanwhile.
+        with ThreadPoolExecutor(max_workers=1) as ahead:
+            coming: Future[_File] | None = None
+            # Newest first, the order in which hashes become known.
+            for place in range(len(spans) - 1, -1, -1):
+                file = coming.result() if coming is not None else None
+                coming = ahead.submit(self._fetch, spans[place - 1]) if place else None
+                yield spans[place], self.open(spans[place], file)
+
+    def _fetch(self, span: Range) -> _File:
+        # Read once more by this reader, the cheaper CRC32C of the bytes whose hash was right will do.
+        data = self._read(self._layout.segment(span))
+        checksum = google_crc32c.value(data)
+        return _File(data, checksum, None if self._seen.get(span) == checksum else hashlib.sha256(data).hexdigest())
+
+    def _overlapping(self, window: Range) -> list[Range]:
+        return [span for span in self.spans if span.first <= window.last and span.last >= window.first]
+
+    def _vectors(self, span: Range) -> bytes:
+        path = self._layout.vectors(span)
+        data = self._read(path)
+        if hashlib.sha256(data).hexdigest() != self.seal_of(span).vectors_sha256:
+            raise LogDamaged(
+                f"{path} is not the file that was sealed; vectors of events {span.first} to {span.last} are affected. "
+                f"{RESTORE}"
+            )
+        return data
+
+    def _read(self, path: Path) -> bytes:
+        try:
+            return self._fs.read(path)
+        except FileNotFoundError as error:
+            raise LogDamaged(f"{path} is missing. {RESTORE}") from error

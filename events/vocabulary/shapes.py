@@ -1,0 +1,74 @@
+"""What the fields of an event can be, as a small tree that columns, fingerprints and checks are derived from.
+
+    str int float bool bytes | vector | list of shapes | part (named shapes)
+
+`Literal` counts as str. Everything else is a `TypeError` when the type is first used, before anything is recorded.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from mage_es.events.vocabulary import Event, Part
+
+_PLAIN = {str: "str", int: "int", float: "float", bool: "bool", bytes: "bytes"}
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """One field's shape: `members` are the named fields of a part, `item` what a list holds.
+
+    `choices` are the only texts that a str may be, where they are limited. What is on disk does not depend on them.
+    """
+
+    kind: Literal["str", "int", "float", "bool", "bytes", "vector", "list", "part"]
+    item: Shape | None = None
+    part: type[Part] | None = None
+    members: tuple[tuple[str, Shape], ...] = ()
+    choices: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.item is not None:
+            return f"list<{self.item}>"
+        if self.part is not None:
+            return "part<" + ",".join(f"{name}:{shape}" for name, shape in self.members) + ">"
+        return self.kind
+
+
+@functools.cache
+def shapes_of(cls: type[Event] | type[Part]) -> dict[str, Shape]:
+    """Return the shape of every field of an event or part, in field order. Raises `TypeError`."""
+    # Resolved here, not at import: annotations are texts, and few processes need the shapes of every type.
+    hints = get_type_hints(cls, include_extras=True)
+    return {field: _shape(hints[field], f"{cls.__name__}.{field}") for field in cls.__struct_fields__}
+
+
+@functools.cache
+def fingerprint(cls: type[Event]) -> str:
+    """Return 16 hexadecimal digits that change whenever a field is added, renamed, retyped or removed."""
+    text = ",".join(f"{name}:{shape}" for name, shape in shapes_of(cls).items())
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _shape(annotation: Any, where: str) -> Shape:
+    if get_origin(annotation) is Annotated:
+        plain, *notes = get_args(annotation)
+        if any(isinstance(note, msgspec.Meta) and (note.extra or {}).get("column") == "vector" for note in notes):
+            return Shape("vector")
+        return _shape(plain, where)
+    if annotation in _PLAIN:
+        return Shape(_PLAIN[annotation])  # type: ignore[arg-type]
+    if get_origin(annotation) is Literal and all(isinstance(value, str) for value in get_args(annotation)):
+        return Shape("str", choices=get_args(annotation))
+    if get_origin(annotation) is tuple and len(get_args(annotation)) == 2 and get_args(annotation)[1] is Ellipsis:
+        item = _shape(get_args(annotation)[0], where)
+        if item.kind != "vector":
+            return Shape("list", item=item)
+    if isinstance(annotation, type) and issubclass(annotation, Part):
+        members = shapes_of(annotation)
+        if not any(shape.kind == "vector" for shape in members.values()):
+            return Shape("part", part=annotation, members=tuple(members.items()))
+    raise TypeError(f"{where} cannot be {annotation!r}: use str, int, float, bool, bytes, a Part, or tuples of these.")

@@ -1,0 +1,211 @@
+"""Records as the body of a frame: what an append writes, and what is read back.
+
+    [time, {type: version}, [draft, ...]]       versions other than 1; a draft is its fields in order
+
+Rules
+    - What is written comes back. An event that a reader could not read, or that fits no column, is refused before
+      anything is written; an append returns the events as readers will see them.
+    - Identities are not written: they follow from the coordinates, and are computed where they are wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Annotated, Any, NamedTuple, Union
+
+import msgspec
+
+from mage_es.events.errors import LogDamaged, UsageError
+from mage_es.events.vocabulary import EVENT_TYPES, Event, Phase, SegmentSealed
+from mage_es.events.vocabulary.envelope import Coordinates, Draft, Record, event_id
+from mage_es.events.vocabulary.upcasting import Registry
+from mage_es.events.wal.frames import MAX_BODY, Frame
+from mage_es.events.wal.storable import INT32_MAX, coordinates_of, require_storable
+
+_Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+
+
+class _Written(msgspec.Struct, array_like=True, frozen=True):
+    """A `Draft` as found in a body, its payload not yet decoded."""
+
+    payload: msgspec.Raw
+    iteration: int
+    phase: Phase
+    ordinal: int
+    causation: int
+    correlation: str
+
+
+class Row(NamedTuple):
+    """One record of a frame; `type` and `version` say how to read its payload."""
+
+    type: str
+    version: int
+    ts_us: int
+    draft: _Written
+
+
+class _Checked(Draft, frozen=True, kw_only=True, array_like=True):
+    # Decodes and checks in one go: two passes would cost every append.
+    event: Union[tuple(EVENT_TYPES.values())]  # type: ignore[valid-type]  # noqa: UP007 (built from the vocabulary)
+    iteration: Annotated[int, msgspec.Meta(ge=-1, le=INT32_MAX)]
+    phase: Phase
+    ordinal: _Count
+    causation: _Count
+    correlation: str
+
+
+class _Tagged(msgspec.Struct):
+    type: str
+
+
+_VERSIONS = {tag: cls.version for tag, cls in EVENT_TYPES.items() if cls.version != 1}
+_encoder = msgspec.msgpack.Encoder()
+_checked = msgspec.msgpack.Decoder(list[_Checked])
+_present = msgspec.msgpack.Decoder(tuple[int, dict[str, int], list[_Checked]])
+_written = msgspec.msgpack.Decoder(tuple[int, dict[str, int], list[_Written]])
+_tagged = msgspec.msgpack.Decoder(_Tagged)
+
+
+def storable(drafts: Sequence[Draft]) -> tuple[list[Draft], list[Coordinates]]:
+    """Return drafts as they will be read, and their coordinates.
+
+    Raises `UsageError` for one that could not be read back from every file, or if two of them are the same fact.
+    """
+    exact = list(drafts)
+    # The fast check, compiled per type; only what it does not accept is decoded to see what a reader would get.
+    found = coordinates_of(exact)
+    if found is None:
+        exact = _read_back(exact)
+        found = [draft.coordinates for draft in exact]
+    # Same identity twice in one commit: a retry could not tell which of them it repeats.
+    if len(set(found)) < len(found):
+        twin = next(coordinates for coordinates in found if found.count(coordinates) > 1)
+        iteration, phase, subject, tag, ordinal = twin
+        raise UsageError(
+            f"two events of one append are the same fact ({tag} about {subject} in iteration {iteration}, {phase}, "
+            f"ordinal {ordinal}): give them different ordinals."
+        )
+    return exact, found
+
+
+def body_of(drafts: Sequence[Draft], ts_us: int) -> bytes:
+    """Return the frame body of `storable` drafts. Raises `UsageError` for text that is no Unicode, or for too much."""
+    try:
+        body = _encoder.encode((ts_us, _VERSIONS, drafts))
+    except _REFUSALS as error:
+        raise _refusal(error, drafts) from error
+    if len(body) > MAX_BODY:
+        raise UsageError(f"{len(drafts)} events make {len(body)} bytes, one append takes {MAX_BODY}: split it.")
+    return body
+
+
+def _read_back(drafts: Sequence[Draft]) -> list[Draft]:
+    # A forged seal would let a later reader believe another segment.
+    if any(isinstance(draft.event, SegmentSealed) for draft in drafts):
+        raise UsageError("only the log itself records what was sealed: leave SegmentSealed out.")
+    try:
+        read: list[Draft] = [*_checked.decode(_encoder.encode(drafts))]
+        for draft in read:
+            require_storable(draft.event)
+    except _REFUSALS as error:
+        raise _refusal(error, drafts) from error
+    return read
+
+
+_REFUSALS = (msgspec.MsgspecError, TypeError, OverflowError, UnicodeEncodeError)
+
+
+def _refusal(error: Exception, drafts: Sequence[Draft]) -> UsageError:
+    kinds = ", ".join(sorted({type(draft.event).__name__ for draft in drafts}))
+    return UsageError(f"an event cannot be recorded as it is: {error} (types in this append: {kinds}).")
+
+
+def bodies_of(records: Iterable[Record]) -> Iterator[tuple[int, int, bytes]]:
+    """Yield first sequence number, count and frame body of each commit of `records`, as this release writes them."""
+    for first, commit in groupby(records, key=attrgetter("commit")):
+        batch = list(commit)
+        drafts = [(r.event, r.iteration, r.phase, r.ordinal, r.causation, r.correlation) for r in batch]
+        times = {r.ts_us for r in batch}
+        # A commit has one time. Records that disagree were changed: their body must not pass for the original.
+        ts_us = batch[0].ts_us if len(times) == 1 else sorted(times)
+        yield first, len(batch), _encoder.encode((ts_us, _VERSIONS, drafts))
+
+
+def rows_of(frame: Frame) -> list[Row]:
+    """Return the rows of a frame, payloads not yet decoded. Raises `LogDamaged`."""
+    try:
+        ts_us, versions, drafts = _written.decode(frame.body)
+        tags = [_tagged.decode(draft.payload).type for draft in drafts]
+    except msgspec.MsgspecError as error:
+        raise LogDamaged(f"the frame of events {frame.first} to {frame.last} holds no records: {error}.") from error
+    if len(drafts) != frame.events:
+        raise LogDamaged(f"the frame of events {frame.first} to {frame.last} holds {len(drafts)} records.")
+    return [Row(tag, versions.get(tag, 1), ts_us, draft) for tag, draft in zip(tags, drafts, strict=True)]
+
+
+class FrameReader:
+    """Decodes frames into events and records of the present vocabulary."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._decoders: dict[str, msgspec.msgpack.Decoder[Any]] = {}
+
+    def event(self, row: Row) -> Event:
+        """Return the row's event. Raises `UnknownEvent`, or `LogDamaged` if the payload is not what its type says."""
+        cls = self._registry.types.get(row.type)
+        try:
+            # The slow way, through builtins, for what another release wrote.
+            if cls is None or row.version != cls.version:
+                payload = msgspec.msgpack.decode(row.draft.payload, type=dict[str, Any])
+                payload.pop("type", None)
+                return self._registry.upcast(row.type, row.version, payload)
+            decoder = self._decoders.get(row.type) or self._decoders.setdefault(row.type, msgspec.msgpack.Decoder(cls))
+            event: Event = decoder.decode(row.draft.payload)
+        except msgspec.MsgspecError as error:
+            raise LogDamaged(f"an event {row.type} in version {row.version} cannot be read: {error}.") from error
+        return event
+
+    def commit(self, frame: Frame) -> tuple[int, list[Draft]]:
+        """Return the time of a frame, and what was appended in it. Raises as `event` does."""
+        # The decoder was built from the present vocabulary; a test or tool with its own registry goes row by row.
+        if self._registry.types is EVENT_TYPES:
+            try:
+                ts_us, versions, drafts = _present.decode(frame.body)
+            except msgspec.MsgspecError:
+                pass  # another release wrote it, or it holds no records: the slow way below finds out which
+            else:
+                if versions == _VERSIONS and len(drafts) == frame.events:
+                    return ts_us, [*drafts]
+        rows = rows_of(frame)
+        return rows[0].ts_us, [_draft(row, self.event(row)) for row in rows]
+
+    def events(self, frame: Frame, tags: Collection[str]) -> Iterator[tuple[int, Event]]:
+        for seq, row in enumerate(rows_of(frame), frame.first):
+            if row.type in tags:
+                yield seq, self.event(row)
+
+    def records(self, frame: Frame, run: str, tags: Collection[str] | None = None) -> Iterator[Record]:
+        for seq, row in enumerate(rows_of(frame), frame.first):
+            if tags is None or row.type in tags:
+                draft = _draft(row, self.event(row))
+                id_ = event_id(run, draft.fact_id)
+                yield record_of(draft, seq=seq, id_=id_, ts_us=row.ts_us, run=run, commit=frame.first)
+
+
+def _draft(row: Row, event: Event) -> Draft:
+    written = row.draft
+    return Draft(
+        event=event,
+        iteration=written.iteration,
+        phase=written.phase,
+        ordinal=written.ordinal,
+        causation=written.causation,
+        correlation=written.correlation,
+    )
+
+
+def record_of(draft: Draft, *, seq: int, id_: bytes, ts_us: int, run: str, commit: int) -> Record:
+    return Record(seq=seq, event_id=id_, ts_us=ts_us, run=run, commit=commit, **msgspec.structs.asdict(draft))

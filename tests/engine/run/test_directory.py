@@ -1,0 +1,74 @@
+"""Run directories: names, order, and errors that help."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mage_es.engine.run.directory import create_run, find_run, list_runs
+from mage_es.events.errors import UsageError
+
+
+def made(runs_dir: Path, name: str, age: int) -> None:
+    (runs_dir / name / "log").mkdir(parents=True)
+    (runs_dir / name / "log" / "FORMAT").write_text("{}")
+    os.utime(runs_dir / name / "log" / "FORMAT", (1_000_000 - age, 1_000_000 - age))
+
+
+def test_runs_are_numbered_within_benchmark_and_seed(tmp_path: Path) -> None:
+    names = [create_run(tmp_path, benchmark="gsm8k", seed=42).id for _ in range(2)]
+    assert names == ["gsm8k-s42-001", "gsm8k-s42-002"]
+
+
+def test_a_name_that_is_taken_is_refused_with_the_way_to_continue(tmp_path: Path) -> None:
+    made(tmp_path, "mine", age=0)
+    with pytest.raises(UsageError, match="mage-es resume mine"):
+        create_run(tmp_path, benchmark="gsm8k", seed=42, run_id="mine")
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "a\\b"])
+def test_a_name_that_is_no_folder_name_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="cannot be a run's name"):
+        create_run(tmp_path, benchmark="gsm8k", seed=42, run_id=name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_name_the_newest_run_is_meant(tmp_path: Path) -> None:
+    made(tmp_path, "older", age=100)
+    made(tmp_path, "newest", age=1)
+    made(tmp_path, "oldest", age=200)
+    assert [run.id for run in list_runs(tmp_path)] == ["oldest", "older", "newest"]
+    assert find_run(tmp_path, None).id == "newest"
+
+
+def test_a_run_can_be_named_by_its_path(tmp_path: Path) -> None:
+    made(tmp_path / "elsewhere", "r", age=0)
+    assert find_run(tmp_path, str(tmp_path / "elsewhere" / "r")).path == tmp_path / "elsewhere" / "r"
+
+
+def test_an_unknown_run_lists_the_near_matches(tmp_path: Path) -> None:
+    made(tmp_path, "gsm8k-s42-001", age=0)
+    with pytest.raises(UsageError, match=r"no run 'gsm8k-s42-01'.*Did you mean gsm8k-s42-001\?"):
+        find_run(tmp_path, "gsm8k-s42-01")
+
+
+def test_a_folder_that_is_not_a_run_is_named_as_such(tmp_path: Path) -> None:
+    (tmp_path / "pictures").mkdir()
+    with pytest.raises(UsageError, match=r"is not a run: it has no log/FORMAT"):
+        find_run(tmp_path, "pictures")
+
+
+def test_no_run_at_all_says_how_to_start_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="mage-es evolve wordmath"):
+        find_run(tmp_path / "nowhere", None)
+
+
+def test_a_folder_that_a_failed_start_left_is_told_from_a_run_of_that_name(tmp_path: Path) -> None:
+    made(tmp_path, "run", age=0)
+    (tmp_path / "rest").mkdir()
+    with pytest.raises(UsageError, match="mage-es resume run"):
+        create_run(tmp_path, benchmark="gsm8k", seed=42, run_id="run")
+    with pytest.raises(UsageError, match="rest is there already, but holds no run"):
+        create_run(tmp_path, benchmark="gsm8k", seed=42, run_id="rest")

@@ -1,0 +1,268 @@
+"""Parts of other packages: found by entry point, imported only when asked for, never in the place of our own."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from mage_es.engine.benchmarks import registry
+from mage_es.engine.benchmarks.registry import names, open_benchmark, own_defaults
+from mage_es.engine.config import Config
+from mage_es.engine.embedders.registry import open_embedder
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.run.directory import find_run
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.world import reopen_world
+from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.seams.plugins import load, plugins
+from mage_es.engine.search.registry import Searches
+from mage_es.engine.verbs.data import fetch
+from mage_es.engine.verbs.doctor import benchmarks
+from mage_es.engine.verbs.evolve import evolve
+from mage_es.events.errors import PrerequisiteError, UsageError
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import MemoryAppended
+
+PLUGIN = """
+from mage_es.engine.benchmarks.gsm8k import GSM8K
+from mage_es.engine.benchmarks.registry import BenchmarkEntry
+from mage_es.engine.worlds.wordmath.benchmark import WordMath
+
+DEFINED = GSM8K._replace(name="defined")
+
+
+def opened(seed, data_dir):
+    return WordMath(seed)
+
+
+ROW = BenchmarkEntry(opened, defaults={"pool": 7})
+"""
+
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """A function that puts a package with entry points (name=value) of one group on the path."""
+
+    def put(source: str, *, group: str = "benchmarks", **entries: str) -> None:
+        (tmp_path / "my_plugin.py").write_text(source)
+        info = tmp_path / "my_plugin-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-plugin\nVersion: 1.0\n")
+        lines = "".join(f"{name} = {value}\n" for name, value in entries.items())
+        (info / "entry_points.txt").write_text(f"[mage_es.{group}]\n{lines}")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        forget()
+
+    yield put
+    monkeypatch.undo()
+    sys.modules.pop("my_plugin", None)
+    forget()
+
+
+def forget() -> None:
+    plugins.cache_clear()
+    registry._found.cache_clear()
+
+
+def test_a_definition_a_function_and_a_row_each_become_a_benchmark(install: Install, tmp_path: Path) -> None:
+    install(PLUGIN, defined="my_plugin:DEFINED", opened="my_plugin:opened", rowed="my_plugin:ROW")
+    assert {"defined", "opened", "rowed"} < set(names())
+    assert "my_plugin" not in sys.modules
+    (tmp_path / "defined").mkdir()
+    for file in ("train.jsonl", "test.jsonl"):
+        (tmp_path / "defined" / file).write_text('{"question": "1 + 1?", "answer": "#### 2"}\n')
+    assert open_benchmark("defined", seed=1, data_dir=tmp_path).questions("test")[0].gold == "2"
+    assert open_benchmark("opened", seed=1).name == "wordmath"
+    assert own_defaults("rowed") == {"pool": 7}
+
+
+FEW = """
+from mage_es.engine.worlds.workshop.benchmark import Workshop
+
+
+class Few(Workshop):
+    def questions(self, split):
+        return [self._question(split, index) for index in range(40)]
+
+
+class Endless(Few):
+    is_open_ended, context_role = True, "instruction"
+
+
+def few(seed, data_dir):
+    return Few(seed)
+
+
+def endless(seed, data_dir):
+    return Endless(seed)
+"""
+
+
+def test_rules_obey_what_a_plugin_says_of_itself(install: Install, tmp_path: Path) -> None:
+    install(FEW, few="my_plugin:few", endless="my_plugin:endless")
+    learned = {name: learned_in(tmp_path / name, benchmark=name) for name in ("few", "endless")}
+    assert learned["few"] == (False, set())  # no episode of three steps reaches its goal
+    assert learned["endless"][0] and learned["endless"][1]
+
+
+def learned_in(folder: Path, *, benchmark: str) -> tuple[bool, set[str]]:
+    """Return whether contexts count for nothing, and the achievements that a short run of a benchmark remembers."""
+    config = Config(
+        benchmark=benchmark, execution="builtin/apprentice", iterations=1, pool=8, held_out=1, anchors=0,
+        guard="off", explore_episodes=0, episode_steps=3,
+    )  # fmt: skip
+    evolve(config, runs_dir=folder, data_dir=None, runtime=Runtime(workers=1), run_id="r")
+    reader = LogReader(find_run(folder, "r").log_path)
+    world = reopen_world(reader, data_dir=None)
+    question = msgspec.structs.replace(world.questions[world.setting.evolution[0]], context="Try hard.")
+    events = [record.event for record in reader.records({MemoryAppended})]
+    solved = [event for event in events if isinstance(event, MemoryAppended) and event.outcome == "success_memory"]
+    return world.setting.context_length(question) == 0, {memory.answer for memory in solved}
+
+
+def test_nobody_is_sent_to_fetch_or_delete_the_data_of_another_package(install: Install, tmp_path: Path) -> None:
+    install(PLUGIN, defined="my_plugin:DEFINED")
+    with pytest.raises(PrerequisiteError, match="package that offers defined says where its data is") as missing:
+        open_benchmark("defined", seed=1, data_dir=tmp_path)
+    (tmp_path / "defined").mkdir()
+    (tmp_path / "defined" / "train.jsonl").write_text("{}\n")
+    with pytest.raises(PrerequisiteError, match="Nothing was loaded") as malformed:
+        open_benchmark("defined", seed=1, data_dir=tmp_path)
+    with pytest.raises(UsageError, match="mage-es evolve defined --data-dir FOLDER") as unfetched:
+        fetch("defined", tmp_path, announce=print)
+    assert not re.search("data fetch|Delete|generated", f"{missing.value}{malformed.value}{unfetched.value}")
+
+
+def test_what_is_built_in_cannot_be_replaced(install: Install) -> None:
+    install(PLUGIN, truthworld="my_plugin:opened")
+    assert open_benchmark("truthworld", seed=1).name == "truthworld"
+
+
+def test_a_plugin_that_cannot_be_imported_is_named_with_its_package(install: Install) -> None:
+    install("raise RuntimeError('no luck')", broken="my_plugin:X")
+    with pytest.raises(PrerequisiteError, match=r"broken \(my_plugin:X, of my-plugin\).*no luck.*uninstall my-plugin"):
+        load("mage_es.benchmarks", "broken")
+
+
+FAULTY = """
+from mage_es.engine.benchmarks.registry import BenchmarkEntry
+
+FIVE = 5
+
+
+def raises(seed, data_dir):
+    raise ZeroDivisionError("no luck")
+
+
+ROW = BenchmarkEntry(raises)
+
+
+class Atlas:
+    def __init__(self, spec):
+        raise OSError("no map")
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("FIVE", "is no benchmark but an int: 5"),
+        ("raises", "cannot be opened: ZeroDivisionError: no luck"),
+        ("ROW", "cannot be opened: ZeroDivisionError: no luck"),
+    ],
+)
+def test_a_plugin_that_is_no_benchmark_or_fails_when_opened_is_named_with_its_package(
+    install: Install, part: str, said: str
+) -> None:
+    install(FAULTY, faulty=f"my_plugin:{part}")
+    with pytest.raises(
+        PrerequisiteError, match=rf"faulty \(my_plugin:{part}, of my-plugin\) {said}.*uninstall my-plugin"
+    ):
+        open_benchmark("faulty", seed=1)
+
+
+def test_another_packages_model_that_fails_when_opened_is_named_with_its_package(install: Install) -> None:
+    install(FAULTY, group="models", echo="my_plugin:Atlas")
+    with pytest.raises(PrerequisiteError, match=r"echo \(my_plugin:Atlas, of my-plugin\) cannot be opened.*no map"):
+        open_model("echo/any", "execution")
+
+
+def test_another_packages_search_that_fails_when_opened_is_named_with_its_package(install: Install) -> None:
+    install(FAULTY, group="search", atlas="my_plugin:Atlas")
+    with pytest.raises(PrerequisiteError, match=r"atlas \(my_plugin:Atlas, of my-plugin\) cannot be opened.*no map"):
+        Searches("atlas/world").open([])
+
+
+def test_another_packages_embedder_that_fails_when_opened_is_named_with_its_package(install: Install) -> None:
+    install(FAULTY, group="embedders", letters="my_plugin:Atlas")
+    with pytest.raises(PrerequisiteError, match=r"letters \(my_plugin:Atlas, of my-plugin\) cannot be opened.*no map"):
+        open_embedder("letters/latin")
+
+
+def test_the_doctor_sends_nobody_to_fetch_the_data_of_another_package(install: Install, tmp_path: Path) -> None:
+    install(PLUGIN, defined="my_plugin:DEFINED")
+    (tmp_path / "gsm8k").mkdir()  # begun, and so named by itself
+    found = {finding.name: finding.remedy for finding in benchmarks(1, tmp_path)}
+    assert found["benchmark gsm8k"] == f"mage-es data fetch gsm8k --data-dir {tmp_path}"
+    assert "package that provides it" in found["benchmark defined"] and "fetch" not in found["benchmark defined"]
+
+
+PARTS = """
+import numpy as np
+
+from mage_es.engine.seams.model import Completion
+from mage_es.engine.seams.search import Page
+
+
+class Echo:
+    def __init__(self, spec):
+        self.name, self.options = spec.text, spec.options
+
+    async def complete(self, request):
+        return Completion(text=request.prompt, input_tokens=1, output_tokens=1)
+
+
+class Letters:
+    dimension, sha256 = 26, "0" * 64
+
+    def __init__(self, spec):
+        self.name = spec.text
+
+    def encode(self, texts):
+        return np.eye(26, dtype=np.float32)[[len(text) % 26 for text in texts]]
+
+
+class Atlas:
+    def __init__(self, spec):
+        self.name = spec.text
+
+    def page(self, title):
+        return Page(title, "A place.")
+"""
+
+
+def test_models_embedders_and_searches_are_named_like_our_own(install: Install) -> None:
+    install(PARTS, group="models", echo="my_plugin:Echo")
+    model = open_model("echo/any?volume=11", "execution")
+    assert (model.name, model.options) == ("echo/any?volume=11", {"volume": "11"})  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="must not hold a key"):
+        open_model("echo/any?api_key=x", "execution")
+
+
+def test_another_packages_embedder_is_opened_by_its_name(install: Install) -> None:
+    install(PARTS, group="embedders", letters="my_plugin:Letters")
+    assert open_embedder("letters/latin").encode(["abc"]).shape == (1, 26)
+
+
+def test_another_packages_search_is_opened_by_its_name(install: Install) -> None:
+    install(PARTS, group="search", atlas="my_plugin:Atlas")
+    question = Question(id="q", benchmark="b", split="test", task_type="t", question="?", gold="x")
+    page = Searches("atlas/world").of(question).page("Peru")
+    assert page is not None and page.text == "A place."

@@ -1,0 +1,28 @@
+from mage_es.engine.standins.reference.generalising import common_words, generalise
+from mage_es.engine.standins.reference.solutions import Worked, work_out
+
+from .cases import CASES
+
+
+def works() -> list[Worked]:
+    found = [work_out(case.question, case.solution, answer=case.answer) for case in CASES]
+    return [worked for worked in found if worked is not None]
+
+
+def test_the_recipe_that_most_questions_share_is_found_with_its_members() -> None:
+    odd = work_out("A coat costs $80 at 25% off.", "80 * (1 - 25%) = 60\n#### 60", answer="60")
+    assert odd is not None
+    found = generalise([odd, *works()])
+    assert found is not None
+    strategy, members = found
+    assert sorted(members) == [1, 2, 3]
+    assert len(strategy.roles) == 3 and len(strategy.steps) == 2
+
+
+def test_one_question_alone_gives_no_recipe() -> None:
+    assert generalise(works()[:1]) is None
+    assert generalise([]) is None
+
+
+def test_common_words_are_those_of_every_question() -> None:
+    assert common_words(works()) == ("left",)

@@ -1,0 +1,235 @@
+"""Prompts are read by their headings, quoted blocks and labels, and dice are the hash of the prompt."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mage_es.engine.standins.prompts import (
+    dice_of,
+    json_block,
+    read_question_prompt,
+    read_step_prompt,
+    sections_of,
+)
+
+PROMPT = """You answer questions by careful reasoning.
+
+## Solved earlier
+
+> Question: Ana packs 4 boxes.
+> Each holds 6 jars.
+> Reasoning: 4 * 6 = 24
+> 24 - 5 = 19
+> Answer: 19
+
+> Question: Two?
+> Reasoning: 1 + 1 = 2
+> Answer: 2
+
+## Corrected earlier
+
+> Question: Three?
+> Wrong answer: 12
+> Correction: 1 + 2 = 3
+> Right answer: 3
+
+## Strategy
+
+> When: boxes
+> How: Step 1: multiply A by B.
+> Step 2: subtract C from result 1.
+
+## Principles
+
+> - Read twice.
+
+## Question
+
+Some context.
+
+How many are left?
+
+Reason step by step. Finish with a line "#### <number>".
+"""
+
+
+def test_every_part_is_found_where_it_stands() -> None:
+    read = read_question_prompt(PROMPT)
+    assert read.question == "Some context.\n\nHow many are left?"
+    assert [example.answer for example in read.examples] == ["19", "2", "3"]
+    assert read.examples[0].question == "Ana packs 4 boxes.\nEach holds 6 jars."
+    assert read.examples[0].reasoning == "4 * 6 = 24\n24 - 5 = 19"
+    assert read.examples[2].reasoning == "1 + 2 = 3"
+    assert read.advice[0].splitlines() == ["Step 1: multiply A by B.", "Step 2: subtract C from result 1."]
+    assert (read.before, read.after, read.is_direct) == ("#### ", "", False)
+
+
+MOVES = """## Skill
+
+> Instruction: Mind the units.
+> Approach: Step 1: multiply A by B.
+> Step 2: add C to result 1.
+
+## Steps so far
+
+> Step: add-1
+> Output: 1 + 1 = 2
+> 2 + 2 = 4
+
+> Step: add-2
+> Output: none
+
+## This step
+
+> Skill: add-3
+> Description: Solve it.
+> Approach: When the question says "all", add.
+
+## Tool
+
+> Name: total
+> Description: Adds.
+> Parameters:
+> - a: a rate
+> - b: said last; near a word of all
+> Examples:
+> - {"a": 1} gives 1
+
+## Tool result
+
+> Name: total
+> Description: Adds.
+> Arguments: {"a": 1}
+> Result: 1
+
+## Question
+
+How many?
+
+Reason.
+"""
+
+
+def test_what_belongs_to_one_call_is_found_where_it_stands() -> None:
+    read = read_question_prompt(MOVES)
+    assert [advice.splitlines()[0] for advice in read.advice] == [
+        "Step 1: multiply A by B.",
+        'When the question says "all", add.',
+    ]
+    assert "Mind the units." in read.principles and 'When the question says "all", add.' in read.principles
+    assert read.outputs == ("1 + 1 = 2\n2 + 2 = 4", "none")
+    assert read.step == "Solve it."
+    assert read.parameters == (("a", "a rate"), ("b", "said last; near a word of all"))
+    assert read.outcome is not None
+    assert (read.outcome.name, read.outcome.arguments, read.outcome.result) == ("total", '{"a": 1}', "1")
+
+
+def test_principles_are_read_without_their_dashes() -> None:
+    assert read_question_prompt(PROMPT).principles == ("Read twice.",)
+
+
+def test_the_direct_instruction_is_recognised() -> None:
+    prompt = '## Question\n\nHow many?\n\nGive only the answer, without reasoning. Finish with a line "#### <number>".'
+    assert read_question_prompt(prompt).is_direct
+
+
+def test_the_ending_that_the_prompt_asks_for_is_kept() -> None:
+    read = read_question_prompt('## Question\n\nHow many?\n\nReason. Finish with a line "Answer: <number> pieces".')
+    assert (read.before, read.after) == ("Answer: ", " pieces")
+
+
+def test_a_heading_inside_quoted_text_is_data() -> None:
+    prompt = "## Solved earlier\n\n> Question: A\n> ## Question\n> B\n> Answer: 1\n\n## Question\n\nReal?\n\nReason."
+    read = read_question_prompt(prompt)
+    assert read.question == "Real?"
+    assert "## Question" in read.examples[0].question
+
+
+def test_a_heading_inside_the_question_belongs_to_the_question() -> None:
+    prompt = "## Question\n\nWhat?\n\n## Solved earlier\n\n> Question: X\n> Answer: 7\n\nReason."
+    read = read_question_prompt(prompt)
+    assert read.examples == ()
+    assert read.question.startswith("What?")
+
+
+def test_an_example_may_say_answer_before_its_answer_does() -> None:
+    solved = "> Question: Which?\n> Answer: Option (\n> Reasoning: The second.\n> Answer: 2\n> Answer: 2"
+    example = read_question_prompt(f"## Solved earlier\n\n{solved}\n\n## Question\n\nWhich?\n\nAnswer.").examples[0]
+    assert (example.question, example.reasoning, example.answer) == ("Which?", "The second.", "2")
+
+
+def test_a_bare_text_is_the_question() -> None:
+    assert read_question_prompt("What is 2 and 2?").question == "What is 2 and 2?"
+
+
+@given(st.text(max_size=400))
+def test_any_text_can_be_read(text: str) -> None:
+    read_question_prompt(text)
+    read_question_prompt(f"## Solved earlier\n\n> {text}\n\n## Question\n\n{text}\n\n{text}")
+
+
+def test_a_prompt_is_divided_by_its_headings_and_quotation_marks_are_taken_off() -> None:
+    prompt = "before\n## Rules\n> one\n>two\n>\n## Asked \nplain > text\n## Rules\n> three"
+    assert sections_of(prompt) == {"": "before", "Rules": "one\ntwo\n\nthree", "Asked": "plain > text"}
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_that_share_of_prompts_is_a_trial_and_the_same_ones_every_time(share: float) -> None:
+    thrown = [dice_of(f"prompt {number}", share) for number in range(1000)]
+    assert thrown == [dice_of(f"prompt {number}", share) for number in range(1000)]
+    assert abs(sum(is_trial for _, is_trial in thrown) - 1000 * share) <= 60  # four standard deviations
+    assert len({dice for dice, _ in thrown}) == 1000
+
+
+STEP = """\
+You work towards a goal.
+
+## Principles
+
+> - Click every option.
+> ## Task
+> not a task
+
+## Task
+
+Find me shirts
+
+## Episode so far
+
+> 1. search[shirts]: Page 1
+
+## Observation
+
+> Instruction: [SEP] Buy Now
+
+## Valid actions
+
+- click[buy now]
+- click[red]
+
+"""
+
+
+def test_a_step_prompt_is_divided_into_the_episode_and_what_is_told_beforehand() -> None:
+    read = read_step_prompt(STEP)
+    assert (read.task.strip(), read.so_far.strip()) == ("Find me shirts", "1. search[shirts]: Page 1")
+    assert read.observation.strip() == "Instruction: [SEP] Buy Now"
+    assert read.actions == ["click[buy now]", "click[red]"]
+    assert "not a task" in read.told["Principles"] and "Observation" not in read.told
+
+
+def test_a_direct_step_prompt_is_known_by_its_ending_only() -> None:
+    assert read_step_prompt(f"{STEP}Give only the next action, without reasoning.").is_direct
+    assert not read_step_prompt(STEP.replace("Click every option.", "Answer without reasoning.")).is_direct
+
+
+def test_a_step_prompt_without_anything_is_read_as_nothing() -> None:
+    read = read_step_prompt("Hello?")
+    assert (read.task, read.so_far, read.observation, read.actions) == ("", "", "", [])
+
+
+def test_the_last_fenced_json_block_counts() -> None:
+    assert json_block("```json\n1\n```\n\n```json\n2\n```\n") == "2"
+    assert json_block("```\n1\n```") == ""

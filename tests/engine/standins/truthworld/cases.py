@@ -1,0 +1,53 @@
+"""Briefs about truthworld, made from generated questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mage_es.engine.briefs import FailureCase, SolvedCase, SolvedSample, TaskTypeSample
+from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.worlds.truthworld.benchmark import TruthWorld
+
+BENCHMARK = TruthWorld(42)
+WORLD = BENCHMARK.world
+
+
+def of_type(kind: str, *, solution: str = "sound", count: int = 5) -> list[Question]:
+    """Return some questions of the first task type of a kind."""
+    name = next(found.name for found in WORLD.task_types.values() if found.kind == kind)
+    asked = [q for q in BENCHMARK.questions("evolution") if q.task_type == name and q.meta["solution"] == solution]
+    return asked[:count]
+
+
+def failures(questions: Sequence[Question]) -> tuple[FailureCase, ...]:
+    """Return the questions as failures."""
+    return tuple(
+        FailureCase(
+            question_id=q.id,
+            question=q.question,
+            context=q.context,
+            wrong_answer="0",
+            wrong_reasoning="",
+            answer=q.gold,
+            solution=q.solution,
+        )
+        for q in questions
+    )
+
+
+def solved(questions: Sequence[Question]) -> tuple[SolvedCase, ...]:
+    """Return the questions as solved ones."""
+    return tuple(
+        SolvedCase(question_id=q.id, question=q.question, context=q.context, answer=q.gold, solution=q.solution)
+        for q in questions
+    )
+
+
+def samples(count: int = 5) -> tuple[TaskTypeSample, ...]:
+    """Return samples of every task type."""
+    found: dict[str, list[SolvedSample]] = {}
+    for q in BENCHMARK.questions("evolution"):
+        of = found.setdefault(q.task_type, [])
+        if len(of) < count:
+            of.append(SolvedSample(question_id=q.id, question=q.question, solution=q.solution))
+    return tuple(TaskTypeSample(task_type=name, samples=tuple(of)) for name, of in sorted(found.items()))

@@ -1,0 +1,55 @@
+"""What counts in a prompt is what is quoted, where it is quoted, and by which route is asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from mage_es.engine.standins.truthworld.prompts import read_truth_prompt
+from mage_es.engine.worlds.truthworld.claims import Claim
+from mage_es.engine.worlds.truthworld.world import Rule
+
+SHOWN, TOLD = Claim("tarn", Rule("add", 7)), Claim("osk", Rule("multiply by", 3))
+
+
+def prompt(*sections: tuple[str, str], instruction: str = "Reason step by step.") -> str:
+    quoted = "".join(f"## {title}\n\n> {text}\n\n" for title, text in sections)
+    return f"You answer questions.\n\n{quoted}## Question\n\nAtlas 42, what is it?\n\n{instruction}"
+
+
+@pytest.mark.parametrize("title", ["Solved earlier", "Corrected earlier", "Strategy"])
+def test_a_worked_memory_shows_its_claims(title: str) -> None:
+    assert read_truth_prompt(prompt((title, f"Reasoning: {SHOWN}: 3 + 7 = 10"))).informed == ({SHOWN}, frozenset())
+
+
+@pytest.mark.parametrize("title", ["Principles", "Skill", "Plan"])
+def test_what_else_is_quoted_only_tells_its_claims(title: str) -> None:
+    assert read_truth_prompt(prompt((title, f"- {TOLD}."))).informed == (frozenset(), {TOLD})
+
+
+def test_what_is_not_quoted_is_no_claim_and_neither_is_what_an_earlier_call_said() -> None:
+    text = prompt(("Steps so far", f"Output: {SHOWN}"), ("Tool result", str(TOLD)))
+    assert read_truth_prompt(text.replace("You answer", f"{SHOWN}. You answer")).informed == (frozenset(), frozenset())
+
+
+@pytest.mark.parametrize(
+    ("sections", "instruction", "route"),
+    [
+        ((), "Reason step by step.", "cot"),
+        (("Principles",), "Reason step by step.", "cot_principles"),
+        (("Principles", "Steps so far"), "Put it together.", "chain"),
+        (("Tool result",), "Use its result.", "tool"),
+        (("Principles",), "Give only the answer, without reasoning.", "direct"),
+    ],
+)
+def test_the_route_is_told_by_what_the_prompt_shows(sections: tuple[str, ...], instruction: str, route: str) -> None:
+    found = read_truth_prompt(prompt(*((title, "text") for title in sections), instruction=instruction))
+    assert (found.route, found.manner) == (route, "answer")
+
+
+def test_a_step_and_a_tool_call_are_no_answers() -> None:
+    assert read_truth_prompt(prompt(("Steps so far", "a"), ("This step", "Skill: b"))).manner == "step"
+    assert read_truth_prompt(prompt(("Tool", "Name: reckon"))).manner == "call"
+
+
+def test_a_text_without_headings_is_the_question() -> None:
+    assert read_truth_prompt("Atlas 42?").asked == "Atlas 42?"

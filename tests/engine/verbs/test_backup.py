@@ -1,0 +1,127 @@
+"""The drill: a run backed up while it evolves and at its end comes back with equal digests, and goes on."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mage_es.engine.config import Config
+from mage_es.engine.run.directory import Run, find_run, list_runs
+from mage_es.engine.run.runtime import ProgressNote, Runtime
+from mage_es.engine.verbs.backup import backup, restore
+from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.verbs.exam import examine
+from mage_es.engine.verbs.replay import replay
+from mage_es.engine.verbs.resume import resume
+from mage_es.engine.verbs.verify import verify
+from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError
+from mage_es.events.log import LogReader
+from mage_es.projections.fold import fold
+from tests.events.bucket import bucket
+
+SMALL = Config(benchmark="wordmath", seed=7, iterations=2, pool=24, held_out=20, anchors=12)
+
+
+@pytest.fixture
+def place() -> Iterator[str]:
+    """The address of an empty bucket."""
+    with bucket() as address:
+        yield address
+
+
+def digests(run: Run, until: str = "latest") -> dict[str, str]:
+    reader = LogReader(run.log_path)
+    return {each.projection: each.value for each in fold(reader, until=reader.resolve(until)).digests()}
+
+
+def test_a_run_comes_back_from_its_middle_and_from_its_end(place: str, tmp_path: Path) -> None:
+    runs, taken = tmp_path / "runs", []
+
+    def observe(note: ProgressNote) -> None:
+        if note.iteration == 1 and note.phase == "evaluate" and not taken:
+            run = find_run(runs, "r")
+            taken.append(backup(run, f"{place}/middle"))
+            taken.append(backup(run, f"{place}/whole"))
+
+    evolve(SMALL, runs_dir=runs, data_dir=None, runtime=Runtime(workers=4, observer=observe), run_id="r")
+    run = find_run(runs, "r")
+    examine(run, at="latest", questions=None, control="none", data_dir=None, runtime=Runtime(workers=4))
+    whole = backup(run, f"{place}/whole")
+    middle = taken[0]
+    assert 0 < middle.head_seq < whole.head_seq
+    assert backup(run, f"{place}/whole").objects == 0
+    shutil.rmtree(run.path / "snapshots")
+
+    assert restore(f"{place}/whole", runs_dir=runs, name="whole").exams == 1
+    again = find_run(runs, "whole")
+    assert verify(again).ok
+    report = replay(again, until="latest")
+    assert [check.equal for check in report.checks] == [True] * len(report.checks)
+    assert digests(again) == digests(run)
+    assert verify(again).head == whole.head_chain
+
+    restored = restore(f"{place}/middle", runs_dir=runs, name="middle")
+    half = find_run(runs, "middle")
+    assert (restored.head_seq, restored.head_chain) == (middle.head_seq, middle.head_chain)
+    assert verify(half).ok
+    assert digests(half, "iter-0") == digests(run, "iter-0")
+    resume(half, config=None, data_dir=None, runtime=Runtime(workers=4))
+    assert digests(half) == digests(run)
+    assert verify(half).ok
+
+
+def test_damage_leaves_nothing_under_the_name(small_run: Run, tmp_path: Path) -> None:
+    backup(small_run, str(tmp_path / "backup"))
+    segment = next((tmp_path / "backup" / "log" / "seg").glob("*.vec.parquet"))
+    data = bytearray(segment.read_bytes())
+    data[len(data) // 2] ^= 1
+    segment.write_bytes(bytes(data))
+    with pytest.raises(LogDamaged, match=segment.name):
+        restore(str(tmp_path / "backup"), runs_dir=tmp_path / "runs", name="again")
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_what_is_being_restored_is_no_run_yet(small_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    backup(small_run, str(tmp_path / "backup"))
+    seen = []
+    rename = Path.rename
+
+    def spy(path: Path, target: Path) -> Path:
+        seen.append((list_runs(tmp_path / "runs"), (path / "log" / "FORMAT").exists()))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", spy)
+    restore(str(tmp_path / "backup"), runs_dir=tmp_path / "runs", name="again")
+    assert seen == [([], True)]
+    assert [run.id for run in list_runs(tmp_path / "runs")] == ["again"]
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["again"]
+
+
+def test_what_is_refused(small_run: Run, tmp_path: Path) -> None:
+    backup(small_run, str(tmp_path / "backup"))
+    (tmp_path / "runs" / "taken").mkdir(parents=True)
+    for source, name, said in (
+        ("backup", "taken", "restore it under another name"),
+        ("backup", "a/b", "cannot be a run's name"),
+        ("nowhere", "again", "no backup in"),
+        ("ftp://host/x", "again", "not a destination for backups"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            restore(source if ":" in source else str(tmp_path / source), runs_dir=tmp_path / "runs", name=name)
+    (tmp_path / "junk").mkdir()
+    (tmp_path / "junk" / "file").write_text("x")
+    with pytest.raises(PrerequisiteError, match="no complete backup"):
+        restore(str(tmp_path / "junk"), runs_dir=tmp_path / "runs", name="again")
+    assert list((tmp_path / "runs" / "taken").iterdir()) == []
+
+
+def test_a_backup_cannot_name_a_place_outside_the_run(small_run: Run, tmp_path: Path) -> None:
+    backup(small_run, str(tmp_path / "backup"))
+    shutil.copytree(tmp_path / "backup" / "log", tmp_path / "backup" / "exams" / "..evil" / "log")
+    report = restore(str(tmp_path / "backup"), runs_dir=tmp_path / "runs", name="again")
+    own = {exam.path.name for exam in small_run.exams()}  # whatever other tests have set
+    assert report.exams == len(own) + 1
+    assert {path.name for path in (tmp_path / "runs" / "again" / "exams").iterdir()} == {*own, "..evil"}

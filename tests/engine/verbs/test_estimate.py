@@ -1,0 +1,109 @@
+"""A dry run tells what the run then takes, from the loop's own plans, and calls nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from mage_es.engine.config import Config
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.seams.model import Request
+from mage_es.engine.standins.analogist.model import reply
+from mage_es.engine.verbs.estimate import Estimate, TierEstimate, estimate
+from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.verbs.runs import summarise
+from mage_es.events.errors import UsageError
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import QuestionPlanned
+from tests.engine.conftest import begin
+from tests.engine.models.provider import provider
+
+pytestmark = pytest.mark.slow
+
+LONGER = Config(benchmark="wordmath", seed=7, iterations=6, pool=24, held_out=20, anchors=12)
+
+
+def told(config: Config) -> Estimate:
+    return estimate(config, data_dir=None, workers=4, prices=Prices())
+
+
+def tier(of: Estimate, name: str) -> TierEstimate:
+    return next(each for each in of.tiers if each.tier == name)
+
+
+def test_the_run_takes_what_its_dry_run_told(tmp_path: Path) -> None:
+    known, run = told(LONGER), begin(tmp_path, LONGER)
+    rows = summarise(run).ledger
+    assert (known.rehearsed, known.iterations) == (4, 6)
+    planned = LogReader(run.log_path).records({QuestionPlanned})
+    assert tier(known, "execution").calls.low == sum(1 for _ in planned)
+    for name in ("execution", "guidance"):
+        mine = [row for row in rows if row.tier == name]
+        expected = tier(known, name)
+        for amount in ("calls", "input_tokens", "output_tokens"):
+            took = sum(getattr(row, amount) for row in mine)
+            low, likely, high = getattr(expected, amount).values()
+            assert low <= took <= high, (name, amount)
+            assert likely == pytest.approx(took, rel=0.2), (name, amount)
+
+
+def test_a_run_that_is_rehearsed_as_a_whole_is_told_exactly(tmp_path: Path) -> None:
+    short = msgspec.structs.replace(LONGER, iterations=2)
+    known, rows = told(short), summarise(begin(tmp_path, short)).ledger
+    for name in ("execution", "guidance"):
+        assert tier(known, name).calls.expected == sum(row.calls for row in rows if row.tier == name)
+
+
+def test_another_model_is_told_from_lengths_without_being_called(tmp_path: Path) -> None:
+    with provider(answer=lambda body: reply(Request(prompt=body["messages"][0]["content"]))) as server:
+        spec = f"openai/exec?base_url={server.openai_url}"
+        config = msgspec.structs.replace(LONGER, iterations=2, execution=spec)
+        known = told(config)
+        assert server.asked == []
+        evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=4), run_id="r")
+    execution = tier(known, "execution")
+    assert execution.model == spec and "costs nothing" in execution.price
+    assert execution.calls.low <= server.served <= execution.calls.high
+    assert execution.input_tokens.low <= server.input_tokens <= execution.input_tokens.high
+
+
+def test_what_a_model_costs_is_told_and_what_nobody_priced_is_not_guessed() -> None:
+    base = msgspec.structs.replace(LONGER, iterations=1)
+    priced = tier(told(msgspec.structs.replace(base, guidance="anthropic/claude-opus-4-8")), "guidance")
+    assert priced.usd is not None
+    assert 0 < priced.usd.low < priced.usd.expected < priced.usd.high
+    assert tier(told(msgspec.structs.replace(base, guidance="openai/unheard-of")), "guidance").usd is None
+
+
+def test_a_judge_is_told_by_the_answers_that_the_rule_leaves_undecided() -> None:
+    judged = told(Config(benchmark="truthworld", seed=7, iterations=1, pool=24, held_out=20, anchors=12))
+    assert 0 < tier(judged, "judge").calls.expected < tier(judged, "judge").calls.high
+    assert not [each for each in told(msgspec.structs.replace(LONGER, iterations=1)).tiers if each.tier == "judge"]
+
+
+def test_batches_make_the_estimate_cheaper_by_what_evolve_asks_but_for_the_worst_case() -> None:
+    config = msgspec.structs.replace(LONGER, iterations=2, guidance="anthropic/claude-opus-4-8")
+    alone = tier(told(config), "guidance")
+    batched = tier(estimate(config, data_dir=None, workers=4, prices=Prices(), batches=True), "guidance")
+    assert alone.usd and batched.usd
+    assert 0.5 * alone.usd.expected < batched.usd.expected < alone.usd.expected
+    assert batched.usd.high == alone.usd.high
+    assert "in batches at 0.5 of the price" in batched.price
+    assert (batched.calls, batched.input_tokens) == (alone.calls, alone.input_tokens)
+
+
+@pytest.mark.parametrize(
+    ("models", "complaint"),
+    [
+        ({"execution": "gpt"}, "not of the form provider/model"),
+        ({"guidance": "opnai/gpt"}, "no provider 'opnai'"),
+        ({"execution": "builtin/reference"}, "cannot serve the execution tier"),
+        ({"judge": "builtin/analogits"}, "Did you mean builtin/analogist"),
+    ],
+)
+def test_what_no_run_could_begin_with_is_not_told(models: dict[str, str], complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        told(msgspec.structs.replace(LONGER, **models))

@@ -1,0 +1,299 @@
+"""An exam reads a frozen state, writes nothing into the run, and calls no guidance model."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mage_es.engine.commands import Asked
+from mage_es.engine.config import Config
+from mage_es.engine.models.registry import open_model
+from mage_es.engine.reporting.recorded import RecordedRun
+from mage_es.engine.run.budget import UNLIMITED, Limits
+from mage_es.engine.run.directory import Run, clock
+from mage_es.engine.run.runtime import ProgressNote, Runtime
+from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.theorems.inference import check_inference
+from mage_es.engine.verbs.exam import ExamReport, donors, examine
+from mage_es.engine.verbs.show import show
+from mage_es.events.errors import BudgetReached, Interrupted, UsageError
+from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, SplitCommitted
+
+pytestmark = pytest.mark.slow
+
+
+def exam(run: Run, at: str = "latest", questions: int | None = None, control: str = "none") -> ExamReport:
+    return examine(run, at=at, questions=questions, control=control, data_dir=None, runtime=Runtime(workers=4))
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.paper("section 3.2, frozen inference")
+def test_an_exam_leaves_the_log_byte_for_byte_as_it_was(small_run: Run) -> None:
+    before = contents(small_run.log_path)
+    exam(small_run)
+    assert contents(small_run.log_path) == before
+
+
+@pytest.mark.paper("agents, Learner")
+def test_an_exam_calls_the_execution_model_once_a_question_and_guidance_never(small_run: Run) -> None:
+    report = exam(small_run)
+    log = LogReader(small_run.exams_path / report.exam_id / "log")
+    assert [record.event.tier for record in log.records({ModelCalled})] == ["execution"] * 20
+    assert (report.execution_calls, report.guidance_calls, report.total) == (20, 0, 20)
+
+
+def test_an_exam_asks_exactly_the_committed_held_out_questions(small_run: Run) -> None:
+    report = exam(small_run, questions=20)
+    committed = list(LogReader(small_run.log_path).of(SplitCommitted))
+    held_out = next(split for split in committed if split.split == "held_out")
+    asked = "\n".join(name for name, _ in report.answers)
+    assert hashlib.sha256(asked.encode()).hexdigest() == held_out.ids_sha256
+
+
+def test_the_exam_before_uses_no_memory_and_the_same_questions_as_the_exam_after(small_run: Run) -> None:
+    before, after = exam(small_run, at="start"), exam(small_run)
+    plans = LogReader(small_run.exams_path / before.exam_id / "log").records({QuestionPlanned})
+    assert all(record.event.memories == () for record in plans)
+    assert [name for name, _ in before.answers] == [name for name, _ in after.answers]
+
+
+def test_frozen_arms_are_chosen_with_certainty(small_run: Run) -> None:
+    report = exam(small_run)
+    plans = LogReader(small_run.exams_path / report.exam_id / "log").records({QuestionPlanned})
+    assert {record.event.search_probability for record in plans} == {1.0}
+
+
+def test_the_same_exam_twice_gives_the_same_answers(small_run: Run) -> None:
+    assert exam(small_run).answers == exam(small_run).answers
+
+
+def test_unseen_phrasings_are_reported_apart(small_run: Run) -> None:
+    report = exam(small_run)
+    assert report.familiar and report.unfamiliar
+    assert report.familiar.total + report.unfamiliar.total == report.total
+    assert report.familiar.correct + report.unfamiliar.correct == report.correct
+
+
+def test_the_shuffled_control_hands_every_question_memories_of_another_type(small_run: Run) -> None:
+    from mage_es.projections.fold import fold
+
+    report = exam(small_run, control="shuffled")
+    memory = fold(LogReader(small_run.log_path)).memory
+    plans = list(LogReader(small_run.exams_path / report.exam_id / "log").of(QuestionPlanned))
+    handed = [(plan.task_type, memory.row(hit.memory_id).task_type) for plan in plans for hit in plan.memories]
+    assert handed
+    assert all(own != other for own, other in handed)
+
+
+def test_a_model_handed_in_takes_the_place_of_the_configured_one(small_run: Run) -> None:
+    class Stubborn:
+        name = "scripted/stubborn"
+
+        async def complete(self, request: Request) -> Completion:
+            return Completion(text="#### -1", input_tokens=1, output_tokens=1)
+
+    report = examine(
+        small_run,
+        at="latest",
+        questions=4,
+        control="none",
+        data_dir=None,
+        runtime=Runtime(workers=2),
+        execution=Stubborn(),
+    )
+    calls = LogReader(small_run.exams_path / report.exam_id / "log").records({ModelCalled})
+    assert {record.event.model for record in calls} == {"scripted/stubborn"}
+    assert report.correct == 0
+
+
+def test_a_donor_is_always_of_another_type_where_there_is_one() -> None:
+    def asked(name: str, task_type: str) -> Asked:
+        question = Question(id=name, benchmark="b", split="test", task_type=task_type, question=name, gold="1")
+        return Asked(question, task_type, None, "exam")  # type: ignore[arg-type]
+
+    several = [asked(f"q{i}", "ab"[i % 2]) for i in range(9)]
+    chosen = donors(several, 1)
+    assert all(chosen[a.question.id].task_type != a.task_type for a in several)
+    assert donors([asked("q1", "a"), asked("q2", "a")], 1) == {}
+
+
+def test_more_questions_than_are_held_out_are_refused(small_run: Run) -> None:
+    with pytest.raises(UsageError, match=r"holds out 20 questions, so an exam cannot have 21\. Choose 1 to 20"):
+        exam(small_run, questions=21)
+
+
+def test_a_moment_before_the_ontology_cannot_be_examined_and_leaves_no_folder(small_run: Run) -> None:
+    before = sorted(small_run.exams_path.glob("*"))
+    with pytest.raises(UsageError, match="At seq:3 the run had no skills"):
+        exam(small_run, at="seq:3")
+    assert sorted(small_run.exams_path.glob("*")) == before
+
+
+def test_an_unknown_control_lists_the_near_match(small_run: Run) -> None:
+    with pytest.raises(UsageError, match=r"'shufled'\. Did you mean shuffled"):
+        exam(small_run, control="shufled")
+
+
+def test_progress_is_told_to_the_observer(small_run: Run) -> None:
+    notes: list[ProgressNote] = []
+    examine(
+        small_run,
+        at="start",
+        questions=5,
+        control="none",
+        data_dir=None,
+        runtime=Runtime(workers=2, observer=notes.append),
+    )
+    assert (notes[-1].done, notes[-1].total, notes[-1].phase) == (5, 5, "exam")
+    assert (notes[-1].execution_calls, notes[-1].guidance_calls) == (5, 0)
+
+
+class Counting:
+    """The analogist, counted; it stops whoever asks it after so many calls."""
+
+    name = "builtin/analogist"
+
+    def __init__(self, most: int = 10**9) -> None:
+        self._model = open_model("builtin/analogist", "execution")
+        self.asked: list[str] = []
+        self._most = most
+
+    async def complete(self, request: Request) -> Completion:
+        self.asked.append(request.sha256)
+        return await self._model.complete(request)
+
+    def is_enough(self) -> bool:
+        return len(self.asked) >= self._most
+
+
+def sit(run: Run, model: Counting, *, control: str = "none", limits: Limits = UNLIMITED) -> ExamReport:
+    return examine(
+        run,
+        at="latest",
+        questions=20,
+        control=control,
+        data_dir=None,
+        runtime=Runtime(workers=1, stop=model.is_enough, limits=limits),
+        execution=model,
+    )
+
+
+@pytest.fixture
+def examined(small_run: Run, tmp_path: Path) -> Run:
+    """A run without exams."""
+    shutil.copytree(small_run.path, tmp_path / "run", ignore=shutil.ignore_patterns("exams"))
+    return Run(small_run.id, tmp_path / "run")
+
+
+@pytest.mark.paper("section 4.1, exam")
+def test_an_exam_that_was_stopped_goes_on_without_asking_anything_again(examined: Run, small_run: Run) -> None:
+    first, second = Counting(7), Counting()
+    with pytest.raises(Interrupted, match="Run the same command again"):
+        sit(examined, first)
+    report = sit(examined, second)
+    assert (len(first.asked), len(second.asked)) == (7, 13)
+    assert not set(first.asked) & set(second.asked)
+    assert [path.name for path in examined.exams_path.iterdir()] == [report.exam_id]
+    assert report.answers == exam(small_run).answers
+    assert (report.execution_calls, report.total) == (20, 20)
+    assert all(check.ok for check in check_inference(examined, LogReader(examined.log_path)))
+
+
+def test_the_budget_of_an_exam_is_one_for_all_its_sessions(examined: Run) -> None:
+    for _ in range(2):
+        with pytest.raises(BudgetReached, match="9 calls"):
+            sit(examined, Counting(), limits=Limits(max_calls=9))
+    again = Counting()
+    assert sit(examined, again, limits=Limits(max_calls=20)).total == 20
+    assert len(again.asked) == 11
+
+
+@pytest.mark.paper("section 4.1, exam")
+def test_another_control_a_finished_exam_and_another_number_of_questions_are_exams_of_their_own(examined: Run) -> None:
+    with pytest.raises(Interrupted):
+        sit(examined, Counting(5))
+    other = Counting()
+    sit(examined, other, control="shuffled")
+    assert len(other.asked) == 20
+    exam(examined, questions=10)
+    sit(examined, Counting())
+    last = Counting()
+    sit(examined, last)
+    assert len(last.asked) == 20
+    assert len(list(examined.exams_path.iterdir())) == 4
+
+
+def test_an_exam_that_somebody_is_sitting_is_left_to_them(examined: Run) -> None:
+    with pytest.raises(Interrupted):
+        sit(examined, Counting(5))
+    (path,) = examined.exams_path.iterdir()
+    with Log.open(path / "log", clock=clock):
+        other = Counting()
+        sit(examined, other)
+    assert len(other.asked) == 20
+
+
+def test_an_exam_cut_off_before_its_plan_is_gone_on_with(examined: Run) -> None:
+    from mage_es.engine.session import session
+
+    class Dying(Exception):
+        pass
+
+    def die(self: object, *arguments: object) -> None:
+        raise Dying
+
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(Dying):
+        patched.setattr(session.Session, "asked", die)
+        sit(examined, Counting())
+    assert sit(examined, Counting()).total == 20
+    assert len(list(examined.exams_path.iterdir())) == 1
+
+
+def test_what_an_exam_leaves_that_was_killed_before_it_had_a_log_stands_in_no_way(examined: Run) -> None:
+    (examined.exams_path / "0001-latest" / "log" / "wal").mkdir(parents=True)
+    report = sit(examined, Counting())
+    assert (report.exam_id, report.total) == ("0002-latest", 20)
+    assert [exam.path.name for exam in examined.exams()] == ["0002-latest"]
+    assert all(check.ok for check in check_inference(examined, LogReader(examined.log_path)))
+    assert show(examined, report.answers[0][0], iteration=None, data_dir=None).prompt_verified
+    assert [sat.name for sat in RecordedRun(examined).exams] == ["0002-latest"]
+
+
+def test_an_exam_whose_folder_was_deleted_leaves_its_number_unused(examined: Run) -> None:
+    sit(examined, Counting())
+    sit(examined, Counting())
+    shutil.rmtree(examined.exams_path / "0001-latest")
+    assert sit(examined, Counting()).exam_id == "0003-latest"
+
+
+def test_dollars_cannot_be_limited_for_an_exam_where_its_model_has_no_price(examined: Run) -> None:
+    model = Counting()
+    model.name = "openai/unheard-of"
+    with pytest.raises(UsageError, match="Nobody said what the execution model"):
+        sit(examined, model, limits=Limits(max_usd=1.0))
+    assert not examined.exams_path.exists()
+
+
+def test_a_shuffled_exam_of_one_task_type_is_refused_for_there_is_nobody_to_swap_with(
+    start: Callable[..., Run], tmp_path: Path
+) -> None:
+    rows = [f"What is {k} + {k + 3}?,{2 * k + 3}" for k in range(5, 45)]
+    (tmp_path / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
+    config = Config(benchmark=f"tasks/{tmp_path}/mine.csv?scorer=number", iterations=1, pool=8, anchors=4)
+    run = start(tmp_path / "runs", config)
+    with pytest.raises(UsageError, match="All questions of this exam have the task type task"):
+        exam(run, control="shuffled")
+    assert not run.exams_path.exists()

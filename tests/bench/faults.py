@@ -28,6 +28,7 @@ from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.models.retrying import ProviderDown, RetryPolicy
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.analogist.model import reply
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
@@ -94,7 +95,7 @@ class Outage(NamedTuple):
 
 def solved(body: dict[str, Any]) -> str:
     """Answer as the embedded learner would."""
-    return reply(body["messages"][0]["content"])
+    return reply(Request(prompt=body["messages"][0]["content"]))
 
 
 def one_in_ten(number: int) -> str:

@@ -52,7 +52,9 @@ def _texts(number: int, move: MoveReport) -> list[str]:
             sources = ", ".join(f"{source.source} at {source.offset}" for source in move.sources)
             quoted = [f"Quoted in it: {sources}."] if sources else []
             return [
-                f"{number}. Prompt of {move.agent} ({move.tier} tier) about {move.about}{mismatch}:\n{move.prompt}",
+                f"{number}. Prompt of {move.agent} ({move.tier} tier) about {move.about}{mismatch}:",
+                *([f"System:\n{move.system}"] if move.system else []),
+                f"User:\n{move.prompt}",
                 *quoted,
                 f"Reply{f' of {move.served_by}' if move.served_by else ''}:\n{move.reply or '(none recorded)'}",
             ]

@@ -17,6 +17,7 @@ from mage_es.engine.rules.routes import ROUTING_ARMS, Route, follow
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.step_prompt import EXPLORING, Consulted, step_prompt
 from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.seams.model import Request
 from mage_es.events.digests import sha256_text
 from mage_es.events.vocabulary import Draft, QuestionPlanned, Retrieved
 from mage_es.projections.fold import State
@@ -71,7 +72,7 @@ def _plan(
         donor=donor.question.id if donor else "",
     )
     prompt = _first_prompt(setting, state, draft, asked, donor or asked)
-    digest = sha256_text(prompt.text) if prompt.text else ""
+    digest = sha256_text(Request(system=prompt.system, prompt=prompt.text).text) if prompt.text else ""
     return msgspec.structs.replace(draft, prompt_sha256=digest, spans=prompt.spans)
 
 
@@ -88,4 +89,6 @@ def _first_prompt(setting: Setting, state: State, planned: QuestionPlanned, aske
         about = Consulted(giver.task_type, giver.opening.entities if giver.opening else ())
         return step_prompt(setting, state, planned, asked.question, asked.opening.moment, about=about)
     first = begin(course_of(setting, state, planned, asked.question))
-    return Prompt(first.request.prompt, first.spans) if isinstance(first, Ask) else Prompt("", ())
+    if not isinstance(first, Ask):
+        return Prompt("", "")
+    return Prompt(first.request.system, first.request.prompt, first.spans)

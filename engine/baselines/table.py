@@ -86,6 +86,6 @@ def planned(name: str, question: Question, task_type: str, make: Callable[[Quest
     )
     first = begin(make(plan))
     if isinstance(first, Ask):
-        digest = sha256_text(first.request.prompt)
+        digest = sha256_text(first.request.text)
         plan = msgspec.structs.replace(plan, prompt_sha256=digest, spans=first.spans)
     return Draft(event=plan, iteration=-1, phase="exam", correlation=question.id)

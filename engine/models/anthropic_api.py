@@ -2,8 +2,8 @@
 
 Rules
     - The SDK makes one attempt only: engine/models/retrying.py retries, so that each attempt is recorded.
-    - The part of a prompt that other calls begin with too is a block of its own, marked for the provider's cache. One
-      shorter than the model's least cacheable length (1,024 tokens and more) is not cached, and costs nothing more.
+    - The system message, which other calls have too, is marked for the provider's cache. One shorter than the model's
+      least cacheable length (1,024 tokens and more) is not cached, and costs nothing more.
     - A batch is one call of many requests whose replies are fetched when it has ended;
       engine/session/batches.py makes them.
     - Current models take no temperature; it is sent only where the spec says `temperature=send`. A reply is recorded,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 OPTIONS = ("base_url", "timeout", "structured", "key_env", "effort", "temperature", "cache")
 """`structured`: `json_schema` (default) or `none`; `effort`: low to max; `temperature`: `send` or `omit` (default);
-`cache`: `send` (default) or `omit` the mark that asks the provider to keep the fixed part of a prompt."""
+`cache`: `send` (default) or `omit` the mark that asks the provider to keep the system message."""
 
 DEFAULT_URL = "https://api.anthropic.com"
 """Explicit, since an address that the SDK finds in the environment would not be recorded."""
@@ -190,21 +190,20 @@ class Anthropic:
         fields: dict[str, Any] = {
             "model": self._spec.model,
             "max_tokens": request.max_tokens,
-            "messages": [{"role": "user", "content": self._content(request)}],
+            "messages": [{"role": "user", "content": request.prompt}],
         }
+        if request.system:
+            fields["system"] = self._system(request.system)
         if output:
             fields["output_config"] = output
         if self._chosen["temperature"] == "send":
             fields["temperature"] = request.temperature
         return fields
 
-    def _content(self, request: Request) -> str | list[dict[str, Any]]:
-        """Return the prompt, in two blocks where its beginning is worth keeping in the provider's cache."""
-        fixed, rest = request.prompt[: request.fixed], request.prompt[request.fixed :]
-        if self._chosen["cache"] == "omit" or not fixed.strip() or not rest.strip():
-            return request.prompt
-        kept = {"type": "text", "text": fixed, "cache_control": {"type": "ephemeral"}}
-        return [kept, {"type": "text", "text": rest}]
+    def _system(self, text: str) -> str | list[dict[str, Any]]:
+        if self._chosen["cache"] == "omit":
+            return text
+        return [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
 
 
 def read_message(reply: object, *, asked: str = "", key: str = "") -> Completion:

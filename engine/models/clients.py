@@ -17,6 +17,7 @@ from urllib.request import getproxies_environment, proxy_bypass
 import msgspec
 
 from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened, without_key
+from mage_es.engine.seams.model import Request
 from mage_es.engine.seams.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError
 
@@ -42,6 +43,12 @@ def key_of(spec: ModelSpec, variable: str, *, needed: bool) -> str:
             f"Copy it again: export {variable}=..."
         )
     return key
+
+
+def chat_of(request: Request) -> list[dict[str, str]]:
+    """Return the messages of a request, each with its role."""
+    said = (("system", request.system), ("user", request.prompt))
+    return [{"role": role, "content": text} for role, text in said if text]
 
 
 def require_way_out(name: str) -> None:

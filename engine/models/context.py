@@ -29,7 +29,7 @@ def require_fit(request: Request, context: int) -> None:
     """Raise a `ModelFault` of kind `too_long` if prompt and longest reply may exceed `context` tokens (0: no limit)."""
     if not context:
         return
-    given = estimated_tokens(request.prompt)
+    given = estimated_tokens(request.text)
     if given + request.max_tokens > context:
         told = f"an estimated {given} tokens and a reply of up to {request.max_tokens} do not fit the {context} allowed"
         raise ModelFault(Fault("too_long", told))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mage_es.engine.models.clients import TIMEOUT, Tokens, as_faults, key_of, read_as, require_way_out
+from mage_es.engine.models.clients import TIMEOUT, Tokens, as_faults, chat_of, key_of, read_as, require_way_out
 from mage_es.engine.models.context import require_fit
 from mage_es.engine.seams.faults import Fault, ModelFault, other_name, shortened, without_key
 from mage_es.engine.seams.model import Completion, Request
@@ -169,7 +169,7 @@ class OpenAICompatible:
     def _fields(self, request: Request) -> dict[str, Any]:
         fields: dict[str, Any] = {
             "model": self._spec.model,
-            "messages": [{"role": "user", "content": request.prompt}],
+            "messages": chat_of(request),
             "temperature": request.temperature,
             self._limit: request.max_tokens,
             **self._fixed,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mage_es.engine.models.clients import chat_of
 from mage_es.engine.models.openai_compatible import split_thinking
 from mage_es.engine.seams.faults import Fault, ModelFault, shortened
 from mage_es.engine.seams.model import Completion, Request
@@ -38,7 +39,7 @@ class VllmEngine:
     async def complete(self, request: Request) -> Completion:
         engine = self._engine = self._engine or self._start()
         tokenizer = engine.get_tokenizer()
-        chat = [{"role": "user", "content": request.prompt}]
+        chat = chat_of(request)
         tokens = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_dict=False, **self._template)
         room = engine.model_config.max_model_len - len(tokens)
         if room < 1:

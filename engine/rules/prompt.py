@@ -23,14 +23,16 @@ from mage_es.events.vocabulary import Span
 INSTRUCTION_OF_SKILL = "Work as the instruction of the skill says."
 """What takes the place of a template's own instruction where the skill has one."""
 
-_BRIEF = "\n\n```json\n"  # separates the instruction of a guidance prompt from its brief
 _INSTRUCTION = re.compile(r"\{\{instruction\|([^{}]*)\}\}")
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 
 
 class Prompt(NamedTuple):
+    """The two messages of a call, and where in `text`, the user's, there are quotations."""
+
+    system: str
     text: str
-    spans: tuple[Span, ...]
+    spans: tuple[Span, ...] = ()
 
 
 class Quote(NamedTuple):
@@ -82,11 +84,11 @@ def render_answer(name: str, sections: Sequence[Section], asked: PromptQuestion)
     question = f"{asked.context}\n\n{asked.question}" if asked.context else asked.question
     # The question goes in last: a `{{...}}` in it is text and must not be filled in.
     end = tail.replace("{{answer_format}}", asked.answer_format).replace("{{question}}", inert(question))
-    return Prompt(text + end, tuple(spans))
+    return Prompt("", text + end, tuple(spans))
 
 
-def render_guidance(name: str, values: dict[str, str], brief_json: str) -> str:
-    """Return a guidance prompt: the template with its values filled in, then the brief as one fenced JSON block.
+def render_guidance(name: str, values: dict[str, str], brief_json: str) -> Prompt:
+    """Return a guidance prompt: the template with its values filled in, and the brief as one fenced JSON block.
 
     A value may be a name that a model or a data set gave, so it is written as inside a JSON string, and once only.
     """
@@ -96,14 +98,7 @@ def render_guidance(name: str, values: dict[str, str], brief_json: str) -> str:
         # Without its quotation marks, as the template has its own.
         return place[0] if value is None else inert_json(msgspec.json.encode(value).decode())[1:-1]
 
-    text = _PLACE.sub(filled, template(name))
-    return f"{text}{_BRIEF}{inert_json(brief_json)}\n```"
-
-
-def instruction_length(prompt: str) -> int:
-    """Return how many characters of a guidance prompt are its instruction: all before the brief, one line of JSON."""
-    # The last one: an instruction may show an example in a fence of its own.
-    return prompt.rindex(_BRIEF)
+    return Prompt(_PLACE.sub(filled, template(name)), f"```json\n{inert_json(brief_json)}\n```")
 
 
 def quoted(text: str) -> str:

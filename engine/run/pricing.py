@@ -112,12 +112,12 @@ class Rate(NamedTuple):
         return bool(used.input_tokens or used.output_tokens or not (self.input or self.output))
 
     def most(self, request: Request) -> float:
-        """Return the dollars that a call cannot exceed: no token is shorter than a byte, none that is fixed is cached.
+        """Return the dollars that a call cannot exceed: no token is shorter than a byte, no system message is cached.
 
         A batch would cost less, but a call that fails in its batch is made again directly.
         """
-        given = len(request.prompt.encode()) + len(request.reply_schema.encode()) + _ENVELOPE
-        written = len(request.prompt[: request.fixed].encode())
+        given = len(request.text.encode()) + len(request.reply_schema.encode()) + _ENVELOPE
+        written = len(request.system.encode())
         return self.cost(given, 0, request.max_tokens, cache_write_tokens=written)
 
 

@@ -19,22 +19,27 @@ __all__ = ["Completion", "Model", "Request"]
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """One call. `reply_schema` is the JSON schema of a typed reply, "" for any text.
 
-    `fixed` is the length of the prompt's beginning that it shares with other calls, worth a place in a provider's
-    cache. It affects the price only, so it is not hashed. `sample` numbers several replies to one prompt, from 0; a
-    seeded model adds it to its seed, so that they differ.
+    `system` is the system message, `prompt` the user's. What many calls share is in `system`, byte for byte, since a
+    provider's cache keeps what prompts begin with. `sample` numbers several replies to one prompt, from 0; a seeded
+    model adds it to its seed, so that they differ.
     """
 
     prompt: str
+    system: str = ""
     temperature: float = 0.0
     max_tokens: int = 1024
     reply_schema: str = ""
-    fixed: int = 0
     sample: int = 0
+
+    @property
+    def text(self) -> str:
+        """Both messages, as one text."""
+        return f"{self.system}\n\n{self.prompt}" if self.system else self.prompt
 
     @property
     def sha256(self) -> str:
         """The hash of everything that the model gets; part of the call's idempotency key."""
-        given = (self.prompt, repr(self.temperature), str(self.max_tokens), self.reply_schema)
+        given = (self.system, self.prompt, repr(self.temperature), str(self.max_tokens), self.reply_schema)
         return sha256_text("\x00".join((*given, str(self.sample)) if self.sample else given))
 
 

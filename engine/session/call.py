@@ -21,7 +21,7 @@ from mage_es.engine.briefs import Brief
 from mage_es.engine.commands import Call, Command, RecordCall, RecordFailure
 from mage_es.engine.models.retrying import Unanswered
 from mage_es.engine.rules.inert import inert_json
-from mage_es.engine.rules.prompt import instruction_length, render_guidance
+from mage_es.engine.rules.prompt import render_guidance
 from mage_es.engine.seams.faults import FailedAttempt
 from mage_es.engine.seams.model import Request
 from mage_es.engine.session.batches import BatchQueue, Client, Recorder, call_key
@@ -93,11 +93,12 @@ async def complete_typed(
     data = msgspec.json.encode(brief)
     values = {name: str(value) for name, value in msgspec.structs.asdict(brief).items()}
     prompt = render_guidance(template, values, data.decode())
-    fixed = instruction_length(prompt)  # all calls of a template begin alike: worth a provider's cache
     schema = msgspec.json.encode(msgspec.json.schema(reply)).decode()
     repair, fact = "", ""
     for attempt in range(1 + MOST_REPAIRS):
-        request = Request(prompt=prompt + repair, max_tokens=GUIDANCE_TOKENS, reply_schema=schema, fixed=fixed)
+        request = Request(
+            system=prompt.system, prompt=prompt.text + repair, max_tokens=GUIDANCE_TOKENS, reply_schema=schema
+        )
         call = Call(
             iteration=iteration,
             phase=phase,

@@ -51,7 +51,7 @@ def in_prefix_order(pending: Sequence[PendingCourse]) -> list[PendingCourse]:
 
     [beyond the paper, order of asking] The order of sections within a prompt stays the paper's.
     """
-    return sorted(pending, key=lambda item: item.move.request.prompt if isinstance(item.move, Ask) else "")
+    return sorted(pending, key=lambda item: item.move.request.text if isinstance(item.move, Ask) else "")
 
 
 async def answer_all(

@@ -19,7 +19,7 @@ import msgspec
 
 from mage_es.engine.briefs import JudgeBrief, JudgeReply
 from mage_es.engine.courses import Ask, Course, Fact, Move
-from mage_es.engine.rules.prompt import instruction_length, render_guidance
+from mage_es.engine.rules.prompt import render_guidance
 from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict, may_be_judged
 from mage_es.engine.seams.model import Request
 from mage_es.engine.session.call import MOST_REPAIRS, read_reply, repair_prompt
@@ -80,9 +80,9 @@ def opinion(question: Question, ruled: Verdict, template: str) -> Generator[Move
     form = _REPLIES[template]
     prompt = render_guidance(template, {}, msgspec.json.encode(brief).decode())
     schema = msgspec.json.encode(msgspec.json.schema(form)).decode()
-    fixed, repair = instruction_length(prompt), ""
+    repair = ""
     for attempt in range(1 + MOST_REPAIRS):
-        request = Request(prompt=prompt + repair, max_tokens=_TOKENS, reply_schema=schema, fixed=fixed)
+        request = Request(system=prompt.system, prompt=prompt.text + repair, max_tokens=_TOKENS, reply_schema=schema)
         # Each attempt is a move of its own, so that a resumed run repairs the recorded reply and does not ask anew.
         fact = yield Ask(
             question.id, request, agent="Critic", tier="judge", purpose=template, attempt=attempt, typed=form

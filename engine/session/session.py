@@ -257,7 +257,7 @@ class Session:
         )
         first = begin(course)
         # The plan has the hash of this prompt, so a changed template is noticed before a call is paid for.
-        if isinstance(first, Ask) and sha256_text(first.request.prompt) != planned.prompt_sha256:
+        if isinstance(first, Ask) and sha256_text(first.request.text) != planned.prompt_sha256:
             raise _renders_differently(planned.question_id)
         move = catch_up(course, first, lambda move: self._recorded(phase, planned, move))
         return PendingCourse(planned, question, course, move, self._plan_seq.get((phase, planned.question_id), 0))

@@ -26,4 +26,4 @@ class StandIn:
     async def complete(self, request: Request) -> Completion:
         """Raises `UsageError` if guidance or a judgement is asked for without its JSON."""
         text = self._reply(request)
-        return Completion(text=text, input_tokens=self._count(request.prompt), output_tokens=self._count(text))
+        return Completion(text=text, input_tokens=self._count(request.text), output_tokens=self._count(text))

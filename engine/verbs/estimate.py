@@ -89,10 +89,10 @@ _JUDGE_REPLY = Bounds(low=20, expected=80, high=512)
 
 
 class _Sizes(NamedTuple):
-    """Characters of a call's prompt, of its fixed part and of its reply; the maximum tokens of the reply."""
+    """Characters of a call's prompt, of the system message in it and of its reply; the maximum tokens of the reply."""
 
     prompt: int
-    fixed: int
+    system: int
     reply: int
     most: int
 
@@ -107,8 +107,8 @@ class _StandIn:
 
     async def complete(self, request: Request) -> Completion:
         reply = await self._model.complete(request)
-        prompt = len(request.prompt) + len(request.reply_schema)
-        self.sizes[request.sha256] = _Sizes(prompt, request.fixed, len(reply.text), request.max_tokens)
+        prompt = len(request.text) + len(request.reply_schema)
+        self.sizes[request.sha256] = _Sizes(prompt, len(request.system), len(reply.text), request.max_tokens)
         return reply
 
 
@@ -121,7 +121,7 @@ class _JudgeStandIn:
         self.asked: dict[str, int] = {}
 
     async def complete(self, request: Request) -> Completion:
-        self.asked[request.sha256] = len(request.prompt) + len(request.reply_schema)
+        self.asked[request.sha256] = len(request.text) + len(request.reply_schema)
         text = '{"score": 0, "reason": "", "is_correct": false}'
         return Completion(text=text, input_tokens=0, output_tokens=0)
 
@@ -269,7 +269,7 @@ def _tier(
         usual = max(replies.expected, min(most, _REPLY_TOKENS * len(sizes)))
         said = Bounds(low=replies.low, expected=usual, high=max(most, usual))
     each = max(1, len(made))
-    fixed = sum(size.fixed for size in sizes) / max(1, sum(size.prompt for size in sizes))
+    fixed = sum(size.system for size in sizes) / max(1, sum(size.prompt for size in sizes))
     given, said = given.times(calls, 1 / each), said.times(calls, 1 / each)
     return _priced(tier, model, calls, given, said, prices, fixed=fixed, batched=batched)
 

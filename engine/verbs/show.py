@@ -132,7 +132,7 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
     calls = [move for move in moves if isinstance(move, CallReport)]
     trimmed = [move for move in moves if isinstance(move, TrimReport)]
     first = begin(planned_course(world, state, planned))
-    is_as_planned = isinstance(first, Ask) and sha256_text(first.request.prompt) == planned.prompt_sha256
+    is_as_planned = isinstance(first, Ask) and sha256_text(first.request.text) == planned.prompt_sha256
     last = [call for call in calls if call.tier == "execution"][-1]
     verdict = next((fact for fact in facts if isinstance(fact, AnswerJudged)), None)
     return QuestionReport(

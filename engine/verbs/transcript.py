@@ -21,7 +21,7 @@ from mage_es.projections.fold import State
 
 
 class Quotation(msgspec.Struct, frozen=True, kw_only=True):
-    """A span of a prompt, characters [offset, offset + length), and the source that it quotes."""
+    """A span of a prompt, characters [offset, offset + length) of the user's message, and the source that it quotes."""
 
     offset: int
     length: int
@@ -37,6 +37,7 @@ class CallReport(msgspec.Struct, frozen=True, kw_only=True, tag="call"):
     about: str
     tier: str
     agent: str
+    system: str
     prompt: str
     verified: bool
     sources: tuple[Quotation, ...]
@@ -139,6 +140,7 @@ def report_of(move: Move, state: State, fact: Event | None) -> MoveReport:
                 about=move.about,
                 tier=move.tier,
                 agent=move.agent,
+                system=move.request.system,
                 prompt=move.request.prompt,
                 verified=called is None or called.request_sha256 == move.request.sha256,
                 sources=tuple(spans),

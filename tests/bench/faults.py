@@ -28,7 +28,6 @@ from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.models.retrying import ProviderDown, RetryPolicy
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.analogist.model import reply
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
@@ -44,7 +43,7 @@ from mage_es.events.vocabulary import (
     QuestionPlanned,
 )
 from mage_es.projections.fold import fold
-from tests.engine.models.provider import Plan, Provider, provider
+from tests.engine.models.provider import Plan, Provider, provider, request_of
 
 PASSING = ("reset", "cut", "408", "409", "429", "529", "500", "503", "truncated", "shape", "empty")
 LASTING = ("filter", "refusal", "400", "too long")
@@ -95,7 +94,7 @@ class Outage(NamedTuple):
 
 def solved(body: dict[str, Any]) -> str:
     """Answer as the embedded learner would."""
-    return reply(Request(prompt=body["messages"][0]["content"]))
+    return reply(request_of(body))
 
 
 def one_in_ten(number: int) -> str:

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.analogist.model import reply
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
@@ -28,7 +27,7 @@ from mage_es.events.vocabulary import (
     ModelCalled,
     QuestionPlanned,
 )
-from tests.engine.models.provider import provider
+from tests.engine.models.provider import provider, request_of
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +39,7 @@ CANARY = "sk-canary-0123456789abcdef"
 
 def solved(body: dict[str, Any]) -> str:
     """Answer as the embedded learner would."""
-    return reply(Request(prompt=body["messages"][0]["content"], max_tokens=1))
+    return reply(request_of(body))
 
 
 def one_in_ten(number: int) -> str:

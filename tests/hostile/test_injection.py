@@ -88,13 +88,11 @@ def read(prompt: str) -> Read:
     return Read(quotes, rest)
 
 
-def fence(prompt: str) -> tuple[str, str]:
-    """Return what stands before the one fenced block of a guidance prompt, and what is in it."""
-    lines = prompt.splitlines()
-    marks = [place for place, line in enumerate(lines) if line.lstrip(" >").startswith(("```", "~~~"))]
-    assert [lines[place] for place in marks] == ["```json", "```"]
-    assert marks == [len(lines) - 3, len(lines) - 1] and prompt.count("```") == 2
-    return "\n".join(lines[: marks[0]]), lines[marks[0] + 1]
+def block_in(prompt: Prompt) -> str:
+    """Return what is in the one fenced block that the user's message of a guidance prompt is."""
+    before, block, after = prompt.text.splitlines()
+    assert (before, after, prompt.text.count("```"), prompt.system.count("```")) == ("```json", "```", 2, 0)
+    return block
 
 
 def tokens_in(prompt: str) -> list[str]:
@@ -218,18 +216,17 @@ def test_an_action_that_is_offered_stays_on_its_line() -> None:
 def test_a_guidance_brief_stays_in_its_one_block_and_says_what_it_said(kind: type[Brief]) -> None:
     template = TEMPLATES[str(kind.__struct_config__.tag)]
 
-    def rendered(brief: Brief) -> str:
+    def rendered(brief: Brief) -> Prompt:
         values = {field: str(value) for field, value in msgspec.structs.asdict(brief).items()}
         return render_guidance(template, values, msgspec.json.encode(brief).decode())
 
-    expected, _ = fence(rendered(filled(kind, PLAIN)))
+    expected = rendered(filled(kind, PLAIN)).system
     for name, attack in INJECTIONS.items():
         prompt = rendered(brief := filled(kind, attack))
-        instruction, block = fence(prompt)
-        assert msgspec.json.decode(block, type=kind) == brief, name
-        assert instruction.count("\n") == expected.count("\n"), name
-        assert instruction.replace(as_name(attack), PLAIN) == expected, name
-        assert tokens_in(prompt) == [], name
+        assert msgspec.json.decode(block_in(prompt), type=kind) == brief, name
+        assert prompt.system.count("\n") == expected.count("\n"), name
+        assert prompt.system.replace(as_name(attack), PLAIN) == expected, name
+        assert tokens_in(f"{prompt.system}\n{prompt.text}") == [], name
 
 
 def as_name(text: str) -> str:
@@ -240,9 +237,9 @@ def as_name(text: str) -> str:
 def test_what_a_judge_is_shown_stays_in_its_block() -> None:
     for name, attack in INJECTIONS.items():
         brief = JudgeBrief(question=attack, expected=attack, answer=attack)
-        instruction, block = fence(prompt := render_guidance("judge_v1", {}, msgspec.json.encode(brief).decode()))
-        assert msgspec.json.decode(block, type=JudgeBrief) == brief, name
-        assert attack not in instruction and tokens_in(prompt) == [], name
+        prompt = render_guidance("judge_v1", {}, msgspec.json.encode(brief).decode())
+        assert msgspec.json.decode(block_in(prompt), type=JudgeBrief) == brief, name
+        assert attack not in prompt.system and tokens_in(prompt.text) == [], name
 
 
 def test_a_rejected_reply_is_repeated_inside_its_block() -> None:

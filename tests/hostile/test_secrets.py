@@ -15,11 +15,11 @@ import msgspec
 import pytest
 
 from mage_es.cli import main
-from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.analogist.model import reply
 from mage_es.engine.standins.reference.model import AUTHORS, read_brief
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import CallFailed, ModelCalled
+from tests.engine.models.provider import request_of
 from tests.hostile.server import Reply, Said, completion, embedding, failure, hostile, message
 
 pytestmark = pytest.mark.slow
@@ -63,16 +63,15 @@ class Echo:
         return self._replied(said, key)
 
     def _replied(self, said: Said, key: str) -> Reply:
-        prompt = said.body["messages"][0]["content"]
-        if isinstance(prompt, list):
-            prompt = "".join(part["text"] for part in prompt)
+        request = request_of(said.body)
+        prompt = request.prompt
         if "```rejected" not in prompt and "```json" in prompt and self._asked["messages"] % 2:
             return _echoing(message(f"I will not tell you that {key}"), key)
         if "```json" in prompt:
             brief = read_brief(prompt.partition("\n\nYour last reply")[0])
             authored = AUTHORS[type(brief)](brief)
             return _echoing(message(msgspec.json.encode(authored).decode()), key)
-        return _echoing(completion(f"My key is {key}.\n{reply(Request(prompt=prompt))}"), key)
+        return _echoing(completion(f"My key is {key}.\n{reply(request)}"), key)
 
     @staticmethod
     def _failed(status: int, key: str) -> Reply:

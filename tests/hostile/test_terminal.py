@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from mage_es.cli import main
 from mage_es.cli.output import Output, TextTable, clean, in_json
-from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.analogist.model import reply
 from mage_es.engine.standins.reference.model import AUTHORS, read_brief
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import QuestionPlanned
+from tests.engine.models.provider import request_of
 from tests.hostile.attacks import TERMINAL
 from tests.hostile.server import Reply, Said, completion, failure, hostile
 
@@ -58,11 +58,11 @@ def poisoned(value: Any, name: str = "") -> Any:
 
 def attacking(said: Said) -> Reply:
     """Answer rightly, with every attack around it; write what is asked for, with every attack in it."""
-    prompt = said.body["messages"][0]["content"]
-    if "```json" in prompt:
-        brief = read_brief(prompt)
+    request = request_of(said.body)
+    if "```json" in request.prompt:
+        brief = read_brief(request.prompt)
         return completion(json.dumps(poisoned(msgspec.to_builtins(AUTHORS[type(brief)](brief)))))
-    return completion(f"{EVERYTHING}\n{reply(Request(prompt=prompt))}")
+    return completion(f"{EVERYTHING}\n{reply(request)}")
 
 
 @pytest.fixture(scope="module")

@@ -195,7 +195,7 @@ def test_every_placeholder_of_a_template_is_filled_and_its_version_is_in_its_nam
     name, reply = TEMPLATES[form]
     assert name.endswith("_v1")
     values = dict.fromkeys(form.__struct_fields__, "x")
-    assert "{{" not in render_guidance(name, values, "{}")
+    assert "{{" not in render_guidance(name, values, "{}").system
     assert all(f'"{field}"' in template(name) for field in reply.__struct_fields__)
 
 
@@ -204,7 +204,7 @@ def test_what_a_question_says_cannot_leave_its_json_string(state: State) -> None
     state.apply(SkillCreated(skill="sums", mastery=0.2, prompt_template=evil, strategy=""))
     brief = asked(state, "t", iteration=2)[1].brief
     assert isinstance(brief, RefinementBrief)
-    text = render_guidance(
+    prompt = render_guidance(
         "prompt_refinement_v1", {"skill": "sums", "length": "9"}, msgspec.json.encode(brief).decode()
     )
-    assert text.count("\n```") == 2
+    assert prompt.text.count("```") == 2

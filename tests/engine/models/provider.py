@@ -19,6 +19,7 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 from mage_es.engine.embedders.hash import HashEmbedder
+from mage_es.engine.seams.model import Request
 
 
 class Asked(NamedTuple):
@@ -35,10 +36,13 @@ Plan = Callable[[int], str]
 """How to treat the n-th request (from 0): "" to answer it, else the name of a fault."""
 
 
-def text_of(body: dict[str, Any]) -> str:
-    """Return the prompt of a request, the blocks of one that has several put together."""
-    content = body["messages"][0]["content"]
-    return content if isinstance(content, str) else "".join(block["text"] for block in content)
+def request_of(body: dict[str, Any]) -> Request:
+    """Return what a request in either API asks."""
+    said = {each["role"]: each["content"] for each in body["messages"]}
+    system = body.get("system", said.get("system", ""))
+    if not isinstance(system, str):
+        system = "".join(block["text"] for block in system)
+    return Request(system=system, prompt=said["user"])
 
 
 class Provider:
@@ -230,7 +234,7 @@ class Provider:
                 self.embedded_tokens += given if self.tells_tokens else 0
             usage = {"usage": {"prompt_tokens": given, "total_tokens": given}} if self.tells_tokens else {}
             return {"object": "list", "data": rows[::-1], "model": asked.body["model"], **usage}
-        prompt = text_of(asked.body)
+        prompt = request_of(asked.body).text
         text = "" if fault == "empty" else self._answer(asked.body)
         given, made = len(prompt.split()), len(text.split())
         if not fault:

@@ -60,26 +60,16 @@ def test_a_typed_reply_is_asked_for_with_a_schema_that_allows_nothing_else() -> 
     assert free["temperature"] == 0.0
 
 
-def test_the_fixed_part_of_a_prompt_is_a_block_for_the_cache_and_changes_no_hash() -> None:
-    whole = Request(prompt="Do this.\n\nWith that.")
-    marked = Request(prompt=whole.prompt, fixed=len("Do this."))
+def test_the_system_message_is_a_field_of_its_own_marked_for_the_cache() -> None:
+    request = Request(system="Do this.", prompt="With that.")
     with provider() as server:
-        for request, more in ((marked, ""), (whole, ""), (marked, "&cache=omit")):
-            ask(model(server.anthropic_url, more), request)
-        kept, plain, omitted = (asked.body["messages"][0]["content"] for asked in server.asked)
-    assert marked.sha256 == whole.sha256
-    assert kept == [
-        {"type": "text", "text": "Do this.", "cache_control": {"type": "ephemeral"}},
-        {"type": "text", "text": "\n\nWith that."},
-    ]
-    assert plain == omitted == whole.prompt
-
-
-@pytest.mark.parametrize("fixed", [0, 3, 99])
-def test_a_block_is_never_empty_or_blank(fixed: int) -> None:
-    with provider() as server:
-        ask(model(server.anthropic_url), Request(prompt="   What?", fixed=fixed))
-        assert server.asked[0].body["messages"][0]["content"] == "   What?"
+        for asked, more in ((request, ""), (request, "&cache=omit"), (Request(prompt="With that."), "")):
+            ask(model(server.anthropic_url, more), asked)
+        kept, omitted, without = (asked.body for asked in server.asked)
+    assert kept["system"] == [{"type": "text", "text": "Do this.", "cache_control": {"type": "ephemeral"}}]
+    assert omitted["system"] == "Do this."
+    assert "system" not in without
+    assert all(body["messages"] == [{"role": "user", "content": "With that."}] for body in (kept, omitted, without))
 
 
 def test_tokens_read_from_a_cache_and_written_into_one_are_told_apart_within_the_input() -> None:

@@ -48,6 +48,17 @@ def test_a_reply_comes_with_its_tokens_and_the_providers_id() -> None:
     assert (asked.body["temperature"], asked.body["max_tokens"]) == (0.5, 9)
 
 
+def test_the_system_message_goes_before_the_users_and_is_part_of_what_is_hashed() -> None:
+    request = Request(system="Do this.", prompt="With that.")
+    with provider() as server:
+        ask(model(server.openai_url), request)
+        assert server.asked[0].body["messages"] == [
+            {"role": "system", "content": "Do this."},
+            {"role": "user", "content": "With that."},
+        ]
+    assert len({request.sha256, Request(prompt=request.text).sha256, Request(prompt="With that.").sha256}) == 3
+
+
 def test_several_samples_of_a_prompt_are_calls_of_their_own_and_no_seed_makes_them_alike() -> None:
     once = Request(prompt="?", temperature=0.7)
     samples = [once, *(msgspec.structs.replace(once, sample=number) for number in (1, 2))]

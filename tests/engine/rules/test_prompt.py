@@ -14,7 +14,7 @@ SECTIONS = [
 
 
 def prompt(*sections: Section, name: str = "answer_cot", **asked: object) -> str:
-    return rendered(*sections, name=name, **asked)[0]
+    return rendered(*sections, name=name, **asked).text
 
 
 def rendered(*sections: Section, name: str = "answer_cot", **asked: object):  # type: ignore[no-untyped-def]
@@ -59,7 +59,7 @@ def test_a_call_before_the_last_does_not_ask_for_the_answer(name: str) -> None:
 
 @pytest.mark.paper("Eq. 4")
 def test_every_span_is_the_quoted_text_of_its_source() -> None:
-    text, spans = rendered(*SECTIONS)
+    _, text, spans = rendered(*SECTIONS)
     quotes = [quote for section in SECTIONS for quote in section.quotes]
     assert [span.source for span in spans] == [quote.source for quote in quotes]
     assert [text[span.offset : span.offset + span.length] for span in spans] == [quoted(q.text) for q in quotes]
@@ -68,7 +68,7 @@ def test_every_span_is_the_quoted_text_of_its_source() -> None:
 @given(st.lists(st.lists(st.text(), max_size=3), max_size=4))
 def test_spans_point_at_their_quotes_whatever_is_quoted(texts: list[list[str]]) -> None:
     sections = [Section(f"S{place}", [Quote("memory/x", text) for text in each]) for place, each in enumerate(texts)]
-    text, spans = rendered(*sections)
+    _, text, spans = rendered(*sections)
     assert [text[span.offset : span.offset + span.length] for span in spans] == [quoted(t) for e in texts for t in e]
 
 
@@ -88,7 +88,7 @@ def test_a_memory_that_plays_the_question_stays_quoted() -> None:
     assert "> ## Question" in lines
 
 
-def test_a_guidance_prompt_ends_with_its_brief_as_one_json_block() -> None:
-    text = render_guidance("principles_v1", {"task_type": "t", "limit": "3"}, '{"brief":"principles"}')
-    assert 'task type "t"' in text
-    assert text.endswith('\n\n```json\n{"brief":"principles"}\n```')
+def test_the_users_message_of_a_guidance_prompt_is_the_brief_alone() -> None:
+    rendered = render_guidance("principles_v1", {"task_type": "t", "limit": "3"}, '{"brief":"principles"}')
+    assert 'task type "t"' in rendered.system
+    assert rendered.text == '```json\n{"brief":"principles"}\n```'

@@ -176,8 +176,8 @@ def test_where_nobody_says_what_writing_costs_it_is_a_quarter_more_and_batches_c
     assert rate is not None and (rate.cache_write, rate.batch) == (2.5, 1.0)
 
 
-def test_a_prompt_whose_fixed_part_is_written_into_a_cache_is_within_the_bound() -> None:
+def test_a_prompt_whose_system_message_is_written_into_a_cache_is_within_the_bound() -> None:
     rate = Prices().rate("anthropic/claude-opus-4-8")
     assert rate is not None
-    request = Request(prompt="a" * 4000, max_tokens=50, fixed=3000)
+    request = Request(system="a" * 3000, prompt="a" * 1000, max_tokens=50)
     assert rate.most(request) >= rate.cost(4000, 0, 50, cache_write_tokens=3000) > rate.cost(4000, 0, 50)

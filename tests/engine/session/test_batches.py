@@ -35,7 +35,7 @@ from mage_es.events.errors import BudgetReached, Interrupted, MageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import BatchSubmitted, CallFailed, Event, IterationClosed, ModelCalled
 from tests.engine.conftest import SMALL, never
-from tests.engine.models.provider import Answer, Provider, provider, text_of
+from tests.engine.models.provider import Answer, Provider, provider, request_of
 from tests.engine.run.test_budget import PRICED
 
 pytestmark = pytest.mark.slow
@@ -49,7 +49,7 @@ def by(spec: str, tier: Any) -> Answer:
     model = open_model(spec, tier)
 
     def answer(body: dict[str, Any]) -> str:
-        call = model.complete(Request(prompt=text_of(body), max_tokens=body["max_tokens"]))
+        call = model.complete(request_of(body))
         try:
             call.send(None)
         except StopIteration as end:
@@ -176,7 +176,7 @@ def test_a_reply_of_another_form_is_asked_for_again_in_a_batch_of_its_own(tmp_pa
 
 def _once(refused: list[Any], body: dict[str, Any], right: Answer) -> str:
     """Refuse the first request for failure memories, and answer all others."""
-    if not refused and "Write at most" in text_of(body) and "memories" in text_of(body)[:600]:
+    if not refused and "failure_memories" in request_of(body).prompt:
         refused.append(body)
         return "I would rather not."
     return right(body)

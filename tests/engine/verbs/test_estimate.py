@@ -10,7 +10,6 @@ import pytest
 from mage_es.engine.config import Config
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.analogist.model import reply
 from mage_es.engine.verbs.estimate import Estimate, TierEstimate, estimate
 from mage_es.engine.verbs.evolve import evolve
@@ -19,7 +18,7 @@ from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import QuestionPlanned
 from tests.engine.conftest import begin
-from tests.engine.models.provider import provider
+from tests.engine.models.provider import provider, request_of
 
 pytestmark = pytest.mark.slow
 
@@ -58,7 +57,7 @@ def test_a_run_that_is_rehearsed_as_a_whole_is_told_exactly(tmp_path: Path) -> N
 
 
 def test_another_model_is_told_from_lengths_without_being_called(tmp_path: Path) -> None:
-    with provider(answer=lambda body: reply(Request(prompt=body["messages"][0]["content"]))) as server:
+    with provider(answer=lambda body: reply(request_of(body))) as server:
         spec = f"openai/exec?base_url={server.openai_url}"
         config = msgspec.structs.replace(LONGER, iterations=2, execution=spec)
         known = told(config)

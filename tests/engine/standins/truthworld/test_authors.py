@@ -168,7 +168,7 @@ def test_a_brief_in_a_prompt_gets_its_reply_as_json() -> None:
     cases = failures(of_type("land", count=2))
     brief = FailureBrief(task_type="t", skill="s", cases=cases, wants_strategy=False, limit=1)
     prompt = render_guidance("failure_memories_v1", {}, msgspec.json.encode(brief).decode())
-    done = authors.reply(Request(prompt=prompt))
+    done = authors.reply(Request(prompt=prompt.text))
     (memory,) = msgspec.json.decode(done, type=FailureReply).memories
     assert memory.question_id == cases[0].question_id
 

@@ -47,7 +47,8 @@ def exam(
     from mage_es.engine.verbs.exam import examine
 
     found, progress = settings.find_run(run), ProgressDisplay()
-    kept = f"Every answer so far is kept. Continue with: {_again(settings, found.id, at, questions, control)}"
+    again = _again(settings, found.id, at, questions, control)
+    kept = f"The exam is incomplete; every answer so far is kept. Continue with: {again}"
     try:
         with watched(out, settings, progress, way_back=lambda: kept) as runtime:
             report = examine(

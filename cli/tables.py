@@ -41,7 +41,7 @@ def _facts(summary: RunSummary) -> Iterator[str]:
     yield from (f"{model}: {source or 'price unknown'}" for model, source in summary.prices.items())
     yield from (f"{model}: {_served(names)}" for model, names in summary.served.items())
     if unanswered := sum(row.unanswered for row in summary.rows):
-        yield f"{_counted(unanswered, 'question')} unanswered after a failed call, counted neither right nor wrong"
+        yield f"{_counted(unanswered, 'question')} unanswered after a failed call, counted as wrong"
     if summary.quarantined:
         yield f"{_counted(summary.quarantined, 'memory')} in quarantine: mage-es memory list --status quarantined"
     if summary.unguided:
@@ -73,7 +73,7 @@ def _served(names: Mapping[str, int]) -> str:
 
 def _done(summary: RunSummary) -> str:
     if summary.baseline:
-        right, total = summary.answered
+        right, total = summary.asked
         level = f"{_result(summary)} ({right}/{total} right)" if total else "nothing answered yet"
         return f"baseline {summary.baseline}: {level}"
     return f"{summary.iterations_done} of {summary.iterations} iterations"
@@ -202,10 +202,11 @@ def baseline_table(report: BaselineReport) -> TextTable:
     cells = {
         "baseline": report.baseline,
         "benchmark": _benchmark(report.benchmark),
-        "questions": str(report.total),
+        "asked": str(report.total),
         _share_of(report.episodes): percent(report.correct, report.total),
+        "95 %": _between(report.correct, report.total),
         "correct": f"{report.correct}/{report.total}",
-        "unanswered": str(report.unanswered),
+        "unanswered": str(sum(report.unanswered.values())),
         "calls": str(report.execution_calls),
         "judge": str(report.judge_calls),
         "guidance": str(report.guidance_calls),
@@ -252,8 +253,8 @@ def _result(summary: RunSummary) -> str:
     """Return a run's result on its latest fresh questions, or a baseline's on its held-out ones."""
     asked = [row for row in summary.rows if row.fresh_total]
     if summary.baseline:
-        means = [row.mean_score for row in summary.episodes]
-        level = _level(means[0] if means else None, *summary.answered)
+        means = [row.mean_score * row.episodes / summary.asked[1] for row in summary.episodes]
+        level = _level(means[0] if means else None, *summary.asked)
     else:
         level = _level(asked[-1].fresh_score, asked[-1].fresh_correct, asked[-1].fresh_total) if asked else "-"
     return f"{summary.measure} {level}" if level != "-" else level
@@ -274,8 +275,20 @@ def _share_of(episodes: tuple[EpisodeRow, ...]) -> str:
 
 
 def scores(title: str, groups: Iterable[GroupScore], *, share: str = "accuracy") -> TextTable:
-    rows = [(group.name, percent(group.correct, group.total), _share(group.correct, group.total)) for group in groups]
-    return TextTable(title, ("questions", share, "correct"), rows)
+    rows = [
+        (group.name, percent(*counts), _between(*counts), _share(*counts))
+        for group in groups
+        for counts in [(group.correct, group.total)]
+    ]
+    return TextTable(title, ("questions", share, "95 %", "correct"), rows)
+
+
+def _between(right: int, asked: int) -> str:
+    """Return the interval of a share of right answers in percent, such as `41.2 to 63.9`."""
+    from mage_es.engine.run.exams import interval
+
+    ends = interval(right, asked)
+    return "-" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}"
 
 
 def digests(report: ReplayReport) -> TextTable:
@@ -337,7 +350,8 @@ def examined(report: ExamReport) -> str:
     judge = f", {report.judge_calls} judge calls" if report.judge_calls else ""
     embedder = f", {report.embedder_calls} embedder calls" if report.embedder_calls else ""
     undecided = f"; {report.undecided} undecided, counted as wrong" if report.undecided else ""
-    undecided += f"; {report.unanswered} unanswered, counted neither way" if report.unanswered else ""
+    kinds = ", ".join(f"{fault.replace('_', ' ')} {count}" for fault, count in report.unanswered.items())
+    undecided += f"; {sum(report.unanswered.values())} unanswered ({kinds}), counted as wrong" if kinds else ""
     return (
         f"{report.execution_calls} execution calls, {report.guidance_calls} guidance calls{judge}{embedder}, "
         f"{report.seconds:.1f} s; task types from {report.task_type_source}{undecided}"

@@ -2,8 +2,9 @@
 
 Rules
     - Fresh questions, revisits and anchors are separate series and are never added up.
-    - A question without an answer, because a call for it failed for good, is neither right nor wrong: it is counted
-      apart and in no total.
+    - A question without an answer, because a call for it failed for good, was asked, and reports count it as wrong.
+      What learns from answers does not see it: it is no evidence about a skill, and would look like a change for the
+      worse to the guard. So it is counted apart, and `asked` adds it.
     - Which snapshots were accepted is what the guard's verdicts say; this file compares nothing.
 """
 
@@ -75,6 +76,9 @@ class Scores:
     def score(self, purpose: Purpose, iteration: int) -> Score:
         types = self.by_task_type(purpose, iteration).values()
         return Score(sum(score.correct for score in types), sum(score.total for score in types))
+
+    def asked(self, purpose: Purpose, iteration: int) -> int:
+        return self.score(purpose, iteration).total + self.unanswered(purpose, iteration)
 
     def unanswered(self, purpose: Purpose, iteration: int) -> int:
         return self._unanswered.get(purpose, {}).get(iteration, 0)

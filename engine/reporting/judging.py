@@ -10,11 +10,11 @@ import polars as pl
 from mage_es.engine.benchmarks.measuring import Prediction
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.reporting.cells import Blank, Entry, StudyTable, columns
-from mage_es.engine.reporting.recorded import RULE, RecordedRun
+from mage_es.engine.reporting.recorded import RecordedRun
 from mage_es.engine.reporting.statistics import cell_of
 from mage_es.engine.reporting.study import Study
 from mage_es.engine.reporting.systems import Placement
-from mage_es.engine.run.exams import RecordedExam
+from mage_es.engine.run.exams import RULE, RecordedExam
 from mage_es.engine.seams.benchmark import Benchmark, Question
 from mage_es.engine.session.judge import NOBODY
 from mage_es.engine.verbs.agreement import kappa
@@ -174,8 +174,9 @@ def _scored(
     """
     if not exam.episodes.is_empty():
         return replies_of(run, exam)
-    reader, found = _log_of(run, exam), dict[str, object]()
+    reader = _log_of(run, exam)
     replies, wanted = _replies(reader), questions.keys() & set(exam.answers["question_id"])
+    found: dict[str, object] = dict.fromkeys(sorted(wanted), "")  # a question without an answer was asked all the same
     for event in reader.of(AnswerJudged):
         if event.question_id not in wanted:
             continue

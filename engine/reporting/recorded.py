@@ -13,7 +13,7 @@ import polars as pl
 
 from mage_es.engine.config import Config, parse
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.exams import ANSWERED, PLAYED, RecordedExam, ledger_of, read_exam, with_scores
+from mage_es.engine.run.exams import ANSWERED, LOST, PLAYED, RULE, RecordedExam, asked, ledger_of, read_exam
 from mage_es.engine.run.frames import frames
 from mage_es.engine.run.world import baseline_of, first_event
 from mage_es.events.errors import LogError
@@ -21,6 +21,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import (
     AnswerJudged,
+    AnswerUnanswered,
     EpisodeClosed,
     ExamClosed,
     IterationClosed,
@@ -35,8 +36,6 @@ from mage_es.projections.fold import fold_into
 from mage_es.projections.graph import Graph
 from mage_es.projections.slots import Slots
 
-RULE = "rule"
-"""The judge of an answer that the rule decided."""
 MEMORIES = {"success memories": "success_memory", "failure memories": "failure_memory", "principles": "principle"}
 """The kinds of memories that are counted, and their outcomes in the log."""
 GROWN = ("iteration", "skills", "task types", "task types covered", "nodes", "edges", *MEMORIES)
@@ -44,6 +43,7 @@ GROWN = ("iteration", "skills", "task types", "task types covered", "nodes", "ed
 
 _READS: Reads = {
     AnswerJudged: ANSWERED,
+    AnswerUnanswered: LOST,
     EpisodeClosed: PLAYED,
     QuestionPlanned: ("iteration", "purpose", "search_arm", "routing_arm"),
     MemoryAppended: ("memory_id", "outcome", "iteration"),
@@ -68,7 +68,7 @@ class RecordedRun:
         self.config: Config = parse(self.begun.config)
         self.ledger = ledger_of(self.reader)
         found = frames(self.reader, _READS)
-        self.answers = with_scores(found[AnswerJudged])
+        self.answers = asked(found)
         self.episodes = found[EpisodeClosed]
         self.planned = found[QuestionPlanned].filter(pl.col("purpose").is_in(["fresh", "revisit"]))
         self.closed: Mapping[int, int] = dict(found[IterationClosed].select("iteration", "seq").iter_rows())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import polars as pl
@@ -15,6 +17,7 @@ from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
     EpisodeClosed,
+    Event,
     ExamClosed,
     ExamStarted,
     ModelCalled,
@@ -22,13 +25,16 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import fold_into
 from mage_es.projections.ledger import Ledger
 
+RULE = "rule"
+"""The judge of an answer that the rule decided."""
 ANSWERED = ("iteration", "purpose", "question_id", "task_type", "score_micro", "correct", "strict", "judge")
+LOST = ("iteration", "purpose", "question_id", "task_type", "problem")
 PLAYED = ("iteration", "purpose", "episode_id", "steps", "score_micro", "achievements", "unparsed")
-"""The fields of answers and of episodes that reports use."""
+"""The fields of answers, of questions left without one, and of episodes that reports use."""
 
 _READS: Reads = {
     AnswerJudged: ANSWERED,
-    AnswerUnanswered: ("question_id",),
+    AnswerUnanswered: LOST,
     EpisodeClosed: PLAYED,
     ModelCalled: ("tier", "about", "latency_us"),
     ExamClosed: ("total",),
@@ -38,9 +44,9 @@ _READS: Reads = {
 class RecordedExam(NamedTuple):
     """An exam as its log tells it.
 
-    `marker` is the one that was asked for, `head_seq` its place in the run's log. `answers` and `episodes` have a row
-    for each, `answers` with the `score` in [0, 1]. `seconds` is the mean time of the execution model for a question,
-    all its calls added up.
+    `marker` is the one that was asked for, `head_seq` its place in the run's log. `answers` has a row for each question
+    that was asked (see `asked`), `episodes` one for each episode. `seconds` is the mean time of the execution model for
+    a question, all its calls added up.
     """
 
     name: str
@@ -49,7 +55,6 @@ class RecordedExam(NamedTuple):
     head_seq: int
     closed: bool
     answers: pl.DataFrame
-    unanswered: int
     episodes: pl.DataFrame
     ledger: Ledger
     seconds: float
@@ -63,7 +68,7 @@ def read_exam(reader: LogReader, name: str = "") -> RecordedExam:
         marker, control, head_seq = "latest", "none", reader.head.seq
     elif started := next(reader.of(ExamStarted), None):
         marker, control, head_seq = started.marker, started.control, started.head_seq
-    answers = with_scores(found[AnswerJudged]).filter(purpose="exam")
+    answers = asked(found).filter(purpose="exam")
     return RecordedExam(
         name=name,
         marker=marker,
@@ -71,15 +76,42 @@ def read_exam(reader: LogReader, name: str = "") -> RecordedExam:
         head_seq=head_seq,
         closed=not found[ExamClosed].is_empty(),
         answers=answers,
-        unanswered=found[AnswerUnanswered].height,
         episodes=found[EpisodeClosed],
         ledger=ledger_of(reader),
         seconds=_seconds(found[ModelCalled], answers["question_id"]),
     )
 
 
-def with_scores(answers: pl.DataFrame) -> pl.DataFrame:
-    return answers.with_columns(score=pl.col("score_micro") / MICRO)
+def asked(found: Mapping[type[Event], pl.DataFrame]) -> pl.DataFrame:
+    """Return every question that was put to the model, with its `score` in [0, 1] and the `problem` of a lost call.
+
+    A question without an answer was asked all the same: it counts as wrong, with the `problem` as the reason, which is
+    "" for every other. So the number of rows is the denominator of every accuracy.
+    """
+    judged = found[AnswerJudged].with_columns(problem=pl.lit(""))
+    wrong = {"score_micro": 0, "correct": False, "strict": False, "judge": RULE}
+    types = {name: judged.schema[name] for name in wrong}
+    lost = found[AnswerUnanswered].with_columns(
+        pl.lit(value).cast(types[name]).alias(name) for name, value in wrong.items()
+    )
+    rows = pl.concat([judged, lost.select(judged.columns)]).sort("seq", maintain_order=True)
+    return rows.with_columns(score=pl.col("score_micro") / MICRO)
+
+
+def reasons(answers: pl.DataFrame) -> dict[str, int]:
+    """Return how many questions were left without an answer, by the kind of the fault (engine/seams/faults.py)."""
+    problems = answers.filter(pl.col("problem") != "")["problem"]
+    return dict(sorted(Counter(problem.partition(":")[0] for problem in problems).items()))
+
+
+def interval(right: int, asked: int, *, level: float = 0.95) -> tuple[float, float] | None:
+    """Return the Wilson score interval of a share of right answers, both ends in [0, 1]; None if none was asked."""
+    from scipy.stats import binomtest  # slow to load
+
+    if not asked:
+        return None
+    low, high = binomtest(right, asked).proportion_ci(level, method="wilson")
+    return float(low), float(high)
 
 
 def ledger_of(reader: LogReader) -> Ledger:

@@ -12,7 +12,7 @@ import msgspec
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryPolicy
 from mage_es.engine.run.budget import UNLIMITED, Budget, Limits, require_prices
 from mage_es.engine.run.pricing import Prices
-from mage_es.events.vocabulary import MICRO, AnswerJudged, Phase
+from mage_es.events.vocabulary import MICRO, AnswerJudged, AnswerUnanswered, Phase
 from mage_es.projections.ledger import Ledger
 
 
@@ -79,26 +79,30 @@ def measure_of(*, are_episodes: bool) -> str:
 
 
 class RunningScore:
-    """The score of one phase so far. Revisits are counted apart: they were wrong before, so they are no fair sample."""
+    """The score of one phase so far, of all questions asked: one that is left without an answer is wrong.
 
-    def __init__(self, phase: Phase, judged: Iterable[AnswerJudged] = ()) -> None:
+    Revisits are counted apart: they were wrong before, so they are no fair sample.
+    """
+
+    def __init__(self, phase: Phase, settled: Iterable[AnswerJudged | AnswerUnanswered] = ()) -> None:
         self.phase = phase
-        self.judged = self.right = self.revisits = self.revisits_right = 0
+        self.asked = self.right = self.revisits = self.revisits_right = 0
         self._score_micro = 0
-        for answer in judged:
+        for answer in settled:
             self.add(answer)
 
-    def add(self, answer: AnswerJudged) -> None:
+    def add(self, answer: AnswerJudged | AnswerUnanswered) -> None:
+        judged = answer if isinstance(answer, AnswerJudged) else None
         if answer.purpose == "revisit":
             self.revisits += 1
-            self.revisits_right += answer.correct
+            self.revisits_right += judged is not None and judged.correct
         else:
-            self.judged += 1
-            self.right += answer.correct
-            self._score_micro += answer.score_micro
+            self.asked += 1
+            self.right += judged is not None and judged.correct
+            self._score_micro += judged.score_micro if judged else 0
 
     def level(self, measure: str) -> float | None:
-        """Return the accuracy or the mean score, a fraction; None before the first verdict."""
-        if not self.judged:
+        """Return the accuracy or the mean score, a fraction; None before the first question is settled."""
+        if not self.asked:
             return None
-        return (self._score_micro / MICRO if measure == MEAN_SCORE else self.right) / self.judged
+        return (self._score_micro / MICRO if measure == MEAN_SCORE else self.right) / self.asked

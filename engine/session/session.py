@@ -141,7 +141,7 @@ class Session:
             if seq > self.state.seq:  # else the log held it already, and so does the state
                 self.state.apply(event)
                 self.state.seq = seq
-                if isinstance(event, AnswerJudged):
+                if isinstance(event, AnswerJudged | AnswerUnanswered):
                     self._running_score.add(event)
                 elif isinstance(event, ModelCalled | CallFailed | BundleTrimmed):
                     self.in_flight.remove(event.request_sha256)
@@ -203,8 +203,9 @@ class Session:
     async def answer(self, iteration: int, phase: Phase) -> None:
         """Follow the course of every planned question that is not settled yet, from its first unrecorded move."""
         plans = self.state.progress.plans(phase)
-        # From the verdicts on record, so that the notes of a resumed run show the score of the whole phase.
-        self._running_score = RunningScore(phase, self.state.progress.verdicts(phase))
+        # From what is on record, so that the notes of a resumed run show the score of the whole phase.
+        progress = self.state.progress
+        self._running_score = RunningScore(phase, [*progress.verdicts(phase), *progress.unanswered(phase)])
         pending = in_prefix_order(
             [
                 self._pending_course(phase, planned)

@@ -26,7 +26,7 @@ from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import Models, open_models
 from mage_es.engine.run.cutoffs import cutoffs, left_out
 from mage_es.engine.run.directory import Run, clock, create_run
-from mage_es.engine.run.exams import read_exam
+from mage_es.engine.run.exams import interval, read_exam, reasons
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, baseline_of, first_event, open_world
 from mage_es.engine.seams.benchmark import Benchmark, Split
@@ -49,7 +49,8 @@ from mage_es.projections.ledger import Ledger
 class BaselineReport(msgspec.Struct, frozen=True, kw_only=True):
     """A baseline's results on the held-out questions; `answers` is (question id, correct) in id order.
 
-    `shots` is the number of worked examples in every prompt. `unanswered` questions are in no total.
+    `shots` is the number of worked examples in every prompt. `unanswered` questions, by the kind of the fault,
+    count as wrong. `interval` is the Wilson score interval of `correct` in `total` at 95 %.
     """
 
     run_id: str
@@ -59,7 +60,8 @@ class BaselineReport(msgspec.Struct, frozen=True, kw_only=True):
     shots: int
     correct: int
     total: int
-    unanswered: int
+    unanswered: dict[str, int]
+    interval: tuple[float, float] | None
     execution_calls: int
     judge_calls: int
     guidance_calls: int
@@ -150,7 +152,8 @@ def read_baseline(run: Run) -> BaselineReport:
         shots=len(begun.shots),
         correct=int(sat.answers["correct"].sum()),
         total=len(sat.answers),
-        unanswered=sat.unanswered,
+        unanswered=reasons(sat.answers),
+        interval=interval(int(sat.answers["correct"].sum()), len(sat.answers)),
         execution_calls=used["execution"].calls,
         judge_calls=used["judge"].calls,
         guidance_calls=used["guidance"].calls,

@@ -24,7 +24,7 @@ from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.run.directory import Run, clock
-from mage_es.engine.run.exams import read_exam
+from mage_es.engine.run.exams import interval, read_exam, reasons
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, reopen_world, state_of
 from mage_es.engine.seams.embedder import Embedder
@@ -60,9 +60,9 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     """An exam on questions that the run never saw.
 
     `unfamiliar` are the questions of phrasing families that occur only in the exam (None if the benchmark has no
-    families). `answers` is (question id, correct) in id order, for paired comparisons. `undecided` answers, which
-    neither the rule nor a judge could decide, count as wrong. `unanswered` questions, for which a call failed for
-    good, are in no total.
+    families). `answers` is (question id, correct) in id order, for paired comparisons. `interval` is the Wilson score
+    interval of `correct` in `total` at 95 %. `undecided` answers, which neither the rule nor a judge could decide,
+    count as wrong, and so do `unanswered` questions, whose call failed for good, by the kind of the fault.
     """
 
     run_id: str
@@ -81,7 +81,8 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     answers: tuple[tuple[str, bool], ...]
     judge_calls: int = 0
     undecided: int = 0
-    unanswered: int = 0
+    unanswered: dict[str, int] = {}
+    interval: tuple[float, float] | None = None
     episodes: tuple[EpisodeRow, ...] = ()
     embedder_calls: int = 0
 
@@ -195,7 +196,8 @@ def _report(run: Run, exam: Run, world: World, *, seconds: float) -> ExamReport:
         answers=tuple((name, is_right) for name, is_right, _ in rows),
         judge_calls=sat.ledger.total("judge").calls,
         embedder_calls=sat.ledger.total("embedder").calls,
-        unanswered=sat.unanswered,
+        unanswered=reasons(sat.answers),
+        interval=interval(int(sat.answers["correct"].sum()), len(rows)),
         undecided=int((sat.answers["judge"] == NOBODY).sum()),
     )
 
@@ -232,14 +234,15 @@ async def _sit(session: Session, names: Sequence[str], control: str) -> None:
 
 def exam_closed(session: Session, known: Set[str] = frozenset()) -> ExamClosed:
     """Return the event that ends an exam; questions of `known` phrasing families count as familiar."""
-    verdicts = session.state.progress.verdicts("exam")
-    familiar = [v for v in verdicts if session.world.questions[v.question_id].family in known]
+    verdicts, lost = session.state.progress.verdicts("exam"), session.state.progress.unanswered("exam")
+    asked = dict.fromkeys((each.question_id for each in lost), False) | {v.question_id: v.correct for v in verdicts}
+    familiar = [right for name, right in asked.items() if session.world.questions[name].family in known]
     return ExamClosed(
-        correct=sum(verdict.correct for verdict in verdicts),
-        total=len(verdicts),
-        familiar_correct=sum(verdict.correct for verdict in familiar),
+        correct=sum(asked.values()),
+        total=len(asked),
+        familiar_correct=sum(familiar),
         familiar_total=len(familiar),
-        unanswered=len(session.state.progress.unanswered("exam")),
+        unanswered=len(lost),
     )
 
 

@@ -78,7 +78,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         iterations=config.iterations,
         events=reader.head.seq,
         head=reader.head.chain,
-        rows=tuple(iteration_rows(state, _mean_scores(played))),
+        rows=tuple(iteration_rows(state, _summed_scores(played))),
         waiting=_waiting(reader, state, config),
         noticing=_noticing(reader, config),
         actions=tuple(_actions(reader)),
@@ -94,7 +94,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         quarantined=_quarantined(reader),
         cache_hits=_cache_hits(state),
         baseline=baseline,
-        answered=(sum(verdict.correct for verdict in verdicts), len(verdicts)),
+        asked=(sum(verdict.correct for verdict in verdicts), len(verdicts) + len(state.progress.unanswered("exam"))),
         served=_served(state),
         unguided=missing_guidance(reader),
     )
@@ -187,16 +187,23 @@ def _waiting(reader: LogReader, state: State, config: Config) -> CoverageWait | 
     )
 
 
-def _mean_scores(episodes: Iterable[EpisodeClosed]) -> dict[tuple[str, int], float]:
-    """Return the mean score of episodes by (purpose, iteration)."""
-    scores: dict[tuple[str, int], list[int]] = {}
+def _summed_scores(episodes: Iterable[EpisodeClosed]) -> Counter[tuple[str, int]]:
+    """Return the sum of the scores of episodes, in millionths, by (purpose, iteration)."""
+    scores: Counter[tuple[str, int]] = Counter()
     for episode in episodes:
-        scores.setdefault((episode.purpose, episode.iteration), []).append(episode.score_micro)
-    return {key: sum(found) / MICRO / len(found) for key, found in scores.items()}
+        scores[episode.purpose, episode.iteration] += episode.score_micro
+    return scores
 
 
-def iteration_rows(state: State, mean_scores: Mapping[tuple[str, int], float]) -> list[IterationRow]:
-    """Return one row for the start (-1) and for each closed iteration; memory sizes are cumulative."""
+def iteration_rows(state: State, scores: Mapping[tuple[str, int], int]) -> list[IterationRow]:
+    """Return one row for the start (-1) and for each closed iteration; memory sizes are cumulative.
+
+    `scores` are the sums of the scores of episodes, in millionths, by (purpose, iteration).
+    """
+
+    def mean(purpose: Purpose, k: int) -> float | None:
+        return scores[purpose, k] / MICRO / state.scores.asked(purpose, k) if (purpose, k) in scores else None
+
     born: Counter[tuple[int, Outcome]] = Counter((row.iteration, row.outcome) for row in state.memory.rows())
     sizes: Counter[Outcome] = Counter()
     rows = []
@@ -209,19 +216,19 @@ def iteration_rows(state: State, mean_scores: Mapping[tuple[str, int], float]) -
             IterationRow(
                 iteration=k,
                 fresh_correct=fresh.correct,
-                fresh_total=fresh.total,
+                fresh_total=state.scores.asked("fresh", k),
                 revisit_correct=revisit.correct,
-                revisit_total=revisit.total,
+                revisit_total=state.scores.asked("revisit", k),
                 anchor_correct=anchor.correct,
-                anchor_total=anchor.total,
+                anchor_total=state.scores.asked("anchor", k),
                 guard=state.scores.verdict(k),
                 success_memories=sizes["success_memory"],
                 failure_memories=sizes["failure_memory"],
                 principles=sizes["principle"],
                 execution_calls=state.ledger.total("execution", iteration=k).calls,
                 guidance_calls=state.ledger.total("guidance", iteration=k).calls,
-                fresh_score=mean_scores.get(("fresh", k)),
-                anchor_score=mean_scores.get(("anchor", k)),
+                fresh_score=mean("fresh", k),
+                anchor_score=mean("anchor", k),
                 unanswered=sum(state.scores.unanswered(purpose, k) for purpose in get_args(Purpose)),
             )
         )

@@ -10,8 +10,8 @@ from mage_es.engine.verbs.agents import AgentActivity, MissingGuidance
 class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
     """One iteration of a run. Iteration -1 is the start, which has an anchor result only.
 
-    `unanswered` questions, for which a call failed for good, are in no total. The scores are means of episodes, as
-    fractions, and None if the questions are not episodes.
+    The totals count every question that was asked: `unanswered` ones, whose call failed for good, are wrong. The scores
+    are means of episodes, as fractions, and None if the questions are not episodes.
     """
 
     iteration: int
@@ -113,7 +113,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     `prices` has the source of the price of each model that was called, "" if unknown. `cache_hits` is the share of
     input tokens that came from a cache, for tiers that had any. `quarantined` items also count in the sizes in `rows`.
-    A `baseline` has its name here and its (right, answered) questions; other runs have "". `measure` is how results
+    A `baseline` has its name here and its (right, asked) questions; other runs have "". `measure` is how results
     are measured: accuracy, or the mean score of episodes. `shortfalls` lists the splits with fewer questions than
     requested. `served` counts the calls of a model by the names that its provider reports, for models that answered
     under another name. `unguided` is None if the guidance tier fulfilled every request.
@@ -145,7 +145,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     quarantined: int = 0
     cache_hits: dict[str, float] = {}
     baseline: str = ""
-    answered: tuple[int, int] = (0, 0)
+    asked: tuple[int, int] = (0, 0)
     measure: str = "accuracy"
     shortfalls: tuple[str, ...] = ()
     served: dict[str, dict[str, int]] = {}

@@ -31,14 +31,14 @@ class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
     correct: int
     """Questions answered right."""
     total: int
-    """Number of questions, without the unanswered ones."""
+    """Number of questions, the unanswered ones included."""
     # Apart, so that gains on known phrasings cannot pass for generalisation.
     familiar_correct: int
     """Familiar questions answered right."""
     familiar_total: int
     """Number of familiar questions."""
     unanswered: int = 0
-    """Questions whose call failed for good: neither right nor wrong."""
+    """Questions whose call failed for good, so that there was no right answer."""
 
 
 class BaselineStarted(Event, frozen=True, kw_only=True, tag="baseline.started"):

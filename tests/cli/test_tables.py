@@ -111,11 +111,11 @@ def test_of_episodes_the_mean_score_stands_where_else_the_accuracy_does_and_is_n
     assert table.rows[1][:5] == ("0", "12.5 %", "30/60", "2/9", "25.0 %")
     assert "mean score 12.5 %" in tables.runs([played]).rows[0]
     baseline = msgspec.structs.replace(
-        played, rows=(), baseline="react", answered=(1, 4), episodes=(PLAYED,), measure="mean score"
+        played, rows=(), baseline="react", asked=(1, 4), episodes=(PLAYED,), measure="mean score"
     )
     assert "mean score 67.1 %" in tables.runs([baseline]).rows[0]
     assert "baseline react: mean score 67.1 % (1/4 right)" in tables.overview(baseline)
-    begun = msgspec.structs.replace(baseline, answered=(0, 0), episodes=())
+    begun = msgspec.structs.replace(baseline, asked=(0, 0), episodes=())
     assert "baseline react: nothing answered yet" in tables.overview(begun)
     examined = tables.exam(msgspec.structs.replace(EXAM, episodes=(PLAYED,)))
     assert (examined.columns[1], tables.exam(EXAM).columns[1]) == ("succeeded", "accuracy")
@@ -150,8 +150,10 @@ def test_an_exam_shows_all_questions_then_phrasings_then_types() -> None:
     table = tables.exam(EXAM)
     assert table.title == "Exam at latest, control shuffled"
     assert [row[0] for row in table.rows] == ["all", "familiar", "unfamiliar", "shopping"]
-    assert table.rows[0] == ("all", "75.0 %", "3/4")
-    assert "0 guidance calls" in tables.examined(EXAM)
+    assert table.rows[0] == ("all", "75.0 %", "30.1 to 95.4", "3/4")
+    assert "0 guidance calls" in tables.examined(EXAM) and "unanswered" not in tables.examined(EXAM)
+    lost = msgspec.structs.replace(EXAM, unanswered={"filtered": 1, "too_long": 2})
+    assert "3 unanswered (filtered 1, too long 2), counted as wrong" in tables.examined(lost)
 
 
 def test_a_replay_says_for_each_projection_whether_it_is_equal() -> None:

@@ -36,6 +36,7 @@ from mage_es.events.vocabulary import (
     CallFailed,
     EpisodeClosed,
     Event,
+    ExamClosed,
     MasteryUpdated,
     ModelCalled,
     QuestionPlanned,
@@ -133,7 +134,7 @@ def test_a_question_whose_call_fails_for_good_is_settled_apart_and_nothing_is_le
     assert sum(e.successes + e.failures for e in events(run, MasteryUpdated)) == fresh
     rows = summarise(run).rows
     assert sum(row.unanswered for row in rows) == len(lost)
-    assert sum(row.fresh_total for row in rows) == fresh
+    assert sum(row.fresh_total for row in rows) == sum(purpose == "fresh" for _, purpose, _ in planned) > fresh
 
 
 def test_every_failed_attempt_is_on_record_before_the_next_and_none_twice(tmp_path: Path) -> None:
@@ -185,7 +186,7 @@ def test_a_provider_that_goes_down_stops_the_run_which_resumes_with_nothing_lost
     assert len({(e.iteration, e.purpose, e.about, e.attempt, e.tries) for e in failed}) == len(failed) == before + 2
 
 
-def test_an_exam_counts_unanswered_questions_neither_way(tmp_path: Path, small_run: Run) -> None:
+def test_an_exam_counts_a_question_without_an_answer_as_asked_and_wrong_and_says_why(small_run: Run) -> None:
     def filtered(number: int, request: Request) -> Fault | None:
         return Fault("filtered", "withheld") if number in (2, 5) else None
 
@@ -193,8 +194,12 @@ def test_an_exam_counts_unanswered_questions_neither_way(tmp_path: Path, small_r
     report = examine(
         small_run, at="latest", questions=10, control="none", data_dir=None, runtime=Runtime(workers=1), execution=model
     )
-    assert (report.total, report.unanswered) == (8, 2)
-    assert report.total == len(report.answers)
+    assert (report.total, len(report.answers), report.unanswered) == (10, 10, {"filtered": 2})
+    assert report.correct == sum(right for _, right in report.answers) <= 8
+    assert report.total == sum(group.total for group in report.task_types)
+    (closed,) = (LogReader(exam.log_path) for exam in small_run.exams() if exam.path.name == report.exam_id)
+    assert [(end.total, end.correct, end.unanswered) for end in closed.of(ExamClosed)] == [(10, report.correct, 2)]
+    assert report.interval is not None and report.interval[0] < report.correct / 10 < report.interval[1]
 
 
 def test_a_question_of_ones_own_that_gets_no_answer_is_an_error_that_says_why(small_run: Run) -> None:

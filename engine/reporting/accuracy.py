@@ -96,6 +96,7 @@ def _against_baselines(
         notes=(
             *head.notes,
             *study.shots(full),
+            *study.shortfalls([*full, *(study.baseline(place, each) for place in full for each in names)]),
             "`before` is an exam on the state before the first iteration: the ontology, and no experience.",
         ),
     )

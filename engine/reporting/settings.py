@@ -33,7 +33,7 @@ def settings(study: Study) -> StudyTable:
         measure="actual values of the runs; configured values, if different, in brackets",
         columns=columns("Setting", "Paper", "These runs", ""),
         rows=tuple(body),
-        notes=tuple(_shorter(study)),
+        notes=study.shortfalls(study.places),
     )
 
 
@@ -73,17 +73,6 @@ def _done(run: RecordedRun, name: str, configured: SettingValue) -> SettingValue
         case "warmup" if configured == 0:
             return "by expected pulls"
     return run.taken.get(name, configured)
-
-
-def _shorter(study: Study) -> list[str]:
-    notes = []
-    for place in study.places:
-        for seed, exam in study.exams(place).items():
-            run = study.at(place)[seed]
-            there = run.taken.get("held_out", 0)
-            if len(exam.answers) < there:
-                notes.append(f"The exam of {run.run.id} has answers to {len(exam.answers)} of {there} questions.")
-    return notes
 
 
 def _shown(value: object) -> str:

@@ -20,7 +20,7 @@ from mage_es.engine.reporting.recorded import RecordedRun
 from mage_es.engine.reporting.statistics import QuestionScores, cell_of
 from mage_es.engine.reporting.systems import CASCADE, NAMES, PARTS, SEARCHED, Placement, way_of
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.exams import RecordedExam
+from mage_es.engine.run.exams import RecordedExam, reasons
 from mage_es.engine.run.pricing import Prices
 from mage_es.events.errors import LogError, PrerequisiteError, UsageError
 
@@ -80,6 +80,23 @@ class Study(Places):
     ) -> Cell | Blank:
         scores = self.scores(place, measure, at=at).values()
         return cell_of(percent(each) for each in scores if each) or self.gap(place, at=at)
+
+    def shortfalls(self, places: Iterable[Placement]) -> tuple[str, ...]:
+        """Return a note for each final exam of fewer questions than were held out, or with unanswered ones."""
+        notes: list[str] = []
+        for place in dict.fromkeys(places):
+            for seed, exam in self.exams(place).items():
+                run = self.at(place)[seed]
+                held_out, asked = run.taken.get("held_out", 0), len(exam.answers)
+                if asked < held_out:
+                    notes.append(f"The exam of {run.run.id} asked {asked} of {held_out} questions.")
+                if lost := reasons(exam.answers):
+                    kinds = ", ".join(f"{fault} {count}" for fault, count in lost.items())
+                    notes.append(
+                        f"The exam of {run.run.id} left {sum(lost.values())} of {asked} questions "
+                        f"unanswered ({kinds}); they count as wrong."
+                    )
+        return tuple(notes)
 
     def gap(self, place: Placement, *, at: Literal["start", "end"] = "end") -> Blank:
         """Return a blank cell with the command that would fill it."""

@@ -15,6 +15,7 @@ from mage_es.engine.run.directory import Run
 from mage_es.events.log import Log
 from mage_es.events.vocabulary import (
     AnswerJudged,
+    AnswerUnanswered,
     BaselineStarted,
     Draft,
     EpisodeClosed,
@@ -29,13 +30,23 @@ from mage_es.events.vocabulary import (
 )
 
 Verdicts = str
-"""One letter a question, the first being q0: 1 right, 0 wrong, j right by a judge, n wrong since nobody decided."""
+"""One letter a question, the first being q0: 1 right, 0 wrong, j right by a judge, n wrong since nobody decided,
+x left without an answer by a call that failed for good."""
 
 
 def judged(
     name: str, letter: str, *, iteration: int = -1, purpose: str = "exam", score: float | None = None
-) -> AnswerJudged:
-    """Return a verdict: by the rule, or as the letter says."""
+) -> AnswerJudged | AnswerUnanswered:
+    """Return a verdict, by the rule or as the letter says, or that there is none."""
+    if letter == "x":
+        return AnswerUnanswered(
+            iteration=iteration,
+            purpose=purpose,  # type: ignore[arg-type]
+            question_id=name,
+            task_type="t",
+            skill="s",
+            problem="filtered: withheld",
+        )
     value = float(letter in "1j") if score is None else score
     return AnswerJudged(
         iteration=iteration,

@@ -44,6 +44,19 @@ def test_the_strongest_baseline_is_what_the_system_is_compared_with_on_common_se
     assert read["over strongest baseline"] == "+50.0 ± 0.0 n=2 [+50.0, +50.0]"
 
 
+def test_a_question_left_without_an_answer_is_in_the_denominator_and_the_notes_say_how_many(
+    bench: Any, cells: Any
+) -> None:
+    bench.baseline("z", "zero_shot_cot", "1xxx")
+    bench.run("w", before="100x", after="111x", taken={"held_out": 4})
+    table = main_results(bench.study())
+    read = dict(zip([column.name for column in table.columns], cells(table)[0], strict=True))
+    assert (read["0-shot CoT"], read["before"], read["full"]) == ("25.0", "25.0", "75.0")
+    notes = notes_of(table)
+    assert "The exam of w left 1 of 4 questions unanswered (filtered 1); they count as wrong." in notes
+    assert any("The exam of z left 3 of 4" in note for note in notes)
+
+
 def test_baselines_alone_are_shown_with_the_way_to_what_they_are_compared_with(bench: Any, cells: Any) -> None:
     bench.baseline("z", "zero_shot_cot", "1100", seed=3)
     table = main_results(bench.study())

@@ -45,4 +45,4 @@ def test_a_run_that_has_not_finished_had_as_many_iterations_as_it_closed(bench: 
 
 def test_an_exam_of_fewer_questions_than_were_set_aside_is_said(bench: Any) -> None:
     bench.run("a", after="11", taken={"held_out": 30})
-    assert settings(bench.study()).notes == ("The exam of a has answers to 2 of 30 questions.",)
+    assert settings(bench.study()).notes == ("The exam of a asked 2 of 30 questions.",)

@@ -13,7 +13,7 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -24,6 +24,7 @@ from mage_es.engine.rules.inert import inert_json
 from mage_es.engine.rules.prompt import render_guidance
 from mage_es.engine.seams.faults import FailedAttempt
 from mage_es.engine.seams.model import Request
+from mage_es.engine.seams.replies import Reply, read_reply
 from mage_es.engine.session.batches import BatchQueue, Client, Recorder, call_key
 from mage_es.events.vocabulary import Draft, Phase, Tier
 
@@ -35,7 +36,6 @@ _SHOWN = 1500
 
 RecordCommand = Callable[[Command], object]
 """Decides a command and makes what follows durable."""
-Reply = TypeVar("Reply")
 
 
 class TypedCall(NamedTuple):
@@ -125,19 +125,6 @@ async def complete_typed(
         # From this reply alone: a resumed run renders the same prompt, so its hash finds the recorded repair.
         repair = repair_prompt(called.text, problem)
     return None, fact
-
-
-def read_reply(text: str, reply: type[Reply], *, stop_reason: str = "end") -> tuple[Reply | None, str]:
-    """Return the JSON object in a reply, also from inside prose or a code fence, or None and the problem."""
-    start, end = text.find("{"), text.rfind("}")
-    if 0 <= start < end:
-        try:
-            return msgspec.json.decode(text[start : end + 1], type=reply), ""
-        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:  # the last: nested too deep
-            problem = str(error)
-    else:
-        problem = "the reply holds no JSON object"
-    return None, problem if stop_reason == "end" else f"{problem} (the reply stopped because of: {stop_reason})"
 
 
 def repair_prompt(text: str, problem: str) -> str:

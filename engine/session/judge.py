@@ -22,7 +22,8 @@ from mage_es.engine.courses import Ask, Course, Fact, Move
 from mage_es.engine.rules.prompt import render_guidance
 from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict, may_be_judged
 from mage_es.engine.seams.model import Request
-from mage_es.engine.session.call import MOST_REPAIRS, read_reply, repair_prompt
+from mage_es.engine.seams.replies import read_reply
+from mage_es.engine.session.call import MOST_REPAIRS, repair_prompt
 from mage_es.events.vocabulary import ModelCalled
 
 TEMPLATE = "judge_v1"

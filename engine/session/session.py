@@ -50,8 +50,9 @@ from mage_es.engine.run.world import World
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.metering import EmbeddingAttempt, Metered
+from mage_es.engine.seams.replies import Reply
 from mage_es.engine.session.batches import BatchQueue, Client
-from mage_es.engine.session.call import Reply, TypedCall, complete_typed
+from mage_es.engine.session.call import TypedCall, complete_typed
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.briefs import JudgeReply, PrinciplesBrief, PrinciplesReply
+from mage_es.engine.briefs import PrinciplesBrief, PrinciplesReply
 from mage_es.engine.commands import Command
 from mage_es.engine.config import Config
 from mage_es.engine.decide import decide
@@ -21,7 +21,7 @@ from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.seams.faults import Fault, ModelFault
 from mage_es.engine.seams.model import Completion, Model, Request
-from mage_es.engine.session.call import MOST_REPAIRS, TypedCall, complete_typed, read_reply
+from mage_es.engine.session.call import MOST_REPAIRS, TypedCall, complete_typed
 from mage_es.engine.verbs.ask import ask
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.exam import examine
@@ -48,21 +48,6 @@ from tests.engine.conftest import SMALL, silent
 QUICK = RetryPolicy(
     attempts=3, first_wait_s=0.001, longest_wait_s=0.002, pause_after=40, pause_s=0.01, give_up_after=80
 )
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ('{"score": 1, "reason": "\ud800"}', "surrogates not allowed"),
-        ('{"a":' * 50_000 + "1" + "}" * 50_000, "recursion"),
-        ('{"score": NaN, "reason": ""}', "malformed"),
-        ('{"score": 2, "reason": ""}', "<= 1"),
-        ("no { object", "holds no JSON object"),
-    ],
-)
-def test_a_reply_that_cannot_be_read_has_a_problem_and_ends_nothing(text: str, problem: str) -> None:
-    found, told = read_reply(text, JudgeReply, stop_reason="length")
-    assert found is None and problem in told and "stopped because of: length" in told
 
 
 class Failing:
@@ -360,9 +345,3 @@ def test_no_attempt_that_is_on_record_is_made_again(recorded: int) -> None:
     assert ask_typed(before, after) == PrinciplesReply(principles=("Add first.",))
     assert len(after.asked) == 3 - recorded
     assert sum(isinstance(event, ModelCalled) for event in before.events) == 3
-
-
-def test_a_reply_cut_short_says_so_in_its_problem() -> None:
-    found, problem = read_reply('{"principles": ["Add', PrinciplesReply, stop_reason="length")
-    assert found is None
-    assert "length" in problem

@@ -1,0 +1,205 @@
+"""Typed replies: the JSON value in what a model wrote, however wrapped, as the type that was asked for.
+
+Rules
+    - Thinking is no part of a reply, closed or not.
+    - Of several values that fit the last counts, as with answers: a model may draft before it settles.
+    - What a model ended by itself is repaired: quotes, commas, Python's literals, brackets missing at the very end.
+      What was cut off is not: half of a list would pass for all of it. Of a cut reply only what was whole counts.
+    - A call of a tool, in the form of any family of models, is read as its arguments.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import json_repair
+import msgspec
+from msgspec import inspect
+
+__all__ = ["Reply", "encodable", "objects_in", "read_reply", "without_thinking"]
+
+Reply = TypeVar("Reply")
+
+_THINKING = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THINKING_ENDS = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_BEGINS = re.compile(r"""\{(?=\s*(?:["'“}]|[A-Za-z_]\w*\s*:))|\[(?=\s*["'“{])""")
+"""Where a JSON value may begin, unlike a brace or bracket of prose or TeX."""
+_WRAPPED = re.compile(r"\s*```|</")
+_DELIMITED = re.compile(r"""\s*(?:[:\]}`<]|/[/*]|\Z|,\s*(?:["'“{}\[\]\d/-]|\Z|(?i:true|false|null|none)\b|\w+\s*:))""")
+"""What follows the end of a quoted text, and hardly a quotation mark within one."""
+_MARK = re.compile(r'(?<!\\)"')
+_PARAMETER = re.compile(r"""<parameter(?:\s+name)?=["']?([\w.-]+)["']?>(.*?)</parameter>""", re.DOTALL)
+"""A parameter of Claude's `<invoke>` and of Qwen's `<function=...>`."""
+_PAYLOADS = ("arguments", "parameters", "input", "function", "tool_calls")
+"""Under which names a call of a tool has its arguments: OpenAI, Qwen and Mistral; Llama; Claude."""
+_MOST_REPAIRS = 8
+"""Values of a reply that are repaired; what comes after so many broken ones must be JSON."""
+
+
+def without_thinking(text: str) -> str:
+    """Return a reply without its thinking, which may have been opened by the chat template or never closed."""
+    return _THINKING_ENDS.split(_THINKING.sub("", text))[-1].strip()
+
+
+def read_reply(text: str, form: type[Reply], *, stop_reason: str = "end") -> tuple[Reply | None, str]:
+    """Return what a reply says as `form`, a struct, or None and the problem."""
+    problem = "the reply holds no JSON object"
+    depth = -1
+    try:
+        for value in objects_in(text, is_cut=stop_reason == "length"):
+            try:
+                return msgspec.convert(_lenient(value, inspect.type_info(form)), form, strict=False), ""
+            except msgspec.ValidationError as error:
+                # The one that got furthest: an envelope only says that it is not what it wraps.
+                place = len(str(error).partition("`$")[2])
+                problem, depth = (str(error), place) if place > depth else (problem, depth)
+    except RecursionError:
+        problem = "the reply is nested too deep"
+    return None, problem if stop_reason == "end" else f"{problem} (the reply stopped because of: {stop_reason})"
+
+
+def objects_in(text: str, *, is_cut: bool = False) -> Iterator[Any]:
+    """Yield the JSON objects and lists of a reply, the last first, each before what it wraps."""
+    text = without_thinking(text)
+    found = list(_values(text, is_cut=is_cut))
+    if parameters := _PARAMETER.findall(text):
+        found.append({name: _decoded(value.strip()) for name, value in parameters})
+    for value in reversed(found):
+        yield from _unwrapped(value)
+
+
+def _values(text: str, *, is_cut: bool) -> Iterator[Any]:
+    at, broken = 0, 0
+    while begins := _BEGINS.search(text, at):
+        try:
+            value, at = json.JSONDecoder(strict=False).raw_decode(text, begins.start())
+        except ValueError:
+            value, at, broken = None, begins.end(), broken + 1
+            if broken <= _MOST_REPAIRS:
+                found = _Value(text, begins.start())
+                value = None if is_cut and found.is_open else _repaired(found.text)
+                at = at if value is None else found.end
+        if value is not None:
+            yield value
+
+
+class _Value:
+    """A value that is no JSON yet: `text` in JSON's quotation marks, "" where it ends within a text or before an item;
+    where it ends in the reply; and whether the brackets that close it are missing (`is_open`)."""
+
+    def __init__(self, reply: str, start: int) -> None:
+        pieces, depth, last, at = list[str](), 0, "", start
+        self.is_open = True
+        while at < len(reply) and self.is_open:
+            letter = reply[at]
+            if letter == '"' or (letter == "'" and last in "{[,:"):
+                end = _end_of_text(reply, at, letter)
+                if end < 0:
+                    self.text, self.end = "", len(reply)
+                    return
+                pieces.append(_requoted(reply[at + 1 : end]))
+                at = end
+            elif _WRAPPED.match(reply, at):
+                break
+            else:
+                depth += (letter in "{[") - (letter in "}]")
+                pieces.append(letter)
+                self.is_open = depth > 0
+            last = last if letter.isspace() else letter
+            at += 1
+        self.text, self.end = "" if self.is_open and last in ",:[{" else "".join(pieces), at
+
+
+def _end_of_text(reply: str, start: int, quote: str) -> int:
+    """Return where a quoted text ends, -1 for nowhere: at a mark before a delimiter, as models forget to escape."""
+    at = start + 1
+    while at < len(reply):
+        if reply[at] == "\\":
+            at += 1
+        elif reply[at] == quote and _DELIMITED.match(reply, at + 1):
+            return at
+        at += 1
+    return -1
+
+
+def _requoted(text: str) -> str:
+    return '"' + _MARK.sub('\\"', text.replace("\\'", "'")) + '"'
+
+
+def _repaired(text: str) -> Any:
+    try:
+        value = json_repair.loads(text) if text else None
+    except (ValueError, IndexError, KeyError, TypeError):
+        return None
+    # What only looked like an object (`{"a"}` in prose) is repaired to a list.
+    return value if isinstance(value, dict if text.startswith("{") else list) else None
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _unwrapped(value: Any) -> Iterator[Any]:
+    yield value
+    inner = value[-1:] if isinstance(value, list) else []
+    if isinstance(value, dict):
+        inner = [value[name] for name in _PAYLOADS if name in value] or (
+            list(value.values()) if len(value) == 1 else []
+        )
+    for each in inner:
+        each = _decoded(each) if isinstance(each, str) else each
+        if isinstance(each, dict | list):
+            yield from _unwrapped(each)
+
+
+def _lenient(value: Any, form: inspect.Type) -> Any:
+    """Return a value as msgspec's conversion wants it: numbers and objects as text where a text is wanted."""
+    match form:
+        case inspect.StructType(fields=fields):
+            wanted = [field for field in fields if field.required]
+            if isinstance(value, list) and len(wanted) == 1 and isinstance(wanted[0].type, inspect.VarTupleType):
+                value = {wanted[0].encode_name: value}
+            if not isinstance(value, dict):
+                return value
+            types = {field.encode_name: field.type for field in fields}
+            return {name: _of_field(each, types[name]) for name, each in value.items() if name in types}
+        case inspect.VarTupleType(item_type=item):
+            return [_lenient(each, item) for each in value] if isinstance(value, list) else value
+        case inspect.StrType() if isinstance(value, str):
+            # In a JSON text TeX's \frac and \beta begin with escapes of signs that no prose holds.
+            return encodable(value.replace("\f", "\\f").replace("\b", "\\b"))
+        case inspect.StrType() if isinstance(value, int | float):
+            return json.dumps(value)
+        case inspect.FloatType() if not math.isfinite(_number(value)):
+            return repr(value)
+        case inspect.UnionType(types=types) if value is not None:
+            return _lenient(value, next(each for each in types if not isinstance(each, inspect.NoneType)))
+    return value
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def encodable(text: str) -> str:
+    """Return a text without halves of characters, which JSON can escape and no log can hold."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _of_field(value: Any, form: inspect.Type) -> Any:
+    match form:
+        case inspect.StrType() if isinstance(value, dict | list):
+            return json.dumps(value, ensure_ascii=False)
+        case inspect.StrType() | inspect.VarTupleType() if value is None:
+            return "" if isinstance(form, inspect.StrType) else ()
+    return _lenient(value, form)

@@ -176,7 +176,7 @@ def ledger(summary: RunSummary) -> TextTable:
         groups.setdefault((row.tier, row.agent, purpose), []).append(row)
         groups.setdefault((row.tier, "all", ""), []).append(row)
     columns = (
-        *("tier", "agent", "purpose", "calls", "failed", "retried"),
+        *("tier", "agent", "purpose", "calls", "cut", "failed", "retried"),
         *("input", "cached", "hits", "output", "thinking", "written", "seconds", "dollars"),
     )
     names = sorted(groups, key=lambda name: (name[0], name[1] == "all", name))
@@ -186,7 +186,7 @@ def ledger(summary: RunSummary) -> TextTable:
 def _used(rows: list[LedgerRow]) -> tuple[str, ...]:
     before = [
         sum(getattr(row, name) for row in rows)
-        for name in ("calls", "failures", "retries", "input_tokens", "cached_tokens")
+        for name in ("calls", "cut", "failures", "retries", "input_tokens", "cached_tokens")
     ]
     after = [
         sum(getattr(row, name) for row in rows) for name in ("output_tokens", "thinking_tokens", "cache_write_tokens")

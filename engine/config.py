@@ -133,8 +133,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Temperature of the answering calls; paper, hyperparameter table (evaluation)."""
     exploration_temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.3
     """Temperature of the Explorer's calls; paper, hyperparameter table (training)."""
-    max_tokens: Count = 1024
-    """Most tokens of a reply."""
+    max_tokens: Count = 4096
+    """Most tokens of a reply, thinking included; twice as many once one was cut."""
 
     success_memories: bool = True
     """Harvest correct answers as success memories, section 3.2; off: the paper's ablation."""

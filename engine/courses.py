@@ -15,9 +15,10 @@ from collections.abc import Callable, Generator
 from typing import Any, NamedTuple, TypeVar
 
 from mage_es.engine.seams.benchmark import Question, Verdict
-from mage_es.engine.seams.model import Request
+from mage_es.engine.seams.model import Request, asked_again, reason_of
 from mage_es.events.vocabulary import (
     BundleTrimmed,
+    CallFailed,
     EpisodeClosed,
     EpisodeStepped,
     ModelCalled,
@@ -33,7 +34,8 @@ class Ask(NamedTuple):
     before it; `spans` are the places of retrieved texts in the prompt. `purpose` is the plan's where it is "".
     `typed` is the form that the reply must have; one of another form is recorded as rejected and sent to the
     course like any other, to ask again as the next `attempt`. `droppable` are the ids of what the prompt can do
-    without, first what goes first: where it does not fit the model's context, the course is sent what to leave out."""
+    without, first what goes first: where it does not fit the model's context, the course is sent what to leave out.
+    A course goes on without the reply to what `is_spare`: it is sent the failure."""
 
     about: str
     request: Request
@@ -44,6 +46,7 @@ class Ask(NamedTuple):
     attempt: int = 0
     typed: type[Any] | None = None
     droppable: tuple[str, ...] = ()
+    is_spare: bool = False
 
 
 class Use(NamedTuple):
@@ -71,20 +74,19 @@ class Act(NamedTuple):
 class Finish(NamedTuple):
     """The end of a course: the text that the Critic scores, and its verdict once that is given.
 
-    `lost` says why there is neither, where a call failed for good.
+    `lost` says why there is neither, where a call failed for good; `reason` what the reply lacks (`reason_of`).
     """
 
     reply: str
     verdict: Verdict | None = None
     lost: str = ""
+    reason: str = ""
 
 
 Move = Ask | Use | Look | Act
-Fact = ModelCalled | BundleTrimmed | ToolRan | SearchAnswered | EpisodeStepped | EpisodeClosed
+Fact = ModelCalled | CallFailed | BundleTrimmed | ToolRan | SearchAnswered | EpisodeStepped | EpisodeClosed
 FactT = TypeVar("FactT", bound=Fact)
 Course = Generator[Move, Fact, Finish]
-Subcourse = Generator[Move, Fact, str]
-"""A stretch of a course that returns a text."""
 
 
 def call_of(question_id: str, place: int) -> str:
@@ -92,10 +94,22 @@ def call_of(question_id: str, place: int) -> str:
     return f"{question_id}/{place}" if place else question_id
 
 
-def reply_to(move: Ask) -> Subcourse:
+def reply_to(move: Ask, *, most: int) -> Generator[Move, Fact, ModelCalled | BundleTrimmed]:
+    """Ask, and once more where the reply was cut, with `most` tokens, or was empty; return the last reply.
+
+    A trimming is returned instead where the prompt does not fit.
+    """
     fact = yield move
-    assert isinstance(fact, ModelCalled)
-    return fact.text
+    if isinstance(fact, ModelCalled) and (request := asked_again(move.request, fact, most=most)):
+        # What does not fit now fitted before: nothing is left out for a longer reply.
+        again = yield move._replace(request=request, attempt=move.attempt + 1, droppable=(), is_spare=True)
+        fact = again if isinstance(again, ModelCalled) else fact
+    assert isinstance(fact, ModelCalled | BundleTrimmed)
+    return fact
+
+
+def finish_of(called: ModelCalled) -> Finish:
+    return Finish(called.text, reason=reason_of(called))
 
 
 def fact_of(move: Move, kind: type[FactT]) -> Generator[Move, Fact, FactT]:

@@ -37,7 +37,8 @@ class Account(NamedTuple):
 
 class Usage(NamedTuple):
     """Calls, tokens by kind, the sum of the latencies in microseconds; failed attempts, and those made again; tokens
-    that were written into a cache, which are among those of the input like the cached ones."""
+    that were written into a cache, which are among those of the input like the cached ones; and replies that a limit
+    cut."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -48,9 +49,11 @@ class Usage(NamedTuple):
     failures: int = 0
     retries: int = 0
     cache_write_tokens: int = 0
+    cut: int = 0
 
 
 _AMOUNTS = (*Usage._fields[1:6], "cache_write_tokens")
+_CUT = "length"  # the stop reason of a reply that a limit cut
 _COUNTED = 5  # how many fields of `Usage`, the first ones, enter the digest
 _WHO = Account._fields[:5]  # the fields of `Account` that enter the digest
 _account_of: attrgetter[tuple[Any, ...]] = attrgetter(*Account._fields)
@@ -61,7 +64,7 @@ _amounts_of: attrgetter[tuple[int, ...]] = attrgetter(*_AMOUNTS)
 class Ledger:
     name: ClassVar[str] = "ledger"
     reads: ClassVar[Reads] = {
-        ModelCalled: (*Account._fields, *_AMOUNTS),
+        ModelCalled: (*Account._fields, *_AMOUNTS, "stop_reason"),
         CallFailed: (*_WHO, "final", "latency_us"),
         EmbeddingCalled: ("purpose", "iteration", "model", "input_tokens", "latency_us"),
     }
@@ -81,7 +84,7 @@ class Ledger:
         match event:
             case ModelCalled():
                 *amounts, written = _amounts_of(event)
-                self._book(_account_of(event), (1, *amounts, 0, 0, written))
+                self._book(_account_of(event), (1, *amounts, 0, 0, written, int(event.stop_reason == _CUT)))
             case CallFailed():
                 # A failure has no reply: no provider name, no batch, no tokens. It is an account of its own.
                 failed = Usage(latency_us=event.latency_us, failures=1, retries=int(not event.final))
@@ -94,10 +97,10 @@ class Ledger:
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
         # Sums over whole columns: the accounts of a run are a few dozen, its calls tens of thousands.
-        accounts = columns.grouped(*Account._fields)
+        accounts = columns.grouped(*Account._fields, "stop_reason")
         sums = (accounts.sums(columns.column(name)) for name in _AMOUNTS)
-        for account, *use, written in zip(accounts.keys, accounts.counts(), *sums, strict=True):
-            self._book(account, (*use, 0, 0, written))
+        for (*account, stop), count, *use, written in zip(accounts.keys, accounts.counts(), *sums, strict=True):
+            self._book(tuple(account), (count, *use, 0, 0, written, count if stop == _CUT else 0))
 
     def accounts(self) -> list[tuple[Account, Usage]]:
         return sorted((Account(*account), Usage(*use)) for account, use in self._accounts.items())

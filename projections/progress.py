@@ -211,6 +211,11 @@ class Progress:
     def call(self, key: CallKey) -> ModelCalled | None:
         return self._calls.get(key)
 
+    def lost(self, key: CallKey) -> CallFailed | None:
+        """Return the failure that ended a call for good, None if there is none."""
+        failures = self._failures.get((key.tier, key.purpose, key.about, key.attempt), [])
+        return next((each for each in failures if each.final and each.request_sha256 == key.request_sha256), None)
+
     def trimmings(self, phase: Phase, question_id: str) -> list[BundleTrimmed]:
         return self._trimmings.get((phase, question_id), [])
 

@@ -9,7 +9,7 @@ from mage_es.engine.seams.benchmark import Verdict
 from mage_es.events.vocabulary import MICRO, AnswerJudged, QuestionPlanned
 
 
-def judgement(planned: QuestionPlanned, verdict: Verdict, *, expected: str) -> AnswerJudged:
+def judgement(planned: QuestionPlanned, verdict: Verdict, *, expected: str, reason: str) -> AnswerJudged:
     """Return the verdict as a fact; its score is rounded to millionths, the unit of every reward. [agents, Critic]"""
     return AnswerJudged(
         iteration=planned.iteration,
@@ -23,4 +23,5 @@ def judgement(planned: QuestionPlanned, verdict: Verdict, *, expected: str) -> A
         correct=verdict.correct,
         strict=verdict.strict,
         judge=verdict.by,
+        reason=reason,
     )

@@ -139,7 +139,7 @@ def _reached(state: State, command: LearnFromAnswers, verdict: AnswerJudged) -> 
 
 
 def _solved(setting: Setting, state: State, command: LearnFromAnswers, verdict: AnswerJudged) -> Iterable[_Solved]:
-    if not verdict.correct:
+    if not verdict.correct or verdict.reason:  # a reply that was cut is right by its answer, not by its reasoning
         return
     steps = _steps(state, verdict.question_id, cap=setting.config.reasoning_cap)
     reply = account_of(state, "evaluate", verdict)

@@ -17,7 +17,7 @@ from mage_es.engine.rules.routes import ROUTING_ARMS, Route, follow
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.step_prompt import EXPLORING, Consulted, step_prompt
 from mage_es.engine.seams.benchmark import Question
-from mage_es.engine.seams.model import Request
+from mage_es.engine.seams.model import RAISE, Request
 from mage_es.events.digests import sha256_text
 from mage_es.events.vocabulary import Draft, QuestionPlanned, Retrieved
 from mage_es.projections.fold import State
@@ -70,6 +70,8 @@ def _plan(
         planning=chosen.cascade.planning or (chosen.chain if asked.opening else ()),
         action_recipes=chosen.cascade.action_recipes,
         donor=donor.question.id if donor else "",
+        # Of the phases before: a reply that was cut in this one would make the plan depend on who answered first.
+        max_tokens=RAISE * setting.config.max_tokens if state.ledger.total("execution").cut else 0,
     )
     prompt = _first_prompt(setting, state, draft, asked, donor or asked)
     digest = sha256_text(Request(system=prompt.system, prompt=prompt.text).text) if prompt.text else ""

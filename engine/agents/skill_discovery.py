@@ -261,8 +261,11 @@ class _Asking:
         )
 
     def _cases(self, task_types: Sequence[str]) -> list[FailureCase]:
-        """Return this iteration's failures of some types, fresh questions before revisited ones, then by id."""
-        wrong = [verdict for verdict in self.verdicts if verdict.task_type in task_types and not verdict.correct]
+        """Return this iteration's failures of some types, fresh questions before revisited ones, then by id.
+
+        A reply that was cut, refused or left empty shows no mistake to learn from.
+        """
+        wrong = [v for v in self.verdicts if v.task_type in task_types and not (v.correct or v.reason)]
         return [self._case(verdict) for verdict in sorted(wrong, key=lambda v: (v.purpose != "fresh", v.question_id))]
 
     def _solved(self, task_types: Sequence[str]) -> list[SolvedCase]:

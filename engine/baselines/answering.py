@@ -20,12 +20,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mage_es.engine.benchmarks.numbers import read_number
-from mage_es.engine.courses import Ask, Course, Finish, Subcourse, call_of, reply_to
+from mage_es.engine.courses import Ask, Course, Finish, call_of, finish_of, reply_to
 from mage_es.engine.rules.prompt import PromptQuestion, Quote, Section, render_answer
 from mage_es.engine.rules.routes import reasoned_about
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import Benchmark, Question
-from mage_es.engine.seams.model import Request
+from mage_es.engine.seams.model import RAISE, Request
+from mage_es.events.vocabulary import ModelCalled
 
 SAMPLES = 10  # votes of self-consistency; the paper's
 SAMPLING_TEMPERATURE = 0.7  # temperature of those samples; the paper's hyperparameter table
@@ -55,7 +56,7 @@ class BaselineTrial(NamedTuple):
 
     def ask(
         self, template: str, sections: Sequence[Section] = (), *, place: int = 0, sampled_at: float | None = None
-    ) -> Subcourse:
+    ) -> Course:
         """Ask with a template; `place` numbers the calls before the last one, which has the place 0.
 
         `sampled_at` is the temperature of one of several samples, each a request by itself; without it, the call has
@@ -66,11 +67,14 @@ class BaselineTrial(NamedTuple):
         prompt = render_answer(template, sections, asked)
         sample, temperature = (0, config.answer_temperature) if sampled_at is None else (place, sampled_at)
         request = Request(prompt=prompt.text, temperature=temperature, max_tokens=config.max_tokens, sample=sample)
-        return reply_to(Ask(call_of(question.id, place), request, prompt.spans))
+        ask = Ask(call_of(question.id, place), request, prompt.spans)
+        called = yield from reply_to(ask, most=RAISE * config.max_tokens)
+        assert isinstance(called, ModelCalled)
+        return finish_of(called)
 
 
 def zero_shot_cot(trial: BaselineTrial) -> Course:
-    return Finish((yield from trial.ask(_COT)))
+    return (yield from trial.ask(_COT))
 
 
 def few_shot_cot(trial: BaselineTrial) -> Course:
@@ -81,19 +85,19 @@ def few_shot_cot(trial: BaselineTrial) -> Course:
         )
         for shot in trial.shots
     ]
-    return Finish((yield from trial.ask(_COT, [Section("Solved earlier", quotes)])))
+    return (yield from trial.ask(_COT, [Section("Solved earlier", quotes)]))
 
 
 def self_consistency(trial: BaselineTrial) -> Course:
-    replies: dict[str, str] = {}
+    replies: dict[str, Finish] = {}
     votes: Counter[str] = Counter()
     for place in (*range(1, SAMPLES), 0):
         reply = yield from trial.ask(_COT, place=place, sampled_at=SAMPLING_TEMPERATURE)
-        answer = _ballot(trial.benchmark.score(trial.question, reply).answer)
+        answer = _ballot(trial.benchmark.score(trial.question, reply.reply).answer)
         if answer:
             votes[answer] += 1
             replies.setdefault(answer, reply)
-    return Finish(replies[votes.most_common(1)[0][0]] if votes else "")
+    return replies[votes.most_common(1)[0][0]] if votes else reply
 
 
 def _ballot(answer: str) -> str:
@@ -106,11 +110,11 @@ def reflexion(trial: BaselineTrial, *, oracle_stop: bool = False) -> Course:
     reply = yield from trial.ask(_COT, place=1)
     thoughts: list[str] = []
     for rounds in range(1, ROUNDS + 1):
-        if oracle_stop and trial.benchmark.score(trial.question, reply).correct:
+        if oracle_stop and trial.benchmark.score(trial.question, reply.reply).correct:
             break
-        earlier = Section("Earlier attempt", [Quote(f"call/{trial.question.id}", reply)])
-        thoughts.append((yield from trial.ask(_CRITIQUE, [earlier], place=2 * rounds)))
+        earlier = Section("Earlier attempt", [Quote(f"call/{trial.question.id}", reply.reply)])
+        thoughts.append((yield from trial.ask(_CRITIQUE, [earlier], place=2 * rounds)).reply)
         quotes = [Quote(f"call/{call_of(trial.question.id, 2 * n)}", f"- {t}") for n, t in enumerate(thoughts, 1)]
         last = 0 if rounds == ROUNDS else 2 * rounds + 1
         reply = yield from trial.ask(_REVISION, [earlier, Section("Thoughts on it", quotes)], place=last)
-    return Finish(reply)
+    return reply

@@ -98,11 +98,11 @@ def _thought(bare: BaselineTrial, steps: Sequence[Quote], step: int) -> Generato
     shots = [Quote(f"shot/{shot.question_id}", f"Question: {shot.question}\n{shot.reasoning}") for shot in bare.shots]
     solved, name = Section("Solved earlier", shots), bare.question.id
     reply = yield from bare.ask(_STEP, [solved, Section("Steps so far", steps)], place=2 * step - 1)
-    thought, action = split(reply)
+    thought, action = split(reply.reply)
     if not action:
         told = [*steps, Quote(f"call/{call_of(name, 2 * step - 1)}", f"Thought {step}: {thought}")]
         asked = yield from bare.ask(_ACTION, [solved, Section("Steps so far", told)], place=2 * step)
-        action = asked.strip().partition("\n")[0]
+        action = asked.reply.strip().partition("\n")[0]
     return thought, action
 
 

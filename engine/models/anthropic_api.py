@@ -6,6 +6,8 @@ Rules
       least cacheable length (1,024 tokens and more) is not cached, and costs nothing more.
     - A batch is one call of many requests whose replies are fetched when it has ended;
       engine/session/batches.py makes them.
+    - Newer models think by themselves or not at all (`thinking` on, off); a budget in tokens is for those before Opus
+      4.7.
     - Current models take no temperature; it is sent only where the spec says `temperature=send`. A reply is recorded,
       so a replay does not depend on whether the provider would give it again.
     - A schema goes as the SDK would send one: what the provider refuses in it (bounds, say) becomes part of its words.
@@ -20,23 +22,26 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mage_es.engine.models.clients import TIMEOUT, Tokens, as_faults, key_of, read_as, require_way_out
+from mage_es.engine.models.clients import TIMEOUT, Tokens, as_faults, budget_of, heard, key_of, read_as, require_way_out
 from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, other_name, shortened, without_key
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.seams.spec import ModelSpec
-from mage_es.events.errors import PrerequisiteError
+from mage_es.events.errors import PrerequisiteError, UsageError
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
-OPTIONS = ("base_url", "timeout", "structured", "key_env", "effort", "temperature", "cache")
-"""`structured`: `json_schema` (default) or `none`; `effort`: low to max; `temperature`: `send` or `omit` (default);
+OPTIONS = ("base_url", "timeout", "structured", "key_env", "effort", "thinking", "temperature", "cache")
+"""`structured`: `json_schema` (default) or `none`; `effort`: low to max;
+`thinking`: auto (default), on, off, or tokens to think in (at least 1,024); `temperature`: `send` or `omit` (default);
 `cache`: `send` (default) or `omit` the mark that asks the provider to keep the system message."""
 
 DEFAULT_URL = "https://api.anthropic.com"
 """Explicit, since an address that the SDK finds in the environment would not be recorded."""
 _CHOICES = {"structured": ("json_schema", "none"), "temperature": ("omit", "send"), "cache": ("send", "omit")}
 """Options of which one value is chosen, the default first."""
+_LEAST_BUDGET = 1024
+"""Tokens: the provider refuses a smaller budget to think in."""
 _STATUSES = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -49,12 +54,21 @@ _STATUSES = {
 }
 """The HTTP status equivalent to an error inside a batch; 500 for any other."""
 
-_STOPS = {"end_turn": "end", "stop_sequence": "end", "max_tokens": "length", "tool_use": "tool", "pause_turn": "pause"}
+_STOPS = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool",
+    "pause_turn": "pause",
+    "refusal": "refused",
+}
 
 
 class _Block(msgspec.Struct):
     type: str
     text: str | None = None
+    thinking: str | None = None
 
 
 class _OutputDetails(msgspec.Struct):
@@ -99,6 +113,13 @@ class Anthropic:
         self._key = key_of(spec, "ANTHROPIC_API_KEY", needed="base_url" not in spec.options)
         self._timeout = spec.seconds("timeout", TIMEOUT)
         self._chosen = {option: spec.chosen(option, known) for option, known in _CHOICES.items()}
+        self._thinking = spec.thinking()
+        if isinstance(self._thinking, int) and self._thinking < _LEAST_BUDGET:
+            raise UsageError(
+                f"{spec.text}: Claude thinks in {_LEAST_BUDGET} tokens at least. Give more, or thinking=off."
+            )
+        if self._thinking not in ("auto", "off") and self._chosen["temperature"] == "send":
+            raise UsageError(f"{spec.text}: Claude takes no temperature while it thinks. Leave out temperature=send.")
         self._client: AsyncAnthropic | None = None
 
     async def complete(self, request: Request) -> Completion:
@@ -196,6 +217,8 @@ class Anthropic:
             fields["system"] = self._system(request.system)
         if output:
             fields["output_config"] = output
+        if self._thinking != "auto":
+            fields["thinking"] = _thought(self._thinking, request)
         if self._chosen["temperature"] == "send":
             fields["temperature"] = request.temperature
         return fields
@@ -206,30 +229,31 @@ class Anthropic:
         return [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
 
 
+def _thought(thinking: str | int, request: Request) -> dict[str, Any]:
+    if isinstance(thinking, int) and (budget := budget_of(thinking, request)) >= _LEAST_BUDGET:
+        return {"type": "enabled", "budget_tokens": budget}
+    return {"type": "adaptive" if thinking == "on" else "disabled"}
+
+
 def read_message(reply: object, *, asked: str = "", key: str = "") -> Completion:
     """Return a message of the model `asked` as a completion, without `key`; missing token counts are 0.
 
-    Raises `ModelFault` for a reply of another shape, without text, or refused.
+    Raises `ModelFault` for a reply of another shape.
     """
     read = read_as(_Reply, reply, what="message")
-    if read.stop_reason == "refusal":
-        raise ModelFault(Fault("filtered", "the model refused to answer"))
-    if read.stop_reason == "model_context_window_exceeded":
-        raise ModelFault(Fault("too_long", "the prompt and reply do not fit the model's context window"))
-    text = "".join(block.text or "" for block in read.content if block.type == "text")
-    if not text.strip():
-        told = without_key(f"the reply has no text (stop reason {read.stop_reason})", key)
-        raise ModelFault(Fault("empty", shortened(told)))
+    said = "".join(block.text or "" for block in read.content if block.type == "text")
+    aside = "".join(block.thinking or "" for block in read.content)
     usage = read.usage or _Usage()
     cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
     details = usage.output_tokens_details or _OutputDetails()
-    stop = read.stop_reason or "end"
+    stop, output_tokens = read.stop_reason or "end", usage.output_tokens or 0
+    text, thinking = heard(said, aside, output_tokens=output_tokens, told=details.thinking_tokens)
     return Completion(
         text=without_key(text, key),
         input_tokens=(usage.input_tokens or 0) + cached + written,
-        output_tokens=usage.output_tokens or 0,
+        output_tokens=output_tokens,
         cached_tokens=cached,
-        thinking_tokens=details.thinking_tokens or 0,
+        thinking_tokens=thinking,
         stop_reason=_STOPS.get(stop, without_key(stop, key)),
         provider_id=without_key(read.id or "", key),
         cache_write_tokens=written,

@@ -16,6 +16,7 @@ from urllib.request import getproxies_environment, proxy_bypass
 
 import msgspec
 
+from mage_es.engine.seams.extraction import without_reasoning
 from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened, without_key
 from mage_es.engine.seams.model import Request
 from mage_es.engine.seams.spec import ModelSpec
@@ -49,6 +50,29 @@ def chat_of(request: Request) -> list[dict[str, str]]:
     """Return the messages of a request, each with its role."""
     said = (("system", request.system), ("user", request.prompt))
     return [{"role": role, "content": text} for role, text in said if text]
+
+
+def heard(said: str, aside: str, *, output_tokens: int, told: int | None) -> tuple[str, int]:
+    """Return a reply's text without its thinking, and the tokens of that: as told, else by its share of characters.
+
+    `aside` is the thinking that the provider keeps apart from the text.
+    """
+    text = without_reasoning(said)
+    text = text if text == said else text.lstrip()
+    hidden = len(aside) + len(said) - len(text)
+    return text, told or (round(output_tokens * hidden / (hidden + len(text))) if hidden else 0)
+
+
+def budget_of(thinking: int, request: Request) -> int:
+    """Return the tokens to think in, of the budget that a spec gives: a quarter of the limit is left to answer in."""
+    return min(thinking, request.max_tokens * 3 // 4)
+
+
+def template_of(thinking: str | int, request: Request) -> dict[str, Any]:
+    """Return the arguments of a chat template that say whether to think; the budget as Qwen's templates name it."""
+    if isinstance(thinking, int):
+        return {"enable_thinking": True, "thinking_budget": budget_of(thinking, request)}
+    return {} if thinking == "auto" else {"enable_thinking": thinking == "on"}
 
 
 def require_way_out(name: str) -> None:

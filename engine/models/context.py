@@ -14,6 +14,9 @@ from mage_es.engine.seams.faults import Fault, ModelFault
 from mage_es.engine.seams.model import Request
 
 _PIECES = re.compile(r"[A-Za-z]{1,4}|[0-9]|[\t-\r]|  +|[!-/:-@\[-`{-~]")
+_CONTEXT = re.compile(r"context (?:length|window|size|limit)\D{0,40}(\d{3,7})")
+_LEAST = 4
+"""Part of a reply's limit that must be left: a shorter reply would be cut more often than not."""
 _TEMPLATE_TOKENS = 32
 """What a chat template may add of its own."""
 
@@ -25,11 +28,22 @@ def estimated_tokens(prompt: str) -> int:
     return pieces + pieces // 8 + _TEMPLATE_TOKENS
 
 
-def require_fit(request: Request, context: int) -> None:
-    """Raise a `ModelFault` of kind `too_long` if prompt and longest reply may exceed `context` tokens (0: no limit)."""
+def fitting(request: Request, context: int) -> int:
+    """Return the most tokens that a reply may have beside its prompt in `context` tokens (0: no limit).
+
+    Raises a `ModelFault` of kind `too_long` where that is less than a quarter of what was asked for.
+    """
     if not context:
-        return
+        return request.max_tokens
     given = estimated_tokens(request.text)
-    if given + request.max_tokens > context:
+    room = min(request.max_tokens, context - given)
+    if room < request.max_tokens // _LEAST:
         told = f"an estimated {given} tokens and a reply of up to {request.max_tokens} do not fit the {context} allowed"
         raise ModelFault(Fault("too_long", told))
+    return room
+
+
+def told_context(refusal: str) -> int:
+    """Return the context that a provider names where it refuses a request as too long, 0 if it names none."""
+    found = _CONTEXT.search(refusal)
+    return int(found[1]) if found else 0

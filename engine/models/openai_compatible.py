@@ -5,24 +5,35 @@ Rules
     - A whole reply must be there within `timeout` seconds, so that a server that drips cannot hold a call for ever.
     - Streamed, a reply may be silent for `stall` seconds at most: a server that hangs is noticed long before the
       timeout, and a proxy between that ends silent connections has nothing to end.
-    - With `context` given, a prompt that may be longer is refused here, for servers that would cut it silently.
+    - With `context` given, or named by a server that refused a request, a reply's limit is lowered to what is left
+      beside its prompt. A prompt that leaves too little is refused here, for servers that would cut it silently.
     - `RetryingClient` limits the calls in flight: the HTTP client limits no connections and keeps idle ones.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mage_es.engine.models.clients import TIMEOUT, Tokens, as_faults, chat_of, key_of, read_as, require_way_out
-from mage_es.engine.models.context import require_fit
+from mage_es.engine.models.clients import (
+    TIMEOUT,
+    Tokens,
+    as_faults,
+    budget_of,
+    chat_of,
+    heard,
+    key_of,
+    read_as,
+    require_way_out,
+    template_of,
+)
+from mage_es.engine.models.context import fitting, told_context
 from mage_es.engine.seams.faults import Fault, ModelFault, other_name, shortened, without_key
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.seams.spec import ModelSpec
-from mage_es.events.errors import PrerequisiteError
+from mage_es.events.errors import PrerequisiteError, UsageError
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
@@ -35,23 +46,27 @@ OPTIONS = (
     "key_env",
     "seed",
     "thinking",
+    "thinking_field",
+    "temperature",
     "max_tokens_field",
     "context",
     "stream",
     "stall",
 )
-"""`structured`: how a typed reply is asked for, `json_schema` (default), `json_object` or `none`; `thinking`: on or
-off, for chat templates that know `enable_thinking`; `max_tokens_field`: `max_tokens` or `max_completion_tokens`;
+"""`structured`: how a typed reply is asked for, `json_schema` (default), `json_object` or `none`; `thinking`: auto
+(default), on, off, or tokens to think in; `thinking_field`: how that is said, `chat_template_kwargs` (vLLM, SGLang,
+llama.cpp) or `reasoning_effort` (Ollama, OpenAI; no number of tokens); `temperature`: `send` (default) or `omit`;
+`max_tokens_field`: `max_tokens` or `max_completion_tokens`;
 `context`: tokens of prompt and reply together; `stream`: on or off (default); `stall`: seconds between two pieces."""
 
 DEFAULT_URL = "https://api.openai.com/v1"
 STALL = 120.0
 """Seconds that a streamed reply may be silent, before its first piece too."""
 
-_THINKING = re.compile(r"\A\s*<think>(.*?)(?:</think>\s*|\Z)", re.DOTALL)
-_THINKING_ENDS = "</think>"
-_STOPS = {"stop": "end", "length": "length", "content_filter": "filtered", "tool_calls": "tool"}
+_STOPS = {"stop": "end", "content_filter": "refused", "tool_calls": "tool"}
 _FORMS = ("json_schema", "json_object", "none")
+_FIELDS = ("chat_template_kwargs", "reasoning_effort")
+_EFFORTS = {"on": "medium", "off": "none"}
 _LIMITS = ("max_tokens", "max_completion_tokens")
 
 
@@ -60,19 +75,29 @@ class _Part(msgspec.Struct):
 
     type: str = ""
     text: str | None = None
+    thinking: Any = None
 
 
 class _Message(msgspec.Struct):
-    content: str | list[_Part] | None = None
+    content: str | list[_Part | str] | None = None
     refusal: str | None = None
-    reasoning_content: str | None = None
-    reasoning: str | None = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+
+    @property
+    def parts(self) -> list[_Part]:
+        parts = self.content if isinstance(self.content, list) else [self.content or ""]
+        return [_Part("text", part) if isinstance(part, str) else part for part in parts]
 
     @property
     def text(self) -> str:
-        if isinstance(self.content, list):
-            return "".join(part.text or "" for part in self.content if part.type == "text")
-        return self.content or ""
+        return "".join(part.text or "" for part in self.parts if part.type == "text")
+
+    @property
+    def aside(self) -> str:
+        """The thinking that is kept apart from the text, in one of the fields that servers have for it."""
+        said = self.reasoning_content or self.reasoning or [part.thinking for part in self.parts if part.thinking]
+        return str(said or "")
 
 
 class _Choice(msgspec.Struct):
@@ -91,6 +116,7 @@ class _Made(msgspec.Struct):
 class _Usage(msgspec.Struct):
     prompt_tokens: Tokens | None = None
     completion_tokens: Tokens | None = None
+    total_tokens: Tokens | None = None
     prompt_tokens_details: _Given | None = None
     completion_tokens_details: _Made | None = None
 
@@ -113,27 +139,34 @@ class OpenAICompatible:
         self._context, self._is_streamed = spec.whole("context", 0), spec.is_on("stream")
         self._longest_silence = min(stall, self._timeout) if self._is_streamed else self._timeout
         self._form, self._limit = spec.chosen("structured", _FORMS), spec.chosen("max_tokens_field", _LIMITS)
-        self._fixed: dict[str, Any] = {}
-        if "thinking" in spec.options:
-            self._fixed["extra_body"] = {"chat_template_kwargs": {"enable_thinking": spec.is_on("thinking")}}
+        self._is_heated = spec.chosen("temperature", ("send", "omit")) == "send"
+        self._thinking = spec.thinking()
+        self._field = spec.chosen("thinking_field", _FIELDS[::-1] if self._url == DEFAULT_URL else _FIELDS)
+        if self._field == "reasoning_effort" and isinstance(self._thinking, int):
+            raise UsageError(f"{spec.text}: reasoning_effort takes no number of tokens. Say thinking=on, off or auto.")
         self._seed = spec.whole("seed", 0) if "seed" in spec.options else None
         self._client: AsyncOpenAI | None = None
 
     async def complete(self, request: Request) -> Completion:
-        require_fit(request, self._context)
+        limit = fitting(request, self._context)
         client = self._client = self._client or self._connect()
         import openai
 
         try:
             async with asyncio.timeout(self._timeout):
                 with as_faults(openai, url=self._url, key=self._key, silence=self._longest_silence):
-                    reply = await self._reply(client, request)
+                    reply = await self._reply(client, self._fields(request, limit))
         except TimeoutError:
             raise ModelFault(Fault("timeout", f"no whole reply within {self._timeout:g} s")) from None
+        except ModelFault as error:
+            if error.fault.kind == "too_long":
+                self._context = self._context or told_context(error.fault.message)
+                if fitting(request, self._context) < limit:
+                    raise ModelFault(error.fault._replace(kind="no_room")) from None
+            raise
         return read_completion(reply, asked=self._spec.model, key=self._key)
 
-    async def _reply(self, client: AsyncOpenAI, request: Request) -> ChatCompletion:
-        fields = self._fields(request)
+    async def _reply(self, client: AsyncOpenAI, fields: dict[str, Any]) -> ChatCompletion:
         if not self._is_streamed:
             reply: ChatCompletion = await client.chat.completions.create(**fields)
             return reply
@@ -166,19 +199,31 @@ class OpenAICompatible:
             http_client=DefaultAsyncHttpxClient(limits=limits),
         )
 
-    def _fields(self, request: Request) -> dict[str, Any]:
+    def _fields(self, request: Request, limit: int) -> dict[str, Any]:
         fields: dict[str, Any] = {
             "model": self._spec.model,
             "messages": chat_of(request),
-            "temperature": request.temperature,
-            self._limit: request.max_tokens,
-            **self._fixed,
+            self._limit: limit,
+            **self._thought(request),
         }
+        if self._is_heated:
+            fields["temperature"] = request.temperature
         if self._seed is not None:
             fields["seed"] = self._seed + request.sample
         if request.reply_schema and (form := _reply_form(self._form, request.reply_schema)):
             fields["response_format"] = form
         return fields
+
+    def _thought(self, request: Request) -> dict[str, Any]:
+        """Return the fields that say whether, and for how long, the model is to think."""
+        if self._thinking == "auto":
+            return {}
+        if not isinstance(self._thinking, int) and self._field == "reasoning_effort":
+            return {"reasoning_effort": _EFFORTS[self._thinking]}
+        body: dict[str, Any] = {"chat_template_kwargs": template_of(self._thinking, request)}
+        if isinstance(self._thinking, int):
+            body["thinking_token_budget"] = budget_of(self._thinking, request)  # vLLM's own, which holds
+        return {"extra_body": body}
 
 
 async def _put_together(pieces: AsyncStream[ChatCompletionChunk]) -> ChatCompletion:
@@ -193,7 +238,7 @@ async def _put_together(pieces: AsyncStream[ChatCompletionChunk]) -> ChatComplet
         for choice in piece.choices[:1]:
             has_choice, finish = True, choice.finish_reason or finish
             for part, said in text.items():
-                said.append(getattr(choice.delta, part, None) or "")
+                said.append(_words(getattr(choice.delta, part, None)))
     said_in_all: dict[str, Any] = {part: "".join(said) or None for part, said in text.items()}
     message = ChatCompletionMessage.model_construct(role="assistant", **said_in_all)
     choices = [Choice.model_construct(index=0, message=message, finish_reason=finish)] if has_choice else []
@@ -203,45 +248,36 @@ async def _put_together(pieces: AsyncStream[ChatCompletionChunk]) -> ChatComplet
 def read_completion(reply: object, *, asked: str = "", key: str = "") -> Completion:
     """Return a chat completion of the model `asked` as a completion, without `key`; missing token counts are 0.
 
-    Raises `ModelFault` for a reply of another shape, without text, or withheld.
+    Raises `ModelFault` for a reply of another shape.
     """
     read = read_as(_Reply, reply, what="chat completion")
     if not read.choices:
         told = f": {read.error}" if read.error else ""
         raise ModelFault(Fault("malformed", shortened(without_key(f"the reply has no choices{told}", key))))
     message, finish = read.choices[0].message, read.choices[0].finish_reason or "end"
-    if message.refusal or finish == "content_filter":
-        words = message.refusal or "the provider's content filter withheld the reply"
-        raise ModelFault(Fault("filtered", shortened(without_key(words, key))))
-    thinking, text = split_thinking(message.text)
-    if not text.strip():
-        has_thought = thinking or message.reasoning_content or message.reasoning
-        after, why = " after its thinking" if has_thought else "", without_key(finish, key)
-        raise ModelFault(Fault("empty", shortened(f"the reply has no text{after} (finish reason {why})")))
     usage = read.usage or _Usage()
     given, made = usage.prompt_tokens_details or _Given(), usage.completion_tokens_details or _Made()
     input_tokens = usage.prompt_tokens or 0
+    # Some count thinking in the sum alone.
+    output_tokens = max(usage.completion_tokens or 0, (usage.total_tokens or 0) - input_tokens)
+    text, thinking = heard(message.text, message.aside, output_tokens=output_tokens, told=made.reasoning_tokens)
     return Completion(
         text=without_key(text, key),
         input_tokens=input_tokens,
-        output_tokens=usage.completion_tokens or 0,
+        output_tokens=output_tokens,
         cached_tokens=min(given.cached_tokens or 0, input_tokens),
-        thinking_tokens=made.reasoning_tokens or 0,
-        stop_reason=_STOPS.get(finish, without_key(finish, key)),
+        thinking_tokens=min(thinking, output_tokens),
+        stop_reason="refused" if message.refusal else _STOPS.get(finish, without_key(finish, key)),
         provider_id=without_key(str(read.id or ""), key),
         served_by=other_name(read.model, asked, key),
     )
 
 
-def split_thinking(text: str) -> tuple[str, str]:
-    """Return (thinking, answer) of a reply; thinking that was cut off leaves no answer.
-
-    If the chat template has opened the `<think>` block, only its end is in the reply.
-    """
-    if found := _THINKING.match(text):
-        return found.group(1).strip(), text[found.end() :]
-    before, ends, after = text.partition(_THINKING_ENDS)
-    return (before.strip(), after.lstrip()) if ends and "<think>" not in before else ("", text)
+def _words(piece: object) -> str:
+    """Return the text of a piece of a streamed reply, which may come in parts too."""
+    parts = piece if isinstance(piece, list) else [piece]
+    words = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    return "".join(word for word in words if isinstance(word, str))
 
 
 def _reply_form(form: str, schema: str) -> dict[str, Any] | None:

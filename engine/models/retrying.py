@@ -5,8 +5,8 @@ What happens after a fault (its kinds: engine/seams/faults.py), with the default
     timeout malformed     retried with full jitter; lost after 6 attempts, unless the provider is down
     connection server     the same, but lost only if the provider has answered other calls meanwhile
     busy                  retried as long as the provider is busy; concurrency is halved, each success raises it again
-    empty                 retried, lost after 6 attempts
-    filtered rejected     lost at once (`Unanswered`)
+    no_room               retried with a lower limit, lost after 6 attempts
+    rejected              lost at once (`Unanswered`)
     too_long              lost at once; the course may ask again with a memory less
     denied missing        the run stops (`ProviderDown`), with what to fix
 
@@ -19,8 +19,8 @@ Rules
       that fail at once, as when a server goes down, are one symptom.
     - A provider that has never answered counts as unreachable after `reach_s` seconds: its address is wrong, or it was
       not started. One that has answered before gets the whole policy.
-    - If none of the first `pause_after` calls gets an answer, all being rejected or empty, the calls themselves are at
-      fault: the run stops rather than losing every question.
+    - If none of the first `pause_after` calls gets an answer, all being rejected, the calls themselves are at fault:
+      the run stops rather than losing every question. If none of their replies has text, that is announced.
     - A request to stop waits for calls in flight, but not for pauses between attempts.
 """
 
@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from mage_es.engine.seams.clock import SYSTEM_CLOCK, Clock
 from mage_es.engine.seams.faults import HOPELESS, FailedAttempt, Fault, ModelFault
 from mage_es.engine.seams.metering import SpendingGuard
-from mage_es.engine.seams.model import Completion, Model, Request
+from mage_es.engine.seams.model import Completion, Model, Request, reason_of
 from mage_es.events.errors import Interrupted, PrerequisiteError
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class RetryingClient:
         self.policy, self._clock = retry_policy, retry_policy.clock
         self.announce, self.stop, self.spending = announce, stop, spending
         self._connections, self._allowed = float(connections), float(connections)
-        self._in_flight, self._served, self._failures, self._lost = 0, 0, 0, 0
+        self._in_flight, self._served, self._failures, self._lost, self._said = 0, 0, 0, 0, 0
         self._freed = asyncio.Event()
         self._paused_until = self._eased_at = self._paused_at = 0.0
         self._unreachable_since: float | None = None
@@ -178,6 +178,7 @@ class RetryingClient:
             self._in_flight -= 1
             self._freed.set()
         self._served += 1
+        self._note_text(completion)
         self._failures, self._paused_until, self._unreachable_since = 0, 0.0, None
         self._allowed = min(self._connections, self._allowed + 1 / self._allowed)
         return Answered(completion, (time.perf_counter_ns() - began) // 1000)
@@ -204,6 +205,14 @@ class RetryingClient:
             completion = await self.model.complete(request)
             pay(completion)
         return _bounded(completion)
+
+    def _note_text(self, completion: Completion) -> None:
+        self._said += bool(completion.text.strip())
+        if not self._said and self._served == self.policy.pause_after:
+            self.announce(
+                f"None of the first {self._served} replies of {self.name} has any text (the last one: "
+                f"{reason_of(completion)}). They count as wrong answers; `mage-es doctor` says what to set."
+            )
 
     def _note_failure(self, fault: Fault, began: float) -> None:
         if fault.kind in ("connection", "malformed") and not self._served:
@@ -333,5 +342,5 @@ def _bounded(completion: Completion) -> Completion:
 
 
 def _is_of_all(fault: Fault) -> bool:
-    """Return whether every call may have this fault: refused by the server, or without text."""
-    return fault.kind == "empty" or (fault.kind == "rejected" and fault.status > 0)
+    """Return whether every call may have this fault: refused by the server."""
+    return fault.kind == "rejected" and fault.status > 0

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mage_es.engine.models.clients import chat_of
-from mage_es.engine.models.openai_compatible import split_thinking
+from mage_es.engine.models.clients import chat_of, heard, template_of
 from mage_es.engine.seams.faults import Fault, ModelFault, shortened
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.seams.spec import ModelSpec
@@ -24,7 +23,8 @@ if TYPE_CHECKING:
     from vllm.v1.engine.async_llm import AsyncLLM
 
 OPTIONS = ("dtype", "max_model_len", "gpu_memory_utilization", "tensor_parallel_size", "eager", "seed", "thinking")
-"""As vLLM's own engine arguments; `eager`: on or off; `thinking`: on or off, for templates that know it."""
+"""As vLLM's own engine arguments; `eager`: on or off; `thinking`: auto (default), on, off, or tokens to think
+in, for templates that know it."""
 
 
 class VllmEngine:
@@ -34,13 +34,13 @@ class VllmEngine:
         self._engine: AsyncLLM | None = None
         self._numbers = itertools.count()
         self._arguments = _engine_arguments(spec)
-        self._template = {"enable_thinking": spec.is_on("thinking")} if "thinking" in spec.options else {}
+        self._thinking = spec.thinking()
 
     async def complete(self, request: Request) -> Completion:
         engine = self._engine = self._engine or self._start()
         tokenizer = engine.get_tokenizer()
-        chat = chat_of(request)
-        tokens = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_dict=False, **self._template)
+        chat, template = chat_of(request), template_of(self._thinking, request)
+        tokens = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_dict=False, **template)
         room = engine.model_config.max_model_len - len(tokens)
         if room < 1:
             raise ModelFault(
@@ -93,14 +93,13 @@ def _completion(output: Any) -> Completion:
     if output is None or not output.finished:
         raise ModelFault(Fault("connection", "the engine stopped before the reply was whole"))
     reply = output.outputs[0]
-    thinking, text = split_thinking(reply.text)
-    if not text.strip():
-        raise ModelFault(Fault("empty", "the reply has no text" + (" after its thinking" if thinking else "")))
+    text, thinking = heard(reply.text, "", output_tokens=len(reply.token_ids), told=None)
     return Completion(
         text=text,
         input_tokens=len(output.prompt_token_ids),
         output_tokens=len(reply.token_ids),
         cached_tokens=output.num_cached_tokens or 0,
+        thinking_tokens=thinking,
         stop_reason="length" if reply.finish_reason == "length" else "end",
         provider_id=output.request_id,
     )

@@ -16,15 +16,15 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from mage_es.engine.courses import Ask, Course, Fact, Finish, Look, Move, Subcourse, Use, call_of, fact_of
+from mage_es.engine.courses import Ask, Course, Fact, Look, Move, Use, call_of, fact_of, finish_of, reply_to
 from mage_es.engine.rules.harvest import capped
 from mage_es.engine.rules.ingredients import earlier_steps, sections_of, sections_of_step, tool_outcome, tool_section
 from mage_es.engine.rules.prompt import PromptQuestion, Quote, Section, render_answer
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.trimming import droppable, without
 from mage_es.engine.seams.benchmark import Question
-from mage_es.engine.seams.model import Request
-from mage_es.events.vocabulary import BundleTrimmed, ModelCalled, QuestionPlanned, SearchAnswered, ToolRan
+from mage_es.engine.seams.model import RAISE, Request
+from mage_es.events.vocabulary import BundleTrimmed, QuestionPlanned, SearchAnswered, ToolRan
 from mage_es.projections.fold import State
 
 DIRECT, REASONED = "answer_direct", "answer_cot"
@@ -49,16 +49,18 @@ class Route:
         quotes = [Quote(f"search/{title}", f"{title}: {text[:PASSAGE]}") for title, text in pages.items()]
         self._found = Section("Found", quotes)
 
-    def ask(self, template: str, sections: Callable[[], Sequence[Section]], *, place: int = 0) -> Subcourse:
-        """Ask with a template, and return the reply; `place` counts the calls before the last (0: the last).
+    def ask(self, template: str, sections: Callable[[], Sequence[Section]], *, place: int = 0) -> Course:
+        """Ask with a template, and return the end that the reply makes; `place` counts the calls before the last (0).
 
         `sections` gives what is shown of the present plan: it is called again after something had to be left out.
         """
         # Each turn leaves out one memory or principle, so it ends: with none left, the call fails for good instead.
-        while isinstance(fact := (yield self._call(template, sections(), place)), BundleTrimmed):
+        most = RAISE * self.setting.config.max_tokens
+        while isinstance(
+            fact := (yield from reply_to(self._call(template, sections(), place), most=most)), BundleTrimmed
+        ):
             self.planned = without(self.planned, {fact.memory_id})
-        assert isinstance(fact, ModelCalled)
-        return fact.text
+        return finish_of(fact)
 
     def _call(self, template: str, sections: Sequence[Section], place: int) -> Ask:
         config, question = self.setting.config, self.question
@@ -69,7 +71,11 @@ class Route:
             is_instructed=bool(self.state.slots.prompt_template(self.planned.skill)),
         )
         prompt = render_answer(template, [*sections, self._found], asked)
-        request = Request(prompt=prompt.text, temperature=config.answer_temperature, max_tokens=config.max_tokens)
+        request = Request(
+            prompt=prompt.text,
+            temperature=config.answer_temperature,
+            max_tokens=self.planned.max_tokens or config.max_tokens,
+        )
         about = call_of(self.planned.question_id, place)
         return Ask(about, request, prompt.spans, droppable=droppable(self.planned))
 
@@ -93,8 +99,7 @@ def follow(route: Route) -> Course:
 
 
 def _at_once(route: Route) -> Course:
-    reply = yield from route.ask(route.planned.template, lambda: sections_of(route.state, route.planned))
-    return Finish(reply)
+    return (yield from route.ask(route.planned.template, lambda: sections_of(route.state, route.planned)))
 
 
 def _chain(route: Route) -> Course:
@@ -107,11 +112,10 @@ def _chain(route: Route) -> Course:
             return [*retrieved, earlier_steps(outputs), this_step]
 
         output = yield from route.ask(planned.template, step, place=place)
-        outputs.append((call_of(planned.question_id, place), skill, capped(output.strip(), cap)))
+        outputs.append((call_of(planned.question_id, place), skill, capped(output.reply.strip(), cap)))
     # Without steps there is nothing to conclude from, so the question is asked as `cot` would ask it.
     template = AFTER_STEPS if outputs else REASONED
-    reply = yield from route.ask(template, lambda: [*sections_of(route.state, route.planned), earlier_steps(outputs)])
-    return Finish(reply)
+    return (yield from route.ask(template, lambda: [*sections_of(route.state, route.planned), earlier_steps(outputs)]))
 
 
 def _tool(route: Route) -> Course:
@@ -122,13 +126,12 @@ def _tool(route: Route) -> Course:
         return lambda: [*sections_of(route.state, route.planned), about_tool]
 
     filled = yield from route.ask(route.planned.template, shown(tool_section(tool)), place=1)
-    arguments, result, problem = arguments_in(filled), "", NO_ARGUMENTS
+    arguments, result, problem = arguments_in(filled.reply), "", NO_ARGUMENTS
     if arguments:
         ran = yield from fact_of(Use(tool.tool_id, arguments), ToolRan)
         result, problem = ran.result, ran.problem
     outcome = tool_outcome(tool, arguments=arguments, result=result, problem=problem)
-    reply = yield from route.ask(AFTER_TOOL, shown(outcome))
-    return Finish(reply)
+    return (yield from route.ask(AFTER_TOOL, shown(outcome)))
 
 
 def arguments_in(reply: str) -> str:

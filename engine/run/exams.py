@@ -27,7 +27,7 @@ from mage_es.projections.ledger import Ledger
 
 RULE = "rule"
 """The judge of an answer that the rule decided."""
-ANSWERED = ("iteration", "purpose", "question_id", "task_type", "score_micro", "correct", "strict", "judge")
+ANSWERED = ("iteration", "purpose", "question_id", "task_type", "score_micro", "correct", "strict", "judge", "reason")
 LOST = ("iteration", "purpose", "question_id", "task_type", "problem")
 PLAYED = ("iteration", "purpose", "episode_id", "steps", "score_micro", "achievements", "unparsed")
 """The fields of answers, of questions left without one, and of episodes that reports use."""
@@ -86,10 +86,11 @@ def asked(found: Mapping[type[Event], pl.DataFrame]) -> pl.DataFrame:
     """Return every question that was put to the model, with its `score` in [0, 1] and the `problem` of a lost call.
 
     A question without an answer was asked all the same: it counts as wrong, with the `problem` as the reason, which is
-    "" for every other. So the number of rows is the denominator of every accuracy.
+    "" for every other. So is a wrong answer whose reply was cut, refused or empty. The number of rows is the
+    denominator of every accuracy.
     """
-    judged = found[AnswerJudged].with_columns(problem=pl.lit(""))
-    wrong = {"score_micro": 0, "correct": False, "strict": False, "judge": RULE}
+    judged = found[AnswerJudged].with_columns(problem=pl.when(pl.col("correct")).then(pl.lit("")).otherwise("reason"))
+    wrong = {"score_micro": 0, "correct": False, "strict": False, "judge": RULE, "reason": ""}
     types = {name: judged.schema[name] for name in wrong}
     lost = found[AnswerUnanswered].with_columns(
         pl.lit(value).cast(types[name]).alias(name) for name, value in wrong.items()

@@ -6,16 +6,16 @@ connection                         refused, reset, or closed within the reply   
 busy         408 409 425 429 529   too many requests, or the provider is overloaded  retried, fewer calls at once
 server       500 and above         the provider failed                               retried
 malformed                          the reply is not what the protocol says           retried
-empty                              a reply without text                              retried
-filtered                           withheld by the provider, or the model refused    the call is lost
+no_room                            so long a reply does not fit the model's context  retried with a lower limit
 rejected     400 422, other 4xx    the request itself is refused                     the call is lost
 too_long     413, or the words     the prompt does not fit the model's context       a memory is dropped, else lost
 denied       401 402 403           no call can succeed until the key is fixed        the run stops
 missing      404                   no such model or endpoint                         the run stops
 
-A status without a row of its own, such as 418, is `rejected` below 500. A lost call leaves its question without an
-answer, on record, and the run goes on. How often and how long a call is retried, and when the provider counts as down,
-is decided in engine/models/retrying.py by the `RetryPolicy`.
+A reply that came whole is no fault, whatever it says: one that was cut, refused or left empty is recorded and counts as
+a wrong answer. A status without a row of its own, such as 418, is `rejected` below 500. A lost call leaves its question
+without an answer, on record, and the run goes on. How often and how long a call is retried, and when the provider
+counts as down, is decided in engine/models/retrying.py by the `RetryPolicy`.
 """
 
 from __future__ import annotations
@@ -33,19 +33,18 @@ FaultKind = Literal[
     "busy",
     "server",
     "malformed",
-    "empty",
-    "filtered",
+    "no_room",
     "rejected",
     "too_long",
     "denied",
     "missing",
 ]
 
-PASSING: frozenset[FaultKind] = frozenset({"timeout", "connection", "busy", "server", "malformed", "empty"})
+PASSING: frozenset[FaultKind] = frozenset({"timeout", "connection", "busy", "server", "malformed", "no_room"})
 """Kinds after which the same call may succeed a little later."""
 
-OUTAGES: frozenset[FaultKind] = PASSING - {"empty"}
-"""Kinds that may mean that the provider is down; one that sends an empty reply is up."""
+OUTAGES: frozenset[FaultKind] = PASSING - {"no_room"}
+"""Kinds that may mean that the provider is down."""
 
 HOPELESS: frozenset[FaultKind] = frozenset({"denied", "missing"})
 """Kinds that every further call would meet as well."""

@@ -7,13 +7,21 @@ the recorded request hash covers everything it knew.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
 from mage_es.events.digests import sha256_text
+from mage_es.events.vocabulary import ModelCalled
 
-__all__ = ["Completion", "Model", "Request"]
+__all__ = ["MAX_TOKENS", "RAISE", "Completion", "Model", "Request", "asked_again", "reason_of"]
+
+MAX_TOKENS = 4096
+"""Tokens of a reply, thinking included: room for the 900 that a small model thinks in the median, and for its tail."""
+RAISE = 2
+"""By how much a limit is raised, once, that cut a reply."""
+_REACHED = 0.9
+"""Share of its limit from which on a reply that was cut was cut by it, and not by the model's context."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +35,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str
     system: str = ""
     temperature: float = 0.0
-    max_tokens: int = 1024
+    max_tokens: int = MAX_TOKENS
     reply_schema: str = ""
     sample: int = 0
 
@@ -46,8 +54,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 class Completion(msgspec.Struct, frozen=True, kw_only=True):
     """One reply. Tokens are the provider's own counts; for embedded models, words and punctuation.
 
-    `input_tokens` include those read from a cache (`cached_tokens`) and those written to one. `served_by` is the
-    provider's name of the model that replied, "" if it gives none or the one asked for.
+    `text` may be empty. `stop_reason` is `end`, `length` (cut by a limit), `refused`, or the provider's own word.
+    `input_tokens` include those read from a cache (`cached_tokens`) and those written to one; `output_tokens` include
+    `thinking_tokens`. `served_by` is the provider's name of the model that replied, "" if it gives none or the one
+    asked for.
     """
 
     text: str
@@ -74,3 +84,24 @@ class Model(Protocol):
             ModelFault: The call failed; its kind says whether to retry (engine/seams/faults.py).
             PrerequisiteError: The model is unavailable, as when a package or key is missing.
         """
+
+
+def reason_of(reply: Completion | ModelCalled) -> Literal["", "truncated", "empty", "refused"]:
+    """Return what a reply lacks as an answer, "" for a whole one."""
+    if reply.stop_reason == "length":
+        return "truncated"
+    if reply.stop_reason == "refused":
+        return "refused"
+    return "" if reply.text.strip() else "empty"
+
+
+def asked_again(request: Request, reply: Completion | ModelCalled, *, most: int) -> Request | None:
+    """Return the request to make after a reply that is no answer, None where another would change nothing.
+
+    One that its limit cut is asked again with `most` tokens, where that is more; one without text, as it was.
+    """
+    if reply.stop_reason != "length":
+        return request if reply.stop_reason == "end" and not reply.text.strip() else None
+    # Without token counts it is not known what cut it.
+    is_reached = not reply.output_tokens or reply.output_tokens >= _REACHED * request.max_tokens
+    return msgspec.structs.replace(request, max_tokens=most) if is_reached and most > request.max_tokens else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from mage_es.events.errors import UsageError, nearest
@@ -59,6 +59,19 @@ class ModelSpec(NamedTuple):
         if value not in known:
             raise UsageError(f"{self.text}: {option}={value!r}.{nearest(value, list(known))}")
         return value
+
+    def thinking(self) -> Literal["auto", "on", "off"] | int:
+        """Return whether a model is to think before it answers, or in how many tokens; `auto`: as it does by itself.
+
+        Raises `UsageError`.
+        """
+        match self.options.get("thinking", "auto"):
+            case "auto" | "on" | "off" as word:
+                return word
+            case number if number.isascii() and number.isdigit() and int(number):
+                return int(number)
+            case other:
+                raise UsageError(f"{self.text}: thinking is auto, on, off or a number of tokens, not {other!r}.")
 
     def is_on(self, option: str) -> bool:
         """Return whether an option is switched on, which none is by itself. Raises `UsageError` for other words."""

@@ -6,6 +6,7 @@ Rules
     - A typed reply of another form is recorded as `reply.rejected`; the model is shown the problem and asked again, at
       most `MOST_REPAIRS` times. After that, or if a call failed for good, the caller gets None: an iteration goes on
       without.
+    - A typed reply that its limit cut is asked for again with a higher one, once; what is cut even then is given up.
     - A recorded call is never made again, repairs included: each attempt's prompt follows from the replies before it.
     - Texts of models and data sets enter a prompt only inside JSON strings, where they cannot close a fence.
 """
@@ -22,15 +23,15 @@ from mage_es.engine.commands import Call, Command, RecordCall, RecordFailure
 from mage_es.engine.models.retrying import Unanswered
 from mage_es.engine.rules.inert import inert_json
 from mage_es.engine.rules.prompt import render_guidance
+from mage_es.engine.seams.extraction import without_reasoning
 from mage_es.engine.seams.faults import FailedAttempt
-from mage_es.engine.seams.model import Request
+from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Request
 from mage_es.engine.seams.replies import Reply, read_reply
 from mage_es.engine.session.batches import BatchQueue, Client, Recorder, call_key
 from mage_es.events.vocabulary import Draft, Phase, Tier
 
 MOST_REPAIRS = 2
 """Attempts after the first; each is shown what was wrong with the one before."""
-GUIDANCE_TOKENS = 4096
 _SHOWN = 1500
 """Characters of a rejected reply that the next attempt shows."""
 
@@ -74,6 +75,8 @@ async def make_call(
         # Not recorded here, as `report` would: a process killed between this failure and what follows from it would
         # make a call again that is on record as lost.
         return RecordFailure(call, lost.failed)
+    # For every model alike: what is recorded is what memories, briefs and answers are made of.
+    completion = msgspec.structs.replace(completion, text=without_reasoning(completion.text))
     # The problem is found here and recorded with the reply: `decide` knows no types of replies.
     problem = read_reply(completion.text, typed, stop_reason=completion.stop_reason)[1] if typed else ""
     return RecordCall(call, completion, latency_us, problem)
@@ -94,11 +97,9 @@ async def complete_typed(
     values = {name: str(value) for name, value in msgspec.structs.asdict(brief).items()}
     prompt = render_guidance(template, values, data.decode())
     schema = msgspec.json.encode(msgspec.json.schema(reply)).decode()
-    repair, fact = "", ""
+    repair, fact, limit = "", "", MAX_TOKENS
     for attempt in range(1 + MOST_REPAIRS):
-        request = Request(
-            system=prompt.system, prompt=prompt.text + repair, max_tokens=GUIDANCE_TOKENS, reply_schema=schema
-        )
+        request = Request(system=prompt.system, prompt=prompt.text + repair, max_tokens=limit, reply_schema=schema)
         call = Call(
             iteration=iteration,
             phase=phase,
@@ -120,8 +121,12 @@ async def complete_typed(
             return None, fact
         fact = Draft(event=called, iteration=iteration, phase=phase).fact_id.hex()
         found, problem = read_reply(called.text, reply, stop_reason=called.stop_reason)
-        if found is not None:
+        is_cut = called.stop_reason == "length"
+        if found is not None or (is_cut and limit > MAX_TOKENS):
             return found, fact
+        if is_cut:
+            limit *= RAISE
+            continue
         # From this reply alone: a resumed run renders the same prompt, so its hash finds the recorded repair.
         repair = repair_prompt(called.text, problem)
     return None, fact

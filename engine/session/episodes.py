@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Move
+from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Move, reply_to
 from mage_es.engine.environments.playing import verdict_of
 from mage_es.engine.rules.choice import query_of
 from mage_es.engine.rules.retrieval import recipe_query, retrieve
@@ -33,14 +33,13 @@ from mage_es.engine.seams.environment import (
     transcript_line,
 )
 from mage_es.engine.seams.extraction import without_reasoning
-from mage_es.engine.seams.model import Request
+from mage_es.engine.seams.model import RAISE, Request
 from mage_es.events.errors import LogError
 from mage_es.events.vocabulary import (
     MICRO,
     BundleTrimmed,
     EpisodeClosed,
     EpisodeStepped,
-    ModelCalled,
     QuestionPlanned,
     Retrieved,
 )
@@ -89,10 +88,12 @@ def _play(episode: _Episode, environment: Environment) -> Course:
     for step in range(1, episode.context.setting.config.episode_steps + 1):
         moment = Moment(observation.text, environment.valid_actions(), _with_reasoning(history, reasoning))
         planned = without(episode.consulting(observation), dropped)
-        while isinstance(fact := (yield episode.ask(step, planned, moment, observation)), BundleTrimmed):
+        most = RAISE * episode.context.setting.config.max_tokens
+        while isinstance(
+            fact := (yield from reply_to(episode.ask(step, planned, moment, observation), most=most)), BundleTrimmed
+        ):
             dropped.add(fact.memory_id)
             planned = without(planned, dropped)
-        assert isinstance(fact, ModelCalled)
         action = environment.parse(fact.text)
         # Played before it is recorded, as the fact holds what it led to. For a recorded step this is the replay.
         outcome = environment.step(action)
@@ -181,7 +182,8 @@ class _Episode(NamedTuple):
         is_exploring = planned.template == EXPLORING
         config = setting.config
         temperature = config.exploration_temperature if is_exploring else config.answer_temperature
-        request = Request(prompt=prompt.text, temperature=temperature, max_tokens=config.max_tokens)
+        limit = planned.max_tokens or config.max_tokens
+        request = Request(prompt=prompt.text, temperature=temperature, max_tokens=limit)
         agent = "Explorer" if is_exploring else "Learner"
         return Ask(f"{self.question.id}/{step}", request, prompt.spans, agent=agent, droppable=droppable(planned))
 

@@ -128,7 +128,7 @@ async def _follow(
                 stopped.append(reason)
                 return
             fact = drafts[0].event
-            if isinstance(fact, CallFailed):  # for good: the course is not sent it, it ends here
+            if isinstance(fact, CallFailed) and not (isinstance(made, Ask) and made.is_spare):  # for good: it ends here
                 move = Finish("", lost=f"{fact.fault}: {fact.problem}")
             else:
                 assert isinstance(fact, Fact)

@@ -21,7 +21,7 @@ from mage_es.engine.briefs import JudgeBrief, JudgeReply
 from mage_es.engine.courses import Ask, Course, Fact, Move
 from mage_es.engine.rules.prompt import render_guidance
 from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict, may_be_judged
-from mage_es.engine.seams.model import Request
+from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Request
 from mage_es.engine.seams.replies import read_reply
 from mage_es.engine.session.call import MOST_REPAIRS, repair_prompt
 from mage_es.events.vocabulary import ModelCalled
@@ -32,7 +32,6 @@ STRICT = "judge_strict_v1"
 """The template for answers that are either right or wrong."""
 NOBODY = "nobody"
 """`by` of a verdict on an answer that neither a rule nor a judge decided."""
-_TOKENS = 512
 
 
 class StrictReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,9 +80,9 @@ def opinion(question: Question, ruled: Verdict, template: str) -> Generator[Move
     form = _REPLIES[template]
     prompt = render_guidance(template, {}, msgspec.json.encode(brief).decode())
     schema = msgspec.json.encode(msgspec.json.schema(form)).decode()
-    repair = ""
+    repair, limit = "", MAX_TOKENS
     for attempt in range(1 + MOST_REPAIRS):
-        request = Request(system=prompt.system, prompt=prompt.text + repair, max_tokens=_TOKENS, reply_schema=schema)
+        request = Request(system=prompt.system, prompt=prompt.text + repair, max_tokens=limit, reply_schema=schema)
         # Each attempt is a move of its own, so that a resumed run repairs the recorded reply and does not ask anew.
         fact = yield Ask(
             question.id, request, agent="Critic", tier="judge", purpose=template, attempt=attempt, typed=form
@@ -93,5 +92,10 @@ def opinion(question: Question, ruled: Verdict, template: str) -> Generator[Move
         if reply is not None:
             # The model of the recorded call: a resumed run may have another judge, but not for this verdict.
             return Verdict(answer=ruled.answer, score=reply.score, strict=ruled.strict, by=fact.model)
+        if fact.stop_reason == "length":
+            if limit > MAX_TOKENS:
+                return None
+            limit *= RAISE
+            continue
         repair = repair_prompt(fact.text, problem)
     return None

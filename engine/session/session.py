@@ -271,9 +271,14 @@ class Session:
             case Ask():
                 key = CallKey(move.tier, move.purpose or planned.purpose, move.about, move.attempt, move.request.sha256)
                 # A prompt that did not fit the model's context left a trimming on record, and no reply.
-                call = progress.call(key) or trimming_of(move, progress.trimmings(phase, planned.question_id))
+                call = (
+                    progress.call(key)
+                    or trimming_of(move, progress.trimmings(phase, planned.question_id))
+                    or (progress.lost(key) if move.is_spare else None)
+                )
                 # A reply about this, but to another prompt: going on would mix two versions of a template in one run.
-                if call is None and move.tier == "execution" and progress.is_replied(phase, move.about):
+                is_first = move.tier == "execution" and not move.is_spare
+                if call is None and is_first and progress.is_replied(phase, move.about):
                     raise _renders_differently(move.about)
                 return call
             case Use():
@@ -299,7 +304,7 @@ class Session:
         elif finish is None or finish.verdict is None:
             return []
         else:
-            event = judgement(planned, finish.verdict, expected=moved.pending.question.gold)
+            event = judgement(planned, finish.verdict, expected=moved.pending.question.gold, reason=finish.reason)
         fact = RecordFact.about(planned, phase, event, causation=moved.pending.causation)
         return decide(self.world.setting, self.state, fact)
 

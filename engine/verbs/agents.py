@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 import msgspec
 
-from mage_es.engine.session.call import MOST_REPAIRS
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
@@ -130,7 +129,7 @@ def missing_guidance(reader: LogReader) -> MissingGuidance | None:
                 failed[request] = fault
     fulfilled = {each[:-1] for each in replied - rejected}
     faults = Counter(fault for request, fault in failed.items() if request not in fulfilled)
-    unreadable = {each[:-1] for each in rejected if each[-1] == MOST_REPAIRS}
+    unreadable = {each[:-1] for each in rejected} - fulfilled
     if not faults and not unreadable:
         return None
     asked = len({each[:-1] for each in replied} | set(failed))

@@ -11,7 +11,7 @@ import msgspec
 
 from mage_es.engine.agents.learner import course_of, plan_answers
 from mage_es.engine.commands import PlanAnswers
-from mage_es.engine.courses import Course, Fact, Finish, advance, begin
+from mage_es.engine.courses import Ask, Course, Fact, Finish, advance, begin
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.retrying import RetryingClient
@@ -145,11 +145,13 @@ async def _followed(
     async with aclosing(client):
         while not isinstance(move, Finish):
             fact = (await effects.perform("exam", planned, move, 0))[0].event
-            if isinstance(fact, CallFailed):
+            is_spare = isinstance(move, Ask) and move.is_spare
+            if isinstance(fact, CallFailed) and not is_spare:
                 raise PrerequisiteError(
                     f"{fact.model} gave no answer ({fact.fault}: {fact.problem}). Ask again, or rephrase the question."
                 )
-            moves.append(report_of(move, state, fact))
+            if not isinstance(fact, CallFailed):
+                moves.append(report_of(move, state, fact))
             assert isinstance(fact, Fact)
             move = advance(course, fact)
     return moves, move.reply

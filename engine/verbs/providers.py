@@ -20,9 +20,8 @@ from mage_es.engine.models.clients import key_of, unconnected
 from mage_es.engine.models.openai_compatible import DEFAULT_URL
 from mage_es.engine.models.registry import OPTIONS, open_model
 from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened, without_key
-from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.model import MAX_TOKENS, Completion, Request
 from mage_es.engine.seams.spec import ModelSpec, parse_spec
-from mage_es.engine.session.call import GUIDANCE_TOKENS
 from mage_es.events.errors import nearest
 from mage_es.events.vocabulary import Tier
 
@@ -174,7 +173,7 @@ def _tokens_needed(tier: Tier, config: Config) -> tuple[int, int]:
     if tier == "judge":
         return _TOKENS_OF_A_VERDICT, _LETTERS_BESIDE // _LETTERS_OF_A_TOKEN
     if tier == "guidance":
-        return GUIDANCE_TOKENS, _TOKENS_OF_A_BRIEF
+        return MAX_TOKENS, _TOKENS_OF_A_BRIEF
     memories = config.bundle * (config.reasoning_cap + _LETTERS_OF_A_MEMORY)
     letters = memories + config.principles_per_skill * _LETTERS_OF_A_PRINCIPLE + _LETTERS_BESIDE
     return config.max_tokens, letters // _LETTERS_OF_A_TOKEN

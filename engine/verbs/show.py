@@ -23,6 +23,7 @@ from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
     BundleTrimmed,
+    CallFailed,
     EpisodeClosed,
     EpisodeStepped,
     Event,
@@ -37,6 +38,7 @@ from mage_es.projections.fold import State
 
 _FACTS: set[type[Event]] = {
     ModelCalled,
+    CallFailed,
     BundleTrimmed,
     ToolRan,
     SearchAnswered,
@@ -175,7 +177,7 @@ def _facts(asking: Asking) -> list[Event]:
 
 def _is_about(event: Event, name: str) -> bool:
     match event:
-        case ModelCalled():
+        case ModelCalled() | CallFailed():
             return event.about == name or event.about.startswith(f"{name}/")
         case EpisodeStepped() | EpisodeClosed():
             return event.episode_id == name

@@ -68,9 +68,9 @@ class ActionRow(msgspec.Struct, frozen=True, kw_only=True):
 class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
     """One agent's calls of one model for one purpose in one iteration.
 
-    `failures` are attempts without a reply, `retries` those that were repeated; `seconds` are summed over concurrent
-    calls; `usd` is None if the model's price is unknown. Batched calls have a row of their own, and so have those that
-    another model served than the requested one (`served_by`).
+    `failures` are attempts without a reply, `retries` those that were repeated; `cut` are replies that a limit cut;
+    `seconds` are summed over concurrent calls; `usd` is None if the model's price is unknown. Batched calls have a row
+    of their own, and so have those that another model served than the requested one (`served_by`).
     """
 
     tier: str
@@ -88,6 +88,7 @@ class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     usd: float | None
     cache_write_tokens: int = 0
+    cut: int = 0
     batched: bool = False
     served_by: str = ""
 

@@ -9,6 +9,7 @@ import msgspec
 from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Look, Move, Use, advance, begin
 from mage_es.events.vocabulary import (
     BundleTrimmed,
+    CallFailed,
     EpisodeClosed,
     EpisodeStepped,
     Event,
@@ -114,7 +115,8 @@ def walk(course: Course, state: State, facts: Sequence[Event]) -> list[MoveRepor
     move, moves, left = begin(course), list[MoveReport](), list(facts)
     while not isinstance(move, Finish):
         fact = next((fact for fact in left if _matches(fact, move)), None)
-        moves.append(report_of(move, state, fact))
+        if not isinstance(fact, CallFailed):  # without a longer reply, the one before it was the last
+            moves.append(report_of(move, state, fact))
         if fact is None:
             break
         left.remove(fact)
@@ -172,6 +174,8 @@ def report_of(move: Move, state: State, fact: Event | None) -> MoveReport:
 
 def _matches(fact: Event, move: Move) -> bool:
     match move, fact:
+        case Ask(), CallFailed():
+            return move.is_spare and fact.final and (fact.about, fact.attempt) == (move.about, move.attempt)
         case Ask(), ModelCalled():
             return (fact.tier, fact.about, fact.attempt) == (move.tier, move.about, move.attempt)
         case Ask(), BundleTrimmed():

@@ -88,6 +88,8 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     """Ids of the action recipes quoted in the prompt."""
     donor: str = ""
     """Question whose memories were shown instead (the shuffled control of an exam); else empty."""
+    max_tokens: int = 0
+    """The raised limit of its replies, where replies of an earlier phase were cut; 0: the configured limit."""
 
 
 class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
@@ -106,9 +108,9 @@ class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
     request_sha256: str
     model: str
     text: str
-    """The model's reply."""
+    """The model's reply without its thinking; empty where it said nothing else."""
     stop_reason: str
-    """Why the model stopped."""
+    """Why the model stopped: `end`, `length` where a limit cut it, `refused`, or the provider's own word."""
     input_tokens: int
     """Tokens of the request."""
     output_tokens: int
@@ -198,6 +200,8 @@ class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):
     """Whether the answer was in exactly the form that was asked for."""
     judge: str
     """What decided whether it is right: a rule or a model."""
+    reason: str = ""
+    """What the reply lacked: `truncated`, `empty`, `refused`; empty for a whole one."""
 
 
 class CallFailed(Event, frozen=True, kw_only=True, tag="call.failed"):

@@ -45,7 +45,7 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import fold
 from tests.engine.models.provider import Plan, Provider, provider, request_of
 
-PASSING = ("reset", "cut", "408", "409", "429", "529", "500", "503", "truncated", "shape", "empty")
+PASSING = ("reset", "cut", "408", "409", "429", "529", "500", "503", "truncated", "shape")
 LASTING = ("filter", "refusal", "400", "too long")
 SLOW = ("silence",)
 HOUR_S = 3600.0

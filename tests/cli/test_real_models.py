@@ -75,8 +75,8 @@ def test_with_a_tenth_of_the_calls_failing_every_question_is_accounted_for_to_th
     table = mage("runs", "show", "r").out
     assert "costs nothing" in table
     total = next(line.split() for line in table.splitlines() if line.startswith("execution  all"))
-    assert total[2:5] == [str(server.served), str(len(failed)), str(len(failed))]
-    assert (total[5], total[8]) == (str(server.input_tokens), str(server.output_tokens))
+    assert total[2:6] == [str(server.served), "0", str(len(failed)), str(len(failed))]
+    assert (total[6], total[9]) == (str(server.input_tokens), str(server.output_tokens))
     assert mage("verify", "r").code == 0
     assert mage("replay", "r").code == 0
 

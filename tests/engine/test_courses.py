@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.courses import Ask, Course, Finish, advance, begin, call_of, catch_up, reply_to
+from mage_es.engine.courses import Ask, Course, Finish, advance, begin, call_of, catch_up, fact_of
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
@@ -42,9 +42,9 @@ def called(about: str, text: str) -> ModelCalled:
 
 
 def two_calls() -> Course:
-    first = yield from reply_to(Ask("q/1", Request(prompt="first")))
-    second = yield from reply_to(Ask("q", Request(prompt=f"after {first}")))
-    return Finish(f"{first} {second}")
+    first = yield from fact_of(Ask("q/1", Request(prompt="first")), ModelCalled)
+    second = yield from fact_of(Ask("q", Request(prompt=f"after {first.text}")), ModelCalled)
+    return Finish(f"{first.text} {second.text}")
 
 
 def test_a_course_goes_on_with_what_it_is_told() -> None:

@@ -16,10 +16,10 @@ from mage_es.engine.agents.skill_discovery import TEMPLATES
 from mage_es.engine.briefs import JudgeReply
 from mage_es.engine.models.anthropic_api import OPTIONS, Anthropic, read_message
 from mage_es.engine.seams.faults import Fault, ModelFault
-from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.model import Completion, Request, reason_of
 from mage_es.engine.seams.spec import parse_spec
 from mage_es.engine.session.judge import StrictReply
-from mage_es.events.errors import PrerequisiteError
+from mage_es.events.errors import PrerequisiteError, UsageError
 from tests.engine.models.provider import provider
 
 
@@ -247,8 +247,6 @@ def test_what_a_server_does_not_tell_of_its_tokens_counts_as_none(usage: object)
         ("reset", "connection", 0),
         ("cut", "connection", 0),
         ("truncated", "malformed", 0),
-        ("empty", "empty", 0),
-        ("refusal", "filtered", 0),
     ],
 )
 def test_every_fault_is_told_by_its_kind(fault_name: str, kind: str, status: int) -> None:
@@ -257,6 +255,41 @@ def test_every_fault_is_told_by_its_kind(fault_name: str, kind: str, status: int
             ask(model(server.anthropic_url), Request(prompt="How many?"))
         assert len(server.asked) == 1  # the SDK does not retry on its own
     assert (raised.value.fault.kind, raised.value.fault.status) == (kind, status)
+
+
+@pytest.mark.parametrize(("fault_name", "reason"), [("empty", "empty"), ("refusal", "refused")])
+def test_a_reply_that_is_no_answer_is_a_reply_all_the_same(fault_name: str, reason: str) -> None:
+    with provider(faults=[fault_name]) as server:
+        assert reason_of(ask(model(server.anthropic_url), Request(prompt="?"))) == reason
+
+
+@pytest.mark.parametrize("stop", ["max_tokens", "model_context_window_exceeded"])
+def test_a_reply_that_was_cut_says_so_and_its_thinking_is_counted_by_its_share(stop: str) -> None:
+    content = [{"type": "thinking", "thinking": "so and so"}, {"type": "text", "text": "It"}]
+    read = read_message(message(content=content, stop_reason=stop, usage={"input_tokens": 1, "output_tokens": 22}))
+    assert (read.text, read.stop_reason, read.thinking_tokens) == ("It", "length", 18)
+
+
+@pytest.mark.parametrize(
+    ("options", "thinking"),
+    [
+        ("", None),
+        ("&thinking=on", {"type": "adaptive"}),
+        ("&thinking=off", {"type": "disabled"}),
+        ("&thinking=2000", {"type": "enabled", "budget_tokens": 2000}),
+        ("&thinking=9000", {"type": "enabled", "budget_tokens": 3072}),  # less than max_tokens, or it is refused
+    ],
+)
+def test_thinking_is_switched_as_claude_knows_it(options: str, thinking: object) -> None:
+    with provider() as server:
+        ask(model(server.anthropic_url, options), Request(prompt="?", max_tokens=4096))
+        assert server.asked[0].body.get("thinking") == thinking
+
+
+@pytest.mark.parametrize("options", ["&thinking=1023", "&thinking=maybe", "&thinking=on&temperature=send"])
+def test_thinking_that_claude_would_refuse_is_refused_before_any_call(options: str) -> None:
+    with pytest.raises(UsageError):
+        model("http://127.0.0.1:9", options)
 
 
 @pytest.mark.parametrize("fault_name", ["silence", "drip"])

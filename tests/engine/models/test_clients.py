@@ -162,7 +162,7 @@ def test_an_environment_that_no_client_can_be_made_from_is_told_with_the_variabl
 
 
 def test_what_is_no_clients_error_passes(openai: Any) -> None:
-    for error in (KeyError("ours"), ModelFault(Fault("empty", "nothing"))):
+    for error in (KeyError("ours"), ModelFault(Fault("malformed", "nothing"))):
         with pytest.raises(type(error)) as raised, as_faults(openai, url="", key="", silence=1.0):
             raise error
         assert raised.value is error

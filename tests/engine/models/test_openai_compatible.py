@@ -8,9 +8,9 @@ import sys
 import msgspec
 import pytest
 
-from mage_es.engine.models.openai_compatible import OPTIONS, OpenAICompatible, read_completion, split_thinking
+from mage_es.engine.models.openai_compatible import OPTIONS, OpenAICompatible, read_completion
 from mage_es.engine.seams.faults import ModelFault
-from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.model import Completion, Request, reason_of
 from mage_es.engine.seams.spec import parse_spec
 from mage_es.events.errors import PrerequisiteError, UsageError
 from tests.engine.models.provider import provider
@@ -94,14 +94,11 @@ def test_a_typed_reply_is_asked_for_by_its_schema() -> None:
         ("401", "denied", 401),
         ("403", "denied", 403),
         ("404", "missing", 404),
-        ("too long", "too_long", 400),
+        ("too long", "no_room", 400),
         ("reset", "connection", 0),
         ("cut", "connection", 0),
         ("truncated", "malformed", 0),
         ("shape", "malformed", 0),
-        ("empty", "empty", 0),
-        ("refusal", "filtered", 0),
-        ("filter", "filtered", 0),
     ],
 )
 def test_every_fault_is_told_by_its_kind(fault_name: str, kind: str, status: int) -> None:
@@ -119,14 +116,87 @@ def test_nobody_listening_is_a_connection_fault() -> None:
     assert raised.value.fault.kind == "connection"
 
 
-def test_thinking_is_no_part_of_the_answer() -> None:
-    assert split_thinking("<think>so and so</think>\n\nIt is 7") == ("so and so", "It is 7")
-    assert split_thinking("<think>cut off in the middle") == ("cut off in the middle", "")
-    assert split_thinking("It is <think>7</think>") == ("", "It is <think>7</think>")
-    # Templates of models that always think open the block themselves.
-    assert split_thinking("so, it is 13?\n</think>\n\nIt is 7") == ("so, it is 13?", "It is 7")
-    with provider(answer=lambda body: "<think>hm</think>7") as server:
-        assert ask(model(server.openai_url), Request(prompt="?")).text == "7"
+@pytest.mark.parametrize(
+    ("message", "text", "thinking"),
+    [
+        ({"content": "<think>so and so</think>\n\nIt is 7"}, "It is 7", 8),
+        ({"content": "<think>cut off in the middle"}, "", 10),
+        ({"content": "so, it is 13?\n</think>\n\nIt is 7"}, "It is 7", 8),  # opened by the chat template
+        ({"content": "It is 7", "reasoning_content": "so and so"}, "It is 7", 6),
+        ({"content": "It is 7", "reasoning": "so and so"}, "It is 7", 6),
+        ({"content": None, "reasoning": {"summary": "so"}}, "", 10),
+        ({"content": ["It is ", {"type": "text", "text": "7"}]}, "It is 7", 0),
+    ],
+)
+def test_thinking_is_no_part_of_the_answer_and_its_tokens_go_by_its_share(
+    message: object, text: str, thinking: int
+) -> None:
+    came = said(reply(message=message, usage={"prompt_tokens": 5, "completion_tokens": 10}))
+    assert isinstance(came, Completion)
+    assert (came.text, came.thinking_tokens) == (text, thinking)
+
+
+def test_tokens_of_thinking_are_those_that_the_provider_tells() -> None:
+    usage = {"prompt_tokens": 5, "completion_tokens": 90, "completion_tokens_details": {"reasoning_tokens": 80}}
+    came = said(reply(message={"content": "<think>hm</think>It is 7"}, usage=usage))
+    assert isinstance(came, Completion) and (came.output_tokens, came.thinking_tokens) == (90, 80)
+
+
+def test_output_that_a_provider_counts_in_the_sum_alone_is_counted() -> None:
+    came = said(reply(usage={"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 47}))
+    assert isinstance(came, Completion) and came.output_tokens == 42
+
+
+@pytest.mark.parametrize("stream", ["", "&stream=on"])
+@pytest.mark.parametrize(("fault_name", "reason"), [("empty", "empty"), ("refusal", "refused"), ("filter", "refused")])
+def test_a_reply_that_is_no_answer_is_a_reply_all_the_same(fault_name: str, reason: str, stream: str) -> None:
+    with provider(faults=[fault_name]) as server:
+        came = ask(model(server.openai_url, stream), Request(prompt="?"))
+    assert reason_of(came) == reason
+
+
+@pytest.mark.parametrize(
+    ("options", "fields"),
+    [
+        ("", {}),
+        ("&thinking=auto", {}),
+        ("&thinking=off", {"chat_template_kwargs": {"enable_thinking": False}}),
+        ("&thinking=on", {"chat_template_kwargs": {"enable_thinking": True}}),
+        (
+            "&thinking=500",
+            {
+                "chat_template_kwargs": {"enable_thinking": True, "thinking_budget": 500},
+                "thinking_token_budget": 500,
+            },
+        ),
+        (
+            "&thinking=2000",  # a quarter of the limit is left for the answer
+            {
+                "chat_template_kwargs": {"enable_thinking": True, "thinking_budget": 750},
+                "thinking_token_budget": 750,
+            },
+        ),
+        ("&thinking=off&thinking_field=reasoning_effort", {"reasoning_effort": "none"}),
+        ("&thinking=on&thinking_field=reasoning_effort", {"reasoning_effort": "medium"}),
+    ],
+)
+def test_thinking_is_switched_in_the_words_of_each_server(options: str, fields: dict[str, object]) -> None:
+    with provider() as server:
+        ask(model(server.openai_url, options), Request(prompt="?", max_tokens=1000))
+        (asked,) = server.asked
+    known = ("chat_template_kwargs", "thinking_token_budget", "reasoning_effort")
+    assert {name: asked.body[name] for name in known if name in asked.body} == fields
+
+
+def test_openai_itself_knows_efforts_only_and_a_model_of_one_temperature_is_sent_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "canary-1234")
+    with pytest.raises(UsageError, match="reasoning_effort takes no number of tokens"):
+        OpenAICompatible(parse_spec("openai/gpt-5?thinking=500", known={"openai": OPTIONS}))
+    with provider() as server:
+        ask(model(server.openai_url, "&temperature=omit"), Request(prompt="?"))
+        assert "temperature" not in server.asked[0].body
 
 
 def said(reply: object) -> Completion | str:
@@ -169,10 +239,10 @@ def test_a_reply_of_another_shape_is_malformed_and_nothing_worse(document: objec
     assert isinstance(came, str) and came.startswith("malformed: ") and told in came
 
 
-def test_a_reply_without_text_says_why_it_ended() -> None:
-    called = {"content": None, "tool_calls": [], "reasoning_content": "hm"}
-    choices = [{"message": called, "finish_reason": "tool_calls"}]
-    assert said(reply(choices=choices)) == "empty: the reply has no text after its thinking (finish reason tool_calls)"
+def test_a_call_of_a_tool_that_was_not_asked_for_is_a_reply_without_text() -> None:
+    called = {"content": None, "tool_calls": [{"id": "a", "type": "function"}], "reasoning_content": "hm"}
+    came = said(reply(choices=[{"message": called, "finish_reason": "tool_calls"}]))
+    assert isinstance(came, Completion) and (came.text, came.stop_reason) == ("", "tool")
 
 
 @pytest.mark.parametrize(
@@ -256,14 +326,11 @@ def test_a_streamed_reply_is_the_same_whole_with_its_tokens() -> None:
         ("reset", "connection"),
         ("429", "busy"),
         ("500", "server"),
-        ("too long", "too_long"),
+        ("too long", "no_room"),
         ("cut", "connection"),
         ("unfinished", "connection"),
         ("broken off", "malformed"),
         ("shape", "malformed"),
-        ("empty", "empty"),
-        ("refusal", "filtered"),
-        ("filter", "filtered"),
     ],
 )
 def test_every_fault_of_a_stream_is_told_by_its_kind(fault_name: str, kind: str) -> None:
@@ -293,9 +360,10 @@ def test_a_prompt_that_may_be_longer_than_the_context_reaches_no_server() -> Non
     with provider() as server:
         small = model(server.openai_url, "&context=100")
         assert ask(small, Request(prompt="word " * 20, max_tokens=20)).text
+        assert ask(small, Request(prompt="word " * 20, max_tokens=90)).text
         with pytest.raises(ModelFault, match="do not fit the 100 allowed") as raised:
             ask(small, Request(prompt="word " * 60, max_tokens=20))
-        assert len(server.asked) == 1
+        assert [asked.body["max_tokens"] for asked in server.asked] == [20, 46]
     assert (raised.value.fault.kind, raised.value.fault.status) == ("too_long", 0)
 
 
@@ -311,3 +379,13 @@ def test_many_calls_at_once_keep_their_connections_for_the_next() -> None:
 
         asyncio.run(twice())
         assert server.connections <= 150
+
+
+def test_a_server_that_names_its_context_is_asked_again_for_what_fits() -> None:
+    with provider(faults=["too long"]) as server:
+        unknown = model(server.openai_url)
+        with pytest.raises(ModelFault, match="maximum context length") as raised:
+            ask(unknown, Request(prompt="word " * 20))
+        assert raised.value.fault.passes
+        assert ask(unknown, Request(prompt="word " * 20)).text
+        assert [asked.body["max_tokens"] for asked in server.asked] == [4096, 1994]

@@ -123,9 +123,9 @@ def test_a_system_is_compared_with_the_baselines_of_its_own_exam(bench: Any) -> 
     table = main_results(bench.study())
     rows = [dict(zip(heads_of(table), row, strict=True)) for row in table.rows]
     assert [(row["Setting"], plain(row["0-shot CoT"]), plain(row["full"])) for row in rows] == [
-        ("held_out 2, max_tokens 1024", "50.0", "100.0"),
+        ("held_out 2, max_tokens 4096", "50.0", "100.0"),
         ("held_out 4, max_tokens 99", "0.0", "-"),
-        ("held_out 4, max_tokens 1024", "25.0", "100.0"),
+        ("held_out 4, max_tokens 4096", "25.0", "100.0"),
     ]
     missing = rows[1]["full"].command
     assert missing.startswith("mage-es evolve wordmath ") and "--held-out 4 --max-tokens 99 " in missing

@@ -106,7 +106,7 @@ def hash_of(prompt: str) -> int:
 
 def test_a_question_whose_call_fails_for_good_is_settled_apart_and_nothing_is_learned_from_it(tmp_path: Path) -> None:
     def filtered(number: int, request: Request) -> Fault | None:
-        return Fault("filtered", "withheld") if poison(request) else None
+        return Fault("rejected", "withheld") if poison(request) else None
 
     run = begin(tmp_path, models(filtered, fine))
     planned = {(e.iteration, e.purpose, e.question_id) for e in events(run, QuestionPlanned)}
@@ -145,7 +145,7 @@ def test_every_failed_attempt_is_on_record_before_the_next_and_none_twice(tmp_pa
 
 
 def test_a_guidance_call_that_fails_for_good_is_recorded_and_the_run_goes_on(tmp_path: Path) -> None:
-    run = begin(tmp_path, models(fine, lambda number, request: Fault("filtered", "no") if number > 2 else None))
+    run = begin(tmp_path, models(fine, lambda number, request: Fault("rejected", "no") if number > 2 else None))
     failed = events(run, CallFailed)
     assert {(e.tier, e.final) for e in failed} == {("guidance", True)}
     assert summarise(run).state == "finished"
@@ -173,13 +173,13 @@ def test_a_provider_that_goes_down_stops_the_run_which_resumes_with_nothing_lost
 
 def test_an_exam_counts_a_question_without_an_answer_as_asked_and_wrong_and_says_why(small_run: Run) -> None:
     def filtered(number: int, request: Request) -> Fault | None:
-        return Fault("filtered", "withheld") if number in (2, 5) else None
+        return Fault("rejected", "withheld") if number in (2, 5) else None
 
     model = Failing("builtin/analogist", "execution", filtered)
     report = examine(
         small_run, at="latest", questions=10, control="none", data_dir=None, runtime=Runtime(workers=1), execution=model
     )
-    assert (report.total, len(report.answers), report.unanswered) == (10, 10, {"filtered": 2})
+    assert (report.total, len(report.answers), report.unanswered) == (10, 10, {"rejected": 2})
     assert report.correct == sum(right for _, right in report.answers) <= 8
     assert report.total == sum(group.total for group in report.task_types)
     (closed,) = (LogReader(exam.log_path) for exam in small_run.exams() if exam.path.name == report.exam_id)
@@ -188,8 +188,8 @@ def test_an_exam_counts_a_question_without_an_answer_as_asked_and_wrong_and_says
 
 
 def test_a_question_of_ones_own_that_gets_no_answer_is_an_error_that_says_why(small_run: Run) -> None:
-    model = Failing("builtin/analogist", "execution", lambda number, request: Fault("filtered", "withheld"))
-    with pytest.raises(PrerequisiteError, match="filtered: withheld"):
+    model = Failing("builtin/analogist", "execution", lambda number, request: Fault("rejected", "withheld"))
+    with pytest.raises(PrerequisiteError, match="rejected: withheld"):
         ask(small_run, "How many are 3 and 4?", at="latest", data_dir=None, execution=model)
 
 
@@ -199,7 +199,7 @@ def test_a_question_given_up_is_not_asked_again_by_a_resumed_run(tmp_path: Path)
 
     def filtered(number: int, request: Request) -> Fault | None:
         asked.append(request.sha256)
-        return Fault("filtered", "withheld") if number in (3, 20, 21) else None
+        return Fault("rejected", "withheld") if number in (3, 20, 21) else None
 
     with pytest.raises(Interrupted):
         evolve(
@@ -222,7 +222,7 @@ def test_a_question_given_up_is_not_asked_again_by_a_resumed_run(tmp_path: Path)
 def test_an_episode_whose_call_fails_for_good_is_left_out_of_what_is_explored(tmp_path: Path) -> None:
     config = Config(benchmark="workshop", seed=7, iterations=2, pool=6, held_out=6, anchors=4, explore_episodes=4)
     both = Models(
-        Failing("builtin/apprentice", "execution", lambda n, request: Fault("filtered", "no") if n % 60 == 0 else None),
+        Failing("builtin/apprentice", "execution", lambda n, request: Fault("rejected", "no") if n % 60 == 0 else None),
         open_model("builtin/reference", "guidance"),
     )
     evolve(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from mage_es.engine.courses import Ask, Course, Finish, Move, begin, reply_to
+from mage_es.engine.courses import Ask, Course, Finish, Move, begin, fact_of
 from mage_es.engine.seams.model import Request
 from mage_es.engine.session.following import CompletedMove, PendingCourse, answer_all, in_prefix_order
 from mage_es.events.errors import PrerequisiteError
@@ -52,8 +52,8 @@ def called(move: Ask) -> ModelCalled:
 
 def course(name: str, calls: int) -> Course:
     for call in range(1, calls):
-        yield from reply_to(Ask(f"{name}/{call}", Request(prompt=f"{name}/{call}")))
-    return Finish((yield from reply_to(Ask(name, Request(prompt=name)))))
+        yield from fact_of(Ask(f"{name}/{call}", Request(prompt=f"{name}/{call}")), ModelCalled)
+    return Finish((yield from fact_of(Ask(name, Request(prompt=name)), ModelCalled)).text)
 
 
 def pending(count: int, calls: int = 1) -> list[PendingCourse]:

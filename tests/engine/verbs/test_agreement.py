@@ -83,7 +83,7 @@ def test_the_judge_sees_question_and_gold_and_the_end_of_a_reply_in_which_the_ru
 
 
 def test_a_reply_that_cannot_be_read_is_asked_again_then_counts_as_wrong_and_apart(tmp_path: Path) -> None:
-    model = Scripted({"1": "Surely right.", "2": Fault("filtered", "withheld"), "3": RIGHT})
+    model = Scripted({"1": "Surely right.", "2": Fault("rejected", "withheld"), "3": RIGHT})
     report = judged(tmp_path, ["#### 1", "#### 2", "#### 3"], Judge(model))
     found = report.judge
     assert found is not None

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from mage_es.engine.benchmarks.numbers import read_number
 from mage_es.engine.courses import Ask, Course, Finish, call_of, finish_of, reply_to
-from mage_es.engine.rules.prompt import PromptQuestion, Quote, Section, render_answer
+from mage_es.engine.rules.prompt import PromptQuestion, Quote, Section, render_answer, worked
 from mage_es.engine.rules.routes import reasoned_about
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import Benchmark, Question
@@ -63,10 +63,19 @@ class BaselineTrial(NamedTuple):
         the Learner's temperature.
         """
         question, config = self.question, self.setting.config
-        asked = PromptQuestion(reasoned_about(question), question.context, self.setting.answer_format)
+        setting = self.setting
+        asked = PromptQuestion(
+            reasoned_about(question), question.context, setting.answer_format, setting.traits.instruction
+        )
         prompt = render_answer(template, sections, asked)
         sample, temperature = (0, config.answer_temperature) if sampled_at is None else (place, sampled_at)
-        request = Request(prompt=prompt.text, temperature=temperature, max_tokens=config.max_tokens, sample=sample)
+        request = Request(
+            system=prompt.system,
+            prompt=prompt.text,
+            temperature=temperature,
+            max_tokens=config.max_tokens,
+            sample=sample,
+        )
         ask = Ask(call_of(question.id, place), request, prompt.spans)
         called = yield from reply_to(ask, most=RAISE * config.max_tokens)
         assert isinstance(called, ModelCalled)
@@ -78,10 +87,12 @@ def zero_shot_cot(trial: BaselineTrial) -> Course:
 
 
 def few_shot_cot(trial: BaselineTrial) -> Course:
+    form = trial.setting.answer_format
     quotes = [
         Quote(
             f"shot/{shot.question_id}",
-            f"Question: {shot.question}\nReasoning: {shot.reasoning}" + (shot.answer and f"\nAnswer: {shot.answer}"),
+            f"Question: {shot.question}\nReasoning: "
+            + (worked(shot.reasoning, shot.answer, form) if shot.answer else shot.reasoning),
         )
         for shot in trial.shots
     ]

@@ -14,7 +14,7 @@ import msgspec
 
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
 from mage_es.engine.benchmarks.records import Records
-from mage_es.engine.seams.benchmark import ContextRole, Question, Split, TaskTypeSource, Verdict, nowhere
+from mage_es.engine.seams.benchmark import ContextRole, Question, Split, TaskTypeSource, Traits, Verdict, nowhere
 from mage_es.engine.seams.extraction import plain_answer
 from mage_es.engine.seams.plugins import plugins
 from mage_es.events.errors import PrerequisiteError
@@ -57,6 +57,8 @@ class Definition(NamedTuple):
     is_cross_checked: Callable[[Question], bool] = nowhere
     """Whether a judge is also asked about wrong answers to a question, not only about undecided ones."""
     context_role: ContextRole = "material"
+    instruction: str = Traits().instruction
+    """How to work, in one sentence."""
     folder: str = ""
     """The folder of its files, below that of all data sets; "" is its name."""
 
@@ -70,6 +72,7 @@ class Dataset:
         self.missing: list[str] = []
         """The optional files that are missing, by their upstream names."""
         self.judge_template, self.context_role = definition.judge_template, definition.context_role
+        self.instruction = definition.instruction
         self.extract, self.is_cross_checked, self.total = (
             definition.extract,
             definition.is_cross_checked,

@@ -14,6 +14,7 @@ from mage_es.engine.benchmarks.dataset import DataFile, Definition
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.benchmarks.numbers import (
     ANSWER_FORMAT,
+    INSTRUCTION,
     INVALID,
     number_in,
     official_answer,
@@ -83,6 +84,7 @@ GSM8K = Definition(
     licence="MIT (github.com/openai/grade-school-math)",
     task_type_source="gold",
     answer_format=ANSWER_FORMAT,
+    instruction=INSTRUCTION,
     parts={
         "evolution": (DataFile(("train.jsonl", "main/train-00000-of-00001.parquet")),),
         "test": (DataFile(("test.jsonl", "main/test-00000-of-00001.parquet")),),

@@ -172,7 +172,8 @@ MEDQA = Definition(
     name="medqa",
     licence="MIT (github.com/jind11/MedQA)",
     task_type_source="metadata",
-    answer_format='Reason step by step and end with a line "Answer: [X]", where X is the letter of the option.',
+    answer_format='Finish with a line "Answer: [<letter>]", the letter of one option.',
+    instruction="Reason from the findings to the option that fits best.",
     parts={
         "evolution": (
             DataFile(_names("phrases_no_exclude_train.jsonl", "phrases_no_exclude_train.subset1030.jsonl")),

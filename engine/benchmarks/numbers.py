@@ -14,6 +14,7 @@ from mage_es.engine.seams.benchmark import Verdict
 from mage_es.engine.seams.extraction import final_answer
 
 ANSWER_FORMAT = 'Finish with a line "#### <number>".'
+INSTRUCTION = "Work step by step, each step as an equation."
 INVALID = "[invalid]"
 
 _OFFICIAL = re.compile(r"#### (-?[0-9.,]+)")

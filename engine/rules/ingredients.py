@@ -9,21 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mage_es.engine.rules.prompt import Quote, Section
+from mage_es.engine.rules.prompt import Quote, Section, worked
 from mage_es.events.vocabulary import ActionRecipeHarvested, QuestionPlanned, ToolAuthored
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
 
 
-def sections_of(state: State, planned: QuestionPlanned) -> list[Section]:
-    return [*_retrieved(state, planned), Section("Skill", skill_quotes(state, planned))]
+def sections_of(
+    state: State, planned: QuestionPlanned, *, answer_format: str = "", is_bare: bool = False
+) -> list[Section]:
+    """Return what the plan names, in the order from what most questions share to what is this question's own.
+
+    Examples end as `answer_format` says; episodes have none. `is_bare` is whether the reply may not reason: then a
+    skill's instruction, which says how to, is left out.
+    """
+    skill = Section("Skill", skill_quotes(state, planned, is_bare=is_bare))
+    return [each for each in (skill, *_retrieved(state, planned, answer_format)) if each.quotes]
 
 
-def sections_of_step(state: State, planned: QuestionPlanned, skill: str) -> list[Section]:
+def sections_of_step(state: State, planned: QuestionPlanned, skill: str, *, answer_format: str = "") -> list[Section]:
     """Return the sections for one step of a chain: what was retrieved, and the step's skill in place of the goal's."""
-    description = state.graph.description(f"skill/{skill}")
-    lines = [f"Skill: {skill}", *_labelled("Description", description), *_slots(state, skill)]
-    return [*_retrieved(state, planned), Section("This step", [Quote(f"skill/{skill}", "\n".join(lines))])]
+    description, approach = state.graph.description(f"skill/{skill}"), state.slots.strategy(skill)
+    # Not its instruction: that says how to work towards an answer, and a step gives none.
+    lines = [f"Skill: {skill}", *_labelled("Description", description), *_labelled("Approach", approach)]
+    this_step = Section("This step", [Quote(f"skill/{skill}", "\n".join(lines))])
+    return [*_retrieved(state, planned, answer_format), this_step]
 
 
 def earlier_steps(outputs: Sequence[tuple[str, str, str]]) -> Section:
@@ -44,41 +54,35 @@ def tool_outcome(tool: ToolAuthored, *, arguments: str, result: str, problem: st
     return Section("Tool result", [Quote(f"tool/{tool.tool_id}", "\n".join(lines))])
 
 
-def skill_quotes(state: State, planned: QuestionPlanned) -> list[Quote]:
+def skill_quotes(state: State, planned: QuestionPlanned, *, is_bare: bool = False) -> list[Quote]:
     """Return the instruction of the question's skill, and the approach of whichever skill guides."""
     # Cascade part D: a frontier skill may guide the answer to a question of a mastered one.
     guide = planned.guiding_skill or planned.skill
     if not guide:  # a baseline exercises no skill
         return []
-    if guide == planned.skill:
-        lines = _slots(state, guide)
-        return [Quote(f"skill/{guide}", "\n".join(lines))] if lines else []
     # The instruction stays the skill's own: it says how this kind of answer is given. Only the approach is borrowed.
-    own = _labelled("Instruction", state.slots.prompt_template(planned.skill))
-    other = _labelled("Approach", state.slots.strategy(guide))
-    named = ((planned.skill, own), (guide, other))
+    own = [] if is_bare else _labelled("Instruction", state.slots.prompt_template(planned.skill))
+    approach = _labelled("Approach", state.slots.strategy(guide))
+    named = ((guide, [*own, *approach]),) if guide == planned.skill else ((planned.skill, own), (guide, approach))
     return [Quote(f"skill/{skill}", "\n".join(lines)) for skill, lines in named if lines]
 
 
-def _retrieved(state: State, planned: QuestionPlanned) -> list[Section]:
+def _retrieved(state: State, planned: QuestionPlanned, answer_format: str) -> list[Section]:
     # By id, superseded ones included: the plan was made on this state, and an exam must render what it recorded.
     rows = [state.memory.row(hit.memory_id) for hit in planned.memories]
-    success = [_quote(row, _solved(row)) for row in rows if row.outcome == "success_memory"]
-    failure = [row for row in rows if row.outcome == "failure_memory"]
+    solved = [row for row in rows if row.outcome == "success_memory"]
+    strategies = [row for row in rows if row.outcome == "failure_memory" and row.kind == "type_strategy"]
+    corrected = [row for row in rows if row.outcome == "failure_memory" and row.kind != "type_strategy"]
+    principles = [state.memory.row(memory_id) for memory_id in planned.principles]
+    recipes = [state.recipes.action_recipe(recipe_id) for recipe_id in planned.action_recipes]
     sections = [
-        Section("Solved earlier", success),
-        Section("Corrected earlier", [_quote(row, _corrected(row)) for row in failure if row.kind != "type_strategy"]),
-        Section("Strategy", [_quote(row, _strategy(row)) for row in failure if row.kind == "type_strategy"]),
+        Section("Principles", [_quote(row, f"- {row.reasoning}") for row in principles]),
+        Section("Plan", _plan(state, planned.planning)),
+        Section("Strategy", [_quote(row, _strategy(row)) for row in strategies]),
+        Section("Actions that worked", [Quote(f"recipe/{recipe.recipe_id}", _actions(recipe)) for recipe in recipes]),
+        Section("Solved earlier", [_quote(row, _solved(row, answer_format)) for row in solved]),
+        Section("Corrected earlier", [_quote(row, _corrected(row, answer_format)) for row in corrected]),
     ]
-    if planned.action_recipes:
-        recipes = [state.recipes.action_recipe(recipe_id) for recipe_id in planned.action_recipes]
-        quotes = [Quote(f"recipe/{recipe.recipe_id}", _actions(recipe)) for recipe in recipes]
-        sections.append(Section("Actions that worked", quotes))
-    if planned.principles:
-        principles = [state.memory.row(memory_id) for memory_id in planned.principles]
-        sections.append(Section("Principles", [_quote(row, f"- {row.reasoning}") for row in principles]))
-    if planned.planning:
-        sections.append(Section("Plan", _plan(state, planned.planning)))
     # An empty heading would tell the model that something was looked for and not found.
     return [section for section in sections if section.quotes]
 
@@ -95,11 +99,6 @@ def _plan(state: State, skills: Sequence[str]) -> list[Quote]:
     return quotes
 
 
-def _slots(state: State, skill: str) -> list[str]:
-    instruction, approach = state.slots.prompt_template(skill), state.slots.strategy(skill)
-    return [*_labelled("Instruction", instruction), *_labelled("Approach", approach)]
-
-
 def _actions(recipe: ActionRecipeHarvested) -> str:
     return "\n".join([f"Achieved: {recipe.achievement}", *(f"Action: {action}" for action in recipe.actions)])
 
@@ -112,15 +111,13 @@ def _quote(row: MemoryRow, text: str) -> Quote:
     return Quote(f"memory/{row.memory_id}", text)
 
 
-def _solved(row: MemoryRow) -> str:
-    return f"Question: {row.question}\nReasoning: {row.reasoning}\nAnswer: {row.answer}"
+def _solved(row: MemoryRow, answer_format: str) -> str:
+    return f"Question: {row.question}\nReasoning: {worked(row.reasoning, row.answer, answer_format)}"
 
 
-def _corrected(row: MemoryRow) -> str:
-    return (
-        f"Question: {row.question}\nWrong answer: {row.wrong_answer}\n"
-        f"Correction: {row.reasoning}\nRight answer: {row.answer}"
-    )
+def _corrected(row: MemoryRow, answer_format: str) -> str:
+    right = worked(row.reasoning, row.answer, answer_format)
+    return f"Question: {row.question}\nWrong answer: {row.wrong_answer}\nCorrection: {right}"
 
 
 def _strategy(row: MemoryRow) -> str:

@@ -3,6 +3,9 @@
 Rules
     - The same template, sections and question give the same bytes: what the log keeps is the template's id, what
       went into the sections and the prompt's hash; to see the prompt, it is rendered again.
+    - The system message is the same for all questions of a template: what to do, what the quotations are, how to work,
+      how the answer ends. The user's message has the sections, those first that most questions share, and ends with the
+      question: a cache of prefixes serves both.
     - Retrieved text is data: every line of it is quoted with "> ", so nothing inside can end its own quotation. That
       holds for a skill's own instruction, too: the prompt says that it is to be followed, and shows it as a quote.
     - A control token of a chat template does nothing in data, the question included (engine/rules/inert.py).
@@ -11,20 +14,19 @@ Rules
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
 
 from mage_es.engine.rules.inert import inert, inert_json
+from mage_es.engine.seams.benchmark import Traits
 from mage_es.events.vocabulary import Span
 
-INSTRUCTION_OF_SKILL = "Work as the instruction of the skill says."
-"""What takes the place of a template's own instruction where the skill has one."""
-
-_INSTRUCTION = re.compile(r"\{\{instruction\|([^{}]*)\}\}")
+_OF_SKILL = 'If "Skill" gives an instruction, follow that instead.'
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
+_FORM = re.compile(r'"([^"<>]*)<[^"<>]*>([^"<>]*)"')
 
 
 class Prompt(NamedTuple):
@@ -51,13 +53,17 @@ class Section(NamedTuple):
 
 
 class PromptQuestion(NamedTuple):
-    """What a prompt asks: the question with its context, how the answer must end, and whether the skill has an
-    instruction of its own (quoted in a section)."""
+    """What a prompt asks: the question with its context, how the answer must end, how to work.
+
+    `shared` is a context that all questions of the benchmark have.
+    """
 
     question: str
     context: str
     answer_format: str
-    is_instructed: bool = False
+    instruction: str = Traits().instruction
+    shared: str = ""
+    heading: str = "Question"
 
 
 @lru_cache(maxsize=64)
@@ -68,12 +74,13 @@ def template(name: str) -> str:
 
 
 def render_answer(name: str, sections: Sequence[Section], asked: PromptQuestion) -> Prompt:
-    """[Eq. 4] Successes, corrections, principles, skill, question. Retrieved text is quoted as data, and every
-    quotation has its source, offset and length.
+    """Return the prompt of a call of the execution tier.
+
+    [Eq. 4] Skill, principles, successes, corrections, question: Eq. 4's parts, with what most questions share first.
+    Retrieved text is quoted as data, and every quotation has its source, offset and length.
     """
-    # Offsets are of the final text: the head is rendered first and nothing before a span changes afterwards.
-    head, tail = _parts(name, asked.is_instructed)
-    text, spans = head, []
+    # Offsets are of the final text: nothing before a span changes afterwards.
+    text, spans = "", []
     for title, quotes in sections:
         if quotes:  # a heading without a quote would be a claim that there is nothing to know
             text += f"## {title}\n\n"
@@ -82,9 +89,22 @@ def render_answer(name: str, sections: Sequence[Section], asked: PromptQuestion)
             spans.append(Span(offset=len(text), length=len(rendered), source=source))
             text += f"{rendered}\n\n"
     question = f"{asked.context}\n\n{asked.question}" if asked.context else asked.question
-    # The question goes in last: a `{{...}}` in it is text and must not be filled in.
-    end = tail.replace("{{answer_format}}", asked.answer_format).replace("{{question}}", inert(question))
-    return Prompt("", text + end, tuple(spans))
+    said = {"instruction": asked.instruction, "answer_format": asked.answer_format}
+    system = _filled(name, {"notes": template("notes"), "skill": _OF_SKILL, **said})
+    shared = f"{inert(asked.shared)}\n\n" if asked.shared else ""
+    return Prompt(f"{shared}{system}", f"{text}## {asked.heading}\n\n{inert(question)}", tuple(spans))
+
+
+def worked(reasoning: str, answer: str, answer_format: str) -> str:
+    """Return a solution that ends with its answer as `answer_format` asks for it, and says it in this form only once.
+
+    The form is the line that the sentence quotes, with `<...>` where the answer belongs: `"#### <number>"`.
+    """
+    before, after = found.groups() if (found := _FORM.search(answer_format)) else ("Answer: ", "")
+    # Without brackets: a reply may have the mark and leave them out.
+    head, mark, last = reasoning.rpartition(before.rstrip(" \n([{$") or "\n")
+    is_line = before and mark and not head.rpartition("\n")[2].strip(" *_`>#") and "\n" not in last.strip()
+    return f"{(head.rstrip(' *_`>#') if is_line else reasoning).rstrip()}\n{before}{answer}{after}".lstrip()
 
 
 def render_guidance(name: str, values: dict[str, str], brief_json: str) -> Prompt:
@@ -93,12 +113,9 @@ def render_guidance(name: str, values: dict[str, str], brief_json: str) -> Promp
     A value may be a name that a model or a data set gave, so it is written as inside a JSON string, and once only.
     """
 
-    def filled(place: re.Match[str]) -> str:
-        value = values.get(place[1])
-        # Without its quotation marks, as the template has its own.
-        return place[0] if value is None else inert_json(msgspec.json.encode(value).decode())[1:-1]
-
-    return Prompt(_PLACE.sub(filled, template(name)), f"```json\n{inert_json(brief_json)}\n```")
+    # Without their quotation marks, as the template has its own.
+    written = {name: inert_json(msgspec.json.encode(value).decode())[1:-1] for name, value in values.items()}
+    return Prompt(_filled(name, written), f"```json\n{inert_json(brief_json)}\n```")
 
 
 def quoted(text: str) -> str:
@@ -106,8 +123,6 @@ def quoted(text: str) -> str:
     return "\n".join("> " + line for line in inert(text).splitlines() or [""])
 
 
-@lru_cache(maxsize=64)
-def _parts(name: str, is_instructed: bool) -> tuple[str, str]:
-    text = _INSTRUCTION.sub(INSTRUCTION_OF_SKILL if is_instructed else r"\1", template(name))
-    head, tail = text.split("{{sections}}")
-    return head, tail
+def _filled(name: str, values: Mapping[str, str]) -> str:
+    """Return a template with its values filled in, each once: a `{{...}}` in a value is text."""
+    return _PLACE.sub(lambda place: values.get(place[1], place[0]), template(name))

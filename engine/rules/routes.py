@@ -49,6 +49,10 @@ class Route:
         quotes = [Quote(f"search/{title}", f"{title}: {text[:PASSAGE]}") for title, text in pages.items()]
         self._found = Section("Found", quotes)
 
+    def shown(self, *, is_bare: bool = False) -> list[Section]:
+        """Return the sections of the present plan; see `sections_of`."""
+        return sections_of(self.state, self.planned, answer_format=self.setting.answer_format, is_bare=is_bare)
+
     def ask(self, template: str, sections: Callable[[], Sequence[Section]], *, place: int = 0) -> Course:
         """Ask with a template, and return the end that the reply makes; `place` counts the calls before the last (0).
 
@@ -68,10 +72,11 @@ class Route:
             question.question if template == DIRECT else reasoned_about(question),
             question.context,
             self.setting.answer_format,
-            is_instructed=bool(self.state.slots.prompt_template(self.planned.skill)),
+            self.setting.traits.instruction,
         )
         prompt = render_answer(template, [*sections, self._found], asked)
         request = Request(
+            system=prompt.system,
             prompt=prompt.text,
             temperature=config.answer_temperature,
             max_tokens=self.planned.max_tokens or config.max_tokens,
@@ -99,7 +104,8 @@ def follow(route: Route) -> Course:
 
 
 def _at_once(route: Route) -> Course:
-    return (yield from route.ask(route.planned.template, lambda: sections_of(route.state, route.planned)))
+    template = route.planned.template
+    return (yield from route.ask(template, lambda: route.shown(is_bare=template == DIRECT)))
 
 
 def _chain(route: Route) -> Course:
@@ -108,30 +114,31 @@ def _chain(route: Route) -> Course:
     for place, skill in enumerate(planned.chain, start=1):
         # A function of what is left of the plan: it is rendered again if the prompt does not fit. `skill` is bound now.
         def step(skill: str = skill) -> list[Section]:
-            *retrieved, this_step = sections_of_step(route.state, route.planned, skill)
+            form = route.setting.answer_format
+            *retrieved, this_step = sections_of_step(route.state, route.planned, skill, answer_format=form)
             return [*retrieved, earlier_steps(outputs), this_step]
 
         output = yield from route.ask(planned.template, step, place=place)
         outputs.append((call_of(planned.question_id, place), skill, capped(output.reply.strip(), cap)))
     # Without steps there is nothing to conclude from, so the question is asked as `cot` would ask it.
     template = AFTER_STEPS if outputs else REASONED
-    return (yield from route.ask(template, lambda: [*sections_of(route.state, route.planned), earlier_steps(outputs)]))
+    return (yield from route.ask(template, lambda: [*route.shown(), earlier_steps(outputs)]))
 
 
 def _tool(route: Route) -> Course:
     # By the plan's id and not the skill's newest: a tool may have been quarantined since, and the log must replay.
     tool = route.state.tools.tool(route.planned.tool_id)
 
-    def shown(about_tool: Section) -> Callable[[], list[Section]]:
-        return lambda: [*sections_of(route.state, route.planned), about_tool]
-
-    filled = yield from route.ask(route.planned.template, shown(tool_section(tool)), place=1)
+    # The tool first: it is the same for all questions of the skill.
+    filled = yield from route.ask(
+        route.planned.template, lambda: [tool_section(tool), *route.shown(is_bare=True)], place=1
+    )
     arguments, result, problem = arguments_in(filled.reply), "", NO_ARGUMENTS
     if arguments:
         ran = yield from fact_of(Use(tool.tool_id, arguments), ToolRan)
         result, problem = ran.result, ran.problem
     outcome = tool_outcome(tool, arguments=arguments, result=result, problem=problem)
-    return (yield from route.ask(AFTER_TOOL, shown(outcome)))
+    return (yield from route.ask(AFTER_TOOL, lambda: [*route.shown(), outcome]))
 
 
 def arguments_in(reply: str) -> str:

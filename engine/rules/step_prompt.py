@@ -25,6 +25,8 @@ from mage_es.projections.fold import State
 EXPLORING = "explore"  # the template of the Explorer's steps
 STEP_TEMPLATES = frozenset({EXPLORING, *(arm.step_template for arm in ROUTING_ARMS.values())})
 """What tells the plan of an episode from that of a question."""
+_BARE = frozenset({EXPLORING, "act_direct"})
+"""Those that say themselves how to work: a skill's instruction is left out."""
 PATTERNS = 16
 RELATIONS = 24  # most relations in a prompt, the nearest first
 
@@ -44,18 +46,20 @@ def step_prompt(
     setting: Setting, state: State, planned: QuestionPlanned, question: Question, moment: Moment, *, about: Consulted
 ) -> Prompt:
     """Return the prompt of a step. `planned.memories` must be the bundle of this very step."""
-    sections = sections_of(state, planned)
+    sections = sections_of(state, planned, is_bare=planned.template in _BARE)
     # The arm `none` is the control of the search bandit: with anything of the graph in it, it would measure nothing.
     if planned.search_arm != "none":
         sections.append(Section("Patterns", _patterns(state, about.task_type)))
         sections.append(Section("World", _relations(state, about.entities)))
     if planned.template == EXPLORING:
         sections.append(Section("Brief", _brief(state)))
+    is_shared = setting.traits.context_role == "instruction"
     asked = PromptQuestion(
         _as_question(question, moment, setting.config.episode_history),
-        question.context,
+        "" if is_shared else question.context,
         setting.answer_format,
-        is_instructed=bool(planned.skill and state.slots.prompt_template(planned.skill)),
+        shared=question.context if is_shared else "",
+        heading="Task",
     )
     return render_answer(planned.template, sections, asked)
 

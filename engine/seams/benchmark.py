@@ -9,7 +9,7 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -104,15 +104,15 @@ class Traits(NamedTuple):
     context_role: ContextRole = "material"
     """What a question's `context` holds: `material` that the answer is drawn from, `instruction` if it is the same for
     all questions and counts as no context, `question` if the question itself includes the material."""
+    instruction: str = "Reason step by step."
+    """How to work towards the answer, where the prompt leaves room for it. A skill's own instruction replaces it."""
     is_open_ended: bool = False
     """Whether its episodes have no goal but to get as far as possible: every achievement is a success of its own."""
 
 
 def traits_of(benchmark: Benchmark) -> Traits:
-    usual = Traits()
-    return Traits(
-        getattr(benchmark, "context_role", usual.context_role), getattr(benchmark, "is_open_ended", usual.is_open_ended)
-    )
+    own: dict[str, Any] = {name: getattr(benchmark, name, usual) for name, usual in Traits()._asdict().items()}
+    return Traits(**own)
 
 
 def extract_of(benchmark: Benchmark) -> Callable[[str], str]:
@@ -130,7 +130,8 @@ class Benchmark(Protocol):
     """What the questions' own `task_type` is made from: `metadata` (which is printed) and `input`, a rule on the text,
     may be used anywhere; `gold` labels only the evolution questions, from which the input-only typer is made."""
     answer_format: str
-    """One sentence that tells the model how to end its answer."""
+    """One sentence that tells the model how to end its answer, such as `Finish with a line "Answer: <name>".`: what it
+    quotes is the form in which examples end, too."""
     data_sha256: str
     """Hash over everything that was read, or over the generator's version and seed."""
 

@@ -182,8 +182,12 @@ class _Episode(NamedTuple):
         is_exploring = planned.template == EXPLORING
         config = setting.config
         temperature = config.exploration_temperature if is_exploring else config.answer_temperature
-        limit = planned.max_tokens or config.max_tokens
-        request = Request(prompt=prompt.text, temperature=temperature, max_tokens=limit)
+        request = Request(
+            system=prompt.system,
+            prompt=prompt.text,
+            temperature=temperature,
+            max_tokens=planned.max_tokens or config.max_tokens,
+        )
         agent = "Explorer" if is_exploring else "Learner"
         return Ask(f"{self.question.id}/{step}", request, prompt.spans, agent=agent, droppable=droppable(planned))
 

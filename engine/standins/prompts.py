@@ -3,6 +3,7 @@
 Rules
     - Retrieved text is data: a line quoted with `> ` is never read as a heading.
     - Any part may be missing. A text without a heading is the question itself.
+    - What is asked for, and how the answer ends, is in the system message; the rest is in the user's.
     - Everything is a function of the prompt; even chance is, because the dice are its hash.
 """
 
@@ -15,9 +16,13 @@ from typing import NamedTuple
 
 import msgspec
 
+from mage_es.engine.seams.model import Request
+
 _HEADING = re.compile(r"^## (.+?)\s*$")
 _FENCED = re.compile(r"^```json\n(.*?)\n```\s*$", re.MULTILINE | re.DOTALL)
-_ENDING = re.compile(r'"([^"\n]{0,40})<[a-z ]+>([^"\n]{0,40})"')
+_ENDING = re.compile(r'"([^"<>]*)<[^"<>]+>([^"<>]*)"')
+_MARKS = ("#### ", "Answer: ")
+_NO_REASONING = "no reasoning"
 _LABELS = {
     "Strategy": ("When", "How"),
     "Skill": ("Instruction", "Approach"),
@@ -26,8 +31,7 @@ _LABELS = {
     "Tool": ("Name", "Description", "Parameters", "Examples"),
     "Tool result": ("Name", "Description", "Arguments", "Result", "Problem"),
 }
-_OF_EXAMPLES = ("Question", "Reasoning", "Answer", "Wrong answer", "Correction", "Right answer")
-_LAST = ("Answer", "Right answer")
+_OF_EXAMPLES = ("Question", "Reasoning", "Wrong answer", "Correction")
 _PARAMETER = re.compile(r"^- (\w+): (.*)$")
 _MOST_BLOCKS = 16
 
@@ -74,14 +78,14 @@ class PastStep(NamedTuple):
     effect: str
 
 
-def read_step_prompt(prompt: str) -> StepPrompt:
-    sections = sections_of(prompt)
+def read_step_prompt(request: Request) -> StepPrompt:
+    sections = sections_of(request.prompt)
     return StepPrompt(
         task=sections.pop("Task", ""),
         so_far=sections.pop("Episode so far", ""),
         observation=sections.pop("Observation", ""),
         actions=[line[2:] for line in sections.pop("Valid actions", "").splitlines() if line[:2] == "- "],
-        is_direct="without reasoning" in prompt[prompt.rfind("## Valid actions") :].lower(),
+        is_direct=_NO_REASONING in request.system,
         told=sections,
     )
 
@@ -128,19 +132,18 @@ class QuestionPrompt(msgspec.Struct, frozen=True, kw_only=True):
     outcome: ToolOutcome | None = None
 
 
-def read_question_prompt(prompt: str) -> QuestionPrompt:
-    sections = lines_by_heading(prompt, last="Question")  # a question may quote headings of its own
-    body = "\n".join(sections.get("Question", sections[""]))
-    question, _, instruction = body.strip("\n").rpartition("\n\n")
-    ending = _ENDING.search(instruction)
+def read_question_prompt(request: Request) -> QuestionPrompt:
+    sections = lines_by_heading(request.prompt, last="Question")  # a question may quote headings of its own
+    ending = _ENDING.search(request.system)
+    before, after = ending.groups() if ending else (_MARKS[0], "")
     step, tool, outcome = (next(iter(_read(sections, name)), {}) for name in ("This step", "Tool", "Tool result"))
     skills = [field for name in ("Skill", "This step") for field in _read(sections, name)]
     return QuestionPrompt(
-        question=question or instruction,
-        is_direct="without reasoning" in instruction.lower() or "only the answer" in instruction.lower(),
-        before=ending.group(1) if ending else "#### ",
-        after=ending.group(2) if ending else "",
-        examples=_examples(sections),
+        question="\n".join(sections.get("Question", sections[""])).strip("\n"),
+        is_direct=_NO_REASONING in request.system,
+        before=before,
+        after=after,
+        examples=_examples(sections, (before, *_MARKS)),
         advice=(
             *(field["How"] for field in _read(sections, "Strategy") if "How" in field),
             *(field["Approach"] for field in skills if "Approach" in field),
@@ -158,17 +161,16 @@ def read_question_prompt(prompt: str) -> QuestionPrompt:
     )
 
 
-def _examples(sections: Mapping[str, Sequence[str]]) -> tuple[Example, ...]:
-    fields = [field for name in ("Solved earlier", "Corrected earlier") for field in _read(sections, name)]
-    return tuple(
-        Example(
-            question=field["Question"],
-            reasoning=field.get("Correction", field.get("Reasoning", "")),
-            answer=field.get("Right answer", field.get("Answer", "")),
-        )
-        for field in fields
-        if "Question" in field
-    )
+def _examples(sections: Mapping[str, Sequence[str]], marks: Sequence[str]) -> tuple[Example, ...]:
+    """Return examples, whose answer is what follows the first of these marks that is in them."""
+    found = []
+    for field in (field for name in ("Solved earlier", "Corrected earlier") for field in _read(sections, name)):
+        told = field.get("Correction", field.get("Reasoning", ""))
+        mark = next((mark for mark in marks if mark in told), marks[0])
+        reasoning, _, answer = told.rpartition(mark)
+        if "Question" in field:
+            found.append(Example(question=field["Question"], reasoning=reasoning.strip(), answer=answer.strip(" []\n")))
+    return tuple(found)
 
 
 def _parameters(text: str) -> tuple[tuple[str, str], ...]:
@@ -192,15 +194,12 @@ def _blocks(sections: Mapping[str, Sequence[str]], name: str) -> list[list[str]]
 
 
 def _fields(block: Sequence[str], labels: Sequence[str]) -> dict[str, str]:
-    """Of several lines with one label the first counts, but the last for what ends a block.
-
-    Before it, the question or the reasoning may say `Answer:` themselves.
-    """
+    """Of several lines with one label the first counts."""
     fields: dict[str, list[str]] = {}
     label = ""
     for line in block:
         name, colon, rest = line.partition(":")
-        if colon and name in labels and (name not in fields or name in _LAST):
+        if colon and name in labels and name not in fields:
             label = name
             fields[label] = [rest.removeprefix(" ")]
         elif label:

@@ -79,7 +79,8 @@ FINQA = Definition(
     name="finqa",
     licence="MIT (github.com/czyssrs/FinQA)",
     task_type_source="gold",
-    answer_format='End with a line "Answer: <number>" (with % for a percentage), or "Answer: yes" or "Answer: no".',
+    answer_format='Finish with a line "Answer: <number, yes or no>", with % for a percentage.',
+    instruction="Name the figures that the question is about, and write what you compute as equations.",
     parts={
         "evolution": (
             DataFile(("train.json", "train.jsonl")),

@@ -56,9 +56,7 @@ REALMATH = Definition(
     name="realmath",
     licence="none stated (github.com/ethz-spylab/RealMath; huggingface.co/datasets/ethz-spylab/RealMath)",
     task_type_source="input",
-    answer_format=(
-        "Work step by step and end with the final answer in LaTeX, alone, under the heading \\section*{Final Answer}."
-    ),
+    answer_format='Finish with these two lines:\n"\\section*{Final Answer}\n<the answer alone, in LaTeX>"',
     parts={"evolution": tuple(_part(subset, optional=subset != "Math_arXiv") for subset in SUBSETS)},
     read=read,
     verdict=verdict,

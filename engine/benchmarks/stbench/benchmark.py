@@ -27,10 +27,7 @@ from mage_es.events.errors import PrerequisiteError
 
 Label = str | int | float | list[float]
 
-ANSWER_FORMAT = (
-    "The question breaks off where its answer belongs: continue the text. "
-    'Finish with a line "Answer: <what stands there>", only the number, the word or the list of numbers.'
-)
+ANSWER_FORMAT = 'Finish with a line "Answer: <number, word or list of numbers>".'
 _FIRST_INTEGER = re.compile(r"\d+")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _FINDINGS = {"normal": "normal", "anomalous": "anomalous", "abnormal": "anomalous", "anomaly": "anomalous"}

@@ -72,6 +72,7 @@ WEBQA = Definition(
     licence="CC BY 4.0 (WebQuestions, Berant et al. 2013)",
     task_type_source="input",
     answer_format='Finish with a line "Answer: <answer>"; where there are several answers, separate them by ";".',
+    instruction="Say in a sentence what you know about it.",
     parts={
         "evolution": (
             DataFile(

@@ -19,7 +19,7 @@ NOTHING = "Nothing in the question asks for this part."
 
 
 def reply(request: Request) -> str:
-    prompt = read_question_prompt(request.prompt)
+    prompt = read_question_prompt(request)
     problem = read_problem(prompt.question)
     if prompt.parameters is not None:
         return fill_in(prompt.parameters, problem)

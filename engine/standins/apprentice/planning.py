@@ -25,7 +25,7 @@ _DEEPEST = 12
 
 
 def reply(request: Request) -> str:
-    prompt = read_step_prompt(request.prompt)
+    prompt = read_step_prompt(request)
     if not prompt.actions:
         return "There is no action to choose from."
     dice, is_trial = dice_of(request.prompt, request.temperature)

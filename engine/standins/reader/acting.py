@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.prompts import Example, read_question_prompt, sections_of
 from mage_es.engine.standins.reader.deciding import candidates
 from mage_es.engine.standins.reader.passages import names_in, nearest_sentences, sentences_of, words
@@ -50,18 +51,16 @@ class Lookup(msgspec.Struct, frozen=True):
         return self.action == "search" and not self.seen.startswith("Could not find ")
 
 
-def is_offered(prompt: str) -> bool:
-    """Return whether a prompt asks, before anything that it quotes, for actions of this form."""
-    opening = prompt.partition("\n## ")[0]
-    return all(form in opening for form in _FORMS)
+def is_offered(request: Request) -> bool:
+    """Return whether a request asks for actions of this form, and does not just quote some."""
+    return all(form in request.system for form in _FORMS)
 
 
-def act(prompt: str) -> str:
-    told = sections_of(prompt.partition(_QUESTION)[0])
+def act(request: Request) -> str:
+    told = sections_of(f"\n{request.prompt}".partition(_QUESTION)[0])
     steps = [Lookup(name.casefold(), argument, seen) for name, argument, seen in _STEP.findall(told.get(_SO_FAR, ""))]
-    thought, action = _chosen(read_question_prompt(prompt).question, steps, _solved(told.get("Solved earlier", "")))
-    is_alone = "thought" not in prompt.rpartition("\n\n")[2]
-    return f"Action: {action}" if is_alone else f"Thought: {thought}\nAction: {action}"
+    thought, action = _chosen(read_question_prompt(request).question, steps, _solved(told.get("Solved earlier", "")))
+    return f"Thought: {thought}\nAction: {action}" if "thought" in request.system else f"Action: {action}"
 
 
 def _chosen(question: str, steps: Sequence[Lookup], examples: Sequence[Example]) -> tuple[str, str]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 
 from mage_es.engine.seams.model import Request
-from mage_es.engine.standins.prompts import QuestionPrompt, read_question_prompt, sections_of
+from mage_es.engine.standins.prompts import read_question_prompt, sections_of
 from mage_es.engine.standins.reader.acting import act, is_offered
 from mage_es.engine.standins.reader.candidates import choose
 from mage_es.engine.standins.reader.deciding import candidates
@@ -14,14 +13,12 @@ from mage_es.engine.standins.reader.reflecting import criticise, heeding, is_cri
 from mage_es.engine.standins.stand_in import StandIn
 
 _QUESTION = "\n## Question\n"
-_BRACKETED = re.compile(r'"(Answer: \[)X(\])"')
-_HEADED = re.compile(r"\\section\*\{Final Answer\}")
 
 
 def reply(request: Request) -> str:
-    if is_offered(request.prompt):
-        return act(request.prompt)
-    read, told = read_question_prompt(request.prompt), sections_of(request.prompt.partition(_QUESTION)[0])
+    if is_offered(request):
+        return act(request)
+    read, told = read_question_prompt(request), sections_of(f"\n{request.prompt}".partition(_QUESTION)[0])
     if read.parameters is not None:
         return "none"
     answers = candidates(read.question, read.examples, (*read.principles, *read.advice), told.get("Found", ""))
@@ -30,19 +27,8 @@ def reply(request: Request) -> str:
     answer = choose(heeding(told, answers), request)
     if read.step is not None:
         return f"For this part, {answer} is what the text holds."
-    final = _final(read, request.prompt, answer)
+    final = f"{read.before}{answer}{read.after}"
     return final if read.is_direct else f"The nearest that the prompt holds is {answer}.\n{final}"
 
 
 Reader = partial(StandIn, "builtin/reader", reply)
-
-
-def _final(read: QuestionPrompt, prompt: str, answer: str) -> str:
-    instruction = prompt.rstrip().rpartition("\n\n")[2]
-    if bracketed := _BRACKETED.search(instruction):
-        before, after = bracketed.groups()
-    elif _HEADED.search(instruction):
-        before, after = "\\section*{Final Answer}\n", ""
-    else:
-        before, after = (read.before if "<" in instruction else "Answer: "), read.after
-    return f"{before}{answer}{after}"

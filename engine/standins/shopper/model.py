@@ -21,7 +21,7 @@ _NOT_OF_A_QUERY = re.compile(r"[\[\]\s]+")
 
 
 def reply(request: Request) -> str:
-    prompt = read_step_prompt(request.prompt)
+    prompt = read_step_prompt(request)
     if not prompt.actions:
         return "There is no action to choose from."
     dice, is_trial = dice_of(request.prompt, request.temperature)

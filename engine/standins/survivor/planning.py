@@ -33,7 +33,7 @@ _HEALTHY = 4
 
 
 def reply(request: Request) -> str:
-    prompt = read_step_prompt(request.prompt)
+    prompt = read_step_prompt(request)
     if not all(f"Move {way.title()}" in prompt.actions for way in DIRECTIONS):
         return "There is nowhere to go."
     dice, is_trial = dice_of(request.prompt, request.temperature)

@@ -25,7 +25,7 @@ _FREELY, _HEDGED = 60, 30
 
 
 def reply(request: Request) -> str:
-    read = read_truth_prompt(request.prompt)
+    read = read_truth_prompt(request)
     atlas = atlas_of(read.asked)
     world = world_of(atlas, ORDINARY) if atlas is not None else None
     puzzle = read_puzzle(read.asked, world) if world else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal, NamedTuple
 
+from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.prompts import lines_by_heading
 from mage_es.engine.worlds.truthworld.claims import claims_in
 from mage_es.engine.worlds.truthworld.law import Informed
@@ -20,7 +21,7 @@ Manner = Literal["answer", "step", "call"]
 
 
 class TruthPrompt(NamedTuple):
-    """`asked` is the question with its instruction, `route` the one that the law (law.py) applies to."""
+    """`route` is the one that the law (law.py) applies to."""
 
     asked: str
     informed: Informed
@@ -28,23 +29,21 @@ class TruthPrompt(NamedTuple):
     manner: Manner
 
 
-def read_truth_prompt(prompt: str) -> TruthPrompt:
-    head, mark, asked = prompt.rpartition("\n## Question\n")
+def read_truth_prompt(request: Request) -> TruthPrompt:
+    head, mark, asked = f"\n{request.prompt}".rpartition("\n## Question\n")
     sections = lines_by_heading(head)
     quoted: dict[bool, list[str]] = {True: [], False: []}
     for title in sections.keys() - _EARLIER_CALLS:
         quoted[title in _SHOWING] += [line[2:] for line in sections[title] if line.startswith("> ")]
     return TruthPrompt(
-        asked=asked if mark else prompt,
+        asked=asked if mark else request.prompt,
         informed=Informed(claims_in("\n".join(quoted[True])), claims_in("\n".join(quoted[False]))),
-        route=_route(sections, asked),
+        route="direct" if "no reasoning" in request.system else _route(sections),
         manner="step" if "This step" in sections else "call" if "Tool" in sections else "answer",
     )
 
 
-def _route(titles: Collection[str], asked: str) -> str:
-    if "without reasoning" in asked.lower():
-        return "direct"
+def _route(titles: Collection[str]) -> str:
     if "Steps so far" in titles:
         return "chain"
     if "Tool result" in titles:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.rules.prompt import PromptQuestion, Quote, Section, quoted, render_answer, render_guidance
+from mage_es.engine.rules.prompt import PromptQuestion, Quote, Section, quoted, render_answer, render_guidance, worked
 
 SECTIONS = [
     Section("Solved earlier", [Quote("memory/1", "Question: 2 + 2?\nAnswer: 4"), Quote("memory/2", "3 + 3 = 6")]),
@@ -28,33 +28,61 @@ def test_sections_stand_in_their_order_before_the_question() -> None:
 
 
 def test_without_sections_only_the_question_is_asked() -> None:
-    assert prompt() == (
-        "You answer questions by careful reasoning.\n\n## Question\n\nHow many?\n\n"
-        'Reason step by step and write every step as an equation. Finish with "#### <number>".'
+    assert prompt() == "## Question\n\nHow many?"
+
+
+def test_the_question_ends_the_prompt_and_its_context_goes_before_it() -> None:
+    assert prompt(*SECTIONS, context="A table.").endswith(
+        "> Approach: read twice.\n\n## Question\n\nA table.\n\nHow many?"
     )
 
 
-def test_context_stands_before_its_question() -> None:
-    assert "## Question\n\nA table.\n\nHow many?\n" in prompt(context="A table.")
+def test_the_system_message_is_the_same_whatever_is_asked_and_known() -> None:
+    one, other = rendered(), rendered(*SECTIONS, question="Who?", context="A table.")
+    assert one.system == other.system and one.text != other.text
 
 
-def test_the_direct_route_asks_for_no_reasoning_whatever_the_skill_says() -> None:
-    assert "without reasoning" in prompt(name="answer_direct", is_instructed=True)
+def test_what_all_questions_share_begins_the_system_message() -> None:
+    found = rendered(shared="The rules of the game.", question="Go on.")
+    assert found.system.startswith("The rules of the game.\n\n") and "rules" not in found.text
+
+
+def test_the_direct_route_asks_for_the_answer_alone() -> None:
+    system = rendered(name="answer_direct", instruction="Work in equations.").system
+    assert "no reasoning" in system and "Work in equations." not in system
 
 
 @pytest.mark.parametrize("name", ["answer_cot", "answer_after_steps_v1", "answer_after_tool_v1"])
-def test_a_skills_own_instruction_takes_the_place_of_the_templates(name: str) -> None:
-    assert "write every step as an equation" in prompt(name=name).lower()
-    instructed = prompt(name=name, is_instructed=True)
-    assert "write every step as an equation" not in instructed.lower()
-    assert "Work as the instruction of the skill says." in instructed
-    assert instructed.endswith('Finish with "#### <number>".')
+def test_a_prompt_says_how_to_work_what_a_skills_own_instruction_does_and_how_to_end(name: str) -> None:
+    system = rendered(name=name, instruction="Work in equations.").system
+    own = 'If "Skill" gives an instruction, follow that instead.'
+    assert system.endswith(f'Work in equations. {own} Finish with "#### <number>".')
 
 
 @pytest.mark.parametrize("name", ["answer_step_v1", "answer_tool_v1"])
 def test_a_call_before_the_last_does_not_ask_for_the_answer(name: str) -> None:
-    assert "Do not answer the question yet" in prompt(name=name)
-    assert "####" not in prompt(name=name)
+    system = rendered(name=name).system
+    assert "do not answer the question" in system.lower() and "####" not in system
+
+
+@pytest.mark.parametrize(
+    ("reasoning", "answer_format", "ends"),
+    [
+        ("1 + 1 = 2", 'Finish with "#### <number>".', "1 + 1 = 2\n#### 2"),
+        ("1 + 1 = 2\n#### 2", 'Finish with "#### <number>".', "1 + 1 = 2\n#### 2"),
+        ("1 + 1 = 2\n\n**#### 2**", 'Finish with "#### <number>".', "1 + 1 = 2\n#### 2"),
+        ("It fits.\n**Answer:** B", 'Finish with "Answer: [<letter>]".', "It fits.\nAnswer: [2]"),
+        ("Answer: none of\nthese", 'Finish with "Answer: <name>".', "Answer: none of\nthese\nAnswer: 2"),
+        ("Thus 2.", 'End "\\section*{Final Answer}\n<answer>".', "Thus 2.\n\\section*{Final Answer}\n2"),
+        ("", 'Finish with "Answer: <name>".', "Answer: 2"),
+        ("Two.", "Say it.", "Two.\nAnswer: 2"),
+        ("Two.", 'Say "<it>".', "Two.\n2"),
+    ],
+)
+def test_an_example_ends_as_the_answer_is_asked_for_and_says_it_once(
+    reasoning: str, answer_format: str, ends: str
+) -> None:
+    assert worked(reasoning, "2", answer_format) == ends
 
 
 @pytest.mark.paper("Eq. 4")
@@ -73,7 +101,8 @@ def test_spans_point_at_their_quotes_whatever_is_quoted(texts: list[list[str]]) 
 
 
 def test_a_question_that_looks_like_a_placeholder_is_left_alone() -> None:
-    assert "{{answer_format}} {{sections}}" in prompt(question="{{answer_format}} {{sections}}")
+    assert "{{answer_format}} {{notes}}" in prompt(question="{{answer_format}} {{notes}}")
+    assert "{{notes}}" in rendered(instruction="{{notes}}").system
 
 
 @given(st.text())

@@ -123,7 +123,7 @@ def test_a_question_that_breaks_off_is_continued_at_once_or_reasoned_about_witho
     question = msgspec.structs.replace(QUESTION, question=text, meta={"stub": "\nAnswer: Option ("})
     move = begin(follow(Route(setting_of(), Built().state, planned(route), question)))
     assert isinstance(move, Ask)
-    assert f"## Question\n\n{ends}\n\n" in move.request.prompt
+    assert move.request.prompt.endswith(f"## Question\n\n{ends}")
     assert ("Option (" in move.request.prompt) == (route == "direct")
 
 
@@ -142,10 +142,12 @@ def test_a_chain_asks_for_one_part_after_another_and_then_for_the_answer() -> No
     assert [move.about for move in moves if isinstance(move, Ask)] == ["q/1", "q/2", "q/3", "q"]
     first, second, third, last = prompts(moves)
     assert "> Skill: add\n> Description: To add.\n> Approach: Just add." in first
-    assert "Steps so far" not in first and "Do not answer the question yet" in first
+    assert "Steps so far" not in first and "do not answer the question yet" in moves[0].request.system  # type: ignore[union-attr]
     assert "> Step: add\n> Output: 1 + 1 = 2" in second and "Skill: multiply" in second
     assert third.index("2 * 3 = 6") < third.index("## This step")
-    assert "> Output: 6 + 0 = 6" in last and "This step" not in last and "answer the question" in last
+    assert (
+        "> Output: 6 + 0 = 6" in last and "This step" not in last and "Answer the question" in moves[-1].request.system
+    )  # type: ignore[union-attr]
     assert finish.reply == "#### 6"
 
 
@@ -228,7 +230,7 @@ def everything() -> tuple[Built, dict[str, Any]]:
 
 QUOTED = {
     "memory/solved": "Question: What of solved?\nReasoning: solved\nAnswer: 1",
-    "memory/corrected": "Question: What of corrected?\nWrong answer: \nCorrection: corrected\nRight answer: 1",
+    "memory/corrected": "Question: What of corrected?\nWrong answer: \nCorrection: corrected\nAnswer: 1",
     "memory/rule": "- rule",
     "recipe/actions": "Achieved: a table\nAction: look\nAction: take\nAction: use",
     "skill/multiply": "2. multiply: To multiply.",
@@ -254,17 +256,17 @@ def test_every_quote_of_every_call_is_where_its_span_says_and_from_where_it_says
 
 
 @pytest.mark.paper("Eq. 4")
-def test_the_order_of_a_prompt_is_examples_corrections_actions_principles_plan_skill_question() -> None:
+def test_the_order_of_a_prompt_is_from_what_most_questions_share_to_the_question() -> None:
     built, fields = everything()
     moves, _ = drive(built, planned("cot", **fields), ["#### 1"])
     titles = [line[3:] for line in prompts(moves)[0].splitlines() if line.startswith("## ")]
     assert titles == [
-        "Solved earlier",
-        "Corrected earlier",
-        "Actions that worked",
+        "Skill",
         "Principles",
         "Plan",
-        "Skill",
+        "Actions that worked",
+        "Solved earlier",
+        "Corrected earlier",
         "Question",
     ]
 
@@ -279,15 +281,15 @@ def test_a_refined_skill_gives_its_instruction_and_its_approach() -> None:
     built, fields = everything()
     moves, _ = drive(built, planned("cot", **fields), ["#### 1"])
     assert ("skill/goal", "> Instruction: Mind the units.\n> Approach: Multiply first.") in slices(moves[0])  # type: ignore[arg-type]
-    assert "Work as the instruction of the skill says." in prompts(moves)[0]
+    assert 'If "Skill" gives an instruction' in moves[0].request.system  # type: ignore[union-attr]
     direct, _ = drive(built, planned("direct", **fields), ["1"])
-    assert "Give only the answer, without reasoning." in prompts(direct)[0]
+    assert ("skill/goal", "> Approach: Multiply first.") in slices(direct[0])  # type: ignore[arg-type]
 
 
 def test_a_guiding_skill_stands_in_with_its_approach_and_the_instruction_stays_the_questions_own() -> None:
     built, fields = everything()
     moves, _ = drive(built, planned("cot", **fields, guiding_skill="multiply"), ["#### 1"])
-    assert slices(moves[0])[-2:] == [  # type: ignore[arg-type]
+    assert slices(moves[0])[:2] == [  # type: ignore[arg-type]
         ("skill/goal", "> Instruction: Mind the units."),
         ("skill/multiply", "> Approach: Just multiply."),
     ]

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from mage_es.engine.benchmarks.numbers import INSTRUCTION
 from mage_es.engine.benchmarks.stbench.benchmark import EXTENDED, MERGED, STBENCH
 from mage_es.engine.environments.crafter.benchmark import Crafter
 from mage_es.engine.seams.benchmark import ContextRole, Question, Traits, traits_of
@@ -47,5 +48,5 @@ def test_the_length_of_the_context_depends_on_what_the_benchmark_says_its_contex
 def test_the_benchmarks_that_differ_from_the_usual_say_so_themselves() -> None:
     for definition in (STBENCH, MERGED, EXTENDED):
         assert definition.context_role == "question"
-    assert traits_of(WordMath(1)) == Traits()
+    assert traits_of(WordMath(1)) == Traits(instruction=INSTRUCTION)
     assert (Crafter.context_role, Crafter.is_open_ended) == ("instruction", True)

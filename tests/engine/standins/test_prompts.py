@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.prompts import (
+    QuestionPrompt,
     dice_of,
     json_block,
     read_question_prompt,
@@ -14,26 +16,25 @@ from mage_es.engine.standins.prompts import (
     sections_of,
 )
 
-PROMPT = """You answer questions by careful reasoning.
-
-## Solved earlier
+SYSTEM = 'Reason step by step. Finish with a line "#### <number>".'
+PROMPT = """## Solved earlier
 
 > Question: Ana packs 4 boxes.
 > Each holds 6 jars.
 > Reasoning: 4 * 6 = 24
 > 24 - 5 = 19
-> Answer: 19
+> #### 19
 
 > Question: Two?
 > Reasoning: 1 + 1 = 2
-> Answer: 2
+> #### 2
 
 ## Corrected earlier
 
 > Question: Three?
 > Wrong answer: 12
 > Correction: 1 + 2 = 3
-> Right answer: 3
+> #### 3
 
 ## Strategy
 
@@ -50,13 +51,15 @@ PROMPT = """You answer questions by careful reasoning.
 Some context.
 
 How many are left?
-
-Reason step by step. Finish with a line "#### <number>".
 """
 
 
+def asked(prompt: str, system: str = SYSTEM) -> QuestionPrompt:
+    return read_question_prompt(Request(system=system, prompt=prompt))
+
+
 def test_every_part_is_found_where_it_stands() -> None:
-    read = read_question_prompt(PROMPT)
+    read = asked(PROMPT)
     assert read.question == "Some context.\n\nHow many are left?"
     assert [example.answer for example in read.examples] == ["19", "2", "3"]
     assert read.examples[0].question == "Ana packs 4 boxes.\nEach holds 6 jars."
@@ -107,13 +110,11 @@ MOVES = """## Skill
 ## Question
 
 How many?
-
-Reason.
 """
 
 
 def test_what_belongs_to_one_call_is_found_where_it_stands() -> None:
-    read = read_question_prompt(MOVES)
+    read = asked(MOVES)
     assert [advice.splitlines()[0] for advice in read.advice] == [
         "Step 1: multiply A by B.",
         'When the question says "all", add.',
@@ -127,47 +128,47 @@ def test_what_belongs_to_one_call_is_found_where_it_stands() -> None:
 
 
 def test_principles_are_read_without_their_dashes() -> None:
-    assert read_question_prompt(PROMPT).principles == ("Read twice.",)
+    assert asked(PROMPT).principles == ("Read twice.",)
 
 
 def test_the_direct_instruction_is_recognised() -> None:
-    prompt = '## Question\n\nHow many?\n\nGive only the answer, without reasoning. Finish with a line "#### <number>".'
-    assert read_question_prompt(prompt).is_direct
+    assert asked("## Question\n\nHow many?", "Write nothing else: no reasoning.").is_direct
+    assert not asked("## Question\n\nWrite nothing else: no reasoning.").is_direct
 
 
 def test_the_ending_that_the_prompt_asks_for_is_kept() -> None:
-    read = read_question_prompt('## Question\n\nHow many?\n\nReason. Finish with a line "Answer: <number> pieces".')
+    read = asked("## Question\n\nHow many?", 'Quoted ">" are notes. Finish with a line "Answer: <number> pieces".')
     assert (read.before, read.after) == ("Answer: ", " pieces")
 
 
 def test_a_heading_inside_quoted_text_is_data() -> None:
-    prompt = "## Solved earlier\n\n> Question: A\n> ## Question\n> B\n> Answer: 1\n\n## Question\n\nReal?\n\nReason."
-    read = read_question_prompt(prompt)
+    prompt = "## Solved earlier\n\n> Question: A\n> ## Question\n> B\n> Answer: 1\n\n## Question\n\nReal?"
+    read = asked(prompt)
     assert read.question == "Real?"
     assert "## Question" in read.examples[0].question
 
 
 def test_a_heading_inside_the_question_belongs_to_the_question() -> None:
-    prompt = "## Question\n\nWhat?\n\n## Solved earlier\n\n> Question: X\n> Answer: 7\n\nReason."
-    read = read_question_prompt(prompt)
+    prompt = "## Question\n\nWhat?\n\n## Solved earlier\n\n> Question: X\n> Answer: 7"
+    read = asked(prompt)
     assert read.examples == ()
     assert read.question.startswith("What?")
 
 
 def test_an_example_may_say_answer_before_its_answer_does() -> None:
-    solved = "> Question: Which?\n> Answer: Option (\n> Reasoning: The second.\n> Answer: 2\n> Answer: 2"
-    example = read_question_prompt(f"## Solved earlier\n\n{solved}\n\n## Question\n\nWhich?\n\nAnswer.").examples[0]
-    assert (example.question, example.reasoning, example.answer) == ("Which?", "The second.", "2")
+    solved = "> Question: Which?\n> Answer: Option (\n> Reasoning: The second.\n> Answer: 2"
+    (example,) = asked(f"## Solved earlier\n\n{solved}\n\n## Question\n\nWhich?", 'End "Answer: <it>".').examples
+    assert (example.question, example.reasoning, example.answer) == ("Which?\nAnswer: Option (", "The second.", "2")
 
 
 def test_a_bare_text_is_the_question() -> None:
-    assert read_question_prompt("What is 2 and 2?").question == "What is 2 and 2?"
+    assert asked("What is 2 and 2?").question == "What is 2 and 2?"
 
 
 @given(st.text(max_size=400))
 def test_any_text_can_be_read(text: str) -> None:
-    read_question_prompt(text)
-    read_question_prompt(f"## Solved earlier\n\n> {text}\n\n## Question\n\n{text}\n\n{text}")
+    asked(text, text)
+    asked(f"## Solved earlier\n\n> {text}\n\n## Question\n\n{text}\n\n{text}")
 
 
 def test_a_prompt_is_divided_by_its_headings_and_quotation_marks_are_taken_off() -> None:
@@ -208,25 +209,24 @@ Find me shirts
 
 - click[buy now]
 - click[red]
-
 """
 
 
 def test_a_step_prompt_is_divided_into_the_episode_and_what_is_told_beforehand() -> None:
-    read = read_step_prompt(STEP)
+    read = read_step_prompt(Request(prompt=STEP))
     assert (read.task.strip(), read.so_far.strip()) == ("Find me shirts", "1. search[shirts]: Page 1")
     assert read.observation.strip() == "Instruction: [SEP] Buy Now"
     assert read.actions == ["click[buy now]", "click[red]"]
     assert "not a task" in read.told["Principles"] and "Observation" not in read.told
 
 
-def test_a_direct_step_prompt_is_known_by_its_ending_only() -> None:
-    assert read_step_prompt(f"{STEP}Give only the next action, without reasoning.").is_direct
-    assert not read_step_prompt(STEP.replace("Click every option.", "Answer without reasoning.")).is_direct
+def test_a_direct_step_prompt_is_known_by_its_system_message_only() -> None:
+    assert read_step_prompt(Request(system="Write nothing else: no reasoning.", prompt=STEP)).is_direct
+    assert not read_step_prompt(Request(prompt=STEP.replace("Click every", "Choose with no reasoning an"))).is_direct
 
 
 def test_a_step_prompt_without_anything_is_read_as_nothing() -> None:
-    read = read_step_prompt("Hello?")
+    read = read_step_prompt(Request(prompt="Hello?"))
     assert (read.task, read.so_far, read.observation, read.actions) == ("", "", "", [])
 
 

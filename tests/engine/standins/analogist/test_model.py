@@ -9,22 +9,22 @@ from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.analogist.model import reply as reply_to
 from mage_es.engine.standins.prompts import read_question_prompt
 
-INSTRUCTION = 'Reason step by step and write every step as an equation. Finish with a line "#### <number>".'
-DIRECT = 'Give only the answer, without reasoning. Finish with a line "#### <number>".'
+SYSTEM = 'Work step by step. Finish with a line "#### <number>".'
+DIRECT = 'Finish with a line "#### <number>". Write nothing else: no reasoning.'
 
 
-def reply(prompt: str) -> str:
-    return reply_to(Request(prompt=prompt))
+def reply(prompt: str, system: str = SYSTEM) -> str:
+    return reply_to(Request(system=system, prompt=prompt))
 
 
-def prompt(question: str, *, solved: str = "", corrected: str = "", advice: str = "", ending: str = INSTRUCTION) -> str:
+def prompt(question: str, *, solved: str = "", corrected: str = "", advice: str = "") -> str:
     parts = (("Solved earlier", solved), ("Corrected earlier", corrected), ("Strategy", advice))
     sections = [f"## {name}\n\n" + "\n".join(f"> {line}" for line in text.splitlines()) for name, text in parts if text]
-    return "\n\n".join([*sections, f"## Question\n\n{question}", ending])
+    return "\n\n".join([*sections, f"## Question\n\n{question}"])
 
 
 def solved(question: str, reasoning: str, answer: str) -> str:
-    return f"Question: {question}\nReasoning: {reasoning}\nAnswer: {answer}"
+    return f"Question: {question}\nReasoning: {reasoning}\n#### {answer}"
 
 
 JARS = solved(
@@ -72,7 +72,7 @@ def test_the_example_makes_the_difference() -> None:
 
 
 def test_a_correction_serves_as_an_example() -> None:
-    correction = JARS.replace("Reasoning:", "Wrong answer: 14\nCorrection:").replace("\nAnswer:", "\nRight answer:")
+    correction = JARS.replace("Reasoning:", "Wrong answer: 14\nCorrection:")
     question = "Each crate holds 12 lemons, and Omar fills 3 crates. After selling 9 lemons, how many has he left?"
     assert reply(prompt(question, corrected=correction)).endswith("#### 27")
 
@@ -104,13 +104,13 @@ def test_two_examples_that_fit_badly_are_not_followed_though_they_agree() -> Non
     question = "Half of the 48 students walk to school, and a third of the rest take the bus. How many take the bus?"
     again = "> " + JARS.replace("\n", "\n> ") + "\n\n## Question"
     twice = prompt(question, solved=JARS).replace("## Question", again)
-    assert len(read_question_prompt(twice).examples) == 2
+    assert len(read_question_prompt(Request(prompt=twice)).examples) == 2
     assert reply(twice) == reply(prompt(question))
 
 
 def test_only_the_answer_is_given_where_only_the_answer_is_wanted() -> None:
     question = "Each crate holds 12 lemons, and Omar fills 3 crates. After selling 9 lemons, how many are left?"
-    assert reply(prompt(question, solved=JARS, ending=DIRECT)) == "#### 27"
+    assert reply(prompt(question, solved=JARS), DIRECT) == "#### 27"
 
 
 LEMONS = "Each crate holds 12 lemons, and Omar fills 3 crates. After selling 9 lemons, how many are left?"

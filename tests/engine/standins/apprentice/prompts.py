@@ -15,18 +15,15 @@ def prompt(
     title: str = "Solved earlier",
     steps: Sequence[str] = (),
     actions: Sequence[str] = ACTIONS,
-    ending: str = "Reason briefly. Finish with a line.",
 ) -> str:
     """Return a step prompt; `told` stands quoted under `title`."""
     quoted = "\n".join(f"> {line}" for line in told.splitlines())
     numbered = "\n".join(f"> {number}. {line}" for number, line in enumerate(steps, start=1))
     parts = [
-        "You work towards a goal.",
         *([f"## {title}\n\n{quoted}"] if told else []),
         f"## Task\n\n{task}",
         *([f"## Episode so far\n\n{numbered}"] if steps else []),
         f"## Observation\n\n> {observation}",
         "## Valid actions\n\n" + "\n".join(f"- {action}" for action in actions),
-        ending,
     ]
     return "\n\n".join(parts)

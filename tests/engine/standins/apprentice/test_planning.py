@@ -92,8 +92,8 @@ def test_without_any_account_it_tries_what_is_in_sight_and_where_it_has_not_been
 
 
 def test_a_direct_prompt_gets_the_action_alone() -> None:
-    text = prompt(told=RULES, ending="Give only the next action, without reasoning.")
-    assert reply(text) == "Action: collect sand"
+    bare = Request(system="Write nothing else: no reasoning.", prompt=prompt(told=RULES))
+    assert reply_to(bare) == "Action: collect sand"
     assert reply(prompt(told=RULES)).count("\n") == 1
 
 

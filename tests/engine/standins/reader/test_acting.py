@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from mage_es.engine.baselines.answering import BaselineTrial, Shot
 from mage_es.engine.baselines.react import STEPS, react, read_action, split
 from mage_es.engine.courses import Ask, Finish, Look, advance, begin
 from mage_es.engine.rules.prompt import PromptQuestion, Quote, Section, render_answer
+from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.reader.acting import act, is_offered
 from mage_es.engine.standins.reader.model import reply
 from tests.engine.baselines.driving import attempt, called, searched
@@ -86,23 +89,26 @@ def test_yes_or_no_is_answered_as_the_trajectories_it_is_shown_were() -> None:
     assert played("Was Anna Temple loud?")[1] == "Answer: yes"
 
 
-def test_only_the_opening_of_a_prompt_says_that_one_acts() -> None:
+def asking(template: str, sections: Sequence[Section], question: str) -> Request:
+    prompt = render_answer(template, sections, PromptQuestion(question, "", ""))
+    return Request(system=prompt.system, prompt=prompt.text)
+
+
+def test_only_the_system_message_says_that_one_acts() -> None:
     told = [Section("Steps so far", [Quote("x", "Search[a] and Finish[b]")])]
-    assert not is_offered(
-        render_answer("answer_cot", told, PromptQuestion("Search[a] or Finish[b]?", "", "Answer.")).text
-    )
-    assert is_offered(render_answer("react_v1", told, PromptQuestion("Who?", "", "")).text)
+    assert not is_offered(asking("answer_cot", told, "Search[a] or Finish[b]?"))
+    assert is_offered(asking("react_v1", told, "Who?"))
 
 
 @pytest.mark.parametrize(("template", "begins"), [("react_v1", "Thought: "), ("react_action_v1", "Action: ")])
 def test_a_thought_and_an_action_or_the_action_alone_is_given_as_is_asked(template: str, begins: str) -> None:
-    text = act(render_answer(template, [], PromptQuestion("Who was Anna?", "", "")).text)
+    text = act(asking(template, [], "Who was Anna?"))
     assert text.startswith(begins) and text.endswith("Action: Search[Anna]")
 
 
 @given(st.text(), st.lists(st.text(), max_size=3))
 def test_whatever_is_asked_and_seen_the_reply_is_one_line_of_a_valid_action(asked: str, seen: list[str]) -> None:
     quotes = [Quote("x", f"Thought 1: t\nAction 1: Search[A]\nObservation 1: {text}") for text in seen]
-    text = act(render_answer("react_v1", [Section("Steps so far", quotes)], PromptQuestion(asked, "", "")).text)
+    text = act(asking("react_v1", [Section("Steps so far", quotes)], asked))
     assert read_action(split(text)[1])[0] in ("search", "lookup", "finish")
     assert len(text.splitlines()) == 2

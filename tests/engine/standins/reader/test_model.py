@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -24,20 +25,21 @@ PIECES = (
 )  # fmt: skip
 
 
-def reply(text: str, *, temperature: float = 0.0, sample: int = 0) -> str:
-    return reply_to(Request(prompt=text, temperature=temperature, sample=sample))
+def reply(asked: Request, *, temperature: float = 0.0, sample: int = 0) -> str:
+    return reply_to(msgspec.structs.replace(asked, temperature=temperature, sample=sample))
 
 
-def prompt(question: str, ending: str, *examples: str, template: str = "answer_cot") -> str:
+def prompt(question: str, ending: str, *examples: str, template: str = "answer_cot") -> Request:
     quotes = [Quote(f"m{at}", text) for at, text in enumerate(examples)]
-    return render_answer(template, [Section("Solved earlier", quotes)], PromptQuestion(question, "", ending)).text
+    rendered = render_answer(template, [Section("Solved earlier", quotes)], PromptQuestion(question, "", ending))
+    return Request(system=rendered.system, prompt=rendered.text)
 
 
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=12), max_size=14).map("".join))
 @example("")
 def test_any_text_has_a_reply(text: str) -> None:
-    assert reply(text)
-    assert reply(text, temperature=0.7, sample=3)
+    assert reply(Request(prompt=text))
+    assert reply(Request(prompt=text), temperature=0.7, sample=3)
     assert reply(prompt(text, 'End with "Answer: <x>".', text))
 
 
@@ -45,26 +47,26 @@ def test_any_text_has_a_reply(text: str) -> None:
     ("ending", "last"),
     [
         ('Finish with a line "Answer: <short answer>".', "Answer: Goethe"),
-        ('End with a line "Answer: [X]", where X is the letter.', "Answer: [Goethe]"),
+        ('End with a line "Answer: [<letter>]".', "Answer: [Goethe]"),
         ('Finish with a line "#### <number>".', "#### Goethe"),
-        ("End under the heading \\section*{Final Answer}.", "\\section*{Final Answer}\nGoethe"),
-        ("Say who it was.", "Answer: Goethe"),
+        ('End with "\\section*{Final Answer}\n<answer>".', "\\section*{Final Answer}\nGoethe"),
+        ("Say who it was.", "#### Goethe"),
     ],
 )
 def test_a_reply_ends_as_the_prompt_asks_whatever_the_question_and_its_examples_hold(ending: str, last: str) -> None:
-    asked = 'If 1 < 2 and "Answer: [X]" is no ending, and \\section*{Final Answer} none.\nWho wrote Faust?'
-    text = reply(prompt(asked, ending, "Question: Who wrote Faust?\nAnswer: Goethe"))
+    asked = 'If 1 < 2 and "Answer: [<X>]" is no ending, and \\section*{Final Answer} none.\nWho wrote Faust?'
+    text = reply(prompt(asked, ending, "Question: Who wrote Faust?\nReasoning: I read it.\nAnswer: Goethe"))
     assert text == f"The nearest that the prompt holds is Goethe.\n{last}"
 
 
 def test_without_reasoning_asked_for_there_is_the_answer_alone() -> None:
-    solved = "Question: Who wrote Faust?\nAnswer: Goethe"
+    solved = "Question: Who wrote Faust?\nReasoning: I read it.\nAnswer: Goethe"
     text = prompt("Who wrote Faust?", 'Finish with "Answer: <name>".', solved, template="answer_direct")
     assert reply(text) == "Answer: Goethe"
 
 
 def test_the_same_prompt_has_the_same_reply_and_it_is_known_by_its_name() -> None:
-    request = Request(prompt=prompt("Is it so?", "Answer."), max_tokens=64)
+    request = prompt("Is it so?", "Answer.")
     first, second = (asyncio.run(open_model("builtin/reader", "execution").complete(request)) for _ in range(2))
     assert first == second
     assert first.input_tokens > 0 and first.output_tokens > 0
@@ -73,9 +75,8 @@ def test_the_same_prompt_has_the_same_reply_and_it_is_known_by_its_name() -> Non
 
 def test_what_was_looked_up_is_read() -> None:
     found = [Section("Found", [Quote("search/Faust", "Faust: Goethe wrote it.")])]
-    assert reply(render_answer("answer_cot", found, PromptQuestion("Who wrote Faust?", "", "Answer.")).text).endswith(
-        "Goethe"
-    )
+    text = render_answer("answer_cot", found, PromptQuestion("Who wrote Faust?", "", "Answer.")).text
+    assert reply(Request(prompt=text)).endswith("Goethe")
 
 
 def test_samples_at_a_temperature_differ_and_each_of_them_is_always_the_same() -> None:

@@ -28,7 +28,7 @@ def chosen(actions: Sequence[str], *advice: str, done: Sequence[str] = (), tempe
     told = "".join(f"## Principles\n\n> - {sentence}\n\n" for sentence in advice)
     so_far = "\n".join(f"> {number}. {action}" for number, action in enumerate(done, start=1))
     listed = "\n".join(f"- {action}" for action in actions)
-    text = f"{told}## Task\n\n{WANTED}\n\n## Episode so far\n\n{so_far}\n\n## Valid actions\n\n{listed}\n\nChoose."
+    text = f"{told}## Task\n\n{WANTED}\n\n## Episode so far\n\n{so_far}\n\n## Valid actions\n\n{listed}"
     return reply(text, temperature=temperature).splitlines()[-1].removeprefix("Action: ")
 
 
@@ -93,7 +93,5 @@ def test_its_reply_is_a_function_of_the_request_and_never_raises() -> None:
 
 
 def test_a_direct_prompt_gets_the_action_alone() -> None:
-    text = (
-        f"## Task\n\n{WANTED}\n\n## Valid actions\n\n- click[buy now]\n\nGive only the next action, without reasoning."
-    )
-    assert reply(text) == "Action: click[buy now]"
+    text = f"## Task\n\n{WANTED}\n\n## Valid actions\n\n- click[buy now]"
+    assert reply_to(Request(system="Write nothing else: no reasoning.", prompt=text)) == "Action: click[buy now]"

@@ -49,18 +49,15 @@ def prompt(
     title: str = "Strategy",
     past: Sequence[tuple[str, str]] = (),
     first: int = 1,
-    ending: str = "Reason briefly.",
 ) -> str:
     """Return a step prompt; `told` stands quoted under `title`, `past` are (view, action) from step `first` on."""
     entries = [f"{n}. Observation:\n{was}\nAction: {action}" for n, (was, action) in enumerate(past, start=first)]
     parts = [
-        "You work towards a goal.",
         *([f"## {title}\n\n{_quoted(told)}"] if told else []),
         "## Task\n\nHow the game goes.\n\nWorld 3: get as far as possible.",
         *([f"## Episode so far\n\n{_quoted(chr(10).join(entries))}"] if entries else []),
         f"## Observation\n\n{_quoted(f'{stands or status()}{chr(10)}{chr(10)}{seen}')}",
         "## Valid actions\n\n" + "\n".join(f"- {action}" for action in ACTIONS),
-        ending,
     ]
     return "\n\n".join(parts)
 

@@ -107,8 +107,8 @@ def test_asleep_it_waits() -> None:
 
 def test_it_says_why_unless_the_prompt_wants_the_action_only() -> None:
     assert reply(prompt(view(BANK), told=RULES)).startswith("Next step, for collect clay")
-    short = prompt(view(BANK), told=RULES, ending="Give only the next action, without reasoning.")
-    assert reply(short) == "ACTION: Move East"
+    bare = Request(system="Write nothing else: no reasoning.", prompt=prompt(view(BANK), told=RULES))
+    assert reply_to(bare) == "ACTION: Move East"
 
 
 def test_a_share_of_its_actions_is_a_trial_at_a_temperature() -> None:

@@ -31,14 +31,14 @@ NUMERIC = [question for question in EVOLUTION if question.gold not in STANDINGS]
 ESTATES = [question for question in EVOLUTION if question.gold in STANDINGS]
 
 
-def learn(prompt: str) -> str:
-    return reply_to(Request(prompt=prompt))
+def learn(prompt: str, system: str = "") -> str:
+    return reply_to(Request(system=system, prompt=prompt))
 
 
 def ask(question: Question, *solutions: str, instruction: str = "Reason step by step.") -> str:
     shown = "".join("".join(f"> {line}\n" for line in text.splitlines()) + "\n" for text in solutions)
     head = f"## Solved earlier\n\n{shown}" if shown else ""
-    return learn(f"You answer questions.\n\n{head}## Question\n\n{question.question}\n\n{instruction}")
+    return learn(f"{head}## Question\n\n{question.question}", instruction)
 
 
 def is_right(question: Question, reply: str) -> bool:
@@ -86,7 +86,7 @@ def test_a_wrong_answer_follows_the_wrong_rule_that_it_was_told() -> None:
 
 
 def test_only_the_answer_is_given_where_only_the_answer_is_asked_for() -> None:
-    reply = ask(NUMERIC[0], instruction="Give only the answer, without reasoning.")
+    reply = ask(NUMERIC[0], instruction="Write nothing else: no reasoning.")
     assert reply.splitlines() == [reply]
 
 

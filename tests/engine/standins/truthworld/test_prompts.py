@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.truthworld.prompts import read_truth_prompt
 from mage_es.engine.worlds.truthworld.claims import Claim
 from mage_es.engine.worlds.truthworld.world import Rule
@@ -11,9 +12,9 @@ from mage_es.engine.worlds.truthworld.world import Rule
 SHOWN, TOLD = Claim("tarn", Rule("add", 7)), Claim("osk", Rule("multiply by", 3))
 
 
-def prompt(*sections: tuple[str, str], instruction: str = "Reason step by step.") -> str:
+def prompt(*sections: tuple[str, str], instruction: str = "Reason step by step.") -> Request:
     quoted = "".join(f"## {title}\n\n> {text}\n\n" for title, text in sections)
-    return f"You answer questions.\n\n{quoted}## Question\n\nAtlas 42, what is it?\n\n{instruction}"
+    return Request(system=instruction, prompt=f"{quoted}## Question\n\nAtlas 42, what is it?")
 
 
 @pytest.mark.parametrize("title", ["Solved earlier", "Corrected earlier", "Strategy"])
@@ -27,8 +28,8 @@ def test_what_else_is_quoted_only_tells_its_claims(title: str) -> None:
 
 
 def test_what_is_not_quoted_is_no_claim_and_neither_is_what_an_earlier_call_said() -> None:
-    text = prompt(("Steps so far", f"Output: {SHOWN}"), ("Tool result", str(TOLD)))
-    assert read_truth_prompt(text.replace("You answer", f"{SHOWN}. You answer")).informed == (frozenset(), frozenset())
+    earlier = (("Steps so far", f"Output: {SHOWN}"), ("Tool result", str(TOLD)))
+    assert read_truth_prompt(prompt(*earlier, instruction=f"{SHOWN}.")).informed == (frozenset(), frozenset())
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def test_what_is_not_quoted_is_no_claim_and_neither_is_what_an_earlier_call_said
         (("Principles",), "Reason step by step.", "cot_principles"),
         (("Principles", "Steps so far"), "Put it together.", "chain"),
         (("Tool result",), "Use its result.", "tool"),
-        (("Principles",), "Give only the answer, without reasoning.", "direct"),
+        (("Principles",), "Write nothing else: no reasoning.", "direct"),
     ],
 )
 def test_the_route_is_told_by_what_the_prompt_shows(sections: tuple[str, ...], instruction: str, route: str) -> None:
@@ -52,4 +53,4 @@ def test_a_step_and_a_tool_call_are_no_answers() -> None:
 
 
 def test_a_text_without_headings_is_the_question() -> None:
-    assert read_truth_prompt("Atlas 42?").asked == "Atlas 42?"
+    assert read_truth_prompt(Request(prompt="Atlas 42?")).asked == "Atlas 42?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,6 +24,7 @@ EXAMPLES = examples(
     "mage-es evolve gsm8k --guidance anthropic/claude-opus-4-8 --dry-run",
     "mage-es evolve gsm8k --guidance anthropic/claude-opus-4-8 --max-usd 5",
     "mage-es evolve --tasks my.jsonl --columns question=prompt,answer=label --scorer number",
+    "mage-es evolve --tasks tickets.csv --labels billing,delivery,other --instruction 'Decide by what is asked for.'",
 )
 
 _TASKS = "Evolve on tasks of your own: a file (JSON, CSV, Parquet), or hf:NAME on the Hugging Face hub."
@@ -31,6 +33,8 @@ _COLUMNS = (
     " split; separated by commas."
 )
 _SCORER = "How to check answers to your tasks: exact, contains, f1, number, choice or judge. [default: exact]"
+_INSTRUCTION = "How to work on your tasks: a text, or a file that holds one. [default: step by step]"
+_LABELS = "All answers there can be, as in billing,delivery,other: the prompt lists them, and the scorer looks for one."
 _TEST_TASKS = "A second file (on the hub: a split) that is only examined. [default: three tenths of the tasks]"
 
 
@@ -47,6 +51,8 @@ def evolve(
     tasks: Annotated[str | None, _own("--tasks", "FILE", _TASKS)] = None,
     columns: Annotated[str, _own("--columns", "ROLE=NAME,...", _COLUMNS)] = "",
     scorer: Annotated[str, _own("--scorer", "NAME", _SCORER)] = "exact",
+    instruction: Annotated[str, _own("--instruction", "TEXT|FILE", _INSTRUCTION)] = "",
+    labels: Annotated[str, _own("--labels", "A,B,...", _LABELS)] = "",
     test_tasks: Annotated[str, _own("--test-tasks", "FILE", _TEST_TASKS)] = "",
     subset: Annotated[str, _own("--subset", "NAME", "Configuration of a data set on the hub.")] = "",
     run_id: RunIdOption = None,
@@ -65,7 +71,15 @@ def evolve(
     if tasks is not None:
         if named := settings.flags().get("benchmark"):
             raise UsageError(f"Both the benchmark {named} and --tasks {tasks} were given: leave one of them out.")
-        own = specified(tasks, columns=columns, scorer=scorer, test=test_tasks, subset=subset)
+        own = specified(
+            tasks,
+            columns=columns,
+            scorer=scorer,
+            test=test_tasks,
+            subset=subset,
+            instruction=_text_of(instruction),
+            labels=labels,
+        )
         settings = settings.about(own.name)
     config = settings.config()
     for caution in cautions(config):
@@ -76,6 +90,14 @@ def evolve(
     with session(out, settings) as runtime:
         summary = start(config, runs_dir=settings.runs_dir, data_dir=settings.data_dir, runtime=runtime, run_id=run_id)
     conclude(out, summary, settings)
+
+
+def _text_of(given: str) -> str:
+    """Return the text of a file of that name, else what was given: a run records the text, and no file to change."""
+    try:
+        return Path(given).read_text("utf-8")
+    except OSError:
+        return given
 
 
 def _estimate(out: Output, config: Config, settings: Settings) -> None:

@@ -106,7 +106,7 @@ def chosen(reply: str, options: Mapping[str, str]) -> str:
     said = {_letter(match) for match in patterns.said.finditer(span)}
     if said:
         return said.pop() if len(said) == 1 else ""
-    return _contained(span, options)
+    return contained(span, options)
 
 
 class _Patterns(NamedTuple):
@@ -127,7 +127,7 @@ def _letter(match: re.Match[str]) -> str:
     return next(group for group in match.groups() if group)
 
 
-def _contained(span: str, options: Mapping[str, str]) -> str:
+def contained(span: str, options: Mapping[str, str]) -> str:
     """Return the one option whose text occurs in the span; a longer option hides a shorter one inside it."""
     rest, found = _folded(span), []
     for letter, text in sorted(options.items(), key=lambda option: -len(option[1])):

@@ -17,7 +17,7 @@ from mage_es.engine.benchmarks.dataset import divided
 from mage_es.engine.benchmarks.records import listed, read_records
 from mage_es.engine.benchmarks.tasks.columns import question_of
 from mage_es.engine.benchmarks.tasks.hub import read_hub
-from mage_es.engine.benchmarks.tasks.scorers import SCORERS, problem_with
+from mage_es.engine.benchmarks.tasks.scorers import problem_with, scorer_of
 from mage_es.engine.benchmarks.tasks.spec import HUB, TaskSpec, parse
 from mage_es.engine.seams.benchmark import Question, Split, TaskTypeSource, Verdict
 from mage_es.events.errors import PrerequisiteError
@@ -32,8 +32,9 @@ class Tasks:
 
     def __init__(self, spec: TaskSpec, read: Sequence[Question], data_sha256: str) -> None:
         self.name, self.data_sha256 = spec.name, data_sha256
-        self._scorer = SCORERS[spec.scorer]
+        self._scorer = scorer_of(spec.scorer, spec.labels)
         self.answer_format = self._scorer.answer_format
+        self.instruction = spec.instruction or self._scorer.instruction
         by_split: dict[Split, list[Question]] = {}
         for question in read:
             by_split.setdefault(question.split, []).append(msgspec.structs.replace(question, benchmark=self.name))
@@ -72,7 +73,7 @@ def _reader(spec: TaskSpec, split: Split) -> Callable[[int, Mapping[str, Any]], 
 
     def read(position: int, row: Mapping[str, Any]) -> Question:
         question = question_of(row, spec.columns, position=position, split=split)
-        if problem := problem_with(question, spec.scorer):
+        if problem := problem_with(question, spec.scorer, spec.labels):
             raise ValueError(problem)
         if question.id in seen:
             raise ValueError(f"id: {question.id!r} is the id of row {seen[question.id] + 1} already")

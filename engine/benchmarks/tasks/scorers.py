@@ -4,7 +4,7 @@
     contains    the final answer contains a right one, word for word
     f1          HotpotQA's F1 of common words; one half is right
     number      the final number equals the right one
-    choice      the letter of the right option
+    choice      the letter of the right option; with labels, the right one of those
     judge       exact; other answers go to the judge model, if one is set (--judge)
 
 Each is a pure function of the question and the reply that never raises.
@@ -15,12 +15,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from mage_es.engine.benchmarks.hotpotqa.answers import exact_match, normalise_answer, overlap
-from mage_es.engine.benchmarks.medqa import chosen
-from mage_es.engine.benchmarks.numbers import ANSWER_FORMAT, number_in, read_number, score_number
-from mage_es.engine.seams.benchmark import Question, Verdict
+from mage_es.engine.benchmarks.medqa import chosen, contained
+from mage_es.engine.benchmarks.numbers import ANSWER_FORMAT, INSTRUCTION, number_in, read_number, score_number
+from mage_es.engine.seams.benchmark import Question, Traits, Verdict
 from mage_es.engine.seams.extraction import plain_answer
 
 _BARE_NUMBER = re.compile(r"[-+−]?[0-9][0-9,]{0,40}(?:\.[0-9]{1,20})?")
@@ -32,6 +33,7 @@ class Scorer(NamedTuple):
     verdict: Callable[[Question, str], Verdict]
     is_numeric: bool = False
     extract: Callable[[str], str] = plain_answer
+    instruction: str = Traits().instruction
 
 
 def right_answers(question: Question) -> Sequence[str]:
@@ -96,6 +98,14 @@ def _choice(question: Question, reply: str) -> Verdict:
     return Verdict(answer=letter, score=float(is_right), strict=is_right)
 
 
+def _label(labels: Sequence[str], question: Question, reply: str) -> Verdict:
+    """Judge by the one label that the final answer names; a longer label hides a shorter one inside it."""
+    answer = plain_answer(reply)
+    label = contained(answer, dict(zip(labels, labels, strict=True)))
+    is_right = any(label.casefold() == right.casefold() for right in right_answers(question))
+    return Verdict(answer=label, score=float(is_right), strict=is_right and answer == label)
+
+
 def _judge(question: Question, reply: str) -> Verdict:
     verdict = _exact(question, reply)
     is_open = not verdict.correct and bool(verdict.answer)
@@ -106,14 +116,25 @@ SCORERS: Mapping[str, Scorer] = {
     "exact": Scorer(_FINISH, _exact),
     "contains": Scorer(_FINISH, _contains),
     "f1": Scorer(_FINISH, _f1),
-    "number": Scorer(ANSWER_FORMAT, _number, is_numeric=True, extract=number_in),
-    "choice": Scorer('Finish with a line "Answer: [X]", X the letter of one option.', _choice),
+    "number": Scorer(ANSWER_FORMAT, _number, is_numeric=True, extract=number_in, instruction=INSTRUCTION),
+    "choice": Scorer('Finish with a line "Answer: [<letter>]", the letter of one option.', _choice),
     "judge": Scorer(_FINISH, _judge),
 }
 """The scorers by name."""
 
 
-def problem_with(question: Question, scorer: str) -> str:
+def scorer_of(name: str, labels: Sequence[str]) -> Scorer:
+    """Return a scorer; with labels it lists them, and looks for one of them."""
+    if not labels:
+        return SCORERS[name]
+    return Scorer(f'Finish with a line "Answer: <label>", one of: {", ".join(labels)}.', partial(_label, labels))
+
+
+def problem_with(question: Question, scorer: str, labels: Sequence[str] = ()) -> str:
+    if labels:
+        known = {label.casefold() for label in labels}
+        bad = [answer for answer in right_answers(question) if answer.casefold() not in known]
+        return f"answer: {bad[0]!r} is none of the labels {', '.join(labels)}" if bad else ""
     if scorer == "choice" and not json.loads(question.meta["options"]):
         return "options: there are none, and the scorer choice needs them"
     if SCORERS[scorer].is_numeric:

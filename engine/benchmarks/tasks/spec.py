@@ -16,24 +16,31 @@ from mage_es.engine.benchmarks.tasks.scorers import SCORERS
 from mage_es.events.errors import UsageError, nearest
 
 HUB = "hf:"
-_OPTIONS = ["columns", "scorer", "subset", "test"]
+_OPTIONS = ["columns", "instruction", "labels", "scorer", "subset", "test"]
 _KEPT = "/:,="
 """Characters that are not quoted in an option's value."""
 
 
 class TaskSpec(NamedTuple):
-    """`test` is a second file (of a hub's data set: a split) that is only examined; `subset` a configuration of one."""
+    """`test` is a second file (of a hub's data set: a split) that is only examined; `subset` a configuration of one.
+
+    `instruction` says how to work, `labels` are the answers there can be.
+    """
 
     source: str
     scorer: str = "exact"
     columns: Mapping[str, str] = {}
     test: str = ""
     subset: str = ""
+    instruction: str = ""
+    labels: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         pairs = {
             "columns": ",".join(f"{role}:{column}" for role, column in sorted(self.columns.items())),
+            "instruction": self.instruction,
+            "labels": ",".join(self.labels),
             "scorer": self.scorer,
             "subset": self.subset,
             "test": self.test,
@@ -59,11 +66,26 @@ def parse(name: str) -> TaskSpec:
     return specified(source, **{option: value for option, value in options.items()})
 
 
-def specified(source: str, *, scorer: str = "exact", columns: str = "", test: str = "", subset: str = "") -> TaskSpec:
-    """`columns` is `role:column,role:column`, or with `=`. Raises `UsageError`."""
+def specified(
+    source: str,
+    *,
+    scorer: str = "exact",
+    columns: str = "",
+    test: str = "",
+    subset: str = "",
+    instruction: str = "",
+    labels: str = "",
+) -> TaskSpec:
+    """`columns` is `role:column,role:column`, or with `=`; `labels` is `A,B,C`. Raises `UsageError`."""
     if scorer not in SCORERS:
         raise UsageError(f"There is no scorer {scorer!r}.{nearest(scorer, list(SCORERS))}")
-    return TaskSpec(source, scorer, _columns(columns), test, subset)
+    listed = tuple(dict.fromkeys(filter(None, (label.strip() for label in labels.split(",")))))
+    if listed and scorer not in ("exact", "choice"):
+        raise UsageError(f"With labels an answer is one of them, so the scorer {scorer} has no use: leave it out.")
+    if len(listed) == 1:
+        raise UsageError(f"There is one label only, {listed[0]}: give all answers there can be, as in yes,no.")
+    scorer = "choice" if listed else scorer
+    return TaskSpec(source, scorer, _columns(columns), test, subset, instruction.strip(), listed)
 
 
 def _columns(text: str) -> dict[str, str]:

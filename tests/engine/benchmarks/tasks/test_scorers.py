@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mage_es.engine.benchmarks.tasks.columns import question_of
-from mage_es.engine.benchmarks.tasks.scorers import SCORERS, problem_with
+from mage_es.engine.benchmarks.tasks.scorers import SCORERS, problem_with, scorer_of
 
 
 def asked(answer: object, **more: Any):
@@ -88,3 +88,30 @@ def test_no_reply_makes_a_scorer_raise(reply: str, scorer: str) -> None:
 def test_more_options_than_five_are_chosen_among_as_well() -> None:
     question = asked("G", options=list("tuvwxyz"))
     assert SCORERS["choice"].verdict(question, "Answer: (G)").score == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("It is late.\nAnswer: late delivery", "late delivery"),
+        ("**Answer:** Delivery.", "delivery"),
+        ("Answer: this is about Billing", "billing"),
+        ("Answer: billing or delivery", ""),
+        ("Answer: complaint", ""),
+        ("", ""),
+    ],
+)
+def test_with_labels_the_answer_is_the_one_that_is_named(reply: str, answer: str) -> None:
+    labels = ("billing", "delivery", "late delivery")
+    scorer = scorer_of("choice", labels)
+    assert scorer.answer_format.endswith("one of: billing, delivery, late delivery.")
+    for right in labels:
+        verdict = scorer.verdict(asked(right), reply)
+        assert (verdict.answer, verdict.correct) == (answer, answer == right)
+
+
+def test_an_answer_that_is_no_label_is_a_problem_of_its_row() -> None:
+    assert problem_with(asked("Billing"), "choice", ("billing", "lost")) == ""
+    assert "'refund' is none of the labels billing, lost" in problem_with(
+        asked("refund"), "choice", ("billing", "lost")
+    )

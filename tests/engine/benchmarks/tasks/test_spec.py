@@ -13,6 +13,9 @@ def test_a_spec_is_read_back_as_it_was_written() -> None:
     columns = "question=the prompt,answer=label"
     spec = specified("/data/my file?.jsonl", scorer="number", columns=columns, test="held & out.csv", subset="x")
     assert parse(spec.name) == spec
+    told = specified("a.csv", instruction="Mind 100 % of it,\nplease & thanks.", labels="late delivery, lost")
+    assert parse(told.name) == told
+    assert (told.labels, told.scorer) == (("late delivery", "lost"), "choice")
     assert dict(spec.columns) == {"question": "the prompt", "answer": "label"}
 
 
@@ -39,6 +42,8 @@ def test_a_title_is_short_enough_for_a_folder(name: str, short: str) -> None:
         ("tasks/a.csv?columns=My text", "'My text' does not say what that column is: write ROLE=My text"),
         ("tasks/a.csv?columns=question", "Say which column is the question"),
         ("tasks/a.csv?scorer", "not of the form tasks/FILE"),
+        ("tasks/a.csv?labels=yes", "one label only, yes"),
+        ("tasks/a.csv?labels=yes,no&scorer=f1", "scorer f1 has no use: leave it out"),
         ("tasks/", "not of the form tasks/FILE"),
     ],
 )

@@ -26,7 +26,7 @@ async def author_all(session: Session, iteration: int, assigned: Sequence[Assign
         Interrupted: The user asked to stop; calls in flight were finished first.
         PrerequisiteError: The guidance model or the sandbox is unavailable.
     """
-    queue, done = session.batch_queues.get("guidance"), 0
+    queue, done, failures = session.batch_queues.get("guidance"), 0, list[BaseException]()
     # An assignment without a brief makes no call, so no batch may wait for it.
     callers = [(TEMPLATES[type(each.brief)][0], each.task_type) if each.brief else None for each in assigned]
     if queue:
@@ -37,6 +37,9 @@ async def author_all(session: Session, iteration: int, assigned: Sequence[Assign
         nonlocal done
         try:
             return await author(session, iteration, assignment)
+        except BaseException as error:
+            failures.append(error)
+            raise
         finally:
             # Also after an error, or the others would wait for a call that never comes.
             if queue and caller:
@@ -47,9 +50,9 @@ async def author_all(session: Session, iteration: int, assigned: Sequence[Assign
 
     # Errors are collected, not raised at once, so that calls in flight can finish and are recorded.
     results = await asyncio.gather(*map(one, assigned, callers), return_exceptions=True)
-    for each in results:
-        if isinstance(each, BaseException):
-            raise each
+    # The first in time: what follows a failed commit only says that the log takes nothing more.
+    if failures:
+        raise failures[0]
     return [each for each in results if isinstance(each, Authored)]
 
 

@@ -3,6 +3,7 @@ is made twice."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from pathlib import Path
 
@@ -22,13 +23,13 @@ from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.rules.rotation import ACTIONS
 from mage_es.engine.run.directory import Run, find_run
-from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.session.evolving import check_tools
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
-from mage_es.events.errors import Interrupted
+from mage_es.events.errors import Interrupted, PrerequisiteError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     ActionTaken,
@@ -193,6 +194,35 @@ def test_a_run_stopped_between_guidance_calls_goes_on_without_repeating_one(
     assert digests(run) == digests(clumsy_run)
     assert first.asked.total() >= after
     assert set((first.asked + second.asked).values()) == {1}
+
+
+class FailingTwice(Counting):
+    """In EVOLVE its first call fails, but only after its second one has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.evolving = False
+        self._second_failed = asyncio.Event()
+
+    def observe(self, note: ProgressNote) -> None:
+        self.evolving = note.phase == "evolve"
+
+    async def complete(self, request: Request) -> Completion:
+        if not self.evolving:
+            return await super().complete(request)
+        self.asked["evolve"] += 1
+        if self.asked["evolve"] == 1:
+            await self._second_failed.wait()
+            raise PrerequisiteError("what followed")
+        self._second_failed.set()
+        raise PrerequisiteError("what came first")
+
+
+def test_of_several_failures_the_first_in_time_is_raised(tmp_path: Path) -> None:
+    guidance, config = FailingTwice(), msgspec.structs.replace(CONFIG, iterations=1, pool=24)
+    models = Models(open_model("builtin/analogist", "execution"), guidance)
+    with pytest.raises(PrerequisiteError, match="what came first"):
+        evolve(config, runs_dir=tmp_path, runtime=Runtime(workers=4, observer=guidance.observe), models=models)
 
 
 def test_with_every_action_switched_off_each_turn_is_recorded_as_such_and_nobody_is_asked(tmp_path: Path) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from mage_es.engine.worlds.generated import distinct
 from mage_es.engine.worlds.wordmath.benchmark import WordMath
 
 
-def test_nothing_is_generated_before_it_is_asked_for() -> None:
+def test_nothing_is_generated_before_it_is_asked_for_and_the_same_only_once() -> None:
+    distinct.cache_clear()
     benchmark = WordMath(1)
-    assert benchmark._made == {}
-    benchmark.questions("test")
-    assert list(benchmark._made) == ["test"]
-    assert benchmark.questions("test") is benchmark.questions("test")
+    assert distinct.cache_info().misses == 0
+    questions = benchmark.questions("test")
+    assert distinct.cache_info().misses == 1
+    assert benchmark.questions("test") is WordMath(1).questions("test") is questions
 
 
 def test_the_data_hash_follows_the_seed() -> None:

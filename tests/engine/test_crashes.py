@@ -16,7 +16,7 @@ from tests.engine.crashes import explore
 
 pytestmark = pytest.mark.slow
 
-HISTORIES = 24
+HISTORIES = 16
 """The long form: python -m tests.engine.crashes --histories 2000 --processes 2."""
 
 

@@ -240,7 +240,7 @@ def test_killed_at_random_moments_a_run_still_ends_with_the_same_digests(tmp_pat
     """A real process, a real kill -9, many times; no call that was recorded is made again."""
     command = [sys.executable, str(Path(__file__).with_name("slow_run.py")), str(tmp_path)]
     run = Run("r", tmp_path / "r")
-    assert kill_again_and_again(command, run.log_path, times=6, most=60, random=random.Random(5)) >= 3
+    assert kill_again_and_again(command, run.log_path, times=4, most=60, random=random.Random(5)) >= 2
     subprocess.run(command, check=True)
     assert final_digests(run) == final_digests(small_run)
     calls = Counter(

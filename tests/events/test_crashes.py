@@ -17,7 +17,8 @@ from tests.events.mutants import HARMLESS, MUTANTS
 
 pytestmark = pytest.mark.slow
 
-HISTORIES = 2000
+HISTORIES = 800
+"""The long form: python -m tests.events.explore."""
 
 CATCHING = {
     "no sync on commit": 3,

@@ -97,6 +97,7 @@ def mage(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
     """A function that runs a command line among planted keys; at the end nothing that was written holds one."""
     for name, key in KEYS.items():
         monkeypatch.setenv(name, key)
+    monkeypatch.delenv("MAGE_ES_DATA", raising=False)  # the doctor would read every benchmark's data
     monkeypatch.chdir(tmp_path)
     written = [""]
 

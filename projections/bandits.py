@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 from mage_es.events.digests import digest
 from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import MICRO, BanditUpdated, Event
-from mage_es.projections.protocol import Order, Slot, unread
+from mage_es.projections.protocol import Order, unread
 
 
 class Posterior(NamedTuple):
@@ -31,7 +31,6 @@ class Bandits:
     reads: ClassVar[Reads] = {BanditUpdated: ("bandit", "key", "arm", "alpha_after", "beta_after", "pulls_after")}
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({BanditUpdated})
     order: ClassVar[Order] = "by_type"
-    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
         # Bare tuples: every answer updates two arms, and a posterior is only read at the next choice.

@@ -9,7 +9,7 @@ import msgspec
 from mage_es.events.digests import digest
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Event, TargetsSelected
-from mage_es.projections.protocol import Order, Slot, unread
+from mage_es.projections.protocol import Order, unread
 
 
 class Covered(NamedTuple):
@@ -24,9 +24,8 @@ class Coverage:
 
     name: ClassVar[str] = "coverage"
     reads: ClassVar[Reads] = {TargetsSelected: ("iteration", "targets", "newly_observed")}
+    # No rollback takes it back: the same types would get their turn again (Theorem 2).
     order: ClassVar[Order] = "by_type"
-    # Protected: a rollback that forgot who was selected would give the same types their turn again (Theorem 2).
-    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
         self._types: dict[str, Covered] = {}

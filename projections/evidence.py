@@ -12,7 +12,7 @@ import msgspec
 from mage_es.events.digests import digest
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Event, MasteryUpdated
-from mage_es.projections.protocol import Order, Slot, unread
+from mage_es.projections.protocol import Order, unread
 
 
 class Tally(NamedTuple):
@@ -26,8 +26,6 @@ class Evidence:
     name: ClassVar[str] = "evidence"
     reads: ClassVar[Reads] = {MasteryUpdated: ("skill", "successes", "failures")}
     order: ClassVar[Order] = "by_type"
-    # Unlike mastery, which a rollback takes back: what was seen stays seen.
-    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
         self._tallies: dict[str, Tally] = {}

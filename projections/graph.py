@@ -42,7 +42,7 @@ from mage_es.events.vocabulary import (
     ToolAuthored,
 )
 from mage_es.projections.ordering import ORDERING_KINDS, Ordering
-from mage_es.projections.protocol import Order, Slot, unread
+from mage_es.projections.protocol import Order, unread
 
 GENERAL = "general"  # the skill that every task type falls back to
 
@@ -89,7 +89,6 @@ class Graph:
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({MemoryAppended})
     order: ClassVar[Order] = "by_type"
-    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
         self._clear()

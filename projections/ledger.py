@@ -22,7 +22,7 @@ import msgspec
 from mage_es.events.digests import digest
 from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import CallFailed, EmbeddingCalled, Event, ModelCalled, Tier
-from mage_es.projections.protocol import Order, Slot, unread
+from mage_es.projections.protocol import Order, unread
 
 
 class Account(NamedTuple):
@@ -70,7 +70,6 @@ class Ledger:
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({ModelCalled})
     order: ClassVar[Order] = "by_type"
-    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
         self._clear()

@@ -33,7 +33,7 @@ from mage_es.events.vocabulary import (
     Phase,
     Step,
 )
-from mage_es.projections.protocol import Order, Slot, unread
+from mage_es.projections.protocol import Order, unread
 from mage_es.projections.slices import Birth, Slice, VectorSlice, birth_of
 
 __all__ = ["INDEXES", "Index", "Memory", "MemoryRow", "Slice", "digest_of_rows", "row_hash"]
@@ -89,7 +89,6 @@ class Memory:
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({MemoryAppended})
     dumped: ClassVar[Any] = list[MemoryRow]
     order: ClassVar[Order] = "global"
-    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
         self._clear()

@@ -22,7 +22,7 @@ from mage_es.events.vocabulary import (
     Phase,
 )
 from mage_es.projections.kept import Kept
-from mage_es.projections.protocol import Order, Slot, unread
+from mage_es.projections.protocol import Order, unread
 from mage_es.projections.slices import Birth, birth_of
 
 
@@ -58,7 +58,6 @@ class Patterns:
     }
     # An event about a pattern names it, so the one that abstracts it must come first.
     order: ClassVar[Order] = "global"
-    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
         self._patterns: Kept[PatternRow] = Kept()

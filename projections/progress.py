@@ -36,7 +36,7 @@ from mage_es.events.vocabulary import (
     Tier,
     ToolRan,
 )
-from mage_es.projections.protocol import Order, Slot, unread
+from mage_es.projections.protocol import Order, unread
 
 NOTHING_CLOSED = -2  # `closed` before the start, which is iteration -1, is closed
 
@@ -88,7 +88,6 @@ class Progress:
     # All but the last two of `reads`: those close an iteration, and so say what is done with for good.
     passing: ClassVar[frozenset[type[Event]]] = frozenset((*get_args(_Work), PhaseCompleted))
     order: ClassVar[Order] = "global"
-    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
         self.closed: int = NOTHING_CLOSED

@@ -18,15 +18,12 @@ from mage_es.events.vocabulary import Event
 
 Order = Literal["global", "by_type"]
 """`global` if events of different types must arrive in log order, `by_type` if any interleaving gives one state."""
-Slot = Literal["mutable", "protected"]
-"""Whether a rollback takes a view back to a snapshot or leaves it alone."""
 
 
 class Projection(Protocol):
     name: ClassVar[str]  # recorded with every digest: it never changes
     reads: ClassVar[Reads]
     order: ClassVar[Order]
-    slot: ClassVar[Slot]
 
     def apply(self, event: Event) -> None: ...
 

@@ -15,7 +15,7 @@ import msgspec
 from mage_es.events.digests import digest
 from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import AnswerJudged, Event, IterationPlanned
-from mage_es.projections.protocol import Order, Slot, unread
+from mage_es.projections.protocol import Order, unread
 
 EVOLVING: frozenset[str] = frozenset({"fresh", "revisit"})
 """The purposes of questions from which something may be learned."""
@@ -37,7 +37,6 @@ class Questions:
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({AnswerJudged})
     order: ClassVar[Order] = "by_type"
-    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
         self._histories: dict[str, History] = {}

@@ -20,7 +20,7 @@ from mage_es.events.vocabulary import (
     RetrievalRecipeAuthored,
 )
 from mage_es.projections.kept import Kept
-from mage_es.projections.protocol import Order, Slot, unread
+from mage_es.projections.protocol import Order, unread
 from mage_es.projections.slices import Birth, birth_of
 
 
@@ -33,7 +33,6 @@ class Recipes:
         MemoryReleased: ("memory_id",),
     }
     order: ClassVar[Order] = "global"
-    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
         self._retrieval: Kept[RetrievalRecipeAuthored] = Kept()

@@ -19,7 +19,7 @@ import numpy as np
 from mage_es.events.digests import digest
 from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import AnswerJudged, AnswerUnanswered, Event, GuardDecided, Purpose
-from mage_es.projections.protocol import Order, Slot, unread
+from mage_es.projections.protocol import Order, unread
 
 
 class Score(NamedTuple):
@@ -36,7 +36,6 @@ class Scores:
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({AnswerJudged})
     order: ClassVar[Order] = "by_type"
-    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
         # purpose -> iteration -> task type -> [correct, total]: every question asked of it fixes the purpose.

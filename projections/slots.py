@@ -18,7 +18,7 @@ from mage_es.events.digests import digest
 from mage_es.events.errors import LogError
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Event, MasteryUpdated, SkillCreated, SkillRefined, SlotsRolledBack, SnapshotTaken
-from mage_es.projections.protocol import Order, Slot, unread
+from mage_es.projections.protocol import Order, unread
 
 
 class SkillSlots(msgspec.Struct, frozen=True, array_like=True):
@@ -43,7 +43,6 @@ class Slots:
         SlotsRolledBack: ("to_iteration",),
     }
     order: ClassVar[Order] = "global"
-    slot: ClassVar[Slot] = "mutable"
 
     def __init__(self) -> None:
         self._values: dict[str, SkillSlots] = {}

@@ -13,7 +13,7 @@ from mage_es.events.digests import digest
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Event, MemoryQuarantined, MemoryReleased, ToolAuthored
 from mage_es.projections.kept import Kept
-from mage_es.projections.protocol import Order, Slot, unread
+from mage_es.projections.protocol import Order, unread
 
 
 class Tools:
@@ -24,7 +24,6 @@ class Tools:
         MemoryReleased: ("memory_id",),
     }
     order: ClassVar[Order] = "global"
-    slot: ClassVar[Slot] = "protected"
 
     def __init__(self) -> None:
         self._tools: Kept[ToolAuthored] = Kept()

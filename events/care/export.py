@@ -3,7 +3,7 @@
     parquet    <type>.parquet     header columns, then the event's fields, typed; vectors are lists of float32
     csv        <type>.csv         the same columns; lists and parts as JSON text, bytes and vectors as base64
     jsonl      events.jsonl       one event per line in order: the header columns, and under `event` its fields
-    all        schema.json, SCHEMA.md: every file, every column, its type and what it means
+    all        SCHEMA.md: every file, every column, its type and what it means
 
 Rules
     - The same events give the same bytes, whether they are sealed or not (for Parquet: with the same pyarrow).
@@ -28,7 +28,7 @@ from mage_es.events.care import export_schema
 from mage_es.events.errors import UsageError
 from mage_es.events.log.reader import LogReader
 from mage_es.events.segments import columns, schema
-from mage_es.events.vocabulary import Event, plain, tag_of
+from mage_es.events.vocabulary import Event, plain
 from mage_es.events.vocabulary.envelope import Record
 from mage_es.events.vocabulary.shapes import shapes_of
 
@@ -74,12 +74,12 @@ def export(reader: LogReader, target: Path, *, format: ExportFormat, until: int)
 
 
 def _export(reader: LogReader, target: Path, *, format: ExportFormat, until: int) -> ExportReport:
-    types: dict[str, type[Event]] = {}
+    types: set[type[Event]] = set()
     writers: dict[str, _Writer] = {}
     with ExitStack() as opened:
         for record in reader.records(until=until):
             cls = type(record.event)
-            types[tag_of(cls)] = cls
+            types.add(cls)
             name = export_schema.file_of(cls, format)
             # A file per type that occurs, opened when its first event comes.
             if name not in writers:
@@ -87,9 +87,8 @@ def _export(reader: LogReader, target: Path, *, format: ExportFormat, until: int
                 opened.callback(writers[name].close)
             writers[name].add(record)
     rows = {name: writers[name].rows for name in sorted(writers)}
-    document = export_schema.describe(list(types.values()), format=format, run=reader.run, until=until, rows=rows)
-    (target / "schema.json").write_bytes(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
-    (target / "SCHEMA.md").write_text(export_schema.as_markdown(document), encoding="utf-8")
+    page = export_schema.described(types, format=format, run=reader.run, until=until)
+    (target / "SCHEMA.md").write_text(page, encoding="utf-8")
     return ExportReport(run=reader.run, path=str(target), format=format, until=until, files=rows)
 
 

@@ -1,11 +1,10 @@
-"""The columns of an export: their names, their types, and a description of each for people and for programs."""
+"""The columns of an export: their names, their types, and a description of each."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 
-import msgspec
 import pyarrow as pa
 
 from mage_es.events.segments import schema
@@ -13,42 +12,6 @@ from mage_es.events.segments.columns import VECTOR, arrow_type
 from mage_es.events.vocabulary import Event, Part, plain, tag_of
 from mage_es.events.vocabulary.meanings import meanings_of
 from mage_es.events.vocabulary.shapes import Shape, shapes_of
-
-
-class ExportColumn(msgspec.Struct, frozen=True):
-    """A column, or a member of a nested one: `type` as the file stores it."""
-
-    name: str
-    type: str
-    meaning: str
-
-
-class PartTable(msgspec.Struct, frozen=True):
-    """A value inside columns: its members."""
-
-    name: str
-    meaning: str
-    members: list[ExportColumn]
-
-
-class TypeTable(msgspec.Struct, frozen=True):
-    """An event type, the file it is in, and its columns besides those of the header."""
-
-    type: str
-    version: int
-    file: str
-    meaning: str
-    columns: list[ExportColumn]
-
-
-class Document(msgspec.Struct, frozen=True):
-    run: str
-    until: int
-    format: str
-    rows: Mapping[str, int]
-    header: list[ExportColumn]
-    types: list[TypeTable]
-    parts: list[PartTable]
 
 
 def file_of(cls: type[Event], format: str) -> str:
@@ -64,40 +27,19 @@ def arrow_schema(cls: type[Event]) -> pa.Schema:
     return pa.schema([*schema.HEADER, *fields])
 
 
-def describe(types: Sequence[type[Event]], *, format: str, run: str, until: int, rows: Mapping[str, int]) -> Document:
+def described(types: Iterable[type[Event]], *, format: str, run: str, until: int) -> str:
+    """Return a page in Markdown about an export: every file, and every column with its type and what it means."""
     stored = {field.name: str(field.type) for field in schema.HEADER}
     kinds = stored if format == "parquet" else {name: _HEADER_TEXT.get(name, "string") for name in stored}
     # Sorted: the same events must give the same bytes, however their types were first met.
     ordered = sorted(types, key=tag_of)
-    return Document(
-        run=run,
-        until=until,
-        format=format,
-        rows=rows,
-        header=[ExportColumn(name, kinds[name], meaning) for name, meaning in plain.HEADER.items()],
-        types=[_type_table(cls, format) for cls in ordered],
-        parts=[
-            PartTable(part.__name__, _doc(part), list(_columns(part, format)))
-            for part in _parts(shape for cls in ordered for shape in shapes_of(cls).values())
-        ],
-    )
-
-
-def as_markdown(document: Document) -> str:
-    lines = [
-        f"# Events of {document.run}",
-        "",
-        f"Events 1 to {document.until} of the log, as {document.format}. {_NOTES[document.format]}",
-        "",
-        "## Columns of every event",
-        "",
-        *_table(document.header),
-    ]
-    for table in document.types:
-        lines += ["", f"## {table.type}", "", f"`{table.file}`, schema version {table.version}. {table.meaning}", ""]
-        lines += _table(table.columns)
-    for part in document.parts:
-        lines += ["", f"## {part.name} (inside other columns)", "", part.meaning, "", *_table(part.members)]
+    lines = [f"# Events of {run}", "", f"Events 1 to {until} of the log, as {format}. {_NOTES[format]}"]
+    lines += _section("Columns of every event", "", [(name, kinds[name], of) for name, of in plain.HEADER.items()])
+    for cls in ordered:
+        about = f"`{file_of(cls, format)}`, schema version {cls.version}. {_doc(cls)}"
+        lines += _section(tag_of(cls), about, _columns(cls, format))
+    for part in _parts(shape for cls in ordered for shape in shapes_of(cls).values()):
+        lines += _section(f"{part.__name__} (inside other columns)", _doc(part), _columns(part, format))
     return "\n".join(lines) + "\n"
 
 
@@ -117,19 +59,14 @@ _NOTES = {
 _PLAIN = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "bytes": "string, base64"}
 
 
-def _type_table(cls: type[Event], format: str) -> TypeTable:
-    columns = list(_columns(cls, format))
-    if format != "jsonl":
-        columns = [ExportColumn(column_of(column.name), column.type, column.meaning) for column in columns]
-    return TypeTable(tag_of(cls), cls.version, file_of(cls, format), _doc(cls), columns)
-
-
-def _columns(cls: type[Event] | type[Part], format: str) -> Iterator[ExportColumn]:
+def _columns(cls: type[Event] | type[Part], format: str) -> Iterator[tuple[str, str, str]]:
+    """Yield name, type as the file stores it, and meaning of each field."""
     for name, shape in shapes_of(cls).items():
         # Parquet's name for what a list holds is `element`.
         kind = str(_arrow(shape)).replace("list<item:", "list<element:") if format == "parquet" else _text(shape)
         is_json = format == "csv" and issubclass(cls, Event) and shape.kind in ("list", "part")
-        yield ExportColumn(name, f"JSON text of {kind}" if is_json else kind, meanings_of(cls)[name])
+        column = column_of(name) if issubclass(cls, Event) and format != "jsonl" else name
+        yield column, f"JSON text of {kind}" if is_json else kind, meanings_of(cls)[name]
 
 
 def _arrow(shape: Shape) -> pa.DataType:
@@ -159,6 +96,7 @@ def _doc(cls: type[Event] | type[Part]) -> str:
     return " ".join((inspect.getdoc(cls) or "").split())
 
 
-def _table(columns: Iterable[ExportColumn]) -> list[str]:
-    rows = [f"| `{column.name}` | {column.type} | {column.meaning} |" for column in columns]
-    return ["| column | type | meaning |", "| --- | --- | --- |", *rows]
+def _section(title: str, about: str, columns: Iterable[tuple[str, str, str]]) -> list[str]:
+    rows = [f"| `{name}` | {kind} | {meaning} |" for name, kind, meaning in columns]
+    head = ["", f"## {title}", "", *([about, ""] if about else [])]
+    return [*head, "| column | type | meaning |", "| --- | --- | --- |", *rows]

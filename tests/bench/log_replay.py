@@ -184,7 +184,7 @@ class InOrder:
     order = "global"
 
     def __init__(self, view: Projection) -> None:
-        self.name, self.slot, self.reads, self.apply = view.name, view.slot, view.reads, view.apply
+        self.name, self.reads, self.apply = view.name, view.reads, view.apply
 
 
 def ordered(path: Path) -> dict[str, Any]:

@@ -48,7 +48,6 @@ class Right:
     reads: ClassVar[Reads] = {AnswerJudged: ("question_id", "task_type", "correct")}
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({AnswerJudged})
     order: ClassVar[Literal["global", "by_type"]] = "by_type"
-    slot: ClassVar[Literal["mutable", "protected"]] = "protected"
 
     def __init__(self) -> None:
         self.right: dict[str, int] = {}

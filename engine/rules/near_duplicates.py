@@ -3,9 +3,8 @@
 Rules
     - What is compared with a question is every passage of the text: a text that quotes a question is longer than it,
       and the similarity of the whole would not show it.
-    - Up to `EXACT_MOST` questions an inverted index compares with every one that can be near: nothing is missed. It
-      grows with the square where many share their rarest shingles (40,000 generated word problems: 5 s), so above that
-      MinHash signatures by the library `rensa` name the candidates (4 s), and the exact similarity decides on each.
+    - Every question that can be near is compared, by way of an inverted index: nothing is missed. It grows with the
+      square where many share their rarest shingles: 40,000 generated word problems take 5 s.
     - Where what a type's questions have in common is most of each, it is their form and not their content, and is not
       compared: else all of them would be near-duplicates, and every text that quotes the form a leak.
 """
@@ -15,7 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from mage_es.engine.rules.normalise import NEAR_DUPLICATE, shingle_run
 
@@ -25,12 +24,7 @@ part of a question, on average: below it, no two questions come near each other 
 LEAST_QUESTIONS, MOST_QUESTIONS = 20, 200
 """Fewer questions show no form; of more than these, only the first are counted."""
 
-EXACT_MOST = 5_000  # the number of questions up to which every comparison is made
-
-BANDS, ROWS = 32, 4  # A pair of similarity s shares no band with probability (1 - s^4)^32: 5e-8 at s = 0.8
-
 Piece = TypeVar("Piece", bound=Hashable)
-PieceT = TypeVar("PieceT", bound=Hashable, contravariant=True)
 
 
 class Nearest(NamedTuple):
@@ -38,12 +32,6 @@ class Nearest(NamedTuple):
 
     similarity: float
     place: int
-
-
-class NearIndex(Protocol[PieceT]):
-    def add(self, question: Iterable[PieceT]) -> None: ...
-
-    def has_near(self, run: Sequence[PieceT]) -> bool: ...
 
 
 def common_shingles(groups: Iterable[Sequence[str]]) -> frozenset[str]:
@@ -65,10 +53,6 @@ def common_shingles(groups: Iterable[Sequence[str]]) -> frozenset[str]:
         if sum(len(pieces & shared) / len(pieces) for pieces in counted) >= FORM_SHARE * len(counted):
             common |= shared
     return frozenset(common)
-
-
-def near_index(expected: int) -> NearIndex[str]:
-    return ExactIndex() if expected <= EXACT_MOST else MinHashIndex()
 
 
 def passage_similarity(run: Sequence[Piece], question: frozenset[Piece]) -> float:
@@ -136,33 +120,5 @@ class ExactIndex(Generic[Piece]):
         return Counter(place for piece in set(run) for place in self._holders.get(piece, ()))
 
 
-class MinHashIndex:
-    def __init__(self) -> None:
-        import rensa  # compiled, and only data sets above EXACT_MOST need it
-
-        self._questions: list[frozenset[str]] = []
-        self._bands: Any = rensa.RMinHashLSH(threshold=NEAR_DUPLICATE, num_perm=BANDS * ROWS, num_bands=BANDS)
-
-    def add(self, question: Iterable[str]) -> None:
-        pieces = frozenset(question)
-        self._bands.insert(len(self._questions), _signature(pieces))
-        self._questions.append(pieces)
-
-    def has_near(self, run: Sequence[str]) -> bool:
-        pieces = frozenset(run)
-        candidates: Iterable[int] = self._bands.query(_signature(pieces))
-        questions = (self._questions[place] for place in candidates)
-        return any(_is_near(run, question, len(pieces & question)) for question in questions)
-
-
 def _is_near(run: Sequence[Piece], question: frozenset[Piece], common: int) -> bool:
     return common >= NEAR_DUPLICATE * len(question) and passage_similarity(run, question) >= NEAR_DUPLICATE
-
-
-def _signature(pieces: frozenset[str]) -> Any:
-    import rensa
-
-    signature = rensa.RMinHash(num_perm=BANDS * ROWS, seed=1)
-    # Sorted, since the order of a set changes from process to process.
-    signature.update(sorted(pieces))
-    return signature

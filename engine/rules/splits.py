@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mage_es.engine.rules.leaks import LEARNED, packed, packed_shingles
-from mage_es.engine.rules.near_duplicates import common_shingles, near_index
+from mage_es.engine.rules.near_duplicates import ExactIndex, common_shingles
 from mage_es.engine.rules.normalise import normalise, question_hash, shingle_run
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.seams.benchmark import Question
@@ -52,7 +52,7 @@ def make_splits(
     common = _common(order)
     # The exam chooses first, then the guard, and evolution gets what is left: where texts are alike, the one to learn
     # from is dropped.
-    taken = _Taken(held_out + guarded, common)
+    taken = _Taken(common)
     exam = taken.first(shuffled(test, seed, purpose="split.held_out"), held_out, own=True)
     guard = taken.first(order, guarded, own=True)
     anchored = {question.id for question in guard}
@@ -72,12 +72,12 @@ def make_splits(
 class _Taken:
     """The texts that earlier splits hold, by normal form and by shingles that are not common ones."""
 
-    def __init__(self, expected: int, common: frozenset[str]) -> None:
+    def __init__(self, common: frozenset[str]) -> None:
         self._common = common
         self.duplicates: set[str] = set()
         self.near_duplicates: set[str] = set()
         self._texts: set[str] = set()
-        self._index = near_index(expected)
+        self._index: ExactIndex[str] = ExactIndex()
 
     def first(self, questions: Sequence[Question], count: int, *, own: bool) -> list[Question]:
         """Return the first `count` questions whose text is free; with `own`, they take it from then on."""

@@ -9,12 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mage_es.engine.rules.near_duplicates import (
-    EXACT_MOST,
     ExactIndex,
-    MinHashIndex,
-    NearIndex,
     common_shingles,
-    near_index,
     passage_similarity,
 )
 from mage_es.engine.rules.normalise import NEAR_DUPLICATE, shingle_run
@@ -57,9 +53,9 @@ WORDS = [f"word{number}" for number in range(400)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("index", [ExactIndex(), MinHashIndex()], ids=["exact", "minhash"])
-def test_no_planted_duplicate_is_lost_and_nothing_else_is_found(index: NearIndex[str]) -> None:
+def test_no_planted_duplicate_is_lost_and_nothing_else_is_found() -> None:
     """One word in 30 changed leaves 21 to 25 of 26 shingles: Jaccard 0.68 to 0.93, of which those from 0.8 count."""
+    index: ExactIndex[str] = ExactIndex()
     random = Random(7)
     questions = [sentence(random) for _ in range(3_000)]
     for words in questions:
@@ -82,11 +78,6 @@ def test_a_quote_in_a_longer_text_is_near_and_a_question_of_the_same_form_is_not
     quote = "Remember this one: three parcels weigh 93, 35, and 53 kilograms! What do they weigh together? It was 181."
     assert index.has_near(shingle_run(quote))
     assert not index.has_near(shingle_run("Three parcels weigh 31, 52 and 53 kilograms. What do they weigh together?"))
-
-
-def test_many_questions_are_indexed_by_signatures_and_few_exactly() -> None:
-    assert isinstance(near_index(EXACT_MOST), ExactIndex)
-    assert isinstance(near_index(EXACT_MOST + 1), MinHashIndex)
 
 
 FORM = "Below is a trajectory of a taxi, and each point of it is a tuple. Answer whether it is normal or anomalous:"

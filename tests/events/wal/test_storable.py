@@ -77,7 +77,7 @@ def test_what_its_types_allow_is_exact_and_has_its_coordinates(given_drafts: lis
 
 
 @given(one_odd())
-@settings(max_examples=1500)
+@settings(max_examples=400)
 def test_whatever_is_called_exact_comes_back_as_it_is_or_is_refused_by_the_encoder(draft: Draft) -> None:
     if coordinates_of([draft]) is None:
         return

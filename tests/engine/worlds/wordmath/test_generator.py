@@ -9,12 +9,11 @@ import pytest
 
 from mage_es.engine.rules.normalise import normalise
 from mage_es.engine.seams.benchmark import Question
-from mage_es.engine.worlds.wordmath.benchmark import WordMath
+from mage_es.engine.worlds.generated import distinct
 from mage_es.engine.worlds.wordmath.generator import generate, split_of
 from mage_es.engine.worlds.wordmath.types import TASK_TYPES
 
-BENCHMARK = WordMath(42)
-EVOLUTION, TEST = BENCHMARK.questions("evolution"), BENCHMARK.questions("test")
+EVOLUTION, TEST = distinct(generate, 42, "evolution", 6_000), distinct(generate, 42, "test", 1_000)
 BOTH = (*EVOLUTION, *TEST)
 
 WORDS = [
@@ -104,7 +103,7 @@ def test_every_result_but_the_last_is_used() -> None:
 
 def test_the_same_arguments_give_the_same_question() -> None:
     assert generate(42, "test", 5) == generate(42, "test", 5)
-    assert WordMath(42).questions("test") == TEST
+    assert tuple(generate(42, "test", index) for index in range(50)) == TEST[:50]
     assert generate(43, "test", 5) != generate(42, "test", 5)
 
 
@@ -116,9 +115,9 @@ def test_a_question_is_pinned_for_this_version_of_the_generator() -> None:
 
 
 def test_no_text_stands_in_both_splits_of_any_two_seeds() -> None:
-    other = WordMath(7)
-    evolution = {normalise(q.question) for q in (*EVOLUTION, *other.questions("evolution"))}
-    test = {normalise(q.question) for q in (*TEST, *other.questions("test"))}
+    other, held_out = distinct(generate, 7, "evolution", 6_000), distinct(generate, 7, "test", 1_000)
+    evolution = {normalise(q.question) for q in (*EVOLUTION, *other)}
+    test = {normalise(q.question) for q in (*TEST, *held_out)}
     assert not evolution & test
 
 

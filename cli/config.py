@@ -9,7 +9,6 @@ import typer
 from mage_es.cli.options import CONFIG, examples, takes
 from mage_es.cli.output import Output, TextTable
 from mage_es.cli.settings import Settings
-from mage_es.engine.config import other_than
 
 EXAMPLES = examples(
     "mage-es config show", "MAGE_ES_POOL=50 mage-es config show --seed 7", "mage-es config show --preset paper"
@@ -23,27 +22,14 @@ def show(
     settings: Settings,
     out: Output,
 ) -> None:
-    """Show every setting, where its value comes from, and what the other preset would change.
+    """Show every setting and where its value comes from.
 
     With the same words `evolve` would use these values: flag, environment, file, preset, default.
     """
-    entries, other = list(settings.entries.values()), other_than(settings.preset)
-    rows = [(entry.name, _shown(entry.value), entry.origin) for entry in entries]
-    document: dict[str, dict[str, object]] = {
-        entry.name: {"value": entry.value, "origin": entry.origin} for entry in entries
-    }
-    for here, there in settings.differing():
-        document[here.name][f"preset_{other}"] = there.value
-    changes = [(here.name, _shown(here.value), _shown(there.value)) for here, there in settings.differing()]
-    out.report(
-        document,
-        TextTable("", ("setting", "value", "origin"), rows),
-        TextTable(f"With --preset {other} instead", ("setting", "here", other), changes),
-    )
+    entries = settings.entries.values()
+    document = {entry.name: {"value": entry.value, "origin": entry.origin} for entry in entries}
+    rows = [(entry.name, "none" if entry.value is None else str(entry.value), entry.origin) for entry in entries]
+    out.report(document, TextTable("", ("setting", "value", "origin"), rows))
     name = str(settings.entries["benchmark"].value or "wordmath")
     options = tuple(each for each in settings.entries if each != "benchmark")  # that one is no option
     out.next(settings.again("evolve", name, names=options))
-
-
-def _shown(value: object) -> str:
-    return "none" if value is None else str(value)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args, get_
 import msgspec
 
 from mage_es.engine.benchmarks.registry import own_defaults, own_models
-from mage_es.engine.config import BENCHMARK, PRESETS, Amount, Config, Count, Preset, Starting, other_than
+from mage_es.engine.config import BENCHMARK, PRESETS, Amount, Config, Count, Preset, Starting
 from mage_es.events.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -72,11 +72,10 @@ class ResolvedSetting(NamedTuple):
 
 
 class Settings:
-    """The settings of one command; `others` are those of the same command line with the other preset."""
+    """The settings of one command."""
 
-    def __init__(self, entries: Mapping[str, ResolvedSetting], others: Mapping[str, ResolvedSetting]) -> None:
+    def __init__(self, entries: Mapping[str, ResolvedSetting]) -> None:
         self.entries = entries
-        self.others = others
         values = {name: entry.value for name, entry in entries.items()}
         self.preset: Preset = msgspec.convert(values["preset"], Preset)
         self.seed = msgspec.convert(values["seed"], int)
@@ -84,11 +83,6 @@ class Settings:
         self.runs_dir, self.data_dir = Path(machine.runs_dir), Path(machine.data_dir)
         self.workers, self.max_connections = machine.workers, machine.max_connections or machine.workers
         self.batches = machine.guidance_batch
-
-    def differing(self) -> list[tuple[ResolvedSetting, ResolvedSetting]]:
-        """Return (here, with the other preset) for each setting of a run that differs between the two."""
-        pairs = [(self.entries[name], self.others[name]) for name in Config.__struct_fields__]
-        return [(here, there) for here, there in pairs if here.value != there.value]
 
     @property
     def limits(self) -> Limits:
@@ -134,8 +128,7 @@ class Settings:
 
     def about(self, benchmark: str) -> Settings:
         """Return the same settings for another benchmark."""
-        entry = ResolvedSetting("benchmark", benchmark, "flag")
-        return Settings({**self.entries, "benchmark": entry}, {**self.others, "benchmark": entry})
+        return Settings({**self.entries, "benchmark": ResolvedSetting("benchmark", benchmark, "flag")})
 
     def again(self, *words: str, names: tuple[str, ...] = ("runs_dir", "data_dir")) -> str:
         """Return a command line that repeats the named settings, if they came from flags."""
@@ -171,10 +164,6 @@ def resolve(flags: Mapping[str, object], *, environment: Mapping[str, str], fold
     layers = (_from_flags(flags), _from_environment(environment), _from_file(folder / FILE))
     named = _first(layers, "preset") or ResolvedSetting("preset", fields()["preset"].default, "default")
     preset: Preset = msgspec.convert(named.value, Preset)
-    return Settings(_entries(layers, preset), _entries(layers, other_than(preset)))
-
-
-def _entries(layers: Sequence[Mapping[str, ResolvedSetting]], preset: Preset) -> dict[str, ResolvedSetting]:
     entries: dict[str, ResolvedSetting] = {}
     own: Mapping[str, object] = {}
     for name, field in fields().items():  # the benchmark is the first of them
@@ -191,7 +180,7 @@ def _entries(layers: Sequence[Mapping[str, ResolvedSetting]], preset: Preset) ->
     for name, model in own_models(str(entries["benchmark"].value))._asdict().items():
         if entries[name].value == BENCHMARK:
             entries[name] = entries[name]._replace(value=model)
-    return entries
+    return Settings(entries)
 
 
 def _first(layers: Sequence[Mapping[str, ResolvedSetting]], name: str) -> ResolvedSetting | None:

@@ -273,10 +273,6 @@ def configured(preset: Preset, **explicit: Any) -> Config:
     return checked(Config(**{**PRESETS[preset], **explicit}))
 
 
-def other_than(preset: Preset) -> Preset:
-    return "default" if preset == "paper" else "paper"
-
-
 class Starting(msgspec.Struct, frozen=True, kw_only=True):
     """What a new run's configuration starts from. Not recorded: the configuration that comes out is."""
 

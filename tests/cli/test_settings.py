@@ -114,13 +114,6 @@ def test_the_preset_is_itself_a_setting(
     assert settings.config().guard == {"paper": "paper", "default": "paired"}[preset]
 
 
-def test_the_difference_between_the_presets_leaves_out_what_was_set(tmp_path: Path) -> None:
-    settings = resolve({"warmup": "7"}, environment={}, folder=tmp_path)
-    differing = {here.name: (here.value, there.value) for here, there in settings.differing()}
-    assert differing["guard"] == ("paired", "paper")
-    assert "warmup" not in differing
-
-
 def test_an_unknown_preset_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"--preset: 'papr' does not fit\. Did you mean paper"):
         resolve({"preset": "papr"}, environment={}, folder=tmp_path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.config import PAPER, PRESETS, Config, configured, other_than
+from mage_es.engine.config import PAPER, PRESETS, Config, configured
 from mage_es.events.errors import UsageError
 
 HYPERPARAMETER_TABLE = {
@@ -50,10 +50,6 @@ def test_what_is_given_explicitly_wins() -> None:
 
 def test_every_name_of_every_preset_is_a_setting() -> None:
     assert all(set(values) <= set(Config.__struct_fields__) for values in PRESETS.values())
-
-
-def test_each_preset_has_another_to_be_compared_with() -> None:
-    assert (other_than("default"), other_than("paper")) == ("paper", "default")
 
 
 def test_a_value_out_of_bounds_is_refused() -> None:

@@ -10,6 +10,12 @@ from importlib.util import find_spec
 
 import pytest
 
+from mage_es.engine.worlds.wordmath import benchmark as wordmath
+
+WHOLE = dict(wordmath.SIZES)
+# Still far more than a small run asks: opening the whole benchmark would take most of its time.
+wordmath.SIZES.update(evolution=1_000, test=200)
+
 if find_spec("hypothesis"):  # the suites with environments of their own, such as tests/vllm, do without it
     from hypothesis import HealthCheck, settings
 
@@ -23,6 +29,13 @@ if find_spec("hypothesis"):  # the suites with environments of their own, such a
     )
     settings.register_profile("repeatable", settings.get_profile("search"), derandomize=True, database=None)
     settings.load_profile("repeatable")
+
+
+@pytest.fixture
+def whole_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Word problems as processes of their own have them, for tests that go on with the runs of such processes."""
+    for split, size in WHOLE.items():
+        monkeypatch.setitem(wordmath.SIZES, split, size)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

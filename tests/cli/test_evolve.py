@@ -123,6 +123,7 @@ def said_until(stream: IO[str], words: str) -> str:
     return said
 
 
+@pytest.mark.usefixtures("whole_benchmark")
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_once_or_twice_stops_with_130_and_resume_goes_on_to_the_end(mage: Command, times: int) -> None:
     words = ("evolve", "wordmath", "--iterations", "2", "--pool", "60", "--held-out", "20", "--anchors", "10")

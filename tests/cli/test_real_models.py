@@ -145,6 +145,7 @@ def test_a_server_that_dies_in_the_middle_and_comes_back_costs_nothing_but_the_c
     assert not events(tmp_path, AnswerUnanswered)
 
 
+@pytest.mark.usefixtures("whole_benchmark")
 def test_a_killed_run_says_to_the_call_what_it_makes_again(mage: Command, tmp_path: Path) -> None:
     with provider(answer=solved, faults=lambda number: "" if number < 25 else "silence") as server:
         spec = f"openai/exec?base_url={server.openai_url}"

@@ -235,14 +235,15 @@ def test_switches_turn_off_exactly_what_they_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("whole_benchmark")
 @pytest.mark.paper("beyond the paper, concurrency")
-def test_killed_at_random_moments_a_run_still_ends_with_the_same_digests(tmp_path: Path, small_run: Run) -> None:
+def test_killed_at_random_moments_a_run_still_ends_with_the_same_digests(tmp_path: Path) -> None:
     """A real process, a real kill -9, many times; no call that was recorded is made again."""
     command = [sys.executable, str(Path(__file__).with_name("slow_run.py")), str(tmp_path)]
     run = Run("r", tmp_path / "r")
     assert kill_again_and_again(command, run.log_path, times=4, most=60, random=random.Random(5)) >= 2
     subprocess.run(command, check=True)
-    assert final_digests(run) == final_digests(small_run)
+    assert final_digests(run) == final_digests(run_with(tmp_path / "undisturbed", workers=4, execution=analogist()))
     calls = Counter(
         (r.iteration, r.phase, r.event.tier, r.event.about, r.event.purpose)
         for r in LogReader(run.log_path).records({ModelCalled})

@@ -183,6 +183,7 @@ def _once(refused: list[Any], body: dict[str, Any], right: Answer) -> str:
 
 
 @pytest.mark.paper("section 3.3, EVOLVE")
+@pytest.mark.usefixtures("whole_benchmark")
 def test_killed_while_a_batch_is_under_way_a_run_finds_it_again_and_pays_once(
     server: Provider, alone: Run, tmp_path: Path
 ) -> None:

@@ -210,7 +210,8 @@ class Authored(NamedTuple):
     """The outcome of one action for one target.
 
     `reply` is None if the model was not asked, or no attempt could be read; `idle` says why it was not asked, "" if it
-    was. `call` is the fact id of the last reply, in hexadecimal digits, "" without one.
+    was. `call` is the fact id of the last reply, in hexadecimal digits, "" without one. `cases` are the
+    questions of which a principle was to be made.
     """
 
     task_type: str
@@ -218,6 +219,7 @@ class Authored(NamedTuple):
     reply: EvolveReply | None
     call: str = ""
     idle: str = ""
+    cases: tuple[str, ...] = ()
 
 
 class Evolve(NamedTuple):

@@ -104,6 +104,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Probability of a uniform arm."""
     warmup: Amount = 0
     """Pulls of each arm before Thompson sampling; the paper's is 20; 0: a quarter of the key's expected pulls."""
+    split_discount: Share = 0.5
+    """Weight of a skill's posteriors in those that the skills split from it begin with."""
 
     guard: Literal["paired", "paper", "off"] = "paired"
     """What a snapshot is rolled back by: answers to the same anchors, or raw accuracies of consecutive iterations on

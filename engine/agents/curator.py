@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from mage_es.engine.commands import LearnFromAnswers
 from mage_es.engine.courses import call_of
 from mage_es.engine.rules.action_recipes import harvest_recipes
-from mage_es.engine.rules.bandits import rewarded
+from mage_es.engine.rules.bandits import posterior_of, rewarded
 from mage_es.engine.rules.harvest import Met, capped, new_memory, reasoning_of
 from mage_es.engine.rules.mastery import ratchet
 from mage_es.engine.rules.milestones import Milestone, account_of_milestone, milestones
@@ -54,7 +54,7 @@ def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Dra
     verdicts = state.progress.verdicts("evaluate")
     events: list[Event] = [
         *_mastery(setting, state, command.iteration, verdicts),
-        *(_rewards(state, verdicts) if setting.config.bandits else ()),
+        *(_rewards(setting, state, verdicts) if setting.config.bandits else ()),
         *(_harvest(setting, state, command, verdicts) if setting.config.success_memories else ()),
         *_action_recipes(setting, state, command.iteration, verdicts),
     ]
@@ -82,16 +82,19 @@ def _mastery(
         )
 
 
-def _rewards(state: State, verdicts: Sequence[AnswerJudged]) -> Iterable[BanditUpdated]:
+def _rewards(setting: Setting, state: State, verdicts: Sequence[AnswerJudged]) -> Iterable[BanditUpdated]:
     posteriors: dict[tuple[str, str, str], Posterior] = {}
     for verdict in verdicts:
         planned = state.progress.plan("evaluate", verdict.question_id)
-        pulled: tuple[tuple[Literal["search", "routing"], str, str], ...] = (
-            ("search", planned.task_type, planned.search_arm),
-            ("routing", planned.skill, planned.routing_arm),
+        pulled: tuple[tuple[Literal["search", "routing"], str, str, float], ...] = (
+            ("search", planned.task_type, planned.search_arm, planned.search_probability),
+            ("routing", planned.skill, planned.routing_arm, planned.routing_probability),
         )
-        for bandit, key, arm in pulled:
-            before = posteriors.get((bandit, key, arm)) or state.bandits.posterior(bandit, key, arm)
+        for bandit, key, arm, probability in pulled:
+            # Nothing was chosen, and the questions without a choice are not like the others (the first ones of a run).
+            if probability == 1:
+                continue
+            before = posteriors.get((bandit, key, arm)) or posterior_of(setting.config, state, bandit, key, arm)
             after = posteriors[bandit, key, arm] = rewarded(before, verdict.score_micro)
             yield BanditUpdated(
                 bandit=bandit,

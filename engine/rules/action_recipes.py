@@ -53,6 +53,7 @@ def harvest_recipes(
                 recipe_id=name,
                 skill=trajectory.skill,
                 task_type=trajectory.task_type,
+                question_id=trajectory.question_id,
                 achievement=achievement,
                 actions=actions,
                 derived_from=trajectory.derived_from,

@@ -118,7 +118,7 @@ class _Writing:
             case FailureReply(memories=memories):
                 return self._failures(task_type, memories)
             case PrinciplesReply(principles=principles):
-                return self._principles(task_type, skill, principles, call)
+                return self._principles(task_type, skill, principles, authored)
             case CheckedTools(tools=tools):
                 return author_tools(
                     self.state, iteration=iteration, task_type=task_type, tools=tools, call=call, skill=skill
@@ -158,14 +158,14 @@ class _Writing:
         kept = list(usable.values())[: self.setting.config.failure_memories_per_target]
         return Written([event for item in kept for event in self._failure(task_type, item)], len(kept))
 
-    def _principles(self, task_type: str, skill: str, texts: Sequence[str], call: str) -> Written:
+    def _principles(self, task_type: str, skill: str, texts: Sequence[str], authored: Authored) -> Written:
         """Return the first principles; one that the skill has already in the same words is met again."""
         # Models repeat themselves with other spacing and case; the same words again are one principle met twice.
         said = {normalise(row.reasoning): row.memory_id for row in self.state.memory.principles(skill)}
         events: list[Event] = []
         for text in texts_of(texts)[:PRINCIPLES_PER_TARGET]:
             known = said.get(normalise(text))
-            event = self.met.reinforced(known) if known else self._principle(task_type, text, call)
+            event = self.met.reinforced(known) if known else self._principle(task_type, text, authored)
             if isinstance(event, MemoryAppended):
                 said[normalise(text)] = event.memory_id
             events.append(event)
@@ -202,12 +202,14 @@ class _Writing:
         if older is not None and older.status != "superseded" and isinstance(event, MemoryAppended):
             yield MemorySuperseded(memory_id=older.memory_id, by=memory.memory_id)
 
-    def _principle(self, task_type: str, text: str, call: str) -> Event:
+    def _principle(self, task_type: str, text: str, authored: Authored) -> Event:
         memory = self._memory(
             outcome="principle",
             task_type=task_type,
+            # What only one question taught is not shown to it; of several no one owns it (rules/own.py).
+            question_id=authored.cases[0] if len(authored.cases) == 1 else "",
             reasoning=capped(text, self.setting.config.reasoning_cap),
-            derived_from=call,
+            derived_from=authored.call,
             source=text,
         )
         return self._append(memory)

@@ -5,16 +5,17 @@ Rules
     - Afterwards, with probability `exploration` a uniform arm, else the arm with the largest draw from its Beta
       posterior. The probability that is logged is the one with which the chosen arm was drawn.
     - Posteriors are integers in millionths, starting from Beta(1, 1).
-    - The arms of a key are what it can do now: one that needs a tool or a recipe comes (and goes) with it. A new arm
-      brings its key back into warm-up; in frozen use it does not, and is only served once it has its own pulls.
+    - The arms of a choice are those that differ for its question. A new one brings its key back into warm-up.
+    - Frozen, the arm with the best lower bound is served, not the best mean: seven lucky pulls prove little.
+    - A skill that was split from another starts from that one's posteriors, discounted, until its own first reward.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mage_es.events.vocabulary import MICRO
 from mage_es.projections.bandits import Posterior
@@ -24,7 +25,11 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
+    from mage_es.engine.config import Config
+    from mage_es.projections.fold import State
+
 _BINS = 2048
+_CONFIDENCE = 0.05  # the quantile of a posterior that is its lower bound
 
 
 class Choice(NamedTuple):
@@ -66,19 +71,25 @@ def choose(
     return Choice(arm, (1 - exploration) * shares[arms.index(arm)] + exploration / len(arms))
 
 
-def choose_frozen(
-    posteriors: Mapping[str, Posterior], *, warmup: int, default: str, late: Collection[str] = ()
-) -> Choice:
-    """Return the arm of largest posterior mean (ties by arm order), or `default` while the key is in warm-up.
-
-    `late` arms wait for a recipe or a tool to be written. One that lacks pulls of its own does not put a key that has
-    learned back to the default.
-    """
+def choose_frozen(posteriors: Mapping[str, Posterior], *, warmup: int, default: str) -> Choice:
+    """Return the arm with the largest lower bound (5 % quantile) among `default` and those with `warmup` pulls."""
     # Frozen use draws nothing: an exam of the same state asks every question in the same way.
-    ready = {arm: posterior for arm, posterior in posteriors.items() if posterior.pulls >= warmup}
-    if any(arm not in ready and arm not in late for arm in posteriors):
-        return Choice(default, 1.0)
-    return Choice(max(ready, key=lambda arm: Fraction(ready[arm].alpha, ready[arm].alpha + ready[arm].beta)), 1.0)
+    known = [arm for arm, posterior in posteriors.items() if arm == default or posterior.pulls >= max(1, warmup)]
+    return Choice(max(known, key=lambda arm: _lower_bound(*posteriors[arm][:2])), 1.0)
+
+
+def posterior_of(config: Config, state: State, bandit: Literal["search", "routing"], key: str, arm: str) -> Posterior:
+    """Return the posterior of an arm; of a split skill that was never rewarded for it the parent's, discounted."""
+    own = state.bandits.posterior(bandit, key, arm)
+    parent = state.graph.parent(key) if bandit == "routing" and not own.pulls else ""
+    return discounted(posterior_of(config, state, bandit, parent, arm), config.split_discount) if parent else own
+
+
+def discounted(posterior: Posterior, discount: float) -> Posterior:
+    """Return a posterior as if it had been made of fewer pulls with the same mean reward."""
+    kept = Fraction(str(discount))
+    alpha, beta = (MICRO + int(kept * (value - MICRO)) for value in posterior[:2])
+    return Posterior(alpha, beta, int(kept * posterior.pulls))
 
 
 def is_warming_up(posteriors: Mapping[str, Posterior], *, warmup: int, planned: Mapping[str, int]) -> bool:
@@ -108,3 +119,11 @@ def _distribution(alpha: int, beta: int) -> NDArray[np.float64]:
 
     found: NDArray[np.float64] = betainc(alpha / MICRO, beta / MICRO, np.linspace(0.0, 1.0, _BINS + 1))
     return found
+
+
+@lru_cache(maxsize=4096)
+def _lower_bound(alpha: int, beta: int) -> float:
+    from scipy.special import betaincinv
+
+    # Rounded, so that the last bits of a library never decide between arms.
+    return round(float(betaincinv(alpha / MICRO, beta / MICRO, _CONFIDENCE)), 9)

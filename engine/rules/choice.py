@@ -1,6 +1,11 @@
 """What is chosen for a question before it is asked: both arms, the bundle, and what the arms bring along.
 
 Rules
+    - An arm is offered where it gives something that no arm before it in the table gives; the order of memories alone
+      makes no difference. The route is drawn after the search arm, since what that brings can make a route idle.
+    - An answer is credited to the arm that was named: one that coincides with it has not been tried where it differs.
+      Where one arm alone was offered nothing was chosen, and nothing is credited (a probability of 1).
+    - No question sees what was made of it (rules/own.py); only `revisit_self = include` shows it.
     - All choices of one phase read the state as it is at the phase's start, in question-id order; pulls planned
       before in the same phase count. Every draw is keyed by (seed, bandit, iteration, question).
     - A donor (the shuffled control of an exam) gives memories and principles; arms, chain and tool stay the question's.
@@ -9,26 +14,33 @@ Rules
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from mage_es.engine.commands import Asked, PlanAnswers
-from mage_es.engine.rules.bandits import Choice, choose, choose_frozen
+from mage_es.engine.rules.bandits import Choice, choose, choose_frozen, posterior_of
 from mage_es.engine.rules.cascade import Cascade, active_principles, cascade, is_offered
+from mage_es.engine.rules.own import examples_of_others, is_own_principle
 from mage_es.engine.rules.randomness import stream
-from mage_es.engine.rules.retrieval import SEARCH_ARMS, Bundle, Query, retrieve
+from mage_es.engine.rules.retrieval import SEARCH_ARMS, Bundle, Candidates, Query, retrieve, within_reach
 from mage_es.engine.rules.routes import ROUTING_ARMS
 from mage_es.engine.rules.setting import Setting
+from mage_es.engine.rules.tools import active_tool
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.embedder import Vector
+from mage_es.events.vocabulary import RetrievalRecipeAuthored, ToolAuthored
 from mage_es.projections.fold import State
 
 DEFAULT_ARM = {"search": "balanced", "routing": "cot"}
-"""What a key that is still in warm-up serves when the bandits are frozen, and every key where there are no bandits."""
-LATE_ARMS = frozenset(name for name, arm in SEARCH_ARMS.items() if arm.needs == "recipe") | frozenset(
-    name for name, arm in ROUTING_ARMS.items() if arm.needs == "tool"
-)
-"""Arms that wait for something to be written: a retrieval recipe of the task type, a tool of the skill."""
+"""What a key serves frozen until an arm has enough pulls, and every key where there are no bandits."""
 CHAIN_STEPS = 13  # most steps of a chain; of a longer closure the prerequisites nearest to the skill stay
+
+
+class Given(NamedTuple):
+    """What a search arm gives a question: memories, and what the cascade adds to them."""
+
+    bundle: Bundle
+    cascade: Cascade
 
 
 class Chosen(NamedTuple):
@@ -54,36 +66,105 @@ class Choosing:
 
     def choose(self, asked: Asked, skill: str) -> Chosen:
         """Return what is chosen for a question of a skill. To be called in question-id order."""
-        state, donor = self._state, self._command.donors.get(asked.question.id, asked)
-        donor_skill = state.graph.skill_for_task(donor.task_type)
-        search = self._arm("search", asked, asked.task_type, search_arms(self._setting, state, asked.task_type))
-        routing = self._arm("routing", asked, skill, routing_arms(self._setting, state, skill))
+        state, config = self._state, self._setting.config
+        # Without bandits nothing is compared, so only the default is looked up.
+        arms = list(SEARCH_ARMS) if config.bandits else [DEFAULT_ARM["search"]]
+        offered = self.offered(asked, skill, arms)
+        search = self._arm("search", asked, asked.task_type, list(offered))
+        given = offered[search.arm]
+        routing = self._arm("routing", asked, skill, self.routes(asked, skill, given.cascade))
         recipe = state.recipes.retrieval(asked.task_type) if search.arm == "recipe" else None
-        tool = state.tools.active(skill) if routing.arm == "tool" else None
-        added = self._cascade(donor_skill) if search.arm == "cascade" else Cascade()
+        if donor := self._command.donors.get(asked.question.id):
+            given = self._given(search.arm, donor, state.graph.skill_for_task(donor.task_type), recipe)
         # Of the donor's skill in a control: principles are memories, and those must be another question's.
-        own = active_principles(self._setting, state, donor_skill) if routing.arm == "cot_principles" else ()
+        giver = donor or asked
+        own = self._principles(giver) if routing.arm == "cot_principles" else ()
+        tool = self._tool(asked.question, skill) if routing.arm == "tool" else None
         return Chosen(
             search=search,
             routing=routing,
-            bundle=retrieve(search.arm, self._query(donor, search), state.memory, self._setting.terms, recipe=recipe),
-            principles=tuple(dict.fromkeys((*added.principles, *own))),
-            cascade=added,
+            bundle=given.bundle,
+            principles=tuple(dict.fromkeys((*given.cascade.principles, *own))),
+            cascade=given.cascade,
             recipe_id=recipe.memory_id if recipe else "",
             chain=tuple(state.graph.closure(skill)[-CHAIN_STEPS:]) if routing.arm == "chain" else (),
             tool_id=tool.tool_id if tool else "",
         )
 
-    def _arm(self, bandit: Literal["search", "routing"], asked: Asked, key: str, arms: tuple[str, ...]) -> Choice:
-        config = self._setting.config
+    def offered(self, asked: Asked, skill: str, arms: Sequence[str]) -> Mapping[str, Given]:
+        """Return the search arms that differ for a question, with what each gives it, in the order that decides ties.
+
+        [section 3.2, search bandit]
+        """
+        candidates = Candidates(self._query(asked), self._state.memory, self._setting.terms)
+        recipe = self._state.recipes.retrieval(asked.task_type)
+        there = {"nothing": True, "cascade": is_offered(self._setting.config), "recipe": recipe is not None}
+        found: dict[str, Given] = {}
+        met: set[object] = set()
+        for arm in arms:
+            if not there[SEARCH_ARMS[arm].needs]:
+                continue
+            given = self._given(arm, asked, skill, recipe if arm == "recipe" else None, candidates)
+            if (difference := self._difference(arm, asked, skill, given)) not in met:
+                met.add(difference)
+                found[arm] = given
+        return found
+
+    def routes(self, asked: Asked, skill: str, added: Cascade) -> list[str]:
+        """Return the routes that differ for a question to which the cascade adds something already.
+
+        [section 3.2, routing bandit] The arm `tool` is there only where the skill has a tool.
+        """
+        is_episode = asked.opening is not None
+        # In an episode a chain is no more than a plan, and no tool is run.
+        there = {
+            "nothing": True,
+            "prerequisites": len(self._state.graph.closure(skill)) > 1 and not (is_episode and added.planning),
+            "principles": self._setting.config.principles and bool({*self._principles(asked)} - {*added.principles}),
+            "tool": not is_episode and self._tool(asked.question, skill) is not None,
+        }
+        return [name for name, arm in ROUTING_ARMS.items() if there[arm.needs]]
+
+    def _given(
+        self,
+        arm: str,
+        asked: Asked,
+        skill: str,
+        recipe: RetrievalRecipeAuthored | None,
+        candidates: Candidates | None = None,
+    ) -> Given:
+        query = self._query(asked)
+        if recipe and asked.recipe_vector is not None:
+            query = query._replace(vector=asked.recipe_vector)
+        terms, memory = self._setting.terms, self._state.memory
+        bundle = retrieve(arm, query, memory, terms, recipe=recipe, candidates=candidates)
+        return Given(bundle, self._cascade(asked.question, skill) if arm == "cascade" else Cascade())
+
+    def _difference(self, arm: str, asked: Asked, skill: str, given: Given) -> object:
+        """Return what tells an arm from the others: equal values are one arm to this question."""
+        bundle, added, graph, slots = given.bundle, given.cascade, self._state.graph, self._state.slots
+        seen: object = frozenset(hit.memory_id for hit in (*bundle.success, *bundle.failure))
+        if asked.opening is not None:
+            # Every step retrieves anew, by what is observed then; a recipe by its own words. `none` hides the world.
+            reach = within_reach(arm, self._query(asked), self._state.memory, self._setting.terms)
+            is_blind = arm == "none" and (self._state.patterns.of(asked.task_type) or "relation" in graph.edge_counts())
+            seen = (arm if arm == "recipe" else reach, bool(is_blind))
+        # Another skill guides by its approach and nothing else; all else that it brings is in the other fields.
+        return seen, added._replace(guiding_skill=""), slots.strategy(added.guiding_skill or skill)
+
+    def _arm(self, bandit: Literal["search", "routing"], asked: Asked, key: str, arms: Collection[str]) -> Choice:
+        config, default = self._setting.config, DEFAULT_ARM[bandit]
         if not config.bandits:  # a probability of 1: the log can be read like any other
-            return Choice(DEFAULT_ARM[bandit], 1.0)
+            return Choice(default, 1.0)
+        if len(arms) == 1:
+            return Choice(next(iter(arms)), 1.0)
         # A skill that is split makes a new key; task types are fixed when the run opens.
         keys = len(self._setting.task_types) if bandit == "search" else self._skills
         warmup = self._setting.warmup(keys=keys, arms=len(arms))
-        posteriors = {arm: self._state.bandits.posterior(bandit, key, arm) for arm in arms}
+        posteriors = {arm: posterior_of(self._setting.config, self._state, bandit, key, arm) for arm in arms}
         if self._command.frozen:
-            return choose_frozen(posteriors, warmup=warmup, default=DEFAULT_ARM[bandit], late=LATE_ARMS)
+            # An arm that is not offered here is one that comes before it, under another name.
+            return choose_frozen(posteriors, warmup=warmup, default=default if default in arms else next(iter(arms)))
         choice = choose(
             posteriors,
             planned={arm: self._planned[bandit, key, arm] for arm in arms},
@@ -94,34 +175,40 @@ class Choosing:
         self._planned[bandit, key, choice.arm] += 1
         return choice
 
-    def _query(self, asked: Asked, search: Choice) -> Query:
-        vector = asked.recipe_vector if search.arm == "recipe" and asked.recipe_vector is not None else asked.vector
-        return query_of(self._setting, asked.question, asked.task_type, vector)
+    def _query(self, asked: Asked) -> Query:
+        return query_of(self._setting, asked.question, asked.task_type, asked.vector)
 
-    def _cascade(self, skill: str) -> Cascade:
-        # The same for all questions of a skill: the state does not change within a phase.
+    def _principles(self, asked: Asked) -> tuple[str, ...]:
+        skill = self._state.graph.skill_for_task(asked.task_type)
+        return self._others(asked.question, active_principles(self._setting, self._state, skill))
+
+    def _tool(self, question: Question, skill: str) -> ToolAuthored | None:
+        tool = active_tool(self._state, skill)
+        if tool is None or not tool.examples or not self._setting.terms.exclude_self:
+            return tool
+        # What was tried on no other question may say no more than the answer to this one.
+        return tool if examples_of_others(tool, question.id) else None
+
+    def _cascade(self, question: Question, skill: str) -> Cascade:
+        # The same for all questions of a skill, but for their own: the state does not change within a phase.
         if skill not in self._cascades:
             self._cascades[skill] = cascade(self._setting, self._state, skill)
-        return self._cascades[skill]
+        added = self._cascades[skill]
+        recipes = (name for name in added.action_recipes if not self._is_own_recipe(question, name))
+        return added._replace(principles=self._others(question, added.principles), action_recipes=tuple(recipes))
+
+    def _others(self, question: Question, principles: Collection[str]) -> tuple[str, ...]:
+        """Return the principles that are not the question's own."""
+        if not self._setting.terms.exclude_self:
+            return tuple(principles)
+        rows = (self._state.memory.row(name) for name in principles)
+        return tuple(row.memory_id for row in rows if not is_own_principle(row, question.id, question.question))
+
+    def _is_own_recipe(self, question: Question, name: str) -> bool:
+        return self._setting.terms.exclude_self and self._state.recipes.action_recipe(name).question_id == question.id
 
 
 def query_of(setting: Setting, question: Question, task_type: str, vector: Vector) -> Query:
     # With a context, the same question text may be asked of another passage: that is no memory of the question itself.
     whole_text = "" if question.context else question.question
     return Query(vector, task_type, question.id, whole_text, setting.context_length(question))
-
-
-def search_arms(setting: Setting, state: State, task_type: str) -> tuple[str, ...]:
-    """Return the search arms of a task type, in the order that decides ties. [section 3.2, search bandit]"""
-    there = {
-        "nothing": True,
-        "cascade": is_offered(setting.config),
-        "recipe": state.recipes.retrieval(task_type) is not None,
-    }
-    return tuple(name for name, arm in SEARCH_ARMS.items() if there[arm.needs])
-
-
-def routing_arms(setting: Setting, state: State, skill: str) -> tuple[str, ...]:
-    """[section 3.2, routing bandit] The arm `tool` is there only where the skill has a tool."""
-    there = {"nothing": True, "principles": setting.config.principles, "tool": state.tools.active(skill) is not None}
-    return tuple(name for name, arm in ROUTING_ARMS.items() if there[arm.needs])

@@ -11,17 +11,16 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 from itertools import islice
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mage_es.engine.rules.normalise import normalise
+from mage_es.engine.rules.own import normal_form
 from mage_es.engine.seams.embedder import Vector
 from mage_es.events.vocabulary import RetrievalRecipeAuthored
-from mage_es.projections.memory import Memory
+from mage_es.projections.memory import Index, Memory
 from mage_es.projections.slices import Slice
 
 _DIVERSE_POOL = 16  # candidates per index among which maximal marginal relevance chooses
@@ -68,29 +67,78 @@ class Bundle(NamedTuple):
 
 Quotas = tuple[int, int]
 """How many success memories and how many failure memories a bundle takes."""
-Find = Callable[[Memory, Slice, Query, Terms, int], list[Hit]]
-"""Returns at most so many hits of a slice for a query, best first."""
+
+
+class Pool(NamedTuple):
+    """A slice, the cosine of each of its rows, and the row numbers of the nearest that a query may have, best first."""
+
+    rows: Slice
+    similarity: Vector
+    nearest: list[int]
+
+
+Find = Callable[[Pool, int], list[int]]
+"""Returns the numbers of at most so many rows of a pool, best first."""
+
+
+class Candidates:
+    """What both indexes have for a query, looked up once for all arms."""
+
+    def __init__(self, query: Query, memory: Memory, terms: Terms) -> None:
+        self._query, self._memory, self._terms = query, memory, terms
+        self._pools: dict[Index, Pool] = {}
+
+    def pool(self, index: Index) -> Pool:
+        if index not in self._pools:
+            rows = self._memory.slice(index, self._query.task_type)
+            # Unit vectors, so this is the cosine.
+            similarity = rows.vectors @ self._query.vector if rows.ids else np.zeros(0, dtype=np.float32)
+            most = max(_DIVERSE_POOL, self._terms.bundle)
+            eligible = _eligible(self._memory, rows, similarity, self._query, self._terms, most) if rows.ids else ()
+            self._pools[index] = Pool(rows, similarity, list(islice(eligible, most)))
+        return self._pools[index]
+
+    def bundle(self, find: Find, most: Quotas) -> Bundle:
+        return Bundle(*(self._hits(index, find, count) for index, count in zip(get_args(Index), most, strict=True)))
+
+    def _hits(self, index: Index, find: Find, count: int) -> list[Hit]:
+        if not count:
+            return []
+        pool = self.pool(index)
+        return [Hit(pool.rows.ids[row], float(pool.similarity[row])) for row in find(pool, count)]
 
 
 def retrieve(
-    arm: str, query: Query, memory: Memory, terms: Terms, *, recipe: RetrievalRecipeAuthored | None = None
+    arm: str,
+    query: Query,
+    memory: Memory,
+    terms: Terms,
+    *,
+    recipe: RetrievalRecipeAuthored | None = None,
+    candidates: Candidates | None = None,
 ) -> Bundle:
     """[Eq. 3] Two exact searches without back-fill, ordered by similarity, then birth. A memory of the same question is
-    left out, and a type strategy needs a floor measured for the embedder.
+    left out, and a type strategy needs a floor measured for the embedder. `candidates` are those of this very query,
+    where other arms looked for them already.
 
     [Theorem 4] At most K memories, none of them quarantined or superseded. eps of the theorem is the share of questions
     whose bundle is not the best; only a world with a known law can tell it (tests/engine/worlds/truthworld).
     """
-    (success, failure), find = quotas(arm, query, terms), SEARCH_ARMS[arm].find
+    most, find = quotas(arm, query, terms), SEARCH_ARMS[arm].find
     if recipe:
         # A recipe is checked against K when it is written; here its quotas can only lose what K no longer allows.
         success = min(recipe.success_quota, terms.bundle)
-        failure = min(recipe.failure_quota, terms.bundle - success)
-        terms = terms._replace(least_similarity=recipe.least_similarity)
-    return Bundle(
-        find(memory, memory.slice("success", query.task_type), query, terms, success) if success else [],
-        find(memory, memory.slice("failure", query.task_type), query, terms, failure) if failure else [],
-    )
+        most = success, min(recipe.failure_quota, terms.bundle - success)
+        return Candidates(query, memory, terms._replace(least_similarity=recipe.least_similarity)).bundle(find, most)
+    return (candidates or Candidates(query, memory, terms)).bundle(find, most)
+
+
+def within_reach(arm: str, query: Query, memory: Memory, terms: Terms) -> tuple[object, ...]:
+    """Return what tells an arm from others whatever is looked for, as in an episode, which retrieves at every step."""
+    most = quotas(arm, query, terms)
+    sizes = tuple(len(memory.slice(index, query.task_type).ids) for index in get_args(Index))
+    is_choosing = any(0 < count < size for count, size in zip(most, sizes, strict=True))
+    return (*map(min, most, sizes), SEARCH_ARMS[arm].find if is_choosing else None)
 
 
 def quotas(arm: str, query: Query, terms: Terms) -> Quotas:
@@ -102,41 +150,32 @@ def recipe_query(recipe: RetrievalRecipeAuthored, question: str) -> str:
     return recipe.query_template.replace("{question}", question) or question
 
 
-def _nearest(memory: Memory, rows: Slice, query: Query, terms: Terms, count: int) -> list[Hit]:
-    if not rows.ids:
-        return []
-    similarity = rows.vectors @ query.vector  # unit vectors, so this is the cosine
-    return [
-        Hit(rows.ids[row], float(similarity[row]))
-        for row in islice(_eligible(memory, rows, similarity, query, terms, count), count)
-    ]
+def _nearest(pool: Pool, count: int) -> list[int]:
+    return pool.nearest[:count]
 
 
-def _diverse(memory: Memory, rows: Slice, query: Query, terms: Terms, count: int) -> list[Hit]:
+def _diverse(pool: Pool, count: int) -> list[int]:
     """Maximal marginal relevance: each further memory is near the question and far from those chosen."""
-    if not rows.ids:
-        return []
-    similarity = rows.vectors @ query.vector
     # Relevance against novelty among the few nearest; over the whole slice novelty would bring in what is merely odd.
-    pool = list(islice(_eligible(memory, rows, similarity, query, terms, _DIVERSE_POOL), _DIVERSE_POOL))
+    left, vectors = pool.nearest[:_DIVERSE_POOL], pool.rows.vectors
     chosen: list[int] = []
-    while pool and len(chosen) < count:
-        taken = rows.vectors[chosen]
+    while left and len(chosen) < count:
+        taken = vectors[chosen]
 
         def value(row: int, taken: Vector = taken) -> float:
-            closest = float((taken @ rows.vectors[row]).max()) if len(taken) else 0.0
-            return _RELEVANCE * float(similarity[row]) - (1 - _RELEVANCE) * closest
+            closest = float((taken @ vectors[row]).max()) if len(taken) else 0.0
+            return _RELEVANCE * float(pool.similarity[row]) - (1 - _RELEVANCE) * closest
 
-        best = max(pool, key=value)
+        best = max(left, key=value)
         chosen.append(best)
-        pool.remove(best)
-    return [Hit(rows.ids[row], float(similarity[row])) for row in chosen]
+        left.remove(best)
+    return chosen
 
 
 def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, terms: Terms, count: int) -> Iterator[int]:
     """Yield row numbers, best first, without the question's own memories and what is below its floor."""
     # The best rows in steps that grow fourfold: filters leave out few, and sorting a whole slice costs far more.
-    own_text = normalise(query.question)
+    own_text = normal_form(query.question)
     yielded: set[int] = set()
     wanted = count + 8
     while True:
@@ -151,17 +190,13 @@ def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, ter
             if similarity[row] < floor:
                 continue
             is_own = rows.question_ids[row] == query.question_id or (
-                own_text != "" and _normal_form(memory.row(rows.ids[row]).question) == own_text
+                own_text != "" and normal_form(memory.row(rows.ids[row]).question) == own_text
             )
             if not (is_own and terms.exclude_self):
                 yield row
         if wanted >= len(similarity):
             return
         wanted *= 4
-
-
-# A slice shows the same memories to every question.
-_normal_form = lru_cache(maxsize=1 << 14)(normalise)
 
 
 def _top(similarity: NDArray[Any], count: int) -> list[int]:
@@ -188,8 +223,8 @@ class SearchArm(NamedTuple):
     quotas: Callable[[int, bool], Quotas]
     find: Find = _nearest
     needs: Literal["nothing", "cascade", "recipe"] = "nothing"
-    """What must be there before a task type is offered this arm: a part of the cascade that is on, or a recipe of the
-    type. `rules/choice.py` knows what is there."""
+    """What must be there before a question is offered this arm: a part of the cascade that is on, or a recipe of its
+    type. `rules/choice.py` knows what is there, and whether it makes a difference."""
 
 
 # To add an arm, add a row. Names are recorded with every plan and posterior, so a name once used keeps its meaning. The

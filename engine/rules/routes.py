@@ -19,6 +19,7 @@ import msgspec
 from mage_es.engine.courses import Ask, Course, Fact, Look, Move, Use, call_of, fact_of, finish_of, reply_to
 from mage_es.engine.rules.harvest import capped
 from mage_es.engine.rules.ingredients import earlier_steps, sections_of, sections_of_step, tool_outcome, tool_section
+from mage_es.engine.rules.own import examples_of_others
 from mage_es.engine.rules.prompt import PromptQuestion, Quote, Section, render_answer
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.trimming import droppable, without
@@ -128,6 +129,8 @@ def _chain(route: Route) -> Course:
 def _tool(route: Route) -> Course:
     # By the plan's id and not the skill's newest: a tool may have been quarantined since, and the log must replay.
     tool = route.state.tools.tool(route.planned.tool_id)
+    if route.setting.terms.exclude_self:
+        tool = msgspec.structs.replace(tool, examples=examples_of_others(tool, route.question.id))
 
     # The tool first: it is the same for all questions of the skill.
     filled = yield from route.ask(
@@ -158,8 +161,8 @@ class RoutingArm(NamedTuple):
     template: str
     step_template: str = "act_cot"
     course: Callable[[Route], Course] = _at_once
-    needs: Literal["nothing", "principles", "tool"] = "nothing"
-    """What must be there before a skill is offered this arm: principles switched on, or a tool of the skill."""
+    needs: Literal["nothing", "prerequisites", "principles", "tool"] = "nothing"
+    """What must be there before a question is offered this arm; `rules/choice.py` knows what is there."""
 
 
 # To add an arm, add a row; as with search arms, names are recorded and the order decides ties. In an episode `chain`
@@ -167,7 +170,7 @@ class RoutingArm(NamedTuple):
 ROUTING_ARMS: Mapping[str, RoutingArm] = {
     "direct": RoutingArm(DIRECT, "act_direct"),
     "cot": RoutingArm(REASONED),
-    "chain": RoutingArm("answer_step_v1", course=_chain),
+    "chain": RoutingArm("answer_step_v1", course=_chain, needs="prerequisites"),
     "cot_principles": RoutingArm(REASONED, needs="principles"),
     "tool": RoutingArm("answer_tool_v1", course=_tool, needs="tool"),
 }

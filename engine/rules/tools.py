@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Collection
 
-from mage_es.engine.briefs import AuthoredTool
+from mage_es.engine.briefs import AuthoredExample, AuthoredTool
 from mage_es.engine.commands import CheckedTool
 from mage_es.engine.rules.rotation import Written
 from mage_es.events.vocabulary import Event, Parameter, ToolAuthored, ToolExample
@@ -24,6 +24,10 @@ LONGEST_SOURCE = 4000
 
 def tool_id(*, skill: str, name: str, source: str) -> str:
     return hashlib.sha256("\x00".join((skill, name, source)).encode()).hexdigest()[:32]
+
+
+def example_of(authored: AuthoredExample) -> ToolExample:
+    return ToolExample(arguments=authored.arguments, result=authored.result, question_id=authored.question_id)
 
 
 def malformed(tool: AuthoredTool, questions: Collection[str]) -> str:
@@ -73,7 +77,7 @@ def author_tools(
             description=tool.description,
             parameters=tuple(Parameter(name=each.name, meaning=each.meaning) for each in tool.parameters),
             source=tool.source,
-            examples=tuple(ToolExample(arguments=each.arguments, result=each.result) for each in tool.examples),
+            examples=tuple(map(example_of, tool.examples)),
             active=not problem,
             problem=problem,
             derived_from=call,
@@ -81,6 +85,13 @@ def author_tools(
         events.append(authored)
         problems += [problem] if problem else []
     return Written(tuple(events), len(events) - len(problems), f"not activated: {problems[0]}" if problems else "")
+
+
+def active_tool(state: State, skill: str) -> ToolAuthored | None:
+    """Return the tool in use of a skill; one that was split from another has that one's until it has its own."""
+    tool = state.tools.active(skill)
+    parent = state.graph.parent(skill)
+    return active_tool(state, parent) if tool is None and parent else tool
 
 
 def _keys(arguments: str) -> set[str] | None:

@@ -8,15 +8,14 @@ from contextlib import closing
 from typing import Any
 
 from mage_es.engine.agents.skill_discovery import TEMPLATES, Assignment
-from mage_es.engine.briefs import ToolsBrief, ToolsReply
+from mage_es.engine.briefs import PrinciplesBrief, ToolsBrief, ToolsReply
 from mage_es.engine.commands import Authored, CheckedTool, CheckedTools
-from mage_es.engine.rules.tools import TOOLS_PER_TARGET, malformed
+from mage_es.engine.rules.tools import TOOLS_PER_TARGET, example_of, malformed
 from mage_es.engine.sandbox.checking import check_tool
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.session.batches import Caller
 from mage_es.engine.session.call import TypedCall
 from mage_es.engine.session.session import Session
-from mage_es.events.vocabulary import ToolExample
 
 
 async def author_all(session: Session, iteration: int, assigned: Sequence[Assignment]) -> list[Authored]:
@@ -67,7 +66,8 @@ async def author(session: Session, iteration: int, assignment: Assignment) -> Au
     reply, call = await session.guide(typed_call, form)
     if isinstance(reply, ToolsReply) and isinstance(brief, ToolsBrief):
         reply = check_tools(reply, brief)
-    return Authored(task_type, action, reply, call)
+    cases = brief.cases if isinstance(brief, PrinciplesBrief) else ()
+    return Authored(task_type, action, reply, call, cases=tuple(case.question_id for case in cases))
 
 
 def check_tools(reply: ToolsReply, brief: ToolsBrief) -> CheckedTools:
@@ -76,7 +76,7 @@ def check_tools(reply: ToolsReply, brief: ToolsBrief) -> CheckedTools:
     checked = []
     with closing(Sandbox()) as sandbox:
         for tool in reply.tools[:TOOLS_PER_TARGET]:
-            examples = [ToolExample(arguments=each.arguments, result=each.result) for each in tool.examples]
+            examples = list(map(example_of, tool.examples))
             # The form first: a tool that breaks it need not be run.
             problem = malformed(tool, questions) or check_tool(sandbox, tool.source, examples)
             checked.append(CheckedTool(tool, problem))

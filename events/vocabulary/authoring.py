@@ -20,6 +20,8 @@ class ToolExample(Part, frozen=True, kw_only=True):
 
     arguments: str
     result: str
+    question_id: str = ""
+    """Id of the question that it is from, to which it is not shown."""
 
 
 class ToolAuthored(Event, frozen=True, kw_only=True, tag="tool.authored"):

@@ -91,3 +91,5 @@ class ActionRecipeHarvested(Event, frozen=True, kw_only=True, tag="action_recipe
     iteration: int
     phase: Phase
     ordinal: int
+    question_id: str = ""
+    """Id of the episode's question, to which the recipe is not shown."""

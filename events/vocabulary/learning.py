@@ -28,6 +28,7 @@ class MemoryAppended(Event, frozen=True, kw_only=True, tag="memory.appended"):
     task_type: str
     skill: str
     question_id: str
+    """Id of the question; of a principle, of the only case that it was made of, else empty."""
     question: str
     """Its text."""
     recognise: str

@@ -21,6 +21,7 @@ from mage_es.events.vocabulary import (
     SkillCreated,
     TaskTypeCreated,
     ToolAuthored,
+    ToolExample,
 )
 from mage_es.projections.fold import State
 
@@ -100,11 +101,14 @@ class Built:
                 iteration=0,
                 phase="update",
                 ordinal=self.ordinal,
+                question_id=f"q-{name}",
             )
         )
 
-    def tool(self, name: str = "tool1", skill: str = "goal", *, active: bool = True) -> None:
-        """Author a tool."""
+    def tool(
+        self, name: str = "tool1", skill: str = "goal", *, active: bool = True, questions: tuple[str, ...] = ()
+    ) -> None:
+        """Author a tool with an example of each of some questions."""
         self.state.apply(
             ToolAuthored(
                 iteration=0,
@@ -115,7 +119,7 @@ class Built:
                 description="",
                 parameters=(),
                 source="",
-                examples=(),
+                examples=tuple(ToolExample(arguments="{}", result="1", question_id=name) for name in questions),
                 active=active,
                 problem="",
                 derived_from="",
@@ -144,14 +148,14 @@ class Built:
         self.state.apply(event)
         return event
 
-    def reward(self, arm: str, *, alpha: int, beta: int, pulls: int) -> None:
-        """Give an arm of task type `t` or of the skill `goal` a posterior, in ones."""
+    def reward(self, arm: str, *, alpha: int, beta: int, pulls: int, skill: str = "goal") -> None:
+        """Give an arm of task type `t` or of a skill a posterior, in ones."""
         is_search = arm in SEARCH_ARMS
         assert is_search or arm in ROUTING_ARMS
         self.state.apply(
             BanditUpdated(
                 bandit="search" if is_search else "routing",
-                key="t" if is_search else "goal",
+                key="t" if is_search else skill,
                 arm=arm,
                 question_id="q",
                 reward_micro=0,

@@ -11,13 +11,15 @@ from scipy.stats import chisquare
 from mage_es.engine.rules.bandits import (
     choose,
     choose_frozen,
+    posterior_of,
     probabilities_of_best,
     rewarded,
     warmup_pulls,
 )
 from mage_es.engine.rules.randomness import stream
-from mage_es.events.vocabulary import MICRO
+from mage_es.events.vocabulary import MICRO, SkillCreated
 from mage_es.projections.bandits import PRIOR, Posterior
+from tests.engine.rules.states import Built, setting_of
 
 PULLED = {
     "a": Posterior(3 * MICRO, 5 * MICRO, 6),
@@ -127,17 +129,35 @@ def test_the_same_key_draws_the_same_arm() -> None:
     assert one == other
 
 
-def test_frozen_the_best_mean_is_served_and_a_key_in_warmup_serves_the_default() -> None:
+@pytest.mark.paper("section 3.2, search bandit")
+def test_frozen_the_best_lower_bound_is_served_and_not_the_best_mean() -> None:
+    lucky = {"few": Posterior(7 * MICRO, MICRO, 6), "many": Posterior(80 * MICRO, 20 * MICRO, 98)}
+    assert choose_frozen(lucky, warmup=2, default="few") == ("many", 1.0)
     assert choose_frozen(PULLED, warmup=6, default="c") == ("b", 1.0)
-    assert choose_frozen(PULLED, warmup=7, default="c") == ("c", 1.0)
 
 
-def test_frozen_a_late_arm_without_pulls_of_its_own_does_not_undo_what_the_key_has_learned() -> None:
+def test_frozen_an_arm_of_few_pulls_leaves_the_choice_to_the_others_and_at_last_to_the_default() -> None:
+    assert choose_frozen(PULLED, warmup=8, default="c") == ("c", 1.0)
     key = {**LATE, "recipe": Posterior(9 * MICRO, MICRO, 2)}
-    assert choose_frozen(key, warmup=3, default="none", late={"recipe"}) == ("balanced", 1.0)
-    assert choose_frozen(key, warmup=2, default="none", late={"recipe"}) == ("recipe", 1.0)
+    assert choose_frozen(key, warmup=3, default="none") == ("balanced", 1.0)
+    assert choose_frozen(key, warmup=2, default="none") == ("recipe", 1.0)
+    assert choose_frozen({"none": PRIOR, "balanced": PRIOR}, warmup=0, default="balanced") == ("balanced", 1.0)
 
 
-def test_frozen_a_tie_of_means_goes_by_arm_order() -> None:
-    key = {"b": Posterior(100_001, 200_002, 5), "a": Posterior(700_007, 1_400_014, 5)}
-    assert choose_frozen(key, warmup=0, default="b").arm == "b"
+def test_frozen_a_tie_goes_by_arm_order() -> None:
+    key = {"b": Posterior(2 * MICRO, 3 * MICRO, 3), "a": Posterior(2 * MICRO, 3 * MICRO, 3)}
+    assert choose_frozen(key, warmup=0, default="a").arm == "b"
+
+
+def test_a_skill_begins_with_its_parents_posteriors_discounted_until_its_first_reward() -> None:
+    built, setting = Built(), setting_of(split_discount=0.25)
+    built.reward("tool", alpha=9, beta=5, pulls=12)
+    built.state.apply(SkillCreated(skill="part", mastery=0.0, prompt_template="", strategy="", parent="goal"))
+
+    def of(arm: str) -> Posterior:
+        return posterior_of(setting.config, built.state, "routing", "part", arm)
+
+    assert of("tool") == (3 * MICRO, 2 * MICRO, 3)
+    assert of("cot") == PRIOR
+    built.reward("tool", skill="part", alpha=2, beta=1, pulls=1)
+    assert of("tool") == (2 * MICRO, MICRO, 1)

@@ -10,7 +10,8 @@ import pytest
 from pytest import approx
 
 from mage_es.engine.commands import Asked, PlanAnswers
-from mage_es.engine.rules.choice import CHAIN_STEPS, LATE_ARMS, Choosing, Chosen, routing_arms, search_arms
+from mage_es.engine.rules.cascade import Cascade
+from mage_es.engine.rules.choice import CHAIN_STEPS, Choosing, Chosen
 from mage_es.engine.rules.retrieval import SEARCH_ARMS
 from mage_es.engine.rules.routes import ROUTING_ARMS
 from mage_es.engine.rules.setting import Setting
@@ -32,33 +33,90 @@ def choosing(built: Built, setting: Setting, *, frozen: bool = False, **donors: 
 
 def forced(built: Built, setting: Setting, *arms: str, question: Asked | None = None, **donors: Asked) -> Chosen:
     """Choose, frozen, after giving some arms by far the best posteriors of their keys."""
-    for arm in (*search_arms(setting, built.state, "t"), *routing_arms(setting, built.state, "goal")):
+    for arm in (*SEARCH_ARMS, *ROUTING_ARMS):
         built.reward(arm, alpha=100 if arm in arms else 1, beta=1 if arm in arms else 100, pulls=100)
     chosen = choosing(built, setting, frozen=True, **donors).choose(question or asked(), "goal")
     assert {chosen.search.arm, chosen.routing.arm} >= set(arms)
     return chosen
 
 
+def search_arms(built: Built, setting: Setting | None = None, *, question: Asked | None = None) -> list[str]:
+    return list(choosing(built, setting or setting_of()).offered(question or asked(), "goal", list(SEARCH_ARMS)))
+
+
+def routes(
+    built: Built, setting: Setting | None = None, *, added: Cascade | None = None, name: str = "q1"
+) -> list[str]:
+    return choosing(built, setting or setting_of()).routes(asked(name), "goal", added or Cascade())
+
+
 @pytest.mark.paper("section 3.2, routing bandit")
-def test_arms_that_need_something_are_offered_once_it_is_there() -> None:
-    built, setting = Built(), setting_of()
-    assert set(search_arms(setting, built.state, "t")) == set(SEARCH_ARMS) - LATE_ARMS
-    assert set(routing_arms(setting, built.state, "goal")) == set(ROUTING_ARMS) - LATE_ARMS
-    built.tool("failed", active=False)
-    assert "tool" not in routing_arms(setting, built.state, "goal")
-    built.tool()
-    built.recipe()
-    assert search_arms(setting, built.state, "t") == tuple(SEARCH_ARMS)
-    assert routing_arms(setting, built.state, "goal") == tuple(ROUTING_ARMS)
-    assert "tool" not in routing_arms(setting, built.state, "other") and "recipe" not in search_arms(
-        setting, built.state, "u"
-    )
-
-
-def test_switched_off_arms_are_not_offered() -> None:
+def test_a_route_is_offered_where_it_differs() -> None:
     built = Built()
-    assert "cascade" not in search_arms(setting_of(**OFF), built.state, "t")
-    assert "cot_principles" not in routing_arms(setting_of(principles=False), built.state, "goal")
+    assert routes(built) == ["direct", "cot"]
+    built.skill("b")
+    built.skill("goal", needs=("b",))
+    assert routes(built) == ["direct", "cot", "chain"]
+    built.memory("rule", "principle")
+    assert routes(built) == ["direct", "cot", "chain", "cot_principles"]
+    assert routes(built, added=Cascade(principles=("rule",))) == ["direct", "cot", "chain"]
+    assert routes(built, setting_of(principles=False)) == ["direct", "cot", "chain"]
+    built.tool("failed", active=False)
+    assert "tool" not in routes(built)
+    built.tool()
+    assert routes(built)[-1] == "tool"
+
+
+@pytest.mark.paper("section 3.2, search bandit")
+def test_a_search_arm_is_offered_where_it_gives_what_no_other_gives() -> None:
+    built = Built()
+    assert search_arms(built) == ["none"]
+    built.memory("near", vector=(0.9, 0.4))
+    assert search_arms(built) == ["none", "balanced"]
+    built.memory("wrong", "failure_memory")
+    assert search_arms(built) == ["none", "balanced", "success_only", "failure_only"]
+    for twin in range(3):
+        built.memory(f"twin {twin}", vector=(0.9, 0.4))
+    built.memory("other", vector=(0.9, -0.5))
+    assert search_arms(built) == ["none", "balanced", "success_only", "failure_only", "diverse"]
+    built.skill("b")
+    built.skill("goal", needs=("b",))
+    assert "cascade" not in search_arms(built, setting_of(cascade_plan=False))
+    built.memory("of-b", "principle", skill="b")
+    assert search_arms(built, setting_of(cascade_plan=False))[-1] == "cascade"
+    assert "cascade" not in search_arms(built, setting_of(**OFF))
+    built.recipe(quotas=(2, 1))
+    assert "recipe" not in search_arms(built)
+    built.recipe("recipe2", quotas=(1, 0))
+    assert search_arms(built)[-1] == "recipe"
+
+
+def test_an_arm_that_alone_is_offered_is_certain_and_no_pull() -> None:
+    built, setting = Built(), setting_of(warmup=1)
+    chooser = choosing(built, setting)
+    assert [chooser.choose(asked(f"q{i}"), "goal").search for i in range(3)] == [("none", 1.0)] * 3
+
+
+def test_no_question_sees_what_was_made_of_it() -> None:
+    built = Built()
+    built.skill("b")
+    built.skill("goal", needs=("b",))
+    built.memory("rule", "principle", skill="b")
+    built.memory("own rule", "principle", skill="goal")
+    built.actions("steps", "goal", "made")
+    built.tool(questions=("q-rule", "q-own rule"))
+    built.tool("newest", questions=("q-own rule",))
+    assert {"cot_principles", "tool"} <= set(routes(built)) and "cascade" in search_arms(built)
+    owner = asked("q-own rule")
+    assert "cot_principles" not in routes(built, name="q-own rule")
+    assert "tool" not in routes(built, name="q-own rule")
+    assert {"cot_principles", "tool"} <= set(routes(built, setting_of(revisit_self="include"), name="q-own rule"))
+    given = choosing(built, setting_of()).offered(owner, "goal", ["cascade"])["cascade"].cascade
+    assert (given.principles, given.action_recipes) == (("rule",), ("steps",))
+    given = choosing(built, setting_of()).offered(asked("q-rule"), "goal", ["cascade"])["cascade"].cascade
+    assert given.principles == ()
+    given = choosing(built, setting_of()).offered(asked("q-steps"), "goal", ["cascade"])["cascade"].cascade
+    assert given.action_recipes == ()
 
 
 def test_without_bandits_every_question_gets_the_default_arms() -> None:
@@ -71,7 +129,7 @@ def test_without_bandits_every_question_gets_the_default_arms() -> None:
 
 def test_a_frozen_key_in_warmup_serves_the_default_arms() -> None:
     chosen = choosing(Built(), setting_of(), frozen=True).choose(asked(), "goal")
-    assert (chosen.search, chosen.routing) == (("balanced", 1.0), ("cot", 1.0))
+    assert (chosen.search, chosen.routing) == (("none", 1.0), ("cot", 1.0))  # without memories they are one arm
 
 
 def test_the_same_question_gets_the_same_choice_whatever_was_asked_besides_once_warmup_is_over() -> None:
@@ -83,13 +141,27 @@ def test_the_same_question_gets_the_same_choice_whatever_was_asked_besides_once_
     assert [among.choose(asked(f"q{i}"), "goal") for i in range(10)][9] == alone
 
 
+def different() -> Built:
+    """Return a state on which every arm differs from the others, but for those that wait for a tool or a recipe."""
+    built = Built()
+    built.skill("b")
+    built.skill("goal", needs=("b",))
+    built.memory("of-goal", "principle")
+    built.memory("of-b", "principle", skill="b")
+    built.memory("wrong", "failure_memory")
+    for twin in range(3):
+        built.memory(f"twin {twin}", vector=(0.9, 0.4))
+    built.memory("other", vector=(0.9, -0.5))
+    return built
+
+
 def test_arms_of_one_phase_are_drawn_as_often_as_their_logged_probabilities_add_up_to() -> None:
     """A key whose tool and recipe arrived a moment ago, with a warm-up of two pulls that the phase itself ends."""
-    built, setting = Built(), setting_of(warmup=2)
+    built, setting = different(), setting_of(warmup=2)
     built.tool()
-    built.recipe()
+    built.recipe(quotas=(1, 0))
     for arm in (*SEARCH_ARMS, *ROUTING_ARMS):
-        if arm not in LATE_ARMS:
+        if arm not in ("tool", "recipe"):
             built.reward(arm, alpha=6, beta=4, pulls=8)
     chooser = choosing(built, setting)
     drawn: Counter[str] = Counter()
@@ -104,7 +176,7 @@ def test_arms_of_one_phase_are_drawn_as_often_as_their_logged_probabilities_add_
 
 
 def test_the_pulls_of_a_phase_end_the_warmup_within_it() -> None:
-    built = Built()
+    built = different()
     for arm in ("direct", "cot", "chain"):
         built.reward(arm, alpha=5, beta=2, pulls=5)
     chooser = choosing(built, setting_of(warmup=5))
@@ -175,11 +247,11 @@ def test_the_route_with_principles_adds_the_skills_own_to_those_of_the_cascade()
     built = Built()
     built.skill("b")
     built.skill("goal", needs=("b",))
+    built.memory("near")
     built.memory("of-goal", "principle")
     built.memory("of-b", "principle", skill="b")
     assert forced(built, setting_of(), "cascade", "cot_principles").principles == ("of-b", "of-goal")
     assert forced(built, setting_of(), "balanced", "cot_principles").principles == ("of-goal",)
-    assert forced(built, setting_of(principles_per_skill=0), "balanced", "cot_principles").principles == ()
 
 
 @pytest.mark.paper("section 3.2, chain")
@@ -206,7 +278,7 @@ def test_a_donor_gives_its_memories_and_keeps_its_own_away() -> None:
     built.memory("own")
     built.memory("given", vector=(0, 1))
     donor = asked("q-own")._replace(vector=UP)
-    plain = forced(built, setting_of(), "success_only")
-    swapped = forced(built, setting_of(), "success_only", **{"q1": donor})
+    plain = forced(built, setting_of(), "balanced")
+    swapped = forced(built, setting_of(), "balanced", **{"q1": donor})
     assert [hit.memory_id for hit in plain.bundle.success] == ["own", "given"]
     assert [hit.memory_id for hit in swapped.bundle.success] == ["given"]

@@ -1,0 +1,32 @@
+"""What was made of one question, and is therefore not shown to it: else a revisit would measure copying.
+
+By provenance: a memory, an action recipe and a tool's example carry the id of their question, and a principle does
+where that was its only case. What was made of several cases (other principles, a skill's instruction) is general,
+unless a principle quotes the question; and what was seen of an environment is no memory of a question.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from mage_es.engine.rules.normalise import normalise
+from mage_es.events.vocabulary import ToolAuthored, ToolExample
+from mage_es.projections.memory import MemoryRow
+
+_LEAST_QUOTE = 5  # words; a shorter question may be in a text by chance
+normal_form = lru_cache(maxsize=1 << 14)(normalise)
+
+
+def is_own_principle(row: MemoryRow, question_id: str, question: str) -> bool:
+    """Return whether a principle was made of this question alone, or quotes it ("": its text is not known)."""
+    return row.question_id == question_id or quotes(row.reasoning, question)
+
+
+def quotes(text: str, question: str) -> bool:
+    """Return whether a text has a whole question in it, but for case, spaces, and punctuation at its ends."""
+    sought = normal_form(question)
+    return len(sought.split(" ")) >= _LEAST_QUOTE and sought in normal_form(text)
+
+
+def examples_of_others(tool: ToolAuthored, question_id: str) -> tuple[ToolExample, ...]:
+    return tuple(example for example in tool.examples if example.question_id != question_id)

@@ -57,7 +57,7 @@ from mage_es.engine.rules.rotation import (
     with_companions,
 )
 from mage_es.engine.rules.setting import Setting
-from mage_es.engine.rules.splitting import FULL, room
+from mage_es.engine.rules.splitting import LEAST_CHILDREN, hindrance, room
 from mage_es.engine.rules.tools import TOOLS_PER_TARGET
 from mage_es.engine.rules.trajectories import account_of
 from mage_es.engine.rules.trimming import without
@@ -154,7 +154,7 @@ class _Asking:
                 return Assignment(task_type, action, None, f"done with another task type of {skill}")
             self.done.add(skill)
         brief = brief_of(task_type, skill)
-        missing = FULL if action == SPLIT_SKILLS else NOTHING
+        missing = hindrance(self.state, skill) if action == SPLIT_SKILLS else NOTHING
         return Assignment(task_type, action, brief, "" if brief else missing)
 
     def _failures(self, task_type: str, skill: str) -> FailureBrief | None:
@@ -229,7 +229,9 @@ class _Asking:
         )
 
     def _splitting(self, task_type: str, skill: str) -> SplittingBrief | None:
-        """Return what is asked about splitting a skill; None where there is no room for what others may create."""
+        """Return what is asked about splitting a skill; None where it has one task type, or others need the room."""
+        if len(self.state.graph.task_types_of(skill)) < LEAST_CHILDREN:
+            return None
         limit = min(MOST_CHILDREN, room(self.state) - MOST_CHILDREN * (len(self.done) - 1))
         if limit < 1:
             return None

@@ -10,14 +10,14 @@ from __future__ import annotations
 from functools import lru_cache
 
 from mage_es.engine.rules.normalise import normalise
-from mage_es.events.vocabulary import ToolAuthored, ToolExample
+from mage_es.events.vocabulary import MemoryAppended, ToolAuthored, ToolExample
 from mage_es.projections.memory import MemoryRow
 
 _LEAST_QUOTE = 5  # words; a shorter question may be in a text by chance
 normal_form = lru_cache(maxsize=1 << 14)(normalise)
 
 
-def is_own_principle(row: MemoryRow, question_id: str, question: str) -> bool:
+def is_own_principle(row: MemoryRow | MemoryAppended, question_id: str, question: str) -> bool:
     """Return whether a principle was made of this question alone, or quotes it ("": its text is not known)."""
     return row.question_id == question_id or quotes(row.reasoning, question)
 

@@ -2,10 +2,10 @@
 
 Rules
     - A child inherits mastery, prompt template and (where none is authored) strategy of its parent, and needs
-      all that the parent needs.
+      all that the parent needs; until it has its own, it has the parent's tool and posteriors (rules/bandits.py).
     - It resolves a task type with a greater weight than its parent, so `skill_for_task` gives the child. The parent
-      keeps the types that no child takes. A skill of one task type can hand it over whole to one child, or be split
-      into parts of its solution, which resolve nothing: they order the plan and the chain, no question is theirs.
+      keeps the types that no child takes. A child that takes none is refused: no question would ever be its own, and it
+      would fill the cap. So a skill of one task type is never split.
 """
 
 from __future__ import annotations
@@ -23,6 +23,12 @@ from mage_es.projections.graph import Graph
 LEAST_CHILDREN = 2
 NOTHING_GUARDED = Guarded()
 FULL = f"refused: there would be more than {SKILL_CAP} skills"
+UNDIVIDED = "refused: its task types would not be divided"
+
+
+def hindrance(state: State, skill: str) -> str:
+    """Return why a skill cannot be split, whatever the children."""
+    return FULL if len(state.graph.task_types_of(skill)) > 1 else UNDIVIDED
 
 
 def room(state: State, created: int = 0) -> int:
@@ -51,6 +57,13 @@ def split(
         return Written()
     if len(children) < LEAST_CHILDREN:
         return Written(refused=f"refused: a split needs {LEAST_CHILDREN} children with new names of one line")
+    resolving = list(_resolving(state, skill, children))
+    taking = [event.source for event in resolving if isinstance(event, EdgeAdded)]
+    idle = [child.name for child in children if f"skill/{child.name}" not in taking]
+    children = [child for child in children if child.name not in idle]
+    # What the parent keeps is a part, too. One child that takes everything is the parent under another name.
+    if not children or (len(children) == 1 and len(taking) == len(state.graph.task_types_of(skill))):
+        return Written(refused=UNDIVIDED)
     # All or nothing: a split with some of its children would leave task types to none of them.
     if len(children) > room(state, len(taken)):
         return Written(refused=FULL)
@@ -76,9 +89,11 @@ def split(
         for child in children
     ]
     events += _ordering(state, skill, children)
-    events += _resolving(state, skill, children)
+    events += resolving
     events += _depending(state, reply.task_types)
-    return Written(tuple(events), len(children))
+    return Written(
+        tuple(events), len(children), f"refused: {', '.join(idle)} would resolve no task type" if idle else ""
+    )
 
 
 def _usable(children: Iterable[AuthoredChild], guarded: Guarded) -> list[AuthoredChild]:

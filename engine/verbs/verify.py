@@ -14,6 +14,7 @@ from mage_es.engine.theorems.growth import check_growth
 from mage_es.engine.theorems.inference import check_inference
 from mage_es.engine.theorems.leaks import check_leaks, check_splits
 from mage_es.engine.theorems.log import check_head, check_log
+from mage_es.engine.theorems.own import check_own
 from mage_es.engine.theorems.ratchet import check_ratchet
 from mage_es.engine.theorems.replay import check_replay
 from mage_es.events.care import verify_log
@@ -60,4 +61,5 @@ def _theorems(run: Run, reader: LogReader) -> Iterator[Check]:
         config = parse(started.config)
         yield check_coverage(reader, config)
         yield check_ratchet(reader, config)
+        yield check_own(reader, config)
     yield from check_inference(run, reader)

@@ -18,11 +18,11 @@ def child(name: str, *resolves: str, needs: tuple[str, ...] = (), strategy: str 
 
 @pytest.fixture
 def state() -> State:
-    """Return a state with the skill `sums` (mastery 0.6) that needs `counting` and resolves two task types."""
+    """Return a state with the skill `sums` (mastery 0.6) that needs `counting` and resolves three task types."""
     fresh = State()
     for skill in ("counting", "general", "sums"):
         fresh.apply(SkillCreated(skill=skill, mastery=0.0, prompt_template="Be careful.", strategy="Add up."))
-    for task_type in ("ages", "prices"):
+    for task_type in ("ages", "prices", "speeds"):
         fresh.apply(TaskTypeCreated(task_type=task_type, description=""))
         fresh.apply(EdgeAdded(kind="resolves", source="skill/sums", target=f"task_type/{task_type}"))
     fresh.apply(EdgeAdded(kind="prerequisite_of", source="skill/counting", target="skill/sums"))
@@ -55,7 +55,7 @@ def test_the_children_take_over_the_task_types_and_compose_into_the_parent(state
 
 
 def test_a_child_inherits_mastery_slots_and_what_its_parent_needs(state: State) -> None:
-    after(state, child("a"), child("b", strategy="Look closer."))
+    after(state, child("a", "ages"), child("b", "prices", strategy="Look closer."))
     assert state.slots.mastery("a") == 0.6
     assert state.slots.prompt_template("a") == "Be careful."
     assert (state.slots.strategy("a"), state.slots.strategy("b")) == ("Add up.", "Look closer.")
@@ -63,12 +63,12 @@ def test_a_child_inherits_mastery_slots_and_what_its_parent_needs(state: State) 
 
 
 def test_a_type_that_no_child_takes_stays_with_the_parent(state: State) -> None:
-    after(state, child("a", "ages"), child("b"))
+    after(state, child("a", "ages"), child("b", "speeds"))
     assert state.graph.skill_for_task("prices") == "sums"
 
 
 def test_a_grandchild_takes_over_from_a_child_in_turn(state: State) -> None:
-    after(state, child("a", "ages", "prices"), child("b"))
+    after(state, child("a", "ages", "prices"), child("b", "speeds"))
     after(state, child("aa", "ages"), child("ab", "prices"), skill="a")
     assert [state.graph.skill_for_task(name) for name in ("ages", "prices")] == ["aa", "ab"]
 
@@ -80,7 +80,7 @@ def test_a_type_goes_to_one_child_only_and_only_if_it_was_the_parents(state: Sta
 
 
 def test_prerequisites_that_would_close_a_cycle_or_name_nobody_are_refused_as_facts(state: State) -> None:
-    writing = after(state, child("a", needs=("b", "ghost")), child("b", needs=("a",)))
+    writing = after(state, child("a", "ages", needs=("b", "ghost")), child("b", "prices", needs=("a",)))
     assert refusals(writing) == ["no child of sums is called 'ghost'", "it would close a cycle of prerequisites"]
     order = state.graph.skills_in_order()
     assert order.index("counting") < order.index("b") < order.index("a") < order.index("sums")
@@ -88,7 +88,7 @@ def test_prerequisites_that_would_close_a_cycle_or_name_nobody_are_refused_as_fa
 
 def test_task_types_build_on_others_where_both_are_known(state: State) -> None:
     named = AuthoredTaskType(task_type="prices", description="", depends_on=("ages", "prices", "weights"))
-    writing = after(state, child("a"), child("b"), types=(named,))
+    writing = after(state, child("a", "ages"), child("b", "prices"), types=(named,))
     added = [event for event in writing.events if isinstance(event, EdgeAdded) and event.kind == "depends_on"]
     assert [(event.source, event.target) for event in added] == [("task_type/prices", "task_type/ages")]
     assert len(refusals(writing)) == 2
@@ -113,6 +113,19 @@ def test_fewer_than_two_children_with_new_names_split_nothing(
     assert writing.refused.startswith("refused: a split needs 2 children")
 
 
+def test_a_child_that_resolves_no_task_type_is_refused_and_fills_no_place(state: State) -> None:
+    writing = after(state, child("a", "ages"), child("idle"), child("late", "ages"))
+    assert (writing.authored, writing.refused) == (1, "refused: idle, late would resolve no task type")
+    assert state.graph.skills() == ["a", "counting", "general", "sums"]
+
+
+@pytest.mark.parametrize("children", [(child("a"), child("b")), (child("a", "ages", "prices", "speeds"), child("b"))])
+def test_children_that_do_not_divide_the_task_types_split_nothing(
+    state: State, children: tuple[AuthoredChild, ...]
+) -> None:
+    assert after(state, *children) == Written(refused="refused: its task types would not be divided")
+
+
 def test_no_children_means_that_the_skill_is_best_left_whole(state: State) -> None:
     assert after(state) == Written()
 
@@ -125,5 +138,8 @@ def test_there_are_never_more_skills_than_the_cap(state: State) -> None:
     ]
     for event in more:
         state.apply(event)
-    assert after(state, child("a"), child("b")).refused == f"refused: there would be more than {SKILL_CAP} skills"
+    assert (
+        after(state, child("a", "ages"), child("b", "prices")).refused
+        == f"refused: there would be more than {SKILL_CAP} skills"
+    )
     assert len(state.graph.skills()) == SKILL_CAP - 1

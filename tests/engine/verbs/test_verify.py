@@ -119,6 +119,7 @@ def test_a_guidance_call_in_an_exam_is_found(examined: Run, tmp_path: Path) -> N
             return msgspec.structs.replace(record.event, tier="guidance")
         return record.event
 
+    calls = len(list(LogReader(exam / "log").of(ModelCalled)))
     forged(exam / "log", tmp_path / "forged", change)
     shutil.rmtree(exam / "log")
     (tmp_path / "forged").rename(exam / "log")

@@ -7,18 +7,19 @@ benchmark's folder. Hugging Face has a copy of the training and test files.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from mage_es.engine.benchmarks.dataset import DataFile, Definition
+from mage_es.engine.benchmarks.hotpotqa.answers import overlap
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.benchmarks.records import Records, read_records
 from mage_es.engine.seams.benchmark import Question, Split, Verdict
-from mage_es.engine.seams.extraction import plain_answer, without_reasoning
+from mage_es.engine.seams.extraction import read_answer, trimmed
 
 LETTERS = "ABCDE"
 TASK_TYPES: Mapping[str, str] = {"step1": "medqa_step1", "step2&3": "medqa_step2_3"}
@@ -30,10 +31,13 @@ _WRAPPED = (
     r"|\\(?:boxed|text)\{{\s*(?:\\text\{{)?\s*([{0}])\s*\}}"
 )
 _BARE = r"([{0}])(?![\w'’])"
-_NO_ARTICLE = r"(?!A(?!\s*(?:$|[.):])))"
-"""A bare A counts only at the end or before . ) : (elsewhere it may be the article)."""
+_NO_ARTICLE = r"(?!A(?!\s*(?:$|[.):,;*–—-]|(?:or|and|since|because|as)\b)))"
+"""A bare A counts only at the end, before a sign or a conjunction (elsewhere it may be the article)."""
 _BETWEEN = r"\s*(?:,|/|&|\bor\b|\band\b)+\s*"
 """What separates the letters of a reply that names several."""
+_SHORT = 4
+_CLEAR, _AHEAD = 0.6, 0.2
+"""The F1 of common words from which a text names an option, and by which it must be ahead of the next."""
 _FOLDERS = ("US/4_options/", "data_clean/questions/US/4_options/", "")
 
 
@@ -89,22 +93,31 @@ def labelled(text: str, letters: str) -> str:
 def chosen(reply: str, options: Mapping[str, str]) -> str:
     """Return the letter of the option that a reply chooses, "" if it chooses none or several. Never raises.
 
-    [section 4, MedQA, the metric] There is no official parser; strict is Medprompt's. A bare A before a word is an
-    article.
+    [section 4, MedQA, the metric] There is no official parser; strict is Medprompt's. The last mark that names options
+    decides: by letter, by text, or by the most words in common. A bare A before a word is an article.
     """
-    letters = "".join(options)
-    if label := labelled(without_reasoning(reply), letters):
-        return label
-    span = plain_answer(reply)
+    patterns = _patterns("".join(options))
+
+    def verdicts(text: str) -> Iterator[tuple[int, str]]:
+        """Yield what is called right behind its name: `(B) is the best answer`."""
+        return ((found.start(), _letter(found)) for found in patterns.called_right.finditer(text))
+
+    found = read_answer(reply, partial(_chosen_in, options=options, patterns=patterns), verdicts)
+    return found or ""
+
+
+def _chosen_in(text: str, options: Mapping[str, str], patterns: _Patterns) -> str | None:
+    """Return the letter that the text of an answer names, "" for several, None for none."""
+    span = trimmed(text)
     same = [letter for letter, text in options.items() if len(text) > 1 and _folded(text) == _folded(span)]
     if len(same) == 1:
         return same[0]
-    patterns = _patterns(letters)
+    if patterns.several.match(span):
+        return ""
     if listed := patterns.listed.match(span):
         named = {_letter(match) for match in patterns.letter.finditer(listed[0])}
         return named.pop() if len(named) == 1 else ""
-    said = {_letter(match) for match in patterns.said.finditer(span)}
-    if said:
+    if said := {_letter(match) for match in patterns.said.finditer(span)}:
         return said.pop() if len(said) == 1 else ""
     return contained(span, options)
 
@@ -113,29 +126,51 @@ class _Patterns(NamedTuple):
     letter: re.Pattern[str]
     listed: re.Pattern[str]
     said: re.Pattern[str]
+    several: re.Pattern[str]
+    called_right: re.Pattern[str]
 
 
 @cache
 def _patterns(letters: str) -> _Patterns:
     wrapped, bare = _WRAPPED.format(letters), _BARE.format(letters)
     letter = f"(?:{wrapped}|{_NO_ARTICLE}{bare})"
-    said = rf"\b(?:(?i:answer\s+is)\s*:?\s*{letter}|(?i:option)\s+(?:{wrapped}|{bare}))"
-    return _Patterns(re.compile(letter), re.compile(rf"{letter}(?:{_BETWEEN}{letter})*"), re.compile(said))
+    named = rf"(?i:\b(?:option|choice|answer|statement)\s+)(?:{wrapped}|{bare})"
+    front = r"(?i:(?:either|both|options?|choices?|answers?|letter)\s+)?\**"
+    right = (
+        r"\**\.?\s+(?i:is|would\s+be|must\s+be)\s+(?i:therefore\s+|thus\s+)?(?i:the\s+)?(?i:only\s+|single\s+|most\s+)?"
+        r"(?i:correct|right|best|appropriate|likely|accurate|answer)\b"
+    )
+    return _Patterns(
+        letter=re.compile(letter),
+        listed=re.compile(rf"{front}{letter}(?:{_BETWEEN}(?:{front})?{letter})*"),
+        said=re.compile(rf"{named}|{wrapped}"),
+        several=re.compile(rf"[{letters}]{{2,}}(?!\w)"),
+        called_right=re.compile(rf"(?:{named}|{wrapped}|(?<!\w){_BARE.format(letters)}){right}"),
+    )
 
 
 def _letter(match: re.Match[str]) -> str:
     return next(group for group in match.groups() if group)
 
 
-def contained(span: str, options: Mapping[str, str]) -> str:
-    """Return the one option whose text occurs in the span; a longer option hides a shorter one inside it."""
+def contained(span: str, options: Mapping[str, str]) -> str | None:
+    """Return the one option whose text occurs in the span, "" for several; a longer one hides a shorter one inside it.
+
+    None where no option occurs and none has most words in common with the span.
+    """
     rest, found = _folded(span), []
     for letter, text in sorted(options.items(), key=lambda option: -len(option[1])):
         words = re.compile(rf"(?<!\w){re.escape(_folded(text))}(?!\w)")
         if text.strip() and words.search(rest):
             found.append(letter)
             rest = words.sub("\n", rest)
-    return found[0] if len(found) == 1 else ""
+    if found:
+        return found[0] if len(found) == 1 else ""
+    if len(_folded(span)) < _SHORT:
+        return None
+    shares = sorted(((overlap(span, text).f1, letter) for letter, text in options.items()), reverse=True)
+    is_clear = len(shares) > 1 and shares[0][0] >= _CLEAR and shares[0][0] - shares[1][0] >= _AHEAD
+    return shares[0][1] if is_clear else None
 
 
 def _folded(text: str) -> str:

@@ -1,17 +1,22 @@
-"""Scoring a reply whose answer is one number: GSM8K's official rule, and a numeric comparison.
+r"""Scoring a reply whose answer is one number: GSM8K's official rule, and a numeric comparison.
 
 The official rule (openai/grade-school-math, grade_school_math/dataset.py) finds the first `#### ` followed by digits,
 points and commas, deletes the commas and compares strings: `#### 18.0` is not `18`. That is `strict`. A reply is right
 if it is strictly right, or if the number it ends with equals the expected one.
+
+That number is the last mark's: the mark itself if it is a number (with currency, unit, LaTeX), else a number in front
+("18, because"), else the only one in bold, else the one after the last `=`, else the last. Without a mark the same
+holds for the last line with a number. Two numbers in alternative ("18 or 20") are no answer.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
 from mage_es.engine.seams.benchmark import Verdict
-from mage_es.engine.seams.extraction import final_answer
+from mage_es.engine.seams.extraction import marked, refuses, said, trimmed
 
 ANSWER_FORMAT = 'Finish with a line "#### <number>".'
 INSTRUCTION = "Work step by step, each step as an equation."
@@ -23,9 +28,29 @@ _LONGEST = 64
 _SPACING = re.compile(r"\\[()\[\] ,;:!]")
 _WRAPPED = re.compile(r"\\(?:boxed|text|textbf|mathrm|mathbf)\s*\{([^{}]*)\}")
 _CURRENCY = "$€£¥₹"
+_DIGITS = r"(?:[0-9]{1,3}(?:[,\u00a0\u202f\u2009'’][0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:[.,][0-9]+)*|\.[0-9]+)"
+_AMOUNT = (
+    rf"(?<![\w.,:^/])(?:(?<![\w)])[-+−]\s?)?(?:[{_CURRENCY}]\s?)?[-−]?{_DIGITS}(?!:[0-9])(?:\s?/\s?[0-9]+(?![\w/]))?"
+    rf"(?:\s?[%{_CURRENCY}])?(?:[ ](?:thousand|million|billion|trillion)\b)?"
+)
+_FOUND = re.compile(_AMOUNT)
+_BOLD = re.compile(r"\*\*([^*\n]{1,80})\*\*")
+_ALTERNATIVE = re.compile(
+    rf"({_AMOUNT})(?:\s?[^\W\d_]{{1,12}})?\s?(?:[,;]?\s?\b(?:or|oder|ou|o|to|and|und|et|y)\b|[-–—,;&])\s?"
+    rf"(?:maybe\s|perhaps\s|possibly\s)?({_AMOUNT})"
+)
+_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_LONGEST_TEXT = 1000
+_OPERATOR = re.compile(r"\s?(?:[-+*/×÷·^=≈]|x\s?\d|\\(?:times|div|cdot)\b)")
+_EQUALS = re.compile(r"(?:=|≈|\\approx)")
+_HEADING = re.compile(r"\s*(?:\d{1,2}[.):]\s+\S|.*:\s*$)")
+_VALUE = re.compile(r"[^\w\n]*(?:[0-9]|\\?boxed|\\[dt]?frac)|[^\n]*=")
+_MARKER = re.compile(r"#{4}[ \t\u00a0]*([^#\n][^\n]*)")
+_FRACTION = re.compile(r"(-?[0-9]{1,18})\s?/\s?([0-9]{1,18})")
+_LATEX_FRACTION = re.compile(r"\\[dt]?frac\s*\{\s*(-?[0-9]{1,18})\s*\}\s*\{\s*([0-9]{1,18})\s*\}")
 _NUMBER = re.compile(
     rf"(?P<sign>[-+−]?)\s*[{_CURRENCY}]?\s*(?P<sign2>[-+−]?)\s*"
-    r"(?P<digits>[0-9][0-9,]*(?:\.[0-9]*)?|\.[0-9]+)"
+    r"(?P<digits>[0-9][0-9,\u00a0\u202f\u2009'’]*(?:\.[0-9]*)?|\.[0-9]+)"
     rf"\s*(?:%|[{_CURRENCY}])?(?:\s*[^\W\d_][^\d=]*)?"
 )
 
@@ -37,8 +62,50 @@ def official_answer(text: str) -> str:
 
 
 def number_in(reply: str) -> str:
-    """Return the number after the marker, else the final answer. Never raises."""
-    return final_answer(reply, _marked)
+    """Return the number that a reply ends with, as it is written there, "" without one. Never raises."""
+    text = said(reply, marks)
+    for content in marked(text, marks):
+        if (found := number_of(content)) is not None:
+            return found
+        if refuses(content):
+            return ""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines or refuses(lines[-1]):
+        return ""
+    return next((found for line in reversed(lines) if (found := number_of(line)) is not None), "")
+
+
+def marks(text: str) -> Iterator[tuple[int, str]]:
+    """Yield what follows each `####`, but for headings (`#### 1. First`, `#### Cost of 3 eggs`, `#### Step 2:`)."""
+    end = len(text.rstrip())
+    for marker in _MARKER.finditer(text):
+        is_value = _VALUE.match(marker[1]) is not None or marker.end() >= end
+        if is_value and not _HEADING.match(marker[1]):
+            yield marker.start(), marker[1]
+
+
+def number_of(text: str) -> str | None:
+    """Return the number that a text states, "" if it leaves two to choose from, None if it has none."""
+    plain = trimmed(_undressed(text[:_LONGEST_TEXT].strip()))
+    if _values(plain):
+        return plain
+    bold = {number for each in _BOLD.findall(plain) if _values(number := trimmed(each))}
+    if len(bold) == 1:
+        return bold.pop()
+    plain = plain.replace("**", "").replace("\\", " ")
+    sides = _EQUALS.split(plain)
+    for side in reversed(sides):
+        if not (numbers := list(_FOUND.finditer(side))):
+            continue
+        first, last = numbers[0], numbers[-1]
+        two = next((two for two in _ALTERNATIVE.finditer(side) if two.end() == last.end()), None)
+        if two and not _is_same(two[1], two[2]):
+            return ""
+        is_leading = not re.search(r"\w", side[: first.start()])
+        if is_leading and len(numbers) > 1 and _OPERATOR.match(side, first.end()) and len(sides) > 1:
+            continue
+        return (first if is_leading and not _OPERATOR.match(side, first.end()) else last)[0].strip()
+    return None
 
 
 def score_number(gold: str, reply: str) -> Verdict:
@@ -50,16 +117,23 @@ def score_number(gold: str, reply: str) -> Verdict:
     return Verdict(answer=answer, score=1.0 if _is_same(answer, gold) else 0.0, strict=False)
 
 
-def _marked(text: str) -> str | None:
-    found = official_answer(text)
-    return None if found == INVALID else found
-
-
 def _is_same(answer: str, gold: str) -> bool:
-    given, expected = read_number(answer), read_number(gold)
-    if given is None or expected is None:
-        return False
-    return abs(given - expected) <= _TOLERANCE * max(Decimal(1), abs(expected))
+    return any(
+        abs(given - expected) <= _TOLERANCE * max(Decimal(1), abs(expected))
+        for given in _values(answer)
+        for expected in _values(gold)
+    )
+
+
+def _values(text: str) -> list[Decimal]:
+    """Return what number a text may state: `3/4` a quotient, `2.5 million` 2.5 (of millions) or 2,500,000."""
+    plain = _undressed(text.strip())
+    if fraction := _FRACTION.fullmatch(plain.strip("$ ")):
+        return [Decimal(fraction[1]) / Decimal(fraction[2])] if int(fraction[2]) else []
+    if (number := read_number(text)) is None:
+        return []
+    scale = next((scale for word, scale in _SCALES.items() if word in plain), None)
+    return [number, number * scale] if scale else [number]
 
 
 def read_number(text: str) -> Decimal | None:
@@ -77,16 +151,28 @@ def read_number(text: str) -> Decimal | None:
         return None
     sign = "-" if (found["sign"] or found["sign2"]) in {"-", "−"} else ""
     try:
-        return Decimal(sign + found["digits"].replace(",", ""))
+        return Decimal(sign + _grouped(found["digits"]))
     except InvalidOperation:
         return None
+
+
+def _grouped(digits: str) -> str:
+    """Return digits without thousands separators; a comma before one or two last digits is a decimal comma."""
+    whole, _, rest = digits.rpartition(",")
+    if whole.isdigit() and len(rest) in (1, 2) and rest.isdigit():
+        return f"{whole}.{rest}"
+    return re.sub(r"[^0-9.]", "", digits)
 
 
 def _undressed(text: str) -> str:
     r"""Remove the LaTeX around a number, such as `\$`, `{,}`, `\boxed{18 \text{ eggs}}`."""
     if len(text) > 4 * _LONGEST or ("\\" not in text and "{" not in text):
         return text
-    plain = _SPACING.sub(" ", text.replace("{,}", ",")).replace("\\$", "$").replace("\\%", "%")
+    plain = (
+        _SPACING.sub(" ", _LATEX_FRACTION.sub(r"\1/\2", text.replace("{,}", ",").replace("\\,", "")))
+        .replace("\\$", "$")
+        .replace("\\%", "%")
+    )
     while (bare := _WRAPPED.sub(r" \1 ", plain)) != plain:
         plain = bare
     return " ".join(plain.replace("$ ", "$").replace(" $", "$").split())

@@ -1,82 +1,330 @@
-"""Finding the final answer in a reply, the part that all benchmarks share.
+r"""Finding the final answer in a reply, for every benchmark: what the reply says, its marks, its last word.
 
-The first of these that applies wins: the benchmark's own marker, the last line that begins with `Answer:`,
-the last `\\boxed{...}`, the last line. A reasoning block in front never counts as an answer.
+Theory of operation
+    1. `said` keeps what is said to the reader. Reasoning blocks, a chat template's tokens with all that follows, and
+       further questions that the model asks itself after its answer are dropped.
+    2. A mark is a place that says "here is the answer": `<answer>`, `Finish[...]`, `\boxed{}`, a line `Answer:` or
+       `## Final answer`, "the answer is", a JSON key `answer`, and what a benchmark adds (`####`). No mark is stronger
+       than another: the last one wins, because who corrects himself does so further on. Of nested marks
+       (`Answer: $\boxed{18}$`) the inner one begins later, and so wins as well.
+    3. A mark without content, one that is denied ("the answer is not"), supposed ("if the answer is") or only talks
+       about the answer ("the answer is correct") is none.
+    4. A reader with a type (a number, an option) takes the last mark that it can read; a refusal ends the search.
+       Text without a type takes the last mark as it is.
+    5. Without a mark the conclusion counts, which is the last line with a word in it; each type says what it falls back
+       on there (the last number, the best option).
+
+Every pattern is bounded or consumes what it has begun, so that the time is linear in the length of the reply.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice, zip_longest
+from operator import itemgetter
+from typing import TypeVar
 
-_THINK, _UNTHINK = "<think>", "</think>"
-_LABEL = re.compile(
-    r"^[ \t]*(?P<opened>[*_]*)(?:final[ \t]+)?answer(?P<closed>[*_]*[ \t]*:[*_]*)", re.IGNORECASE | re.MULTILINE
+Finder = Callable[[str], Iterator[tuple[int, str]]]
+"""Yields the marks of a benchmark's own: where each begins, and its content."""
+T = TypeVar("T")
+
+_REASONING = re.compile(
+    r"<(?P<close>/?)(?:think(?:ing)?|thoughts?|reasoning|reflection|scratchpad)\s*>"
+    r"|\[(?P<close2>/?)THINK\]|◁(?P<close3>/?)think▷|<\|(?:begin|(?P<close4>end))_of_thought\|>",
+    re.IGNORECASE,
 )
-_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+_CHANNEL, _FINAL_CHANNEL = "<|channel|>", "<|channel|>final<|message|>"
+_TEMPLATE = (
+    r"(?:<\|[^|<>\n]{1,40}\|>|<｜[^｜<>\n]{1,40}｜>|</?s>|<(?:start|end)_of_turn>|<(?:eos|bos|pad)>|<extra_id_\d+>"
+    r"|\[end of text\]|\[/?INST\])"
+)
+_TOKENS_IN_FRONT = re.compile(rf"\s*(?:{_TEMPLATE}\s*(?:(?:assistant|model)\b:?\s*)?)+")
+_TOKEN = re.compile(_TEMPLATE)
+_NEXT_QUESTION = re.compile(
+    r"^[ \t#*_>\-]*(?:(?P<turn>user|human)|(?:(?:new|next|another)[ ]+)?(?:question|problem|exercise|q|frage|pregunta)"
+    r"|问题|質問)[ \t]*#?\d*[*_]*[ \t]*[:：]",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MOST_WORDS_OF_A_BARE_ANSWER = 4
+
+_NOUN = (
+    r"(?:answers?|antwort|ergebnis|lösung|réponse|respuesta|risposta|resposta|antwoord|ответ|答案|答え|回答|정답|답)"
+)
+_KIND = (
+    r"(?:(?:final|correct|right|best|most[ ](?:likely|appropriate|probable)|closest|short|definitive|overall"
+    r"|richtige|korrekte|endgültige|finale|bonne|correcta|final[ea]|最终|最終|正确|正確)[ ]?)"
+)
+_EMPHASIS_OR_MARGIN = r"[ \t>#*_\-]*"
+_LABEL = re.compile(
+    rf"^(?P<margin>{_EMPHASIS_OR_MARGIN})(?:(?:the|my|so|die|das|der|la|el|il)[ ]){{0,2}}{_KIND}{{0,2}}"
+    rf"(?:{_NOUN}|(?P<short>a))(?:[ ]?\([^()\n]{{0,40}}\))?(?P<closed>[*_]{{0,3}}[ \t]*[:：][*_]*)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_HEADING = re.compile(
+    rf"^[ \t]*(?:#+[ \t]*[*_]*|[*_]+)(?:the[ ])?{_KIND}{{0,2}}{_NOUN}[*_.]*[ \t]*$", re.IGNORECASE | re.MULTILINE
+)
+_PHRASE = re.compile(
+    rf"(?:\b|(?=[答回정最正]))(?=\w)(?P<supposed>\b(?:if|whether|unless|suppose|assuming|when)[ ](?:that[ ])?)?"
+    rf"(?:\b(?:the|my|our|die|das|la|el|il|a)[ ])?"
+    rf"(?:{_KIND}{{1,2}}(?:option|choice|statement|value)|{_KIND}{{0,2}}{_NOUN})"
+    rf"[*_]{{0,3}}(?:[ ](?:to|for|of)[ ][^.\n:?!]{{0,160}}?)?"
+    rf"(?:[ ](?:is|are|was|(?:would|should|must|will|could)[ ](?:then[ ])?be|ist|lautet|est|es|è|é)(?![\w'’])"
+    rf"|是|为|為|は|은|는)"
+    rf"(?:[ ](?:thus|therefore|then|simply|just|hence|indeed))?,?[*_]*[ \t]*[:：]?[*_]*",
+    re.IGNORECASE,
+)
+_ONLY_ABOUT = re.compile(
+    r"[\s*_]*(?:not\b|n't|never\b|nicht\b|pas\b|incorrect|correct\b|wrong|right\b|true\b[ ]that|consistent|reasonable"
+    r"|plausible|based[ ]on|obtained|derived|found[ ]by|provided|given[ ]in|supported|in[ ]the[ ]form"
+    r"|one[ ]of|among|listed|available|close[ ]to[ ]the[ ]option)",
+    re.IGNORECASE,
+)
+_TAG = re.compile(
+    r"<\s?(?P<close>/?)\s?(?:final[ _]?)?answer\s?>|\[\s?(?P<close2>/?)(?:final[ _])?answer\s?\]", re.IGNORECASE
+)
+_FINISH = re.compile(r"\bfinish[ ]?\[(?P<content>(?:[^\[\]\n]|\[[^\[\]\n]*\])*)", re.IGNORECASE)
+_KEY = re.compile(
+    rf"[\"'*]{{0,3}}{_KIND}?_?{_NOUN}(?:_(?:letter|choice|text|option))?[\"']\s*[:：]\s*"
+    r"(?P<value>\"(?:[^\"\\]|\\.)*|'(?:[^'\\\n]|\\.)*|\[[^\[\]]*|[^\s,}\]\"']+)",
+    re.IGNORECASE | re.DOTALL,
+)
+_BRACE = re.compile(r"\\(?:boxed|fbox)\s?\{|\\[{}\\]|[{}]")
+_BETWEEN_BOXES = re.compile(r"(?:[\s$,;.&]|\\[()\[\],; ]|\\quad|and|or){0,24}")
+_SECOND_OPTION = re.compile(r"^[ \t(]*B[.:)]", re.MULTILINE)
+"""Then a line `A:` is the first option, not the answer."""
+_BULLET = re.compile(r"\s*(?:[-*•]|\d{1,2}[.)])\s+\S")
+_SENTENCE_END = re.compile(r"[.!?。！](?=[\s\"”'’)\]*]|$)")
+_ABBREVIATED = re.compile(r"(?:^|[\s(.])(?:[A-Z]|Dr|Mr|Mrs|Ms|St|Jr|Sr|vs|No|Inc|Co|Mt|Prof|approx|e\.g|i\.e)$")
+_REFUSAL = re.compile(
+    r"\b(?:can(?:not|[ ]not|['’]t)|could(?:[ ]not|n['’]t)"
+    r"|(?:am|is|are|be|was)[ ](?:unable|not[ ]able|not[ ]possible|impossible)[ ]to"
+    r"|unable[ ]to|impossible[ ]to)[ ](?:be[ ])?(?:\w{1,20}[ ]){0,2}"
+    r"(?:answer|determin|provid|giv|find|calculat|say|tell|know|solv|comput|infer|conclud|establish|help|assist)"
+    r"|\b(?:not|n['’]t|no|without)[ ](?:have[ ]|contain[ ]|provide[ ]|given[ ])?"
+    r"(?:enough|sufficient)[ ](?:information|data|context|detail)"
+    r"|\binsufficient[ ](?:information|data|context|detail)|\b(?:do|does)(?:[ ]not|n['’]t)[ ]know\b"
+    r"|\b(?:unanswerable|undetermined|indeterminate)\b"
+    r"|^\W*(?:unknown|n/?a|none(?:[ ]of[ ](?:the[ ]above|these|them|the[ ](?:given[ ])?options))?|null|nothing"
+    r"|weiß[ ]nicht)\W*$",
+    re.IGNORECASE,
+)
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»"}
-_EMPHASIS = ("**", "__", "*", "_")
+_EMPHASIS = ("**", "__", "*", "_", "$$", "$")
+_MATH = (("\\(", "\\)"), ("\\[", "\\]"))
+_LONGEST = 4000
+"""Characters of a mark's content that are read."""
+_MOST_MARKS = 64
+"""Marks that are tried, from the last one on."""
 
 
-def final_answer(reply: str, native: Callable[[str], str | None]) -> str:
-    """Return the final answer in a reply, "" if there is none. Never raises.
+def nothing(text: str) -> Iterator[tuple[int, str]]:
+    """Find no mark of a benchmark's own."""
+    return iter(())
 
-    `native` is the benchmark's own extractor; it returns None if its marker does not occur.
-    """
-    text = without_reasoning(reply)
-    found = native(text)
-    if found is None:
-        found = _after_label(text)
-    if found is None:
-        found = last_boxed(text)
-    if found is None:
-        found = next((line for line in reversed(text.splitlines()) if line.strip()), "")
-    return trimmed(found)
+
+def final_answer(reply: str, native: Finder = nothing) -> str:
+    """Return the final answer in a reply as text, "" if there is none. Never raises."""
+    text = said(reply, native)
+    return trimmed(next(marked(text, native), None) or conclusion(text))
+
+
+def read_answer(reply: str, read: Callable[[str], T | None], native: Finder = nothing) -> T | None:
+    """Return the last mark that `read` understands, else the conclusion; None for a refusal or if none is."""
+    text = said(reply, native)
+    for content in marked(text, native):
+        if (found := read(content)) is not None:
+            return found
+        if refuses(content):
+            return None
+    return read(conclusion(text))
 
 
 def plain_answer(reply: str) -> str:
-    """Return the final answer in a reply where the benchmark has no marker of its own. Never raises."""
-    return final_answer(reply, lambda text: None)
+    """Return the final answer in a reply where the benchmark has no marks of its own. Never raises."""
+    return final_answer(reply)
+
+
+def said(reply: str, native: Finder = nothing) -> str:
+    """Return what a reply says: no reasoning, no template tokens, no questions that it went on to ask itself."""
+    text = without_reasoning(reply)
+    if front := _TOKENS_IN_FRONT.match(text):
+        text = text[front.end() :]
+    if end := _TOKEN.search(text):
+        text = text[: end.start()]
+    return _first_exchange(text, native)
 
 
 def without_reasoning(reply: str) -> str:
-    """Return the reply after its leading `<think>` block; "" when the block is never closed.
+    """Return the reply without its reasoning blocks, wherever they are; one that is never closed takes all the rest.
 
     Some chat templates open the block in the prompt: then the reply only closes it.
     """
-    is_opened_before = _THINK not in reply and _UNTHINK in reply
-    return reply.partition(_UNTHINK)[2] if is_opened_before or reply.lstrip().startswith(_THINK) else reply
+    if _CHANNEL in reply:
+        reply = reply.rpartition(_FINAL_CHANNEL)[2] if _FINAL_CHANNEL in reply else ""
+    kept, start, is_inside = list[str](), 0, False
+    for tag in _REASONING.finditer(reply):
+        if not any(tag.groupdict().values()):
+            if not is_inside:
+                kept.append(reply[start : tag.start()])
+            is_inside = True
+            continue
+        if not is_inside:
+            kept.clear()
+        start, is_inside = tag.end(), False
+    return "".join(kept) if is_inside else "".join(kept) + reply[start:]
 
 
-def _after_label(text: str) -> str | None:
-    labels = list(_LABEL.finditer(text))
-    if not labels:
-        return None
-    label = labels[-1]
-    said = _BLANK_LINE.split(text[label.end() :].lstrip(), maxsplit=1)[0]
-    if label["opened"] and label["closed"].strip() == ":":  # **Answer: Paris**: the emphasis ends behind the answer
-        before, _, behind = said.partition(label["opened"])
-        return before + behind
-    return said
+def _first_exchange(text: str, native: Finder) -> str:
+    questions = list(_NEXT_QUESTION.finditer(text, len(text) - len(text.lstrip()) + 1))
+    if not questions:
+        return text
+    first = questions[0].start()
+    before = text[:first].split(maxsplit=_MOST_WORDS_OF_A_BARE_ANSWER)
+    if questions[0]["turn"] or (len(before) <= _MOST_WORDS_OF_A_BARE_ANSWER and not before[-1].endswith(":")):
+        return text[:first]
+    answered = next((start for start, content_of in _marks(text, native) if content_of()), len(text))
+    return next((text[: question.start()] for question in questions if question.start() > answered), text)
+
+
+def marked(text: str, native: Finder = nothing) -> Iterator[str]:
+    """Yield the contents of the marks in a text, the last first; see the theory of operation."""
+    contents = (content_of() for _, content_of in reversed(_marks(text, native)))
+    yield from islice(filter(None, contents), _MOST_MARKS)
+
+
+def _marks(text: str, native: Finder) -> list[tuple[int, Callable[[], str]]]:
+    """Return where each mark begins, in order, and what reads its content."""
+    found = [*_tagged(text), *_boxes(text), *native(text)]
+    found += [(call.start(), call["content"]) for call in _FINISH.finditer(text)]
+    marks = [(start, partial(str, content)) for start, content in found]
+    has_options = _SECOND_OPTION.search(text) is not None
+    for label in _LABEL.finditer(text):
+        if not label["short"] or (label["short"] == "A" and not has_options):
+            marks.append((label.start(), partial(_after_label, text, label)))
+    marks += [(heading.start(), partial(_block, text, heading.end())) for heading in _HEADING.finditer(text)]
+    for phrase in _PHRASE.finditer(text):
+        if not phrase["supposed"] and not _ONLY_ABOUT.match(text, phrase.end()):
+            marks.append((phrase.start(), partial(_sentence, text, phrase.end())))
+    keys = list(_KEY.finditer(text))
+    inside = [range(key.start(), key.end()) for key in keys]  # a mark in a value is found when the value is decoded
+    marks = [mark for mark in marks if not _is_within(mark[0], inside)]
+    marks += [(key.start(), partial(_json_value, key["value"])) for key in keys]
+    return [(start, partial(_bare, content_of)) for start, content_of in sorted(marks, key=itemgetter(0))]
+
+
+def _is_within(place: int, spans: Sequence[range]) -> bool:
+    at = bisect_right(spans, place, key=lambda span: span.start) - 1
+    return at >= 0 and place in spans[at]
+
+
+def _bare(content_of: Callable[[], str]) -> str:
+    return content_of().strip(" \t\r\n").strip("…").removeprefix("...").strip()
+
+
+def conclusion(text: str) -> str:
+    """Return the last line with a letter or a digit in it, "" without one."""
+    return next((line for line in reversed(text.splitlines()) if re.search(r"\w", line)), "")
+
+
+def refuses(text: str) -> bool:
+    """Return whether a text says that there is no answer."""
+    return _REFUSAL.search(text[:_LONGEST]) is not None
 
 
 def last_boxed(text: str) -> str | None:
     r"""Return the content of the last `\boxed{...}` whose braces balance, None without one."""
-    end = len(text)
-    while (start := text.rfind("\\boxed{", 0, end)) >= 0:
-        depth = 0
-        for place in range(start + len("\\boxed"), len(text)):
-            depth += {"{": 1, "}": -1}.get(text[place], 0)
-            if depth == 0:
-                return text[start + len("\\boxed{") : place]
-        end = start
-    return None
+    found = list(_boxes(text))
+    return found[-1][1] if found else None
+
+
+def _boxes(text: str) -> Iterator[tuple[int, str]]:
+    r"""Yield each balanced `\boxed{}`; boxes with only a comma or an "and" between them are one answer."""
+    if "boxed" not in text and "fbox" not in text:
+        return
+    opened: list[tuple[bool, int, int]] = []
+    held: tuple[int, str, int] | None = None
+    for brace in _BRACE.finditer(text):
+        if len(brace[0]) > 2 or brace[0] == "{":
+            opened.append((brace[0] != "{", brace.start(), brace.end()))
+        elif brace[0] == "}" and opened:
+            is_box, start, inner = opened.pop()
+            if not is_box or brace.start() - inner > _LONGEST:
+                continue
+            content = text[inner : brace.start()]
+            if held and start - held[2] <= 24 and _BETWEEN_BOXES.fullmatch(text, held[2], start):
+                held = (held[0], f"{held[1]}, {content}", brace.end())
+                continue
+            if held:
+                yield held[:2]
+            held = (start, content, brace.end())
+    if held:
+        yield held[:2]
+
+
+def _tagged(text: str) -> Iterator[tuple[int, str]]:
+    tags = list(_TAG.finditer(text))
+    for tag, behind in zip_longest(tags, tags[1:]):
+        if tag["close"] or tag["close2"]:
+            continue
+        yield tag.start(), text[tag.end() : behind.start()] if behind else _block(text, tag.end())
+
+
+def _json_value(value: str) -> str:
+    """Return a JSON value as text; models write LaTeX with one backslash or two, and line breaks as they are."""
+    if value[0] not in "\"'[":
+        return "" if value == "null" else value
+    if value[0] == "[":
+        return "; ".join(trimmed(piece) for piece in value[1:].split(","))
+    plain = re.sub(r"\\n(?![a-z])", "\n", value[1:])
+    plain = re.sub(r"\\([\\\"'/])", r"\1", plain)
+    return next(marked(plain), None) or plain
+
+
+def _after_label(text: str, label: re.Match[str]) -> str:
+    content = _block(text, label.end())
+    opened = re.search(r"[*_]+$", label["margin"])
+    if opened and label["closed"].strip() in (":", "："):  # **Answer: Paris**: the emphasis ends behind the answer
+        before, _, behind = content.partition(opened[0])
+        return before + behind
+    return content
+
+
+def _block(text: str, start: int) -> str:
+    """Return the line at a place, or the first one after it, with the lines that it goes on in."""
+    lines = text[start : start + _LONGEST].lstrip().split("\n")
+    taken = lines[:1]
+    for line in lines[1:]:
+        so_far = taken[-1].rstrip()
+        is_open = (
+            so_far.endswith((",", ":", ";", "\\["))
+            or sum(each.count("\\[") - each.count("\\]") for each in taken) > 0
+            or sum(each.count("$$") for each in taken) % 2 == 1
+            or (_BULLET.match(line) and _BULLET.match(so_far))
+        )
+        if not (is_open or (not so_far and len(taken) < 3)):
+            break
+        taken.append(line)
+    return "\n".join(taken).strip()
+
+
+def _sentence(text: str, start: int) -> str:
+    """Return the rest of a sentence; if its line ends here, the block that follows."""
+    line = text[start : start + _LONGEST].partition("\n")[0]
+    if not re.search(r"\w", line):
+        return _block(text, start)
+    for end in _SENTENCE_END.finditer(line):
+        before = line[: end.start()].strip()
+        if len(before) == 1 or not _ABBREVIATED.search(before[-8:]):
+            return before
+    return line
 
 
 def trimmed(answer: str) -> str:
-    """Return the answer without surrounding space, matching quotes, markdown emphasis and one full stop."""
-    text = answer.strip()
-    text = _unwrapped(text)
+    """Return the answer without surrounding space, matching quotes, emphasis, math signs and one full stop."""
+    text = _unwrapped(answer.strip())
     if text.endswith(".") and not text.endswith(".."):
         text = text[:-1].rstrip()
     return _unwrapped(text)
@@ -85,11 +333,19 @@ def trimmed(answer: str) -> str:
 def _unwrapped(text: str) -> str:
     """Strip matching pairs from the outside, as many as there are (each pass shortens the text)."""
     while len(text) >= 2:
-        mark = next((m for m in _EMPHASIS if len(text) > 2 * len(m) and text.startswith(m) and text.endswith(m)), "")
-        if mark:
-            text = text[len(mark) : -len(mark)].strip()
-        elif _QUOTES.get(text[0]) == text[-1]:
-            text = text[1:-1].strip()
-        else:
+        pairs = [(mark, mark) for mark in _EMPHASIS] + [*_MATH, *((one, other) for one, other in _QUOTES.items())]
+        pair = next(
+            (
+                (one, other)
+                for one, other in pairs
+                if len(text) > len(one) + len(other) - (one in _QUOTES)
+                and text.startswith(one)
+                and text.endswith(other)
+                and not (one == "$" and "$" in text[1:-1])
+            ),
+            None,
+        )
+        if pair is None:
             break
+        text = text[len(pair[0]) : len(text) - len(pair[1])].strip()
     return text

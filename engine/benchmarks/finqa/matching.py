@@ -10,7 +10,7 @@ import re
 from decimal import Decimal, InvalidOperation, localcontext
 from typing import NamedTuple
 
-from mage_es.engine.seams.extraction import plain_answer
+from mage_es.engine.seams.extraction import plain_answer, read_answer, trimmed
 
 TOLERANCE = Decimal("0.01")
 """Relative; the paper's 1 %."""
@@ -27,6 +27,12 @@ _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
 _AMOUNT = r"[+-]?\s?[$£€¥]?\s?-?(?>\d[\d,]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?:\s?%|\s?percent\b)?"
 _NUMBER_LIKE = re.compile(rf"(?<![\w.,])(?:\(\s?{_AMOUNT}\s?\)|{_AMOUNT})(?!\w)", re.IGNORECASE)
 
+_YES_NO = ("yes", "no")
+_OPENING = re.compile(r"\W*(yes|no)\b(?=[,.;:!]|\s+(?:it|they|the)\b)", re.IGNORECASE)
+_BETWEEN_ANSWERS = re.compile(r"\s?(?:\w{1,12}\s)?(?:or|and|to|,\s?or|,\s?and|['\"]?,\s?['\"]?)\s?")
+_AMBIGUOUS = "several"
+"""What is read where a reply gives two numbers to choose from; it is no number, so it is wrong."""
+
 
 class StatedAmount(NamedTuple):
     """`is_percentage`: 34.7 is written `34.7%`."""
@@ -36,12 +42,23 @@ class StatedAmount(NamedTuple):
 
 
 def answer_in(reply: str) -> str:
-    """Return the final span of a reply if it is an answer, else the last number-like token in it."""
-    span = plain_answer(reply)
-    if read_amount(span) is not None or _word(span) in ("yes", "no"):
+    """Return the number, or the yes or no, of the last mark or else the last line; the text where there is none."""
+    return read_answer(reply, _read) or plain_answer(reply)
+
+
+def _read(text: str) -> str | None:
+    span = trimmed(text)
+    if read_amount(span) is not None or _word(span) in _YES_NO:
         return span
-    tokens = _NUMBER_LIKE.findall(span.translate(_SIGNS))
-    return tokens[-1].strip() if tokens else span
+    plain = span.translate(_SIGNS)
+    if word := _OPENING.match(plain):
+        return word[1].lower()
+    tokens = list(_NUMBER_LIKE.finditer(plain))
+    if not tokens:
+        return None
+    if len(tokens) > 1 and _BETWEEN_ANSWERS.fullmatch(plain, tokens[-2].end(), tokens[-1].start()):
+        return _AMBIGUOUS
+    return tokens[-1][0].strip()
 
 
 def is_match(prediction: str, gold: str, *, percent_strict: bool = False) -> bool:
@@ -51,7 +68,7 @@ def is_match(prediction: str, gold: str, *, percent_strict: bool = False) -> boo
     within 1 %; the sign must agree. The gold is the executed result: the display answer often contradicts it.
     `percent_strict` divides by 100 only what is written with a `%`, and never multiplies.
     """
-    if gold in ("yes", "no"):
+    if gold in _YES_NO:
         return _word(prediction) == gold
     found = read_amount(prediction)
     if found is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from mage_es.engine.benchmarks.hotpotqa.answers import exact_match, harmonic, may_mean, overlap
+from mage_es.engine.benchmarks.hotpotqa.answers import exact_match, harmonic, is_other, may_mean, overlap, states
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.extraction import plain_answer
@@ -24,11 +24,17 @@ PredictedFact = tuple[object, ...]
 
 
 def verdict(question: Question, reply: str) -> Verdict:
-    """Score the greater of exact match and F1; undecided if it is wrong but shares something with the gold."""
+    """Score the greater of exact match and F1, or 1 where prose states the gold answer.
+
+    A wrong answer that shares something with the gold is undecided. So is an F1 of one half and more where each side
+    has a word that the other lacks (`Chelsea Handler` for `Chelsea Lately`): it may be right or another thing.
+    """
     answer = plain_answer(reply)
     is_equal = bool(answer) and exact_match(answer, question.gold)
     score = max(float(is_equal), overlap(answer, question.gold).f1)
-    is_open = score < LENIENT and may_mean(answer, question.gold)
+    if score < 1 and states(answer, question.gold, question.question):
+        score = 1.0
+    is_open = (score < LENIENT and may_mean(answer, question.gold)) or (score < 1 and is_other(answer, question.gold))
     return Verdict(answer=answer, score=0.0 if is_open else score, strict=is_equal, undecided=is_open)
 
 

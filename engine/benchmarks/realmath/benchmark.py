@@ -7,7 +7,7 @@ import msgspec
 from mage_es.engine.benchmarks.dataset import DataFile, Definition
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.benchmarks.realmath.equivalence import Equivalence, decide
-from mage_es.engine.benchmarks.realmath.extraction import answer_of, official_answer, shown_to_judge
+from mage_es.engine.benchmarks.realmath.extraction import answer_of, official_answer, shown_to_judge, without_units
 from mage_es.engine.benchmarks.realmath.machine import MachineAnswer
 from mage_es.engine.benchmarks.realmath.records import SUBSETS, read
 from mage_es.engine.benchmarks.realmath.tokens import squeezed
@@ -20,6 +20,8 @@ def verdict(question: Question, reply: str) -> Verdict:
     machine = question.meta.get("machine_readable")
     readable = msgspec.json.decode(machine, type=MachineAnswer) if machine else None
     decision = decide(question.gold, answer, readable)
+    if decision is Equivalence.UNDECIDED and (bare := without_units(answer)) != answer:
+        decision = decide(without_units(question.gold), bare, readable)
     if decision is Equivalence.UNDECIDED:
         return Verdict(answer=shown_to_judge(reply), score=0.0, strict=False, undecided=True)
     is_right = decision is Equivalence.SAME

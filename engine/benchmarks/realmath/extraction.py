@@ -7,12 +7,17 @@ whole response.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from mage_es.engine.seams.extraction import final_answer, without_reasoning
+from mage_es.engine.seams.extraction import final_answer, said
 
 TAIL = 1500
 """Characters from the end that count as the answer if there is no answer section."""
 
+_UNIT = re.compile(r"\\?[%$]|\^\s?(?:\{\s?)?\\circ(?:\s?\})?|°|\\(?:degrees?|,|;|!)(?![a-zA-Z])")
+_WORDS_BEHIND = re.compile(
+    r"(?<=[0-9}])\s*(?:\\(?:text|mathrm|mbox)\s?\{[^{}]{1,40}\}(?:\^\{?[0-9]\}?)?|[ ][a-z][a-z ]{1,40})\s*$"
+)
 _SECTION_END = r"(?=\\section|\Z)"
 _SUBSECTION_END = r"(?=\\section|\\subsection|\Z)"
 _PATTERNS = tuple(
@@ -41,7 +46,19 @@ def official_answer(text: str) -> str:
 
 def answer_of(reply: str) -> str:
     """Return the answer that the rule compares: the section, else the text after `Answer:`, a box, or the last line."""
-    return final_answer(reply, final_section)
+    return final_answer(reply, _sections)
+
+
+def without_units(answer: str) -> str:
+    """Return an answer without currency and percent signs, degrees, and the words of a unit at its end."""
+    plain = _UNIT.sub("", answer)
+    return _WORDS_BEHIND.sub("", plain).strip() or answer
+
+
+def _sections(text: str) -> Iterator[tuple[int, str]]:
+    for pattern in _PATTERNS:
+        if (found := pattern.search(text)) and found[1].strip():
+            yield found.start(), found[1].strip()
 
 
 def shown_to_judge(reply: str) -> str:
@@ -50,5 +67,5 @@ def shown_to_judge(reply: str) -> str:
     [section 4, RealMath, the judge] The judge's reply is a boolean; one without it is asked for again twice, then the
     answer is wrong. Strictly, only a verdict that comes with the prediction counts.
     """
-    text = without_reasoning(reply)
+    text = said(reply, _sections)
     return final_section(text) or text[-TAIL:].strip()

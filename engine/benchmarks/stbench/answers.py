@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from mage_es.engine.benchmarks.stbench.upstream import LATITUDES, LONGITUDES, STEPS
-from mage_es.engine.seams.extraction import plain_answer, without_reasoning
+from mage_es.engine.seams.extraction import plain_answer, read_answer, said, trimmed
 
 _LISTED = re.compile(
     r"\((\d{1,2})\):?\s*(.*?)(?=[,;.]?\s*\(\d{1,2}\):?\s|[;\"\n}]|\.\s+[A-Z]\w*(?:\s+\w+){2}|$)", re.DOTALL
@@ -69,8 +69,7 @@ def listed_options(question: str) -> dict[str, str]:
 def option_in(reply: str, question: str) -> str | None:
     """Read the option by its number or its text. [section 4, STBench, accuracy]"""
     options, noun = listed_options(question), _noun(question)
-    answer = plain_answer(reply)
-    found = _option(answer, options, noun)
+    found = read_answer(reply, lambda text: _option(trimmed(text), options, noun))
     return found if found is not None else _stated(_first_line(reply))
 
 
@@ -101,7 +100,7 @@ def vehicle_in(reply: str) -> str | None:
 
 def point_in(reply: str) -> tuple[float, float] | None:
     """Return (longitude, latitude): the last pair in brackets, else the last of each that lies in the region."""
-    for text in (plain_answer(reply), without_reasoning(reply)):
+    for text in (plain_answer(reply), said(reply)):
         for left, right in reversed(_PAIR.findall(text)):
             first, second = float(left), float(right)
             for longitude, latitude in ((first, second), (second, first)):
@@ -116,7 +115,7 @@ def point_in(reply: str) -> tuple[float, float] | None:
 
 
 def flow_in(reply: str) -> list[float] | None:
-    for text in (plain_answer(reply), without_reasoning(reply)):
+    for text in (plain_answer(reply), said(reply)):
         if found := _FLOW.search(text):
             return [float(piece) for piece in found[0].split(",")]
     return None
@@ -180,7 +179,7 @@ def _noun(question: str) -> str:
 
 
 def _first_line(reply: str) -> str:
-    return next((line for line in without_reasoning(reply).splitlines() if line.strip()), "")
+    return next((line for line in said(reply).splitlines() if line.strip()), "")
 
 
 def _is_within(number: float, bounds: tuple[float, float]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import time
+from itertools import islice
 from typing import NamedTuple
 
 _FORMS = {
@@ -26,6 +27,16 @@ _FORMS = {
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b", re.IGNORECASE)
 _YEAR = re.compile(r"(?<![\d.])\d{4}(?!\.?\d)")
 _LONGEST = 32
+_MOST_DATES = 20
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:tember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)"
+)
+_IN_PROSE = re.compile(
+    rf"\b(?:{_MONTH}\s[0-9]{{1,2}}(?:st|nd|rd|th)?,?\s[0-9]{{4}}|[0-9]{{1,2}}(?:st|nd|rd|th)?\s{_MONTH},?\s[0-9]{{4}}"
+    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}/[0-9]{1,2}/[0-9]{4})",
+    re.IGNORECASE,
+)
 
 
 class Date(NamedTuple):
@@ -40,7 +51,7 @@ def read_date(text: str) -> Date | None:
     """Month and day in American order."""
     if not _YEAR.search(text):  # quick exit: every form needs a year, and most answers have none
         return None
-    plain = " ".join(_ORDINAL.sub("", text.replace(",", " ")).split()).rstrip(".")
+    plain = " ".join(_ORDINAL.sub("", text.replace(",", " ").replace("\u00a0", " ")).split()).rstrip(".")
     if len(plain) > _LONGEST or not plain.isascii():
         return None
     for form, parts in _FORMS.items():
@@ -58,3 +69,8 @@ def is_same_date(answer: str, gold: str) -> bool:
         return False
     stated = sum(1 for part in wanted if part)
     return given[:stated] == wanted[:stated]
+
+
+def dates_in(prose: str) -> list[str]:
+    """Return the dates to the day in a text, as they are written."""
+    return [found[0] for found in islice(_IN_PROSE.finditer(prose), _MOST_DATES)]

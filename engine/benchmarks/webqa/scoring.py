@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from mage_es.engine.benchmarks.hotpotqa.answers import harmonic, may_mean, normalise_answer
+from mage_es.engine.benchmarks.hotpotqa.answers import harmonic, may_mean, normalise_answer, states
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
-from mage_es.engine.benchmarks.webqa.dates import is_same_date
+from mage_es.engine.benchmarks.webqa.dates import dates_in, is_same_date
 from mage_es.engine.seams.benchmark import Question, Verdict
-from mage_es.engine.seams.extraction import plain_answer, trimmed
+from mage_es.engine.seams.extraction import marked, plain_answer, said, trimmed
 
 LEAST_PART = 4
 """The characters that a prediction needs to count as right by being part of a gold answer."""
@@ -28,9 +28,9 @@ _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 def verdict(question: Question, reply: str) -> Verdict:
     """Right if it contains a gold answer; undecided if it is wrong but shares something with one."""
     golds = golds_of(question)
-    answer = plain_answer(reply)
-    is_strict = official(golds, _as_list(reply))["f1"] == 1.0 or official(golds, [answer])["f1"] == 1.0
-    is_hit = hit(golds, answer)
+    answer = _prose_in(reply)
+    is_strict = official(golds, _as_list(reply))["f1"] == 1.0 or official(golds, [plain_answer(reply)])["f1"] == 1.0
+    is_hit = hit(golds, answer, question.question)
     is_open = not is_hit and any(may_mean(answer, gold) for gold in golds)
     return Verdict(answer=answer, score=float(is_hit), strict=is_strict, undecided=is_open)
 
@@ -46,8 +46,8 @@ def measure(question: Question, prediction: Prediction, strict: bool) -> Measure
         whole = ", ".join(answers)
         is_hit = any(hit(golds, one) for one in answers)
     else:
-        whole = plain_answer(prediction.text)
-        answers, is_hit = answers_in(whole, golds), hit(golds, whole)
+        whole = _prose_in(prediction.text)
+        answers, is_hit = answers_in(whole, golds), hit(golds, whole, question.question)
     return Measured(whole, {**compared(golds, answers, _is_same), "hit": float(is_hit)})
 
 
@@ -81,16 +81,21 @@ def answers_in(answer: str, golds: Sequence[str]) -> list[str]:
     return [piece for piece in pieces if normalise_answer(piece)]
 
 
-def hit(golds: Sequence[str], answer: str) -> bool:
-    """Return whether an answer equals a gold, contains it word for word, or is a part of it (four letters or more)."""
+def hit(golds: Sequence[str], answer: str, question: str = "") -> bool:
+    """Return whether an answer equals a gold, states it in prose, or is a part of it (four letters or more)."""
     given = normalise_answer(answer)
-    if any(_is_same(answer, gold) for gold in golds):
+    if any(_is_same(answer, gold) or states(answer, gold, question) for gold in golds):
         return True
-    if any(is_same_date(piece, gold) for piece in answers_in(answer, golds) for gold in golds):
+    pieces = [*answers_in(answer, golds), *dates_in(answer)]
+    if any(is_same_date(piece, gold) for piece in pieces for gold in golds):
         return True
-    wanted = [normal for gold in golds if (normal := normalise_answer(gold))]
-    is_long = len(given) >= LEAST_PART
-    return any(_holds(given, gold) or (is_long and _holds(gold, given)) for gold in wanted)
+    return len(given) >= LEAST_PART and any(_holds(normalise_answer(gold), given) for gold in golds)
+
+
+def _prose_in(reply: str) -> str:
+    """Return the last mark, else all that a reply says: in prose the answer may come first."""
+    text = said(reply)
+    return trimmed(next(marked(text), None) or text)
 
 
 def total(measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:

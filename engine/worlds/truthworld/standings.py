@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from mage_es.engine.seams.benchmark import Verdict
 from mage_es.engine.seams.extraction import final_answer
@@ -20,7 +21,7 @@ _FINAL = re.compile(r"^[ \t]*####[ \t]*(.*)$", re.MULTILINE)
 
 
 def answer_in(reply: str) -> str:
-    return final_answer(reply, _marked)
+    return final_answer(reply, _marks)
 
 
 def score_standing(gold: str, reply: str) -> Verdict:
@@ -32,6 +33,5 @@ def score_standing(gold: str, reply: str) -> Verdict:
     return Verdict(answer=answer, score=0.0, strict=False, undecided=True)
 
 
-def _marked(text: str) -> str | None:
-    found = _FINAL.findall(text)
-    return found[-1] if found else None
+def _marks(text: str) -> Iterator[tuple[int, str]]:
+    return ((mark.start(), mark[1]) for mark in _FINAL.finditer(text))

@@ -1,26 +1,23 @@
-"""Finding the final answer in a reply."""
+"""Finding the final answer in a reply: marks, the last of which wins, and what never reaches them."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.seams.extraction import final_answer, last_boxed, trimmed, without_reasoning
+from mage_es.engine.seams.extraction import final_answer, last_boxed, marked, refuses, said, trimmed, without_reasoning
 
-
-def none(text: str) -> str | None:
-    return None
+LONG = 200_000
 
 
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
-        ("Paris", "Paris"),
-        ("I think.\n\nParis.\n", "Paris"),
         ("Answer: Paris", "Paris"),
         ("answer : Paris\n\nBecause it is.", "Paris"),
-        ("Answer: Rome\nno, wait\n\nFinal answer: Paris", "Paris"),
         ("**Answer:** Paris", "Paris"),
         ("**Answer**: **Paris**", "Paris"),
         ("*Final Answer:* _Paris_.", "Paris"),
@@ -29,30 +26,152 @@ def none(text: str) -> str | None:
         ("**Answer: Paris** (of France)", "Paris (of France)"),
         ("**Answer: Paris", "Paris"),
         ("**Answer:**\n\nParis\n\nBecause it is.", "Paris"),
-        ("The Answer: Rome\nParis", "Paris"),
         ("Answer: Paris,\nin France\n\nmore", "Paris,\nin France"),
         ("Answer:\nParis", "Paris"),
-        (r"we get \boxed{Rome} or \boxed{\frac{1}{2}}", r"\frac{1}{2}"),
-        (r"Answer: Paris \boxed{Rome}", r"Paris \boxed{Rome}"),
+        ("Answer: Paris\nExplanation: it is.", "Paris"),
+        ("FINAL ANSWER: Paris", "Paris"),
+        ("## Final Answer\n\nParis", "Paris"),
+        ("A: Paris", "Paris"),
+        ("So the answer is Paris. It lies on the Seine.", "Paris"),
+        ("The correct answer to the question is: **Paris**", "Paris"),
+        ("The answer is Dr. B. R. Ambedkar. He wrote it.", "Dr. B. R. Ambedkar"),
+        ("The answer is:\n\n$$\nx+1\n$$", "x+1"),
+        ("<answer>Paris</answer>", "Paris"),
+        ("<ANSWER>\nParis\n</ANSWER> It is.", "Paris"),
+        ("<answer> Paris", "Paris"),
+        ("[FINAL ANSWER] Paris [/FINAL ANSWER]", "Paris"),
+        ("Thought: it is Paris.\nAction: Finish[Paris]", "Paris"),
+        (r"we get \boxed{Rome} or so. Then \boxed{\frac{1}{2}}", r"\frac{1}{2}"),
+        (r"\boxed{3} and \boxed{5}", "3, 5"),
         (r"a \boxed{Rome} and \boxed{broken", "Rome"),
-        ("<think>Answer: Rome</think>Answer: Paris", "Paris"),
-        ("\n <think>Rome</think>\nParis", "Paris"),
-        ("<think>Answer: Paris", ""),
-        ("Paris <think>Rome</think> x", "Paris <think>Rome</think> x"),
-        ("", ""),
-        ("   \n\t\n", ""),
+        ('{"reasoning": "the answer is Rome", "answer": "Paris"}', "Paris"),
+        ('```json\n{\n "reasoning": "a\nb",\n "answer": "\\\\frac{1}{2}"\n}\n```', r"\frac{1}{2}"),
+        ('{"final_answer": 42, "unit": "eggs"}', "42"),
+        ('{"answer": ["Paris", "Rome"]}', "Paris; Rome"),
+        ("Die Antwort ist Paris.", "Paris"),
+        ("Antwort: Paris", "Paris"),
+        ("La réponse est Paris.", "Paris"),
+        ("La respuesta es: Paris", "Paris"),
+        ("答案是 Paris", "Paris"),
+        ("答案：Paris", "Paris"),
+        ("Ответ: Paris", "Paris"),
     ],
 )
-def test_the_first_rule_that_applies_wins(reply: str, answer: str) -> None:
-    assert final_answer(reply, none) == answer
+def test_a_mark_says_where_the_answer_is(reply: str, answer: str) -> None:
+    assert final_answer(reply) == answer
 
 
-def test_the_native_marker_comes_before_everything_but_the_reasoning_block() -> None:
-    def native(text: str) -> str | None:
-        return text.partition("=>")[2] or None
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("Answer: Rome\nno, wait\n\nFinal answer: Paris", "Paris"),
+        (r"\boxed{Rome}, but the answer is Paris.", "Paris"),
+        ("The answer is Rome. <answer>Paris</answer>", "Paris"),
+        (r"Answer: $\boxed{Paris}$", "Paris"),
+        ("FINAL ANSWER:\n<answer>\nParis\n</answer>", "Paris"),
+        ("Final Answer: The final answer is $3$. I hope it is correct.", "3"),
+    ],
+)
+def test_the_last_mark_wins_and_of_nested_ones_the_inner(reply: str, answer: str) -> None:
+    assert final_answer(reply) == answer
 
-    assert final_answer("=> Paris.\nAnswer: Rome", native) == "Paris.\nAnswer: Rome"
-    assert final_answer("<think>=> Rome</think>Answer: Paris", native) == "Paris"
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Answer: Paris\n\nFinal answer:",
+        "The answer is Paris.\nThe answer is not Rome.",
+        "The answer is Paris. If the answer is Rome, he erred.",
+        "Answer: Paris\n\nThe answer is consistent with Rome.",
+        "Answer: Paris\n\nThe answer is correct.",
+    ],
+)
+def test_an_empty_a_denied_and_a_supposed_mark_are_none(reply: str) -> None:
+    assert final_answer(reply) == "Paris"
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("Paris", "Paris"),
+        ("I think.\n\nParis.\n", "Paris"),
+        ("Paris\n```\n", "Paris"),
+        ("A: Rome\nB: Paris\nI take the second.", "I take the second"),
+        ("", ""),
+        ("   \n\t\n", ""),
+        ("}\n```", ""),
+    ],
+)
+def test_without_a_mark_the_last_line_with_a_word_counts(reply: str, answer: str) -> None:
+    assert final_answer(reply) == answer
+
+
+@pytest.mark.parametrize(
+    ("reply", "kept"),
+    [
+        ("<think>Answer: Rome</think>Paris", "Paris"),
+        ("Paris <think>Rome</think>x", "Paris x"),
+        ("<thinking>Rome</thinking>\nParis", "\nParis"),
+        ("<reasoning>Rome</reasoning><scratchpad>Bern</scratchpad>Paris", "Paris"),
+        ("Rome, or not?</think>Paris", "Paris"),
+        ("<think>Paris", ""),
+        ("Paris<think>Rome", "Paris"),
+        ("<think>a<think>b</think>c</think>Paris", "Paris"),
+        ("[THINK]Rome[/THINK]Paris", "Paris"),
+        ("<|channel|>analysis<|message|>Rome<|end|><|channel|>final<|message|>Paris", "Paris"),
+        ("<|channel|>analysis<|message|>Rome", ""),
+    ],
+)
+def test_reasoning_is_dropped_wherever_it_is(reply: str, kept: str) -> None:
+    assert without_reasoning(reply) == kept
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Paris</s></s>", "Paris<|im_end|>\n<|im_start|>user\nRome", "Paris<|eot_id|>Rome", "Paris [end of text]",
+        "<s> Paris</s>", "<|im_start|>assistant\nParis<|im_end|>", "Paris<end_of_turn>",
+        "Paris<｜end▁of▁sentence｜>Rome",
+    ],
+)  # fmt: skip
+def test_template_tokens_and_what_follows_them_are_dropped(reply: str) -> None:
+    assert said(reply).strip() == "Paris"
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("The answer is Paris.\n\nQ: And of Italy?\nA: Rome", "Paris"),
+        ("Answer: Paris\n\n### Question 2: And of Italy?\nAnswer: Rome", "Paris"),
+        ("Paris\n\nQuestion: And of Italy?\nAnswer: Rome", "Paris"),
+        ("It is Paris, of course, as all know.\nHuman: And of Italy?\nAssistant: The answer is Rome.",
+         "It is Paris, of course, as all know"),
+        ("Question: What is it?\nAnswer: Paris", "Paris"),
+        ("Let me first say the question again.\nQuestion: What is it?\nAnswer: Paris", "Paris"),
+    ],
+)  # fmt: skip
+def test_questions_that_a_model_asks_itself_after_its_answer_are_dropped(reply: str, answer: str) -> None:
+    assert final_answer(reply) == answer
+
+
+def test_a_mark_of_a_benchmarks_own_ranks_with_the_others() -> None:
+    def arrows(text: str) -> Iterator[tuple[int, str]]:
+        if (place := text.find("=>")) >= 0:
+            yield place, text[place + 2 :].partition("\n")[0]
+
+    assert final_answer("=> Paris.\nmore", arrows) == "Paris"
+    assert final_answer("=> Rome.\nAnswer: Paris", arrows) == "Paris"
+    assert final_answer("<think>=> Rome</think>Answer: Paris", arrows) == "Paris"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I cannot answer this.", "There is not enough information.", "Unknown", "I don't know who it was.", "N/A",
+     "It cannot be determined from the text.", "None of the above."],
+)  # fmt: skip
+def test_a_refusal_is_seen(text: str) -> None:
+    assert refuses(text)
+    assert not refuses("Paris, which can be found on every map.")
 
 
 @pytest.mark.parametrize(
@@ -62,6 +181,8 @@ def test_the_native_marker_comes_before_everything_but_the_reasoning_block() -> 
         ("“Paris”.", "Paris"),
         ("'Paris", "'Paris"),
         ("**Paris**.", "Paris"),
+        ("$x+1$.", "x+1"),
+        ("$a$ and $b$", "$a$ and $b$"),
         ("Paris..", "Paris.."),
         ("18.", "18"),
         ('"**Paris.**"', "Paris"),
@@ -80,16 +201,22 @@ def test_a_boxed_answer_needs_balanced_braces() -> None:
     assert last_boxed("none") is None
 
 
-def test_only_a_leading_reasoning_block_is_dropped() -> None:
-    assert without_reasoning("<think>a</think>b</think>c") == "b</think>c"
-    assert without_reasoning("a<think>b</think>") == "a<think>b</think>"
+@pytest.mark.parametrize(
+    "piece",
+    ["Answer: ", "\\boxed{", "\\boxed{}", "<think>", "<answer>", "the answer is ", '"answer": "', '"answer": [',
+     "Finish[", "\nQ: ", "\nQ: x\nAnswer: 3", "the answer to ", " ", "*", "#", "\n", "<|", "A:\n", "1,", "not ",
+     "{", "$", "（"],
+)  # fmt: skip
+def test_a_long_reply_of_nothing_but_beginnings_is_read_at_once(piece: str) -> None:
+    assert isinstance(final_answer(piece * (LONG // len(piece))), str)  # a quadratic search takes minutes
 
 
-def test_a_reasoning_block_that_the_prompt_has_opened_ends_where_it_is_closed() -> None:
-    assert without_reasoning("#### 3, or not?</think>\n#### 5") == "\n#### 5"
-    assert final_answer("Answer: Rome\n</think>\nParis", none) == "Paris"
-
-
-@given(st.text(alphabet='ab \n.*_"\\boxed{}<think>/Answer:', max_size=200))
+@given(st.text(alphabet='ab \n.*_"\\boxed{}<think>/Answer:#$[]12', max_size=200))
 def test_extraction_never_raises(reply: str) -> None:
-    assert isinstance(final_answer(reply, none), str)
+    assert isinstance(final_answer(reply), str)
+
+
+@given(st.text(max_size=100), st.sampled_from(["Answer: {}", "<answer>{}</answer>", "Finish[{}]", "The answer is {}."]))
+def test_what_precedes_the_last_mark_changes_nothing(before: str, mark: str) -> None:
+    text = before.replace("<", "").replace("[", "") + "\n\n" + mark.format("Paris")
+    assert next(marked(text)) == "Paris"

@@ -43,10 +43,10 @@ def test_the_first_pattern_that_finds_something_is_the_section(text: str, sectio
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
-        ("work \\section*{Final Answer} $n+1$.", "$n+1$"),
-        ("Answer: $n+1$", "$n+1$"),
+        ("work \\section*{Final Answer} $n+1$.", "n+1"),
+        ("Answer: $n+1$", "n+1"),
         ("so \\boxed{n+1} is it", "n+1"),
-        ("work\nit is\n$n+1$", "$n+1$"),
+        ("work\nit is\n$n+1$", "n+1"),
         ("<think>\\section*{Final Answer} 1</think>\\section*{Final Answer} 2", "2"),
         ("<think>\\section*{Final Answer} 1", ""),
         ("", ""),

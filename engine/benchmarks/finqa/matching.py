@@ -106,7 +106,8 @@ def read_amount(text: str) -> StatedAmount | None:
 
 
 def _word(text: str) -> str:
-    return text.strip().lower().rstrip(".!").rstrip()
+    word = text.strip().lower().rstrip(".!").rstrip()
+    return {"true": "yes", "false": "no"}.get(word, word)
 
 
 def _is_near(number: Decimal, expected: Decimal) -> bool:

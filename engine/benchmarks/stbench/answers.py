@@ -16,6 +16,7 @@ _LISTED = re.compile(
     r"\((\d{1,2})\):?\s*(.*?)(?=[,;.]?\s*\(\d{1,2}\):?\s|[;\"\n}]|\.\s+[A-Z]\w*(?:\s+\w+){2}|$)", re.DOTALL
 )
 _LISTED_BARE = re.compile(r"(?<=\s)(\d)\)\s*((?:\[[^\]]*\]|[^,.;])*)")
+_LISTED_LINES = re.compile(r"^[ \t]*(\d{1,2})[.)][ \t]+(\S.*)$", re.MULTILINE)
 _STUB = re.compile(r"\s*Answer:[^\n]*$")
 _STATED = (
     re.compile(r"\boption\s*+(?:\(\s*+)?(\d++)(?!\w|\.\d)", re.IGNORECASE),
@@ -62,6 +63,8 @@ def listed_options(question: str) -> dict[str, str]:
         pairs = _LISTED.findall(body)
     if len(pairs) < 2:
         pairs = _LISTED_BARE.findall(body)
+    if len(pairs) < 2:
+        pairs = _LISTED_LINES.findall(body)
     options = {number: " ".join(text.split()).rstrip(" .,;") for number, text in pairs}
     return {number: text for number, text in options.items() if text}
 

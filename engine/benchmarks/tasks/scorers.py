@@ -22,7 +22,7 @@ from mage_es.engine.benchmarks.hotpotqa.answers import exact_match, normalise_an
 from mage_es.engine.benchmarks.medqa import chosen, contained
 from mage_es.engine.benchmarks.numbers import ANSWER_FORMAT, INSTRUCTION, number_in, read_number, score_number
 from mage_es.engine.seams.benchmark import Question, Traits, Verdict
-from mage_es.engine.seams.extraction import plain_answer
+from mage_es.engine.seams.extraction import plain_answer, read_answer
 
 _BARE_NUMBER = re.compile(r"[-+−]?[0-9][0-9,]{0,40}(?:\.[0-9]{1,20})?")
 _FINISH = 'Finish with a line "Answer: <the answer, as short as it can be>".'
@@ -101,7 +101,8 @@ def _choice(question: Question, reply: str) -> Verdict:
 def _label(labels: Sequence[str], question: Question, reply: str) -> Verdict:
     """Judge by the one label that the final answer names; a longer label hides a shorter one inside it."""
     answer = plain_answer(reply)
-    label = contained(answer, dict(zip(labels, labels, strict=True)))
+    options = dict(zip(labels, labels, strict=True))
+    label = read_answer(reply, lambda text: contained(text, options)) or ""
     is_right = any(label.casefold() == right.casefold() for right in right_answers(question))
     return Verdict(answer=label, score=float(is_right), strict=is_right and answer == label)
 

@@ -1,4 +1,4 @@
-"""What generated benchmarks share: questions that follow from a source, drawn by index until enough are different."""
+"""What generated benchmarks share: questions that follow from an origin, drawn by index until enough are different."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from mage_es.engine.seams.benchmark import Question, Split, TaskTypeSource
 
-Source = TypeVar("Source", bound=Hashable)
+Origin = TypeVar("Origin", bound=Hashable)
 
 
 class Generated:
@@ -17,16 +17,16 @@ class Generated:
     task_type_source: TaskTypeSource = "metadata"
 
 
-# A run, its exams and every look at it open the same world: of a few sources the questions are made once.
+# A run, its exams and every look at it open the same world: of a few origins the questions are made once.
 @lru_cache(maxsize=6)
 def distinct(
-    generate: Callable[[Source, Split, int], Question], source: Source, split: Split, size: int
+    generate: Callable[[Origin, Split, int], Question], origin: Origin, split: Split, size: int
 ) -> tuple[Question, ...]:
     """Generate questions 0, 1, ... and keep the first of each text, until there are `size` of them."""
     by_text: dict[str, Question] = {}
     for index in count():
         if len(by_text) == size:
             break
-        question = generate(source, split, index)
+        question = generate(origin, split, index)
         by_text.setdefault(question.question, question)
     return tuple(by_text.values())

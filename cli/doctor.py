@@ -19,6 +19,9 @@ _WORDS = {"ok": "ok", "optional": "missing", "failed": "FAILED"}
 
 @takes(*ASKED, "max_tokens", "bundle", "prices", "runs_dir", "data_dir")
 def doctor(
+    benchmark: Annotated[
+        str | None, typer.Argument(help="Name of the benchmark whose first prompt is tried. [default: wordmath]")
+    ] = None,
     *,
     settings: Settings,
     out: Output,
@@ -26,18 +29,16 @@ def doctor(
 ) -> None:
     """Check what a run needs from this machine and from its models.
 
-    Python, packages, data, disk and clock; for each model its key, endpoint, name, context, typed replies and price.
-    Exits with 4 if a run could not start.
+    Python, packages, data, disk and clock; for each model its key, endpoint, name, context, price, typed replies, and
+    its reply to a run's first prompt: whether it is whole, how long it thought, and whether an answer is found in it.
+    Exits with 4 if a run could not start, or no answer came.
     """
     from mage_es.engine.run.directory import clock
     from mage_es.engine.verbs.doctor import asked, diagnose
-    from mage_es.engine.verbs.providers import TIMEOUT_S
 
     config = settings.config(benchmark="wordmath")
     if calls and (remote := asked(config)):
-        out.say(
-            f"Asking {', '.join(remote)}: a few small calls, {TIMEOUT_S:g} s each at most (--no-calls skips them).\n"
-        )
+        out.say(f"Asking {', '.join(remote)}: a run's first prompt, which may take minutes (--no-calls skips it).\n")
     findings = diagnose(
         config,
         runs_dir=settings.runs_dir,
@@ -52,6 +53,7 @@ def doctor(
         if found.remedy:
             out.say(f"{found.name}: {found.remedy}")
     if any(found.state == "failed" for found in findings):
-        out.next(settings.again("doctor", names=(*ASKED, "runs_dir", "data_dir")))
+        named = [str(name)] if (name := settings.flags().get("benchmark")) else []
+        out.next(settings.again("doctor", *named, names=(*ASKED, "runs_dir", "data_dir")))
         raise typer.Exit(PrerequisiteError.exit_code)
     out.next("mage-es demo")

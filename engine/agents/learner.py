@@ -70,12 +70,20 @@ def _plan(
         planning=chosen.cascade.planning or (chosen.chain if asked.opening else ()),
         action_recipes=chosen.cascade.action_recipes,
         donor=donor.question.id if donor else "",
-        # Of the phases before: a reply that was cut in this one would make the plan depend on who answered first.
-        max_tokens=RAISE * setting.config.max_tokens if state.ledger.total("execution").cut else 0,
+        max_tokens=_raised_limit(setting, state),
     )
     prompt = _first_prompt(setting, state, draft, asked, donor or asked)
     digest = sha256_text(Request(system=prompt.system, prompt=prompt.text).text) if prompt.text else ""
     return msgspec.structs.replace(draft, prompt_sha256=digest, spans=prompt.spans)
+
+
+def _raised_limit(setting: Setting, state: State) -> int:
+    """Return the raised limit if replies of earlier phases were cut, 0 otherwise, or if calls were lost for good.
+
+    The provider may have refused the higher limit: then it is asked for reply by reply, which loses none.
+    """
+    used = state.ledger.total("execution")
+    return RAISE * setting.config.max_tokens if used.cut and used.failures == used.retries else 0
 
 
 def _template(asked: Asked, chosen: Chosen) -> str:

@@ -93,13 +93,10 @@ async def complete_typed(
     twice.
     """
     iteration, phase, agent, template, about, brief, tier = typed_call
-    data = msgspec.json.encode(brief)
-    values = {name: str(value) for name, value in msgspec.structs.asdict(brief).items()}
-    prompt = render_guidance(template, values, data.decode())
-    schema = msgspec.json.encode(msgspec.json.schema(reply)).decode()
+    first = typed_request(template, brief, reply)
     repair, fact, limit = "", "", MAX_TOKENS
     for attempt in range(1 + MOST_REPAIRS):
-        request = Request(system=prompt.system, prompt=prompt.text + repair, max_tokens=limit, reply_schema=schema)
+        request = msgspec.structs.replace(first, prompt=first.prompt + repair, max_tokens=limit)
         call = Call(
             iteration=iteration,
             phase=phase,
@@ -130,6 +127,15 @@ async def complete_typed(
         # From this reply alone: a resumed run renders the same prompt, so its hash finds the recorded repair.
         repair = repair_prompt(called.text, problem)
     return None, fact
+
+
+def typed_request(template: str, brief: Brief, reply: type[Any]) -> Request:
+    """Return the request for a typed reply, without a repair."""
+    data = msgspec.json.encode(brief)
+    values = {name: str(value) for name, value in msgspec.structs.asdict(brief).items()}
+    prompt = render_guidance(template, values, data.decode())
+    schema = msgspec.json.encode(msgspec.json.schema(reply)).decode()
+    return Request(system=prompt.system, prompt=prompt.text, max_tokens=MAX_TOKENS, reply_schema=schema)
 
 
 def repair_prompt(text: str, problem: str) -> str:

@@ -13,7 +13,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -26,6 +26,7 @@ from mage_es.engine.run.pricing import Prices
 from mage_es.engine.seams.metering import EmbeddingAttempt
 from mage_es.engine.seams.spec import ModelSpec
 from mage_es.engine.verbs.providers import REMOTE, TIMEOUT_S, DoctorCheck, check_provider
+from mage_es.engine.verbs.trials import FirstPrompt, first_prompts
 from mage_es.events.errors import MageError
 from mage_es.events.vocabulary import Tier
 
@@ -50,7 +51,7 @@ def diagnose(
     """
     config = with_own_models(config)
     return (
-        *models(config, prices, calls=calls),
+        *models(config, prices, data_dir=data_dir, calls=calls),
         *embedder(config.embedder, prices, calls=calls),
         disk(runs_dir),
         writable(runs_dir),
@@ -141,11 +142,12 @@ def benchmarks(seed: int, data_dir: Path | None) -> Iterator[DoctorCheck]:
         yield DoctorCheck("other benchmarks", "optional", told, remedy)
 
 
-def models(config: Config, prices: Prices, *, calls: bool) -> Iterator[DoctorCheck]:
+def models(config: Config, prices: Prices, *, data_dir: Path | None = None, calls: bool) -> Iterator[DoctorCheck]:
     """Check that every tier's model opens and, if `calls` are allowed, replies, and that its price is known."""
     from mage_es.engine.models.registry import OPTIONS, open_model
     from mage_es.engine.seams.spec import parse_spec
 
+    first: Mapping[Tier, FirstPrompt] = {}
     tiers: dict[Tier, str] = {"execution": config.execution, "guidance": config.guidance, "judge": config.judge}
     for tier, text in tiers.items():
         if not text:
@@ -162,7 +164,8 @@ def models(config: Config, prices: Prices, *, calls: bool) -> Iterator[DoctorChe
         if spec.provider == "vllm":
             yield from in_process(spec, tier)
         elif spec.provider in REMOTE and calls:
-            yield from check_provider(text, tier, config)
+            first = first or first_prompts(config, data_dir=data_dir)
+            yield from check_provider(text, tier, config, first[tier])
         yield price(text, tier, prices)
 
 

@@ -5,7 +5,8 @@ Rules
     - Later iterations are assumed to be like the rehearsed ones; the rehearsal has as many as EVOLVE rotates actions.
     - `hash` stands in for a served embedder, with the same batches; a judge that rejects everything for the judge.
     - Tokens of an embedded model are counted. Those of another are estimated: a prompt's from its characters, a
-      reply's between the stand-in's and the maximum of the request.
+      reply's between the stand-in's and the raised limit of the request. What it thinks is added to the expected reply
+      where its spec says `thinking=on` or a number; by itself a model may think too, which only the maximum covers.
     - No tokens come from a cache. The high estimate writes every fixed part into one, and repeats every batched call
       on its own, at full price.
 """
@@ -33,7 +34,8 @@ from mage_es.engine.run.budget import Limits
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Completion, Request
+from mage_es.engine.seams.spec import parse_spec
 from mage_es.engine.session.call import MOST_REPAIRS
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.errors import BudgetReached
@@ -85,7 +87,9 @@ _CHARACTERS_PER_TOKEN = Bounds(low=6.0, expected=4.0, high=2.5)
 """For Latin prose, across tokenizers and languages; `low` gives the fewest tokens."""
 _REPLY_TOKENS = 250
 """Tokens of a worked answer to a school problem with its reasoning."""
-_JUDGE_REPLY = Bounds(low=20, expected=80, high=512)
+_THOUGHT_TOKENS = 900
+"""Tokens that a small model thinks about such a problem in the median."""
+_JUDGE_REPLY = Bounds(low=20, expected=80, high=RAISE * MAX_TOKENS)
 
 
 class _Sizes(NamedTuple):
@@ -265,13 +269,19 @@ def _tier(
     else:
         given = _tokens(Bounds.of(sum(size.prompt for size in sizes)))
         replies = _tokens(Bounds.of(sum(size.reply for size in sizes)))
-        most = sum(size.most for size in sizes)
-        usual = max(replies.expected, min(most, _REPLY_TOKENS * len(sizes)))
+        most = RAISE * sum(size.most for size in sizes)
+        usual = max(replies.expected, min(most, _REPLY_TOKENS * len(sizes))) + _thought(model) * len(sizes)
         said = Bounds(low=replies.low, expected=usual, high=max(most, usual))
     each = max(1, len(made))
     fixed = sum(size.system for size in sizes) / max(1, sum(size.prompt for size in sizes))
     given, said = given.times(calls, 1 / each), said.times(calls, 1 / each)
     return _priced(tier, model, calls, given, said, prices, fixed=fixed, batched=batched)
+
+
+def _thought(model: str) -> int:
+    """Return the tokens that a model is told to think in a reply."""
+    thinking = parse_spec(model, known={model.partition("/")[0]: None}).thinking()
+    return thinking if isinstance(thinking, int) else _THOUGHT_TOKENS * (thinking == "on")
 
 
 def _judge(model: str, stand_in: _JudgeStandIn, rehearsal: _Rehearsal, prices: Prices, batched: float) -> TierEstimate:
@@ -280,7 +290,8 @@ def _judge(model: str, stand_in: _JudgeStandIn, rehearsal: _Rehearsal, prices: P
     most = rehearsal.total(rehearsal.judged) * (1 + MOST_REPAIRS)
     calls = Bounds(low=0, expected=rehearsal.total(made), high=most if made else 0)
     prompts = _tokens(Bounds.of(sum(stand_in.asked[call.request_sha256] for call in made)))
-    given, said = prompts.times(calls, 1 / max(1, len(made))), _JUDGE_REPLY.times(calls, 1.0)
+    reply = msgspec.structs.replace(_JUDGE_REPLY, expected=_JUDGE_REPLY.expected + _thought(model))
+    given, said = prompts.times(calls, 1 / max(1, len(made))), reply.times(calls, 1.0)
     return _priced("judge", model, calls, given, said, prices, fixed=1.0, batched=batched)
 
 

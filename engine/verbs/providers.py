@@ -1,7 +1,8 @@
-"""The doctor's checks of a remote provider: is the model served, is its context long enough, does it reply in form?
+"""The doctor's checks of a remote provider: is the model served, is its context long enough, does it answer, in form?
 
 Rules
-    - At most three small requests for a tier, each with a timeout of `TIMEOUT_S` seconds and without retries.
+    - At most four requests for a tier: its models, within `TIMEOUT_S` seconds; a run's first prompt, and that once more
+      where a run would ask again; a small typed reply. None is retried.
     - The key is cut out of every message of a provider before it is shown.
     - A check never raises: a problem is a failed check with its remedy.
 """
@@ -11,7 +12,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
-from urllib.parse import urlencode
 
 import msgspec
 
@@ -20,8 +20,9 @@ from mage_es.engine.models.clients import key_of, unconnected
 from mage_es.engine.models.openai_compatible import DEFAULT_URL
 from mage_es.engine.models.registry import OPTIONS, open_model
 from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened, without_key
-from mage_es.engine.seams.model import MAX_TOKENS, Completion, Request
+from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Completion, Request, asked_again, reason_of
 from mage_es.engine.seams.spec import ModelSpec, parse_spec
+from mage_es.engine.verbs.trials import FirstPrompt, outcome_of
 from mage_es.events.errors import nearest
 from mage_es.events.vocabulary import Tier
 
@@ -42,9 +43,6 @@ _TOKENS_OF_A_BRIEF = 9_600
 
 MedQA, FinQA, HotpotQA and WebQuestions have shorter ones; wordmath, with its many task types, needs 14,300.
 """
-_TOKENS_OF_A_VERDICT = 512
-_ENOUGH_TOKENS = 256
-"""Tokens of a trial reply: room for some thinking before it."""
 
 
 class DoctorCheck(msgspec.Struct, frozen=True):
@@ -76,7 +74,8 @@ class Served(NamedTuple):
         return next((name for name in self.contexts if name in forms or name.startswith(f"{model}-20")), None)
 
 
-def check_provider(text: str, tier: Tier, config: Config) -> Iterator[DoctorCheck]:
+def check_provider(text: str, tier: Tier, config: Config, first: FirstPrompt) -> Iterator[DoctorCheck]:
+    """Check the model of a tier; `first` is the prompt of its trial."""
     spec = parse_spec(text, known=OPTIONS)
     key = key_of(spec, _KEYS[spec.provider], needed=False)
     name = f"{tier} endpoint"
@@ -94,7 +93,7 @@ def check_provider(text: str, tier: Tier, config: Config) -> Iterator[DoctorChec
             return
     if served.contexts.get(served.find(spec.model) or "", 0) or "context" in spec.options:
         yield _context(spec, tier, config, served)
-    yield from _trials(spec, tier)
+    yield from _trials(spec, tier, first)
 
 
 def _listed(spec: ModelSpec, key: str) -> Served:
@@ -152,8 +151,9 @@ def _context(spec: ModelSpec, tier: Tier, config: Config, served: Served) -> Doc
         return DoctorCheck(name, "ok", shown)
     shorter = ", or make --max-tokens or --bundle smaller" if tier == "execution" else ""
     remedy = f"{_longer(spec, reply + prompt, listed=listed)}{shorter}."
-    # A guidance prompt cannot be shortened; a prompt for an answer drops as many memories as it must.
-    is_hopeless = tier == "guidance" or context <= reply + _LETTERS_BESIDE // _LETTERS_OF_A_TOKEN
+    # A guidance prompt cannot be shortened; a prompt for an answer drops as many memories as it must,
+    # and its reply is given what is left.
+    is_hopeless = tier == "guidance" or context <= reply // 4 + _LETTERS_BESIDE // _LETTERS_OF_A_TOKEN
     return DoctorCheck(name, "failed" if is_hopeless else "optional", shown, remedy)
 
 
@@ -171,7 +171,7 @@ def _longer(spec: ModelSpec, needed: int, *, listed: int) -> str:
 def _tokens_needed(tier: Tier, config: Config) -> tuple[int, int]:
     """Return the tokens of the longest reply, and of a full prompt (estimated)."""
     if tier == "judge":
-        return _TOKENS_OF_A_VERDICT, _LETTERS_BESIDE // _LETTERS_OF_A_TOKEN
+        return MAX_TOKENS, _LETTERS_BESIDE // _LETTERS_OF_A_TOKEN
     if tier == "guidance":
         return MAX_TOKENS, _TOKENS_OF_A_BRIEF
     memories = config.bundle * (config.reasoning_cap + _LETTERS_OF_A_MEMORY)
@@ -179,38 +179,45 @@ def _tokens_needed(tier: Tier, config: Config) -> tuple[int, int]:
     return config.max_tokens, letters // _LETTERS_OF_A_TOKEN
 
 
-def _trials(spec: ModelSpec, tier: Tier) -> Iterator[DoctorCheck]:
-    """Yield whether the model replies, and for tiers with typed replies, whether it keeps to the schema."""
-    name, options = f"{tier} reply", {**spec.options, "timeout": f"{TIMEOUT_S:g}"}
-    quick = f"{spec.provider}/{spec.model}?{urlencode(options)}"
-    plain = Request(prompt="Say hello in one word.", max_tokens=_ENOUGH_TOKENS)
-    if tier == "execution" or spec.options.get("structured") == "none":
-        requests = [plain]
+def _trials(spec: ModelSpec, tier: Tier, first: FirstPrompt) -> Iterator[DoctorCheck]:
+    """Yield whether the model answers, and for tiers with typed replies, whether it keeps to the schema."""
+    replies, typed = asyncio.run(_asked(spec, tier, first))
+    name = f"{tier} reply"
+    if isinstance(last := replies[-1], Fault):
+        yield _failed(name, spec, last)
     else:
-        schema = msgspec.json.encode(msgspec.json.schema(Trial)).decode()
-        requests = [plain, msgspec.structs.replace(plain, reply_schema=schema)]
-    replies = asyncio.run(_asked(quick, tier, requests))
-    if isinstance(replies[0], Completion):
-        used = f"{replies[0].input_tokens} tokens in, {replies[0].output_tokens} out"
-        yield DoctorCheck(name, "ok", f"it replied ({used})")
-    else:
-        yield _failed(name, spec, replies[0])
-    for reply in replies[1:]:
-        yield _typed(f"{tier} typed reply", spec, reply)
+        said = [reply for reply in replies if isinstance(reply, Completion)]
+        yield DoctorCheck(name, *outcome_of(first, tier, said[0], again=last if said[1:] else None))
+    if typed is not None:
+        yield _typed(f"{tier} typed reply", spec, typed)
 
 
-async def _asked(text: str, tier: Tier, requests: list[Request]) -> list[Completion | Fault]:
-    """Return the outcome of each request; stop at the first fault."""
-    model: Any = open_model(text, tier)
-    replies: list[Completion | Fault] = []
+async def _asked(
+    spec: ModelSpec, tier: Tier, first: FirstPrompt
+) -> tuple[list[Completion | Fault], Completion | Fault | None]:
+    """Return the outcomes of the first prompt, and of a small typed reply where the tier has typed replies."""
+    model: Any = open_model(spec.text, tier)
+
+    async def came_of(request: Request) -> Completion | Fault:
+        try:
+            return await model.complete(request)  # type: ignore[no-any-return]
+        except ModelFault as error:
+            return error.fault
+
     try:
-        for request in requests:
-            replies.append(await model.complete(request))
-    except ModelFault as error:
-        replies.append(error.fault)
+        replies = [await came_of(first.request)]
+        if isinstance(said := replies[0], Fault):
+            again = first.request if said.kind == "no_room" else None
+        else:
+            again = asked_again(first.request, said, most=RAISE * first.request.max_tokens)
+        if again:
+            replies.append(await came_of(again))
+        if tier == "execution" or spec.options.get("structured") == "none" or isinstance(replies[-1], Fault):
+            return replies, None
+        schema = msgspec.json.encode(msgspec.json.schema(Trial)).decode()
+        return replies, await came_of(Request(prompt="Say hello in one word.", reply_schema=schema))
     finally:
         await model.close()
-    return replies
 
 
 def _typed(name: str, spec: ModelSpec, reply: Completion | Fault) -> DoctorCheck:
@@ -218,6 +225,9 @@ def _typed(name: str, spec: ModelSpec, reply: Completion | Fault) -> DoctorCheck
         found = _failed(name, spec, reply)
         remedy = f"{found.remedy} If the server does not support typed replies, set structured=none."
         return msgspec.structs.replace(found, remedy=remedy)
+    if reason := reason_of(reply):
+        remedy = "Set thinking=off in its spec, or structured=none if the form is what it fails at."
+        return DoctorCheck(name, "optional", f"a small typed reply came back {reason}", remedy)
     try:
         msgspec.json.decode(reply.text, type=Trial)
     except msgspec.DecodeError:
@@ -238,10 +248,9 @@ def _failed(name: str, spec: ModelSpec, fault: Fault) -> DoctorCheck:
         "denied": f"Check the key in the environment variable {variable} and its permissions.",
         "missing": "Correct the model's name or the address (base_url).",
         "busy": "Wait and try again; a run waits by itself.",
-        "empty": "Allow more tokens (--max-tokens), or set thinking=off if the model thinks first.",
         "malformed": "Correct the address (base_url); most servers expect it to end in /v1.",
     }
-    state: Literal["optional", "failed"] = "optional" if fault.kind in ("busy", "empty") else "failed"
+    state: Literal["optional", "failed"] = "optional" if fault.kind == "busy" else "failed"
     remedy = remedies.get(fault.kind, "Fix what the provider complains about.")
     return DoctorCheck(name, state, fault.message, remedy)
 

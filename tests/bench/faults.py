@@ -45,8 +45,8 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import fold
 from tests.engine.models.provider import Plan, Provider, provider, request_of
 
-PASSING = ("reset", "cut", "408", "409", "429", "529", "500", "503", "truncated", "shape")
-LASTING = ("filter", "refusal", "400", "too long")
+PASSING = ("reset", "cut", "408", "409", "429", "529", "500", "503", "truncated", "shape", "too long")
+LASTING = ("400",)
 SLOW = ("silence",)
 HOUR_S = 3600.0
 TEN_MINUTES_S = 600.0

@@ -31,7 +31,16 @@ class Asked(NamedTuple):
     method: str = "POST"
 
 
-Answer = Callable[[dict[str, Any]], str]
+class Said(NamedTuple):
+    """A reply as a model may give it: any `content`, thinking `aside`, and so many tokens `made` (None: its words)."""
+
+    content: Any
+    finish: str = "stop"
+    made: int | None = None
+    aside: str = ""
+
+
+Answer = Callable[[dict[str, Any]], str | Said]
 Plan = Callable[[int], str]
 """How to treat the n-th request (from 0): "" to answer it, else the name of a fault."""
 
@@ -235,8 +244,9 @@ class Provider:
             usage = {"usage": {"prompt_tokens": given, "total_tokens": given}} if self.tells_tokens else {}
             return {"object": "list", "data": rows[::-1], "model": asked.body["model"], **usage}
         prompt = request_of(asked.body).text
-        text = "" if fault == "empty" else self._answer(asked.body)
-        given, made = len(prompt.split()), len(text.split())
+        answer = "" if fault == "empty" else self._answer(asked.body)
+        said = Said(answer) if isinstance(answer, str) else answer
+        given, made = len(prompt.split()), len(str(said.content or "").split()) if said.made is None else said.made
         if not fault:
             self.served += 1
             self.input_tokens += given
@@ -247,13 +257,19 @@ class Provider:
                 "type": "message",
                 "role": "assistant",
                 "model": self.name_of(asked.body["model"]),
-                "content": [{"type": "text", "text": text}] if text else [],
-                "stop_reason": "refusal" if fault == "refusal" else "end_turn",
+                "content": _blocks(said),
+                "stop_reason": "refusal" if fault == "refusal" else _STOPS[said.finish],
                 "stop_sequence": None,
                 "usage": {"input_tokens": given, "output_tokens": made, **self.usage},
             }
-        finish = "content_filter" if fault == "filter" else "stop"
-        message = {"role": "assistant", "content": text, "refusal": "I will not." if fault == "refusal" else None}
+        finish = "content_filter" if fault == "filter" else said.finish
+        refusal = "I will not." if fault == "refusal" else None
+        message = {"role": "assistant", "content": said.content, "refusal": refusal}
+        if said.aside:
+            message["reasoning_content"] = said.aside
+        if said.finish == "tool_calls":
+            function = {"name": "calculate", "arguments": "{}"}
+            message["tool_calls"] = [{"id": "call_1", "type": "function", "function": function}]
         return {
             "id": f"chatcmpl-{len(self.asked)}",
             "object": "chat.completion",
@@ -312,6 +328,19 @@ def _pieces(whole: dict[str, Any], asked: dict[str, Any]) -> Iterator[dict[str, 
         yield {**head, "choices": [{"index": 0, "delta": last, "finish_reason": choice["finish_reason"]}]}
     if asked.get("stream_options", {}).get("include_usage"):
         yield {**head, "choices": [], "usage": whole["usage"]}
+
+
+_STOPS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
+
+
+def _blocks(said: Said) -> list[dict[str, Any]]:
+    """Return a reply as blocks of a message."""
+    blocks = [{"type": "thinking", "thinking": said.aside, "signature": "s"}] if said.aside else []
+    if said.finish == "tool_calls":
+        blocks.append({"type": "tool_use", "id": "toolu_1", "name": "calculate", "input": {}})
+    if isinstance(said.content, list):
+        return [*blocks, *said.content]
+    return [*blocks, {"type": "text", "text": said.content}] if said.content else blocks
 
 
 def _key_in(asked: Asked) -> str:

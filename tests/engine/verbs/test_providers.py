@@ -11,15 +11,18 @@ from mage_es.engine.benchmarks.registry import with_own_models
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import OPTIONS
 from mage_es.engine.run.pricing import Prices
+from mage_es.engine.seams.model import Request
 from mage_es.engine.seams.spec import parse_spec
 from mage_es.engine.verbs import doctor, providers
 from mage_es.engine.verbs.doctor import in_process
 from mage_es.engine.verbs.providers import DoctorCheck, check_provider
+from mage_es.engine.verbs.trials import FirstPrompt, first_prompts
 from tests.engine.models.provider import provider
 from tests.hostile.server import Reply, Respond, Said, completion, embedding, failure, hostile, message
 
 CONFIG = Config(benchmark="wordmath")
 TYPED = '{"greeting": "hello", "letters": 5}'
+FIRST = FirstPrompt(Request(prompt="How many are 3 and 4?"), str.strip)
 CANARY = "sk-canary-0123456789abcdef"
 
 
@@ -46,7 +49,7 @@ def asked(
 ) -> dict[str, DoctorCheck]:
     with hostile(respond) as url:
         base = f"{url}/v1" if kind == "openai" else url
-        found = check_provider(f"{kind}/exec?base_url={base}{options}", tier, CONFIG)
+        found = check_provider(f"{kind}/exec?base_url={base}{options}", tier, CONFIG, FIRST)
         return {finding.name.removeprefix(f"{tier} "): finding for finding in found}
 
 
@@ -64,7 +67,7 @@ def test_a_proxy_that_no_client_can_use_is_a_finding(monkeypatch: pytest.MonkeyP
     assert found.state == "failed" and "ALL_PROXY" in found.detail and "secret" not in found.detail
 
 
-def test_a_timeout_of_the_spec_gives_way_to_the_doctors_own() -> None:
+def test_options_of_the_spec_hold_for_the_doctor_too() -> None:
     assert {finding.state for finding in asked(healthy, options="&timeout=1000&seed=5").values()} == {"ok"}
 
 
@@ -93,7 +96,7 @@ def test_the_context_is_held_against_what_prompts_and_replies_take(context: int,
 
 @pytest.mark.parametrize(("tier", "state"), [("judge", "ok"), ("execution", "optional"), ("guidance", "failed")])
 def test_a_judge_needs_little_context_and_guidance_much(tier: str, state: str) -> None:
-    assert asked(serving(id="exec", max_model_len=5_000), tier)["context"].state == state
+    assert asked(serving(id="exec", max_model_len=6_000), tier)["context"].state == state
 
 
 @pytest.mark.parametrize(
@@ -156,15 +159,80 @@ def test_what_is_no_list_of_models_is_no_endpoint() -> None:
     assert found["endpoint"].state == "failed" and "base_url" in found["endpoint"].remedy
 
 
-def test_an_empty_reply_is_told_with_what_may_help() -> None:
-    found = asked(but("/chat", completion("<think>hm")), "execution")
-    assert found["reply"].state == "optional" and "thinking=off" in found["reply"].remedy
+def thinking(tokens: int, limit_of: list[int]) -> Respond:
+    """A server that thinks so many tokens before its seven, cut where the request says."""
+
+    def respond(said: Said) -> Reply:
+        if "/chat" not in said.path:
+            return healthy(said)
+        limit = said.body["max_tokens"]
+        limit_of.append(limit)
+        is_cut = tokens >= limit
+        message = {"role": "assistant", "content": "" if is_cut else "7", "reasoning_content": "Is it 3? " * 99}
+        choice = {"index": 0, "message": message, "finish_reason": "length" if is_cut else "stop"}
+        usage = {"prompt_tokens": 9, "completion_tokens": min(tokens + 1, limit)}
+        return Reply(200, {"id": "c", "object": "chat.completion", "choices": [choice], "usage": usage})
+
+    return respond
+
+
+@pytest.mark.parametrize(
+    ("tokens", "state", "limits", "told", "remedy"),
+    [
+        (900, "ok", [4096], "whole: 901 tokens, 900 of them thinking; its answer: 7", ""),
+        (5000, "optional", [4096, 8192], "the first was cut after 4096 tokens", "thinking=off"),
+        (10**6, "failed", [4096, 8192], "its reply was cut after 8192 tokens, 8192 of them", "--max-tokens 8192, or"),
+    ],
+)
+def test_a_trial_says_whether_the_reply_was_whole_and_how_long_it_thought_and_what_to_set(
+    tokens: int, state: str, limits: list[int], told: str, remedy: str
+) -> None:
+    asked_with: list[int] = []
+    found = asked(thinking(tokens, asked_with), "execution")["reply"]
+    assert (found.state, asked_with) == (state, limits)
+    assert told in found.detail and remedy in found.remedy
+
+
+@pytest.mark.parametrize(
+    ("message", "state", "told", "remedy"),
+    [
+        ({"content": None, "reasoning_content": "It is 7."}, "failed", "no text (stop reason end", "parser"),
+        ({"content": ""}, "failed", "no text", "said nothing"),
+        ({"content": None, "tool_calls": [{"id": "a"}]}, "failed", "no text", "said nothing"),
+        ({"content": None, "refusal": "I will not."}, "failed", "refused", "Choose a model"),
+    ],
+)
+def test_a_reply_that_is_no_answer_is_told_with_what_may_help(
+    message: dict[str, object], state: str, told: str, remedy: str
+) -> None:
+    usage = {"prompt_tokens": 9, "completion_tokens": 90}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    reply = Reply(200, {"id": "c", "object": "chat.completion", "choices": [choice], "usage": usage})
+    found = asked(but("/chat", reply), "execution")["reply"]
+    assert found.state == state and told in found.detail and remedy in found.remedy
+
+
+def test_an_answer_that_is_not_found_in_a_whole_reply_is_told_with_its_end() -> None:
+    nothing = FirstPrompt(Request(prompt="?"), lambda text: "")
+    with hostile(healthy) as url:
+        found = list(check_provider(f"openai/exec?base_url={url}/v1", "execution", CONFIG, nothing))[-1]
+    assert found.state == "optional" and "without an answer" in found.detail and "hello" in found.detail
+
+
+def test_the_trial_is_the_benchmarks_own_first_prompt_for_each_tier() -> None:
+    prompts = first_prompts(with_own_models(CONFIG), data_dir=None)
+    assert "####" in prompts["execution"].request.text
+    assert prompts["execution"].read("So it is\n#### 7") == "7"
+    assert prompts["guidance"].read("no form at all") == "" != prompts["guidance"].request.reply_schema
+    assert prompts["judge"].read('{"score": 1, "reason": "equal"}')
+    elsewhere = first_prompts(Config(benchmark="gsm8k"), data_dir=Path("nowhere"))
+    assert elsewhere["execution"].request.text[:200] == prompts["execution"].request.text[:200]
 
 
 def test_nobody_at_the_address_is_told_at_once() -> None:
     with hostile(healthy) as url:
         pass
-    (found,) = check_provider(f"openai/exec?base_url={url}/v1", "execution", CONFIG)
+    (found,) = check_provider(f"openai/exec?base_url={url}/v1", "execution", CONFIG, FIRST)
     assert found.state == "failed" and "Start the server" in found.remedy
 
 
@@ -173,7 +241,7 @@ def test_a_server_that_does_not_answer_is_left_in_time(monkeypatch: pytest.Monke
     import threading
 
     with hostile(lambda said: Reply(200, {"slept": threading.Event().wait(1.0)})) as url:
-        (found,) = check_provider(f"openai/exec?base_url={url}/v1", "execution", CONFIG)
+        (found,) = check_provider(f"openai/exec?base_url={url}/v1", "execution", CONFIG, FIRST)
     assert found.state == "failed" and "within 0.2 s" in found.detail
 
 

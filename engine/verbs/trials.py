@@ -1,0 +1,128 @@
+"""The doctor's trial of a model: a benchmark's real first prompt to its tier, asked as a run asks it.
+
+Rules
+    - Limit, second attempt and patience are those of a run, so what a run would meet shows here.
+    - What ends without an answer fails the trial: every other question would most likely end so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from mage_es.engine.agents.skill_discovery import ontology_brief
+from mage_es.engine.baselines.table import planned
+from mage_es.engine.briefs import OntologyReply
+from mage_es.engine.config import Config
+from mage_es.engine.courses import Ask, begin
+from mage_es.engine.embedders.hash import HashEmbedder
+from mage_es.engine.run.world import World, open_world
+from mage_es.engine.seams.benchmark import Question, Verdict, extract_of
+from mage_es.engine.seams.environment import is_sequential
+from mage_es.engine.seams.faults import shortened
+from mage_es.engine.seams.model import RAISE, Completion, Request, reason_of
+from mage_es.engine.seams.replies import read_reply
+from mage_es.engine.session.call import typed_request
+from mage_es.engine.session.course_choice import planned_course
+from mage_es.engine.session.judge import opinion, template_of
+from mage_es.events.errors import MageError
+from mage_es.events.vocabulary import QuestionPlanned, Tier
+from mage_es.projections.fold import State
+
+FALLBACK = "wordmath"
+"""The benchmark of the trial where the data of the one that was asked for is not there."""
+_SHOWN = 60
+
+
+class FirstPrompt(NamedTuple):
+    """What a tier is asked first; `read` returns the answer in a reply as it is shown, "" if there is none."""
+
+    request: Request
+    read: Callable[[str], str]
+
+
+class Outcome(NamedTuple):
+    state: Literal["ok", "optional", "failed"]
+    detail: str
+    remedy: str = ""
+
+
+def first_prompts(config: Config, *, data_dir: Path | None) -> Mapping[Tier, FirstPrompt]:
+    """Return the first prompt of a run for each tier, those of `FALLBACK` where its data is not there."""
+    # Nothing here is embedded but by `hash`: the trial is of models, and an embedder may cost something.
+    config = msgspec.structs.replace(config, search="", strategy_floor=1.0)
+    try:
+        world = open_world(config, data_dir=data_dir, embedder=HashEmbedder())
+    except MageError:
+        config = msgspec.structs.replace(config, benchmark=FALLBACK, held_out=1, anchors=0)
+        world = open_world(config, data_dir=data_dir, embedder=HashEmbedder())
+    question = world.questions[world.setting.evolution[0]]
+    return {
+        "execution": _answering(world, question),
+        "guidance": _guiding(world),
+        "judge": _judging(world, question),
+    }
+
+
+def _answering(world: World, question: Question) -> FirstPrompt:
+    draft = planned("zero_shot_cot", question, "", lambda plan: planned_course(world, State(), plan))
+    assert isinstance(draft.event, QuestionPlanned)
+    first = begin(planned_course(world, State(), draft.event))
+    assert isinstance(first, Ask)
+    if is_sequential(world.benchmark):
+        environment = world.benchmark.environment(question)
+        environment.reset()
+        return FirstPrompt(first.request, lambda text: environment.parse(text) or "")
+    return FirstPrompt(first.request, extract_of(world.benchmark))
+
+
+def _guiding(world: World) -> FirstPrompt:
+    evolution = [world.questions[name] for name in world.setting.evolution]
+    typed = list(zip(evolution, world.typing.types_of(evolution), strict=True))
+    request = typed_request("ontology_v1", ontology_brief(world.benchmark.name, typed), OntologyReply)
+    return FirstPrompt(request, lambda text: _form(text, OntologyReply))
+
+
+def _judging(world: World, question: Question) -> FirstPrompt:
+    told = Verdict(answer=question.gold, score=0.0, strict=True)
+    first: Any = next(opinion(question, told, template_of(world.benchmark)))
+    return FirstPrompt(first.request, lambda text: _form(text, first.typed))
+
+
+def _form(text: str, form: type[Any]) -> str:
+    found, _ = read_reply(text, form)
+    return "" if found is None else f"a {form.__name__}"
+
+
+def outcome_of(first: FirstPrompt, tier: Tier, reply: Completion, *, again: Completion | None) -> Outcome:
+    """Return what a trial came to; `again` is the reply to the second request, where the first gave no answer."""
+    last = again or reply
+    size = f"{last.output_tokens} tokens, {last.thinking_tokens} of them thinking"
+    quiet = "thinking=off (or a number of tokens, as in thinking=1000) in its spec"
+    match reason_of(last):
+        case "truncated":
+            limit = RAISE * first.request.max_tokens
+            more = f"--max-tokens {limit}, or " if tier == "execution" else ""
+            remedy = f"Set {more}{quiet}; where its context ended first, serve it with a longer one."
+            return Outcome("failed", f"its reply was cut after {size}", remedy)
+        case "empty":
+            remedy = (
+                f"Set {quiet}, or serve it without the parser that takes its answer for thinking."
+                if last.thinking_tokens
+                else "Try another server or another chat template: it was asked twice and said nothing."
+            )
+            return Outcome("failed", f"its reply has no text (stop reason {last.stop_reason}; {size})", remedy)
+        case "refused":
+            return Outcome("failed", f"it refused the first prompt ({size})", "Choose a model that answers it.")
+    if not (found := first.read(last.text)):
+        ending = shortened(last.text[-_SHOWN:])
+        remedy = "It does not end as the prompt asks. Choose a larger model, or a task with a plainer answer."
+        return Outcome("optional", f"whole ({size}), but without an answer that can be read: ...{ending!r}", remedy)
+    detail = f"whole: {size}; its answer: {shortened(found)[:_SHOWN]}"
+    if again and reply.stop_reason == "length":
+        detail += f"; the first was cut after {reply.output_tokens} tokens"
+        return Outcome("optional", detail, f"A run asks twice for such a reply. To ask once, set {quiet}.")
+    return Outcome("ok", detail)

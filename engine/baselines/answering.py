@@ -91,7 +91,7 @@ def few_shot_cot(trial: BaselineTrial) -> Course:
     quotes = [
         Quote(
             f"shot/{shot.question_id}",
-            f"Question: {shot.question}\nReasoning: "
+            f"Question: {shot.question}\nReply: "
             + (worked(shot.reasoning, shot.answer, form) if shot.answer else shot.reasoning),
         )
         for shot in trial.shots

@@ -19,7 +19,7 @@ from mage_es.engine.seams.benchmark import Verdict
 from mage_es.engine.seams.extraction import marked, refuses, said, trimmed
 
 ANSWER_FORMAT = 'Finish with a line "#### <number>".'
-INSTRUCTION = "Work step by step, each step as an equation."
+INSTRUCTION = "Work step by step in equations."
 INVALID = "[invalid]"
 
 _OFFICIAL = re.compile(r"#### (-?[0-9.,]+)")

@@ -76,7 +76,7 @@ def _retrieved(state: State, planned: QuestionPlanned, answer_format: str) -> li
     principles = [state.memory.row(memory_id) for memory_id in planned.principles]
     recipes = [state.recipes.action_recipe(recipe_id) for recipe_id in planned.action_recipes]
     sections = [
-        Section("Principles", [_quote(row, f"- {row.reasoning}") for row in principles]),
+        Section("Principles", [_quote(row, row.reasoning) for row in principles]),
         Section("Plan", _plan(state, planned.planning)),
         Section("Strategy", [_quote(row, _strategy(row)) for row in strategies]),
         Section("Actions that worked", [Quote(f"recipe/{recipe.recipe_id}", _actions(recipe)) for recipe in recipes]),
@@ -112,12 +112,12 @@ def _quote(row: MemoryRow, text: str) -> Quote:
 
 
 def _solved(row: MemoryRow, answer_format: str) -> str:
-    return f"Question: {row.question}\nReasoning: {worked(row.reasoning, row.answer, answer_format)}"
+    return f"Question: {row.question}\nReply: {worked(row.reasoning, row.answer, answer_format)}"
 
 
 def _corrected(row: MemoryRow, answer_format: str) -> str:
     right = worked(row.reasoning, row.answer, answer_format)
-    return f"Question: {row.question}\nWrong answer: {row.wrong_answer}\nCorrection: {right}"
+    return f"Question: {row.question}\nWrong: {row.wrong_answer}\nRight: {right}"
 
 
 def _strategy(row: MemoryRow) -> str:

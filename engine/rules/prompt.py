@@ -24,7 +24,7 @@ from mage_es.engine.rules.inert import inert, inert_json
 from mage_es.engine.seams.benchmark import Traits
 from mage_es.events.vocabulary import Span
 
-_OF_SKILL = 'If "Skill" gives an instruction, follow that instead.'
+_OF_SKILL = '"Skill" takes precedence.'
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 _FORM = re.compile(r'"([^"<>]*)<[^"<>]*>([^"<>]*)"')
 

@@ -31,7 +31,7 @@ _LABELS = {
     "Tool": ("Name", "Description", "Parameters", "Examples"),
     "Tool result": ("Name", "Description", "Arguments", "Result", "Problem"),
 }
-_OF_EXAMPLES = ("Question", "Reasoning", "Wrong answer", "Correction")
+_OF_EXAMPLES = ("Question", "Reply", "Wrong", "Right")
 _PARAMETER = re.compile(r"^- (\w+): (.*)$")
 _MOST_BLOCKS = 16
 
@@ -149,7 +149,7 @@ def read_question_prompt(request: Request) -> QuestionPrompt:
             *(field["Approach"] for field in skills if "Approach" in field),
         ),
         principles=(
-            *("\n".join(block).removeprefix("- ") for block in _blocks(sections, "Principles")),
+            *("\n".join(block) for block in _blocks(sections, "Principles")),
             *(line for field in skills for text in field.values() for line in text.splitlines()),
         ),
         step=step.get("Description", "") if step else None,
@@ -165,7 +165,7 @@ def _examples(sections: Mapping[str, Sequence[str]], marks: Sequence[str]) -> tu
     """Return examples, whose answer is what follows the first of these marks that is in them."""
     found = []
     for field in (field for name in ("Solved earlier", "Corrected earlier") for field in _read(sections, name)):
-        told = field.get("Correction", field.get("Reasoning", ""))
+        told = field.get("Right", field.get("Reply", ""))
         mark = next((mark for mark in marks if mark in told), marks[0])
         reasoning, _, answer = told.rpartition(mark)
         if "Question" in field:

@@ -32,10 +32,11 @@ from mage_es.engine.config import Config
 from mage_es.engine.models.anthropic_api import OPTIONS, Anthropic
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryingClient, RetryPolicy
+from mage_es.engine.rules.prompt import PromptQuestion, render_answer
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.faults import ModelFault
-from mage_es.engine.seams.model import Request
+from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.seams.spec import parse_spec
 from mage_es.engine.session.call import complete_typed
 from mage_es.engine.verbs.evolve import evolve
@@ -51,6 +52,7 @@ pytestmark = pytest.mark.filterwarnings("default")  # vLLM and torch warn of the
 QUIET = {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
 START_S = 1800.0
 """Seconds in which a server has to start: one that fails ends, so this is for one that hangs, on any machine."""
+RULES = "Count every crate once, and every bottle in it. " * 40  # longer than a block of the cache, whatever its size
 CONFIG = Config(benchmark="wordmath", iterations=1, pool=8, held_out=4, anchors=4, max_tokens=32)
 
 
@@ -173,6 +175,23 @@ def test_an_iteration_with_both_tiers_on_one_server(server: Server, tmp_path: Pa
     rows = [row for row in summarise(run).ledger if row.tier == "execution"]
     assert sum(row.cached_tokens for row in rows) == cached
     assert {row.usd for row in rows} == {0.0}
+
+
+def test_the_system_message_of_a_second_question_is_read_from_the_cache(server: Server) -> None:
+    """Both questions of a template begin with the same bytes, and the server keeps whole blocks of them."""
+    rendered = [
+        render_answer("answer_cot", [], PromptQuestion(question, "", 'Finish with "#### <number>".', shared=RULES))
+        for question in ("How many crates are there?", "Who counts the bottles?")
+    ]
+    first, second = (Request(system=each.system, prompt=each.text, max_tokens=4) for each in rendered)
+
+    async def whole() -> list[Completion]:
+        model = open_model(f"openai/exec?base_url={server.url}/v1", "execution")
+        async with aclosing(RetryingClient(model, connections=1)):
+            return [await model.complete(request) for request in (first, second)]
+
+    replies = asyncio.run(whole())
+    assert replies[1].input_tokens > replies[1].cached_tokens > 0
 
 
 class Choice(msgspec.Struct, forbid_unknown_fields=True):

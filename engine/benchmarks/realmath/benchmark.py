@@ -58,7 +58,7 @@ REALMATH = Definition(
     name="realmath",
     licence="none stated (github.com/ethz-spylab/RealMath; huggingface.co/datasets/ethz-spylab/RealMath)",
     task_type_source="input",
-    answer_format='Finish with these two lines:\n"\\section*{Final Answer}\n<the answer alone, in LaTeX>"',
+    answer_format='End with "\\section*{Final Answer}\n<the answer in LaTeX>".',
     parts={"evolution": tuple(_part(subset, optional=subset != "Math_arXiv") for subset in SUBSETS)},
     read=read,
     verdict=verdict,

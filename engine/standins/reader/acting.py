@@ -60,7 +60,7 @@ def act(request: Request) -> str:
     told = sections_of(f"\n{request.prompt}".partition(_QUESTION)[0])
     steps = [Lookup(name.casefold(), argument, seen) for name, argument, seen in _STEP.findall(told.get(_SO_FAR, ""))]
     thought, action = _chosen(read_question_prompt(request).question, steps, _solved(told.get("Solved earlier", "")))
-    return f"Thought: {thought}\nAction: {action}" if "thought" in request.system else f"Action: {action}"
+    return f"Thought: {thought}\nAction: {action}" if '"Thought: "' in request.system else f"Action: {action}"
 
 
 def _chosen(question: str, steps: Sequence[Lookup], examples: Sequence[Example]) -> tuple[str, str]:

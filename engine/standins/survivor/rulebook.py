@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from mage_es.engine.standins.survivor.situation import view_in
 
-_TOLD = re.compile(r"^(?:- |\d+\. |Correction: |How: |Approach: )*`?([A-Za-z]+(?: [A-Za-z]+)+)`?: (.+)$", re.MULTILINE)
+_TOLD = re.compile(r"^(?:- |\d+\. |Right: |How: |Approach: )*`?([A-Za-z]+(?: [A-Za-z]+)+)`?: (.+)$", re.MULTILINE)
 _BY = re.compile(r"\bby ([A-Z][a-z]*(?: [A-Z][a-z]*)*)")
 _FACING = re.compile(r"\bfacing (\w+(?: or \w+)*)")
 _NEAR = re.compile(r"\bnear (\w+(?: and \w+)*)")
@@ -22,7 +22,7 @@ _GIVES = re.compile(r"\bgives (?:\d+ )?(\w+)")
 _BELOW = re.compile(r"\bwith (\w+) below (\d+)")
 _WALK = re.compile(r"\bwalk on (\w+(?: or \w+)*), never on (\w+(?: or \w+)*)")
 _RECIPE = re.compile(r"^Achieved: (.+)\n((?:Action: .+(?:\n|$))+)", re.MULTILINE)
-_SOLVED = re.compile(r"^Reasoning: Observation:$(.*?)^Answer: (.+?)$", re.MULTILINE | re.DOTALL)
+_SOLVED = re.compile(r"^Reply: Observation:$(.*?)^Answer: (.+?)$", re.MULTILINE | re.DOTALL)
 _DONE = re.compile(r"^Action: (.+)$", re.MULTILINE)
 _GIVEN = re.compile(r"^(\w+) gives (\w+)\.$", re.MULTILINE)
 _USED = re.compile(r"^(\w+) is (used for|wanted beside) (.+)\.$", re.MULTILINE)

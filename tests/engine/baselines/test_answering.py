@@ -32,7 +32,7 @@ def test_examples_stand_before_the_question_each_with_where_it_is_from() -> None
     (move,), _ = drive(few_shot_cot(tried), [""])
     assert isinstance(move, Ask)
     prompt = move.request.prompt
-    assert "> Question: 1 + 1?\n> Reasoning: It is 1 + 1 = 2.\n> #### 2" in prompt
+    assert "> Question: 1 + 1?\n> Reply: It is 1 + 1 = 2.\n> #### 2" in prompt
     assert prompt.index("> Question: 2?") < prompt.index(tried.question.question)
     assert [span.source for span in move.spans] == ["shot/a", "shot/b"]
 
@@ -41,7 +41,7 @@ def test_an_example_that_ends_in_its_answer_is_not_given_it_a_second_time() -> N
     tried = attempt()._replace(shots=(Shot("a", "1 + 1?", "It is 1 + 1 = 2.\n#### 2", ""),))
     (move,), _ = drive(few_shot_cot(tried), [""])
     assert isinstance(move, Ask)
-    assert "> Reasoning: It is 1 + 1 = 2.\n> #### 2\n" in move.request.prompt
+    assert "> Reply: It is 1 + 1 = 2.\n> #### 2\n" in move.request.prompt
     assert "> Answer:" not in move.request.prompt
 
 

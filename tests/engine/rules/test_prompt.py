@@ -55,14 +55,14 @@ def test_the_direct_route_asks_for_the_answer_alone() -> None:
 @pytest.mark.parametrize("name", ["answer_cot", "answer_after_steps_v1", "answer_after_tool_v1"])
 def test_a_prompt_says_how_to_work_what_a_skills_own_instruction_does_and_how_to_end(name: str) -> None:
     system = rendered(name=name, instruction="Work in equations.").system
-    own = 'If "Skill" gives an instruction, follow that instead.'
+    own = '"Skill" takes precedence.'
     assert system.endswith(f'Work in equations. {own} Finish with "#### <number>".')
 
 
 @pytest.mark.parametrize("name", ["answer_step_v1", "answer_tool_v1"])
 def test_a_call_before_the_last_does_not_ask_for_the_answer(name: str) -> None:
     system = rendered(name=name).system
-    assert "do not answer the question" in system.lower() and "####" not in system
+    assert ("do not answer the question" in system or "nothing else" in system) and "####" not in system
 
 
 @pytest.mark.parametrize(

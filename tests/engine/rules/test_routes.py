@@ -142,7 +142,7 @@ def test_a_chain_asks_for_one_part_after_another_and_then_for_the_answer() -> No
     assert [move.about for move in moves if isinstance(move, Ask)] == ["q/1", "q/2", "q/3", "q"]
     first, second, third, last = prompts(moves)
     assert "> Skill: add\n> Description: To add.\n> Approach: Just add." in first
-    assert "Steps so far" not in first and "do not answer the question yet" in moves[0].request.system  # type: ignore[union-attr]
+    assert "Steps so far" not in first and "do not answer the question" in moves[0].request.system  # type: ignore[union-attr]
     assert "> Step: add\n> Output: 1 + 1 = 2" in second and "Skill: multiply" in second
     assert third.index("2 * 3 = 6") < third.index("## This step")
     assert (
@@ -229,9 +229,9 @@ def everything() -> tuple[Built, dict[str, Any]]:
 
 
 QUOTED = {
-    "memory/solved": "Question: What of solved?\nReasoning: solved\nAnswer: 1",
-    "memory/corrected": "Question: What of corrected?\nWrong answer: \nCorrection: corrected\nAnswer: 1",
-    "memory/rule": "- rule",
+    "memory/solved": "Question: What of solved?\nReply: solved\nAnswer: 1",
+    "memory/corrected": "Question: What of corrected?\nWrong: \nRight: corrected\nAnswer: 1",
+    "memory/rule": "rule",
     "recipe/actions": "Achieved: a table\nAction: look\nAction: take\nAction: use",
     "skill/multiply": "2. multiply: To multiply.",
 }
@@ -281,7 +281,7 @@ def test_a_refined_skill_gives_its_instruction_and_its_approach() -> None:
     built, fields = everything()
     moves, _ = drive(built, planned("cot", **fields), ["#### 1"])
     assert ("skill/goal", "> Instruction: Mind the units.\n> Approach: Multiply first.") in slices(moves[0])  # type: ignore[arg-type]
-    assert 'If "Skill" gives an instruction' in moves[0].request.system  # type: ignore[union-attr]
+    assert '"Skill" takes precedence.' in moves[0].request.system  # type: ignore[union-attr]
     direct, _ = drive(built, planned("direct", **fields), ["1"])
     assert ("skill/goal", "> Approach: Multiply first.") in slices(direct[0])  # type: ignore[arg-type]
 

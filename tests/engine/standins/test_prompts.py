@@ -21,19 +21,19 @@ PROMPT = """## Solved earlier
 
 > Question: Ana packs 4 boxes.
 > Each holds 6 jars.
-> Reasoning: 4 * 6 = 24
+> Reply: 4 * 6 = 24
 > 24 - 5 = 19
 > #### 19
 
 > Question: Two?
-> Reasoning: 1 + 1 = 2
+> Reply: 1 + 1 = 2
 > #### 2
 
 ## Corrected earlier
 
 > Question: Three?
-> Wrong answer: 12
-> Correction: 1 + 2 = 3
+> Wrong: 12
+> Right: 1 + 2 = 3
 > #### 3
 
 ## Strategy
@@ -44,7 +44,7 @@ PROMPT = """## Solved earlier
 
 ## Principles
 
-> - Read twice.
+> Read twice.
 
 ## Question
 
@@ -127,7 +127,7 @@ def test_what_belongs_to_one_call_is_found_where_it_stands() -> None:
     assert (read.outcome.name, read.outcome.arguments, read.outcome.result) == ("total", '{"a": 1}', "1")
 
 
-def test_principles_are_read_without_their_dashes() -> None:
+def test_principles_are_read() -> None:
     assert asked(PROMPT).principles == ("Read twice.",)
 
 
@@ -156,7 +156,7 @@ def test_a_heading_inside_the_question_belongs_to_the_question() -> None:
 
 
 def test_an_example_may_say_answer_before_its_answer_does() -> None:
-    solved = "> Question: Which?\n> Answer: Option (\n> Reasoning: The second.\n> Answer: 2"
+    solved = "> Question: Which?\n> Answer: Option (\n> Reply: The second.\n> Answer: 2"
     (example,) = asked(f"## Solved earlier\n\n{solved}\n\n## Question\n\nWhich?", 'End "Answer: <it>".').examples
     assert (example.question, example.reasoning, example.answer) == ("Which?\nAnswer: Option (", "The second.", "2")
 

@@ -76,7 +76,7 @@ def test_the_solver_imports_the_seam_and_itself_only() -> None:
 def test_the_reply_is_the_same_bytes_in_another_process_with_another_hash_seed() -> None:
     prompt = (
         "## Solved earlier\\n\\n> Question: Ana packs 4 boxes with 6 jars each and gives 5 away. How many are left?\\n"
-        "> Reasoning: 4 * 6 = 24\\n> 24 - 5 = 19\\n> Answer: 19\\n\\n## Question\\n\\n"
+        "> Reply: 4 * 6 = 24\\n> 24 - 5 = 19\\n> #### 19\\n\\n## Question\\n\\n"
         "Each crate holds 12 figs. Omar fills 3 crates and sells 9 figs. How many figs remain?\\n\\nReason. End with x."
     )
     code = (

@@ -24,7 +24,7 @@ def prompt(question: str, *, solved: str = "", corrected: str = "", advice: str 
 
 
 def solved(question: str, reasoning: str, answer: str) -> str:
-    return f"Question: {question}\nReasoning: {reasoning}\n#### {answer}"
+    return f"Question: {question}\nReply: {reasoning}\n#### {answer}"
 
 
 JARS = solved(
@@ -72,7 +72,7 @@ def test_the_example_makes_the_difference() -> None:
 
 
 def test_a_correction_serves_as_an_example() -> None:
-    correction = JARS.replace("Reasoning:", "Wrong answer: 14\nCorrection:")
+    correction = JARS.replace("Reply:", "Wrong: 14\nRight:")
     question = "Each crate holds 12 lemons, and Omar fills 3 crates. After selling 9 lemons, how many has he left?"
     assert reply(prompt(question, corrected=correction)).endswith("#### 27")
 
@@ -166,7 +166,7 @@ def test_a_closely_fitting_example_outweighs_a_tool() -> None:
 
 def test_a_principle_is_followed_where_no_example_is_there() -> None:
     question = "A shop sells 15 lamps for 8 dollars each. The rent is 50 dollars. What is its profit?"
-    principle = section("Principles", '- When the question says "profit", multiply, then subtract.')
+    principle = section("Principles", 'When the question says "profit", multiply, then subtract.')
     assert reply(principle + prompt(question)).endswith("15 * 8 = 120\n120 - 50 = 70\n#### 70")
     assert reply(section("Principles", "- Read twice.") + prompt(question)) == reply(prompt(question))
 

@@ -55,12 +55,12 @@ def test_any_text_has_a_reply(text: str) -> None:
 )
 def test_a_reply_ends_as_the_prompt_asks_whatever_the_question_and_its_examples_hold(ending: str, last: str) -> None:
     asked = 'If 1 < 2 and "Answer: [<X>]" is no ending, and \\section*{Final Answer} none.\nWho wrote Faust?'
-    text = reply(prompt(asked, ending, "Question: Who wrote Faust?\nReasoning: I read it.\nAnswer: Goethe"))
+    text = reply(prompt(asked, ending, "Question: Who wrote Faust?\nReply: I read it.\nAnswer: Goethe"))
     assert text == f"The nearest that the prompt holds is Goethe.\n{last}"
 
 
 def test_without_reasoning_asked_for_there_is_the_answer_alone() -> None:
-    solved = "Question: Who wrote Faust?\nReasoning: I read it.\nAnswer: Goethe"
+    solved = "Question: Who wrote Faust?\nReply: I read it.\nAnswer: Goethe"
     text = prompt("Who wrote Faust?", 'Finish with "Answer: <name>".', solved, template="answer_direct")
     assert reply(text) == "Answer: Goethe"
 

@@ -9,14 +9,14 @@ from mage_es.engine.standins.shopper.habits import Habits, habits_of
 WANTED = "Find me shirts with color: red, and price lower than 40.00 dollars"
 CAREFUL = f"""\
 Question: {WANTED}
-Reasoning: search[shirts with color: red]: Page 1 (Total results: 3)
+Reply: search[shirts with color: red]: Page 1 (Total results: 3)
 click[b000000001]: Shirt, $5
 click[red]: You have clicked red.
 click[buy now]: Your score: 1
 Answer: B000000001 with color: red"""
 CARELESS = f"""\
 Question: {WANTED}
-Reasoning: search[{WANTED.lower()}]: Page 1 (Total results: 3)
+Reply: search[{WANTED.lower()}]: Page 1 (Total results: 3)
 click[b000000001]: Shirt, $5
 click[buy now]: Your score: 0.5
 Answer: B000000001"""

@@ -26,5 +26,5 @@ def test_an_instruction_has_an_opening_what_is_asked_options_and_a_price(text: s
 
 
 def test_steps_are_read_from_memories_recipes_and_numbered_lines() -> None:
-    text = "Reasoning: search[a]: Page 1\nclick[b]\nAnswer: B\n2. click[c]: ok\nAction: click[d]\nwords\nHow: click[e]"
+    text = "Reply: search[a]: Page 1\nclick[b]\nAnswer: B\n2. click[c]: ok\nAction: click[d]\nwords\nHow: click[e]"
     assert [step.action for step in read_steps(text)] == ["search[a]", "click[b]", "click[c]", "click[d]", "click[e]"]

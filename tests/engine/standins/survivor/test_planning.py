@@ -66,11 +66,11 @@ def test_it_walks_around_what_is_in_the_way_and_never_where_it_is_deadly() -> No
 
 CLAY = "by Do facing bank, gives 1 clay"
 TELLINGS = {
-    "Corrected earlier": f"Question: World 5\nWrong answer: nothing\nCorrection: collect clay: {CLAY}",
+    "Corrected earlier": f"Question: World 5\nWrong: nothing\nRight: collect clay: {CLAY}",
     "Principles": f"- `collect clay`: {CLAY}",
     "Patterns": "`Collect Clay`: facing bank, gives 1 clay",
     "World": "bank gives clay.",
-    "Solved earlier": f"Reasoning: Observation:\n{view(faced='bank')}\nAction: Do\nAnswer: Collect Clay",
+    "Solved earlier": f"Reply: Observation:\n{view(faced='bank')}\nAction: Do\nAnswer: Collect Clay",
     "Skill": f"Approach: 1. collect clay: {CLAY}",
 }
 

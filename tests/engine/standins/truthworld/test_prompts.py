@@ -19,7 +19,7 @@ def prompt(*sections: tuple[str, str], instruction: str = "Reason step by step."
 
 @pytest.mark.parametrize("title", ["Solved earlier", "Corrected earlier", "Strategy"])
 def test_a_worked_memory_shows_its_claims(title: str) -> None:
-    assert read_truth_prompt(prompt((title, f"Reasoning: {SHOWN}: 3 + 7 = 10"))).informed == ({SHOWN}, frozenset())
+    assert read_truth_prompt(prompt((title, f"Reply: {SHOWN}: 3 + 7 = 10"))).informed == ({SHOWN}, frozenset())
 
 
 @pytest.mark.parametrize("title", ["Principles", "Skill", "Plan"])

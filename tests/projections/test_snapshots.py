@@ -32,6 +32,7 @@ def keep(folder: Path, events: list[Event], seq: int) -> Path:
     return write_snapshot(folder, fold(ListSource(events), until=seq), chain=chain_at(events, seq))
 
 
+@pytest.mark.slow
 @given(histories(), st.data())
 def test_a_snapshot_and_the_tail_equal_the_whole_fold(stages: list[Stage], data: st.DataObject) -> None:
     events = with_digests(flat(stages))

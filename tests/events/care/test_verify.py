@@ -106,6 +106,7 @@ def test_segments_of_another_log_are_found_even_if_whole(path: Path, tmp_path: P
     assert (finding.first, finding.last) == (1, 10)
 
 
+@pytest.mark.slow
 def test_no_flipped_bit_anywhere_goes_unnoticed(path: Path) -> None:
     random = Random(11)
     files = [file for file in path.rglob("*") if file.is_file() and file.name != "LOCK"]

@@ -214,6 +214,7 @@ def test_no_product_is_in_both_splits_and_few_goals_are_near_duplicates_across_t
         assert splits.duplicates + splits.near_duplicates < 0.02 * len(evolution) and len(splits.held_out) == 100
 
 
+@pytest.mark.slow
 @pytest.mark.paper("section 4, WebShop, scores")
 @needs_data
 def test_every_goal_is_met_by_its_own_product_with_its_options(paper: WebShop, retroagent: WebShop) -> None:

@@ -150,6 +150,7 @@ def test_tokens_are_counted() -> None:
     assert done.input_tokens > done.output_tokens > 0
 
 
+@pytest.mark.slow
 def test_in_the_real_game_what_it_is_told_is_worth_more_than_twice_what_it_finds_out() -> None:
     assert sum(played(seed, PUBLISHED) for seed in (1, 3, 5)) > 2 * sum(played(seed, "") for seed in (1, 3, 5)) > 0
 

@@ -306,8 +306,41 @@ class SplittingReply(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class KnownType(msgspec.Struct, frozen=True, kw_only=True):
+    """A task type that was named before, for other questions of the same benchmark."""
+
+    name: str
+    description: str
+
+
+class TaskTypesBrief(Brief, frozen=True, kw_only=True, tag="task_types"):
+    """Before the ontology, where a benchmark has no task types: sort questions into `known` types and new ones, at most
+    `limit` in all."""
+
+    benchmark: str
+    questions: tuple[SolvedSample, ...]
+    known: tuple[KnownType, ...]
+    limit: int
+
+
+class InducedType(msgspec.Struct, frozen=True, kw_only=True):
+    """A task type: its name, what its questions ask and how they are recognised (not needed of a known one), and the
+    ids of the brief's questions that are of it."""
+
+    name: str
+    examples: tuple[str, ...]
+    description: str = ""
+
+
+class TaskTypesReply(msgspec.Struct, frozen=True, kw_only=True):
+    """The task types; each question of the brief is an example of at most one."""
+
+    task_types: tuple[InducedType, ...]
+
+
 AnyBrief = (
-    OntologyBrief
+    TaskTypesBrief
+    | OntologyBrief
     | NavigatorBrief
     | FailureBrief
     | PrinciplesBrief

@@ -30,6 +30,7 @@ from mage_es.events.vocabulary import (
     QuestionPlanned,
     RunStarted,
     SplitCommitted,
+    TaskTypeCreated,
     Tier,
 )
 
@@ -40,10 +41,14 @@ class OpenRun(NamedTuple):
 
 
 class InduceOntology(NamedTuple):
-    """Create the skills and task types that the guidance tier named (None: its reply could not be read)."""
+    """Create the skills and task types that the guidance tier named (None: its reply could not be read).
+
+    `induced` are the task types where the benchmark has none of its own.
+    """
 
     task_types: Sequence[str]
     reply: OntologyReply | None
+    induced: Sequence[TaskTypeCreated] = ()
 
 
 class Candidate(NamedTuple):
@@ -182,13 +187,15 @@ class CompletePhase(NamedTuple):
 class LearnFromAnswers(NamedTuple):
     """UPDATE: ratchet, both bandits and the harvest, over this iteration's verdicts.
 
-    `vectors` are those of the questions by id, `observed` those of the observations before milestones by their text.
+    `vectors` are those of the questions by id, `observed` those of the observations before milestones by their text,
+    `doubtful` the type that a question is about as near to as to its own, by the question's id.
     """
 
     iteration: int
     questions: Mapping[str, Question]
     vectors: Mapping[str, Vector]
     observed: Mapping[str, Vector] = {}
+    doubtful: Mapping[str, str] = {}
 
 
 class CheckedTool(NamedTuple):

@@ -55,7 +55,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     search_passages: Count = 3
     """Passages that a search puts before a question."""
     task_types: Literal["benchmark", "input", "gold"] = "benchmark"
-    """`benchmark`: metadata where the benchmark has it, else the input-only typer; `gold`: the paper's practice."""
+    """`benchmark`: its metadata, else types that guidance induces from texts; `input`: by neighbours among questions
+    whose type is known; `gold`: the paper's practice."""
 
     mastery_increase: Share = 0.6
     """alpha, Eq. 2."""

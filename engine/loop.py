@@ -3,8 +3,8 @@
 Theory of operation
 
     phase      what it asks of the world                    command                decided in
-    OPEN       the ontology (guidance model)                OpenRun                decide.py
-                                                            InduceOntology         rules/ontology.py
+    OPEN       task types where there are none, and the     OpenRun                decide.py
+               ontology (guidance model)                    InduceOntology         rules/ontology.py
     PLAN       exploration briefs (guidance model)          PlanIteration          agents/navigator.py
     EXPLORE    episodes (execution model, environment)      PlanAnswers            agents/learner.py
                                                             LearnFromEpisodes      agents/explorer.py
@@ -40,7 +40,7 @@ from mage_es.engine.agents.curator import observed_before
 from mage_es.engine.agents.explorer import choose_tasks
 from mage_es.engine.agents.navigator import navigator_brief
 from mage_es.engine.agents.skill_discovery import assignments, ontology_brief, targets
-from mage_es.engine.briefs import NavigatorReply, OntologyReply
+from mage_es.engine.briefs import NavigatorReply, OntologyReply, TaskTypesReply
 from mage_es.engine.commands import (
     CloseIteration,
     CompletePhase,
@@ -56,12 +56,14 @@ from mage_es.engine.commands import (
 )
 from mage_es.engine.environments.playing import sightings
 from mage_es.engine.rules.authoring import sources_of
+from mage_es.engine.rules.task_types import BATCH, BATCHES, settled, task_types_brief, with_reply
 from mage_es.engine.run.directory import require_free_space
+from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.environment import SequentialBenchmark, is_sequential
 from mage_es.engine.session.call import TypedCall
 from mage_es.engine.session.evolving import author_all
 from mage_es.engine.session.session import Session
-from mage_es.events.vocabulary import Digest, Purpose
+from mage_es.events.vocabulary import Digest, Purpose, TaskTypeCreated
 from mage_es.projections.snapshots import write_snapshot
 
 START = -1  # the iteration number of everything before iteration 0
@@ -104,14 +106,29 @@ async def open_run(session: Session) -> None:
     if not session.state.progress.is_completed(START, "open"):
         session.report_progress(START, "open", 0, 0)
         evolution = [session.world.questions[name] for name in session.world.setting.evolution]
-        typed = list(zip(evolution, session.world.typing.types_of(evolution), strict=True))
+        induced = await induce_types(session, evolution)
+        types = session.world.typing.types_of(evolution, {each.task_type: each for each in induced if each.examples})
+        typed = list(zip(evolution, types, strict=True))
         brief = ontology_brief(session.world.benchmark.name, typed)
         call = TypedCall(START, "open", "SkillDiscovery", "ontology_v1", "run", brief)
         reply, _ = await session.guide(call, OntologyReply)
-        session.do(InduceOntology(session.world.setting.task_types, reply))
+        session.do(InduceOntology(session.world.setting.task_types, reply, induced))
     if session.state.progress.closed < START:
         # The anchors are answered before anything is learned: the guard's first comparison needs them.
         await snapshot(session, START)
+
+
+async def induce_types(session: Session, evolution: Sequence[Question]) -> Sequence[TaskTypeCreated]:
+    """Return the task types that guidance sees in the texts of questions; none where the benchmark has its own."""
+    if not session.world.typing.is_induced:
+        return ()
+    found: dict[str, TaskTypeCreated] = {}
+    for first in range(0, min(len(evolution), BATCHES * BATCH), BATCH):
+        brief = task_types_brief(session.world.benchmark.name, evolution[first : first + BATCH], found)
+        call = TypedCall(START, "open", "SkillDiscovery", "task_types_v1", f"questions/{first}", brief)
+        reply, _ = await session.guide(call, TaskTypesReply)
+        found = with_reply(found, brief, reply, session.world.setting.guarded)
+    return settled(found)
 
 
 async def plan(session: Session, k: int) -> None:
@@ -129,7 +146,10 @@ async def explore(session: Session, k: int) -> None:
     if not is_sequential(benchmark) or state.progress.is_completed(k, "explore"):
         return
     evolution = [world.questions[name] for name in world.setting.evolution]
-    types = {q.id: name for q, name in zip(evolution, world.typing.types_of(evolution), strict=True)}
+    types = {
+        q.id: name
+        for q, name in zip(evolution, world.typing.types_of(evolution, state.graph.induced_types()), strict=True)
+    }
     chosen = choose_tasks(world.setting, state, k, types)
     purposes: dict[str, Purpose] = dict.fromkeys(chosen, "explore")
     await session.ask(k, "explore", purposes, frozen=True)
@@ -158,7 +178,8 @@ def update(session: Session, k: int) -> None:
     vectors = session.world.embedder.encode([question.question for question in questions.values()])
     texts = observed_before(session.world.setting, session.state)
     observed = dict(zip(texts, session.world.embedder.encode(texts), strict=True)) if texts else {}
-    session.do(LearnFromAnswers(k, questions, dict(zip(questions, vectors, strict=True)), observed))
+    doubtful = session.world.typing.doubtful(list(questions.values()), session.state.graph.induced_types())
+    session.do(LearnFromAnswers(k, questions, dict(zip(questions, vectors, strict=True)), observed, doubtful))
     session.report_progress(k, "update", 1, 1)
 
 

@@ -6,8 +6,10 @@ Rules
     - No place in it is ever freed: a pruned pattern leaves every answer and count, and its pruning is one more fact.
       The digest is that of a set of facts (created nodes, edges, an edge that was added twice counting twice,
       prunings), so it does not depend on the order in which they came.
-    - An edge may name a node before, or without, the event that creates it; such a node is what a
-      memory came from, such as `question/q17`, and is counted under `provenance`.
+    - An edge may name a node before the event that creates it.
+    - Edges are here if something reads them. What a memory is about, which skill it exercises, where it came from and
+      what took its place are fields of the memory (projections/memory.py).
+    - An edge or a task type that goes out of use stays stored, and its retirement is one more fact.
 """
 
 from __future__ import annotations
@@ -15,9 +17,7 @@ from __future__ import annotations
 from bisect import insort
 from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import islice
-from operator import attrgetter
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -28,10 +28,10 @@ from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
     EdgeAdded,
+    EdgeRetired,
     EntitySeen,
     Event,
     MemoryAppended,
-    MemorySuperseded,
     ObservationRecorded,
     PatternAbstracted,
     PatternPruned,
@@ -39,6 +39,7 @@ from mage_es.events.vocabulary import (
     SkillCreated,
     TaskContextOpened,
     TaskTypeCreated,
+    TaskTypeRetired,
     ToolAuthored,
 )
 from mage_es.projections.ordering import ORDERING_KINDS, Ordering
@@ -58,31 +59,28 @@ SUBGRAPHS = {
 }
 """The subgraph of a node by the first part of its name."""
 
-# Read in one call: a fold remembers every memory of a run.
-_REMEMBERED = ("memory_id", "outcome", "task_type", "skill", "derived_from")
-_remembered: attrgetter[tuple[str, ...]] = attrgetter(*_REMEMBERED)
-
 _Digraph: TypeAlias = "rx.PyDiGraph[str, tuple[str, float, str]]"
 
 
 class Graph:
     """The graph, and what the engine asks of it. Skills and task types go in and out by their plain names.
 
-    [section 3.1, graph] Edges to where a memory came from (an answer, a call) are counted apart, as provenance.
+    [section 3.1, graph] Every edge has a reader; `about`, `exercises` and `derived_from` are fields of a memory.
     """
 
     name: ClassVar[str] = "graph"
     reads: ClassVar[Reads] = {
         SkillCreated: ("skill", "parent", "description"),
-        TaskTypeCreated: ("task_type", "description"),
+        TaskTypeCreated: ("task_type", "description", "examples"),
+        TaskTypeRetired: ("task_type", "into"),
         EdgeAdded: ("kind", "source", "target", "weight", "label"),
-        MemoryAppended: _REMEMBERED,
-        MemorySuperseded: ("memory_id", "by"),
-        RetrievalRecipeAuthored: ("memory_id", "task_type", "skill", "derived_from"),
-        PatternAbstracted: ("memory_id", "task_type", "skill", "derived_from"),
+        EdgeRetired: ("kind", "source", "target"),
+        MemoryAppended: ("memory_id", "outcome"),
+        RetrievalRecipeAuthored: ("memory_id",),
+        PatternAbstracted: ("memory_id",),
         PatternPruned: ("memory_id",),
-        ToolAuthored: ("tool_id", "name", "task_type", "skill", "derived_from"),
-        ActionRecipeHarvested: ("recipe_id", "achievement", "task_type", "skill", "derived_from"),
+        ToolAuthored: ("tool_id", "name"),
+        ActionRecipeHarvested: ("recipe_id", "achievement"),
         EntitySeen: ("entity_id", "kind"),
         ObservationRecorded: ("observation_id", "text"),
         TaskContextOpened: ("context_id", "statement"),
@@ -101,23 +99,28 @@ class Graph:
         self._details: dict[str, str] = {}
         self._descriptions: dict[str, str] = {}
         self._pruned: dict[str, None] = {}
+        self._examples: dict[str, tuple[str, ...]] = {}
+        self._retired: dict[str, str] = {}
+        self._retired_edges: dict[tuple[str, str, str], None] = {}
         self._kinds: Counter[str] = Counter()
         self._skills: list[str] = []
         self._task_types: list[str] = []
         self._resolvers: dict[str, list[tuple[float, str]]] = {}
         # Made when it is first asked for and dropped when a skill or an ordering edge comes; see `_ordered`.
         self._ordering: Ordering | None = None
-        # Facts are only ever added, so a digest hashes those since the last one: (nodes, edges, pruned) so far.
+        # Facts are only ever added, so a digest hashes those since the last one: how many of each kind so far.
         self._hashes: list[bytes] = []
-        self._hashed = (0, 0, 0)
+        self._hashed: tuple[int, ...] = (0,) * 6
 
     def apply(self, event: Event) -> None:
         match event:
             case MemoryAppended():
-                memory_id, *about = _remembered(event)
-                self._experience(f"memory/{memory_id}", *about)
+                self._create(f"memory/{event.memory_id}", event.outcome)
             case EdgeAdded():
                 self._connect(event.kind, event.source, event.target, event.weight, event.label)
+            case EdgeRetired():
+                self._retired_edges[event.kind, event.source, event.target] = None
+                self._ordering = None
             case SkillCreated():
                 name = f"skill/{event.skill}"
                 if event.description and name not in self._details:
@@ -125,8 +128,10 @@ class Graph:
                 self._create(name, event.parent)
             case TaskTypeCreated():
                 self._create(f"task_type/{event.task_type}", event.description)
-            case MemorySuperseded():
-                self._connect("supersedes", f"memory/{event.by}", f"memory/{event.memory_id}")
+                if event.examples:
+                    self._examples.setdefault(event.task_type, event.examples)
+            case TaskTypeRetired():
+                self._retired[event.task_type] = event.into
             case PatternPruned():
                 # The node stays with its edges, and `_gone` says what no longer counts: nothing is ever removed.
                 self._pruned[f"memory/{event.memory_id}"] = None
@@ -142,52 +147,52 @@ class Graph:
     def _apply_authored(self, event: Event) -> None:
         match event:
             case RetrievalRecipeAuthored():
-                node, detail = f"memory/{event.memory_id}", "retrieval_recipe"
+                self._create(f"memory/{event.memory_id}", "retrieval_recipe")
             case PatternAbstracted():
-                node, detail = f"memory/{event.memory_id}", "abstracted_pattern"
+                self._create(f"memory/{event.memory_id}", "abstracted_pattern")
             case ToolAuthored():
-                node, detail = f"tool/{event.tool_id}", event.name
+                self._create(f"tool/{event.tool_id}", event.name)
             case ActionRecipeHarvested():
-                node, detail = f"recipe/{event.recipe_id}", event.achievement
+                self._create(f"recipe/{event.recipe_id}", event.achievement)
             case _:
                 raise unread(self, event)
-        self._experience(node, detail, event.task_type, event.skill, event.derived_from)
 
     def apply_columns(self, cls: type[Event], columns: Columns) -> None:
-        """Add many memories with their edges: first all nodes, whose places follow those there are, then all edges."""
-        # rustworkx hands out places in order, so they are known before the nodes are added: one call for all of them.
-        index, first, names = self._index, self._graph.num_nodes(), list[str]()
-        about, exercises, derived = (self._shared(kind) for kind in ("about", "exercises", "derived_from"))
-        edges: list[tuple[int, int, tuple[str, float, str]]] = []
-
-        def place(name: str) -> int:
-            found = index.get(name)
-            if found is None:
-                found = index[name] = first + len(names)
-                names.append(name)
-            return found
-
-        for memory_id, outcome, task_type, skill, derived_from in zip(*(columns[n] for n in _REMEMBERED), strict=True):
-            node = f"memory/{memory_id}"
-            if node in self._details:
-                continue
-            self._details[node] = outcome
-            source = place(node)
-            if task_type:
-                edges.append((source, place(_named("task_type", task_type)), about))
-            if skill:
-                edges.append((source, place(_named("skill", skill)), exercises))
-            if derived_from:
-                edges.append((source, place(derived_from), derived))
-        self._graph.add_nodes_from(names)
-        self._graph.add_edges_from(edges)
-        self._kinds.update(kind for _, _, (kind, _, _) in edges)
+        """Add many memories at once."""
+        named = {
+            f"memory/{memory_id}": outcome
+            for memory_id, outcome in zip(columns["memory_id"], columns["outcome"], strict=True)
+        }
+        new = {name: outcome for name, outcome in named.items() if name not in self._details}
+        self._details |= new
+        names = [name for name in new if name not in self._index]
+        self._index |= dict(zip(names, self._graph.add_nodes_from(names), strict=True))
 
     def skills(self) -> list[str]:
         return list(self._skills)
 
     def task_types(self) -> list[str]:
         return list(self._task_types)
+
+    def induced_types(self) -> dict[str, TaskTypeCreated]:
+        """Return the induced task types in use by name, with their examples; none where a benchmark has its own."""
+        return {
+            name: TaskTypeCreated(task_type=name, description=self.description(f"task_type/{name}"), examples=examples)
+            for name, examples in sorted(self._examples.items())
+            if name not in self._retired
+        }
+
+    def related_types(self, task_type: str) -> list[str]:
+        """Return the task types whose memories may help with one, the nearest first: those that went out of use into
+        it, those that it builds on, those of the skills that its skill needs.
+        """
+        # [section 3.1, graph] `depends_on` and `prerequisite_of` widen retrieval where a type's own memories are few.
+        into = sorted(name for name, other in self._retired.items() if other == task_type)
+        node = f"task_type/{task_type}"
+        on = sorted(_plain(target) for kind, _, target in self._out(node) if kind == "depends_on")
+        needed = self.prerequisites(self.skill_for_task(task_type))
+        found = dict.fromkeys([*into, *on, *(name for skill in needed for name in self.task_types_of(skill))])
+        return [name for name in found if name != task_type]
 
     def description(self, name: str) -> str:
         """Return what is said of a node, by its own name (`skill/x`, `task_type/y`, `observation/z`); "" if nothing.
@@ -245,39 +250,41 @@ class Graph:
         return sorted({target for kind, _, target in self._out(node) if kind == "observed_in"})
 
     def node_counts(self) -> dict[str, int]:
-        """Return how many nodes each subgraph has; `provenance` are those outside the four."""
-        counts: Counter[str] = Counter(SUBGRAPHS.get(name.partition("/")[0], "provenance") for name in self._index)
+        """Return how many nodes each subgraph has."""
+        kinds = (name.partition("/")[0] for name in self._index)
+        counts: Counter[str] = Counter(SUBGRAPHS[kind] for kind in kinds if kind in SUBGRAPHS)
         # Patterns are the only nodes that are ever pruned, and they belong to the experience subgraph.
         counts["experience"] -= len(self._gone())
         return {subgraph: count for subgraph, count in sorted(counts.items()) if count}
 
     def edge_counts(self) -> dict[str, int]:
         kinds = self._kinds.copy()
-        kinds.subtract(kind for name in self._gone() for kind, _, _ in self._out(name))
+        kinds.subtract(kind for kind, _, _ in self._retired_edges)
         return {kind: count for kind, count in sorted(kinds.items()) if count}
 
     def digest(self) -> str:
         # Facts are never changed, so those hashed at an earlier close are not hashed again.
         self._hashes.extend(bytes.fromhex(digest(fact)) for fact in self._unhashed())
-        self._hashed = (len(self._details), self._graph.num_edges(), len(self._pruned))
+        self._hashed = (len(self._details), self._graph.num_edges(), *map(len, self._later_facts()))
         self._hashes.sort()  # nearly sorted from the last time, which the sort makes use of
         return digest_of_set(self._hashes)
 
     def dump(self) -> Any:
         """Return nodes in order of appearance and their details; of edges where they lead, and what they are, once.
 
-        Then what is said of skills, and what was pruned.
+        Then what is said of skills, the examples of induced types, and what was pruned or went out of use.
         """
         names = self._graph.nodes()
         numbers = {edge: number for number, edge in enumerate(dict.fromkeys(self._graph.edges()))}
         sources, targets = np.asarray(self._graph.edge_list(), np.int64).reshape(-1, 2).T.tolist()
         kinds = list(map(numbers.__getitem__, self._graph.edges()))
         details = list(map(self._details.get, names))
-        return [names, details, list(numbers), sources, targets, kinds, self._descriptions, list(self._pruned)]
+        later = [self._examples, list(self._pruned), self._retired, list(self._retired_edges)]
+        return [names, details, list(numbers), sources, targets, kinds, self._descriptions, *later]
 
     def load(self, dumped: Any) -> None:
         self._clear()
-        names, details, different, sources, targets, kinds, descriptions, pruned = dumped
+        names, details, different, sources, targets, kinds, descriptions, examples, pruned, retired, edges_gone = dumped
         self._graph.add_nodes_from(names)
         self._index = dict(zip(names, range(len(names)), strict=True))
         self._details = {name: detail for name, detail in zip(names, details, strict=True) if detail is not None}
@@ -292,17 +299,8 @@ class Graph:
             if kind == "resolves":
                 insort(self._resolvers.setdefault(_plain(names[target]), []), (-weight, _plain(names[source])))
         self._descriptions, self._pruned = dict(descriptions), dict.fromkeys(pruned)
-
-    def _experience(self, node: str, detail: str, task_type: str, skill: str, derived_from: str) -> None:
-        if node in self._details:
-            return  # equal ids are equal contents: the node and its edges are there
-        self._create(node, detail)
-        if task_type:
-            self._connect("about", node, _named("task_type", task_type))
-        if skill:
-            self._connect("exercises", node, _named("skill", skill))
-        if derived_from:
-            self._connect("derived_from", node, derived_from)
+        self._examples = {name: tuple(ids) for name, ids in examples.items()}
+        self._retired, self._retired_edges = dict(retired), {(k, s, t): None for k, s, t in edges_gone}
 
     def _create(self, name: str, detail: str) -> None:
         self._node(name)
@@ -338,7 +336,7 @@ class Graph:
 
         A skill's description and an edge's label are in the fact only if they say something.
         """
-        nodes, edges, pruned = self._hashed
+        nodes, edges, *later = self._hashed
         for name, detail in islice(self._details.items(), nodes, None):
             description = self._descriptions.get(name)
             yield (name, detail) if description is None else (name, detail, description)
@@ -347,7 +345,16 @@ class Graph:
             kind, weight, label = self._graph.get_edge_data_by_index(place)
             fact = (kind, self._graph[source], self._graph[target], weight)
             yield (*fact, label) if label else fact
-        yield from (("pruned", name) for name in islice(self._pruned, pruned, None))
+        for facts, seen in zip(self._later_facts(), later, strict=True):
+            yield from islice(facts, seen, None)
+
+    def _later_facts(self) -> tuple[list[tuple[object, ...]], ...]:
+        return (
+            [("pruned", name) for name in self._pruned],
+            [("examples", *item) for item in self._examples.items()],
+            [("retired", *item) for item in self._retired.items()],
+            [("retired", *edge) for edge in self._retired_edges],
+        )
 
     def _gone(self) -> list[str]:
         return [name for name in self._pruned if name in self._details]
@@ -364,7 +371,9 @@ class Graph:
                 (_plain(name), _plain(target), kind)
                 for name in names
                 for kind, _, target in self._out(name)
-                if kind in ORDERING_KINDS and target.startswith("skill/")
+                if kind in ORDERING_KINDS
+                and target.startswith("skill/")
+                and (kind, name, target) not in self._retired_edges
             ]
             self._ordering = Ordering(self._skills, edges)
         return self._ordering
@@ -374,11 +383,6 @@ class Graph:
         if index is None:
             index = self._index[name] = self._graph.add_node(name)
         return index
-
-
-@lru_cache(maxsize=4096)
-def _named(kind: str, plain: str) -> str:
-    return f"{kind}/{plain}"  # one string, however many memories are about it
 
 
 def _plain(name: str) -> str:

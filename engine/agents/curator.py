@@ -23,6 +23,7 @@ from mage_es.engine.rules.mastery import ratchet
 from mage_es.engine.rules.milestones import Milestone, account_of_milestone, milestones
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.setting import Setting
+from mage_es.engine.rules.task_types import revised_types
 from mage_es.engine.rules.trajectories import account_of, trajectory_of
 from mage_es.engine.seams.embedder import Vector, to_bytes
 from mage_es.events.vocabulary import (
@@ -57,6 +58,7 @@ def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Dra
         *(_rewards(setting, state, verdicts) if setting.config.bandits else ()),
         *(_harvest(setting, state, command, verdicts) if setting.config.success_memories else ()),
         *_action_recipes(setting, state, command.iteration, verdicts),
+        *revised_types(setting, state, command.iteration, command.doubtful),
     ]
     return marked(command.iteration, "update", events, is_numbered=True)
 

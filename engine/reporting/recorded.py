@@ -148,7 +148,7 @@ class RecordedRun:
                     "skills": len(graph.skills()),
                     "task types": len(graph.task_types()),
                     "task types covered": sum(first <= k for first in covered.values()),
-                    "nodes": sum(n for subgraph, n in graph.node_counts().items() if subgraph != "provenance"),
+                    "nodes": sum(graph.node_counts().values()),
                     "edges": sum(graph.edge_counts().values()),
                     **{name: int((born == outcome).sum()) for name, outcome in MEMORIES.items()},
                 }

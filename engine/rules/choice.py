@@ -159,7 +159,7 @@ class Choosing:
         if len(arms) == 1:
             return Choice(next(iter(arms)), 1.0)
         # A skill that is split makes a new key; task types are fixed when the run opens.
-        keys = len(self._setting.task_types) if bandit == "search" else self._skills
+        keys = len(self._state.graph.task_types()) if bandit == "search" else self._skills
         warmup = self._setting.warmup(keys=keys, arms=len(arms))
         posteriors = {arm: posterior_of(self._setting.config, self._state, bandit, key, arm) for arm in arms}
         if self._command.frozen:

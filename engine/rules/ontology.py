@@ -31,7 +31,8 @@ def induce_ontology(setting: Setting, state: State, command: InduceOntology) -> 
     """
     # An unreadable reply still gives an ontology: every task type falls to `general`, and splits can grow it later.
     reply = command.reply or _NOTHING
-    known = sorted(set(command.task_types))
+    induced = {each.task_type: each for each in command.induced}
+    known = sorted(induced or set(command.task_types))
     skills = _skills(reply, setting.guarded)
     created = [
         SkillCreated(skill=skill.name, mastery=0.0, prompt_template="", strategy="", description=skill.description)
@@ -39,7 +40,7 @@ def induce_ontology(setting: Setting, state: State, command: InduceOntology) -> 
     ]
     said = {each.task_type: each.description for each in reply.task_types}
     events: list[Event] = list(created)
-    events += [TaskTypeCreated(task_type=name, description=said.get(name, "")) for name in known]
+    events += [induced.get(name) or TaskTypeCreated(task_type=name, description=said.get(name, "")) for name in known]
     events += _ordering(skills, created)
     events += _resolving(skills, set(known))
     events += _depending(reply.task_types, set(known))

@@ -1,6 +1,8 @@
 """Which task type a question is taken to have: its own, or that of its nearest neighbours among known questions.
 
 Rules
+    - Where a benchmark has no types of its own, they are those that the guidance tier induced from texts (recorded with
+      the run): a question has the type whose nearest example and whose description together are nearest to it.
     - A type that was made from the gold answer may label evolution questions at most; a held-out question, an
       anchor and a user's own question are typed from their text alone.
     - Where a benchmark's own metadata carries the type, that may be used, and every report says so. A question whose
@@ -24,8 +26,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mage_es.engine.embedders.exact import GRID, cosines, on_grid
-from mage_es.engine.seams.benchmark import Benchmark, Question
+from mage_es.engine.embedders.exact import GRID, UNIT, cosines, on_grid
+from mage_es.engine.rules.task_types import Induced
+from mage_es.engine.seams.benchmark import ONE_TYPE, Benchmark, Question
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.events.errors import PrerequisiteError
 
@@ -35,14 +38,16 @@ _FEWEST = 3
 SHAPE_WEIGHT = 4
 """Fourths of a cosine that a doubled number of numbers, words or sentences costs, times the square of it."""
 _COUNTED = (re.compile(r"\d[\d.,]*"), re.compile(r"\S+"), re.compile(r"[.?!](?=\s|$)"))
+_CLOSE = UNIT // 50
+"""How much nearer than the next one the nearest type must be, in two cosines together, to be told from it."""
 _ROWS = 256
 """Texts compared at once, which bounds the memory of one comparison."""
 
 
 class TaskTyping:
-    """Types questions by metadata, by the input-only typer, or (evolution only) by gold, as configured.
+    """Types questions by metadata, by induced types, by the input-only typer, or (evolution only) by gold.
 
-    `source` is what evolution questions are typed from: `metadata`, `input` or `gold`.
+    `source` is what evolution questions are typed from: `metadata`, `induced`, `input` or `gold`.
 
     [section 4.1, task types] One input-only typer serves evolution, exam and `ask`. Gold types are for evolution only,
     on demand.
@@ -56,29 +61,43 @@ class TaskTyping:
         *,
         choice: Literal["benchmark", "input", "gold"],
     ) -> None:
-        self._has_own = benchmark.task_type_source != "gold" and choice == "benchmark"
+        self.is_induced = benchmark.task_type_source in ("gold", "none") and choice == "benchmark"
+        self._has_own = not self.is_induced and choice == "benchmark"
+        self._questions = {question.id: question for question in evolution}
+        self._nearest: tuple[Induced, NearestType] | None = None
         self._gold: Mapping[str, str] = {q.id: q.task_type for q in evolution} if choice == "gold" else {}
         self._typed = [question for question in evolution if question.task_type]
         self._embedder = embedder
         self._typer: Typer | None = None
         has_metadata = self._has_own and benchmark.task_type_source == "metadata"
-        self.source = "metadata" if has_metadata else "gold" if choice == "gold" else "input"
+        own_source = "metadata" if has_metadata else "gold" if choice == "gold" else "input"
+        self.source = "induced" if self.is_induced else own_source
 
-    def types_of(self, questions: Sequence[Question]) -> list[str]:
-        """Return the task type of each question of the benchmark.
+    def types_of(self, questions: Sequence[Question], induced: Induced) -> list[str]:
+        """Return the task type of each question of the benchmark; `induced` are a state's induced types in use.
 
         [section 4, MedQA, task types] A question whose metadata lacks the type gets it from its text, by those that
         have one.
         """
+        if self.is_induced:
+            return self.predict([question.question for question in questions], induced, ids=())
         own = [q.task_type if self._has_own else self._gold.get(q.id, "") for q in questions]
         unknown = [question for question, known in zip(questions, own, strict=True) if not known]
-        predicted = iter(self.predict([q.question for q in unknown], ids=[q.id for q in unknown]))
+        texts, ids = [q.question for q in unknown], [q.id for q in unknown]
+        predicted = iter(self.predict(texts, induced, ids=ids))
         return [known or next(predicted) for known in own]
 
-    def predict(self, texts: Sequence[str], *, ids: Sequence[str]) -> list[str]:
+    def doubtful(self, questions: Sequence[Question], induced: Induced) -> dict[str, str]:
+        """Return by question id the type that is about as near as the question's own; none where types are given."""
+        placed = self._placed([question.question for question in questions], induced) if len(induced) > 1 else []
+        return {q.id: other for q, (_, other) in zip(questions, placed, strict=False) if other}
+
+    def predict(self, texts: Sequence[str], induced: Induced, *, ids: Sequence[str]) -> list[str]:
         """Return the type of each text from the text alone; a known question of the same id does not count."""
         if not texts:
             return []
+        if self.is_induced:  # without a type that has examples there is but one
+            return [one for one, _ in self._placed(texts, induced)] if induced else [ONE_TYPE] * len(texts)
         if not self._typed:
             raise PrerequisiteError(
                 "No evolution question has a task type that others could be typed by: give the benchmark's files that "
@@ -87,6 +106,38 @@ class TaskTyping:
         if self._typer is None:
             self._typer = Typer(self._typed, self._embedder)
         return self._typer.predict(texts, exclude=ids)
+
+    def _placed(self, texts: Sequence[str], induced: Induced) -> list[tuple[str, str]]:
+        # Made anew only when a type went out of use: that is once in some iterations.
+        if self._nearest is None or self._nearest[0] != induced:
+            self._nearest = (induced, NearestType(induced, self._questions, self._embedder))
+        return self._nearest[1].place(texts)
+
+
+class NearestType:
+    """Induced types as vectors of their examples and of their descriptions."""
+
+    def __init__(self, induced: Induced, questions: Mapping[str, Question], embedder: Embedder) -> None:
+        self._names, self._embedder = sorted(induced), embedder
+        described = [f"{name.replace('-', ' ')}: {induced[name].description}" for name in self._names]
+        self._descriptions = on_grid(embedder.encode(described))
+        examples = [(place, each) for place, name in enumerate(self._names) for each in induced[name].examples]
+        self._types = np.array([place for place, _ in examples], dtype=np.int64)
+        self._examples = on_grid(embedder.encode([questions[each].question for _, each in examples]))
+
+    def place(self, texts: Sequence[str]) -> list[tuple[str, str]]:
+        """Return of each text the nearest type and the next one, "" unless that is about as near."""
+        vectors, found = on_grid(self._embedder.encode(texts)), list[tuple[str, str]]()
+        for start in range(0, len(texts), _ROWS):
+            rows = vectors[start : start + _ROWS]
+            near, scores = cosines(rows, self._examples), cosines(rows, self._descriptions)
+            for place in range(len(self._names)):
+                scores[:, place] += near[:, self._types == place].max(axis=1)
+            for row, order in zip(scores, np.argsort(-scores, axis=1, kind="stable"), strict=True):
+                best, second = order[0], order[min(1, len(order) - 1)]
+                is_close = best != second and row[best] - row[second] <= _CLOSE
+                found.append((self._names[best], self._names[second] if is_close else ""))
+        return found
 
 
 class Typer:

@@ -28,7 +28,9 @@ __all__ = [
 ]
 
 Split = Literal["evolution", "test"]
-TaskTypeSource = Literal["metadata", "input", "gold"]
+TaskTypeSource = Literal["metadata", "input", "gold", "none"]
+ONE_TYPE = "task"
+"""The only task type of questions that have none of their own."""
 ContextRole = Literal["material", "instruction", "question"]
 
 
@@ -128,7 +130,8 @@ class Benchmark(Protocol):
     licence: str
     task_type_source: TaskTypeSource
     """What the questions' own `task_type` is made from: `metadata` (which is printed) and `input`, a rule on the text,
-    may be used anywhere; `gold` labels only the evolution questions, from which the input-only typer is made."""
+    may be used anywhere; `gold` labels only the evolution questions, on demand; with `none` there are none that mean
+    anything. Where it is `gold` or `none`, a run induces task types from texts."""
     answer_format: str
     """One sentence that tells the model how to end its answer, such as `Finish with a line "Answer: <name>".`: what it
     quotes is the form in which examples end, too."""

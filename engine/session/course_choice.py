@@ -28,5 +28,5 @@ def planned_course(world: World, state: State, planned: QuestionPlanned) -> Cour
     if planned.donor:
         other = world.questions[planned.donor]
         # Typed again: the plan records only which question donates.
-        donor = Donor(other, world.typing.types_of([other])[0])
+        donor = Donor(other, world.typing.types_of([other], state.graph.induced_types())[0])
     return episode_of(context, planned, question, donor)

@@ -198,7 +198,7 @@ class Session:
     def asked(self, purposes: Mapping[str, Purpose]) -> list[Asked]:
         """Return the questions with their task types and vectors, in id order."""
         questions = [self.world.questions[name] for name in sorted(purposes)]
-        types = self.world.typing.types_of(questions)
+        types = self.world.typing.types_of(questions, self.state.graph.induced_types())
         return self.world.asked(self.state, questions, types, [purposes[question.id] for question in questions])
 
     async def answer(self, iteration: int, phase: Phase) -> None:

@@ -124,7 +124,7 @@ def _checked(question: str) -> str:
 
 
 def _planned(world: World, state: State, asked: Question) -> QuestionPlanned:
-    task_type = world.typing.predict([asked.question], ids=[asked.id])[0]
+    task_type = world.typing.predict([asked.question], state.graph.induced_types(), ids=[asked.id])[0]
     command = PlanAnswers(
         iteration=state.progress.closed,
         phase="exam",

@@ -215,7 +215,7 @@ def _beginning(session: Session, name: str, questions: Sequence[str]) -> list[Dr
     chosen = [world.questions[each] for each in sorted(questions)]
     shots = BASELINES[name].shots(world.benchmark.name, world.questions, world.setting.evolution)
     begun = Draft(event=started(name, shots), iteration=-1, phase="open")
-    types = world.typing.types_of(chosen)
+    types = world.typing.types_of(chosen, {})  # a baseline has no graph
     plans = [
         planned(name, question, task_type, lambda plan: planned_course(world, session.state, plan))
         for question, task_type in zip(chosen, types, strict=True)

@@ -123,14 +123,14 @@ def examine(
     seq = reader.resolve(at)
     world = reopen_world(reader, data_dir=data_dir, embedder=embedder)
     names = _chosen(world, questions)
-    if control == "shuffled":
-        _require_types(world, names)
     config = world.setting.config
     judge = judge or (open_model(config.judge, "judge") if config.judge else None)
     models = Models(execution or open_model(config.execution, "execution"), None, judge)
     runtime.require_prices({**models.names(), **metered(config.embedder)})
     state = state_of(run, reader, until=seq)
     require_ontology(state, at)
+    if control == "shuffled":
+        _require_types(world, state, names)
     started = _started(run, reader, world, state, at=at, seq=seq, control=control)
     # From here on the state folds the exam's own log, whose sequence numbers and calls start at the beginning.
     state.seq = 0
@@ -191,7 +191,8 @@ def _report(run: Run, exam: Run, world: World, *, seconds: float) -> ExamReport:
         execution_calls=sat.ledger.total("execution").calls,
         guidance_calls=sat.ledger.total("guidance").calls,
         seconds=seconds,
-        task_type_source="metadata" if world.typing.source == "metadata" else "input",
+        # Gold types are for evolution only.
+        task_type_source="input" if world.typing.source == "gold" else world.typing.source,
         episodes=episode_rows(LogReader(exam.log_path)),
         answers=tuple((name, is_right) for name, is_right, _ in rows),
         judge_calls=sat.ledger.total("judge").calls,
@@ -246,9 +247,9 @@ def exam_closed(session: Session, known: Set[str] = frozenset()) -> ExamClosed:
     )
 
 
-def _require_types(world: World, names: Sequence[str]) -> None:
+def _require_types(world: World, state: State, names: Sequence[str]) -> None:
     """Raises `UsageError` if all questions have one task type, so that none could get the memories of another."""
-    types = set(world.typing.types_of([world.questions[name] for name in names]))
+    types = set(world.typing.types_of([world.questions[name] for name in names], state.graph.induced_types()))
     if len(types) < 2:
         raise UsageError(
             f"All questions of this exam have the task type {', '.join(types)}, so there are no memories of another "

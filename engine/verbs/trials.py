@@ -15,10 +15,11 @@ import msgspec
 
 from mage_es.engine.agents.skill_discovery import ontology_brief
 from mage_es.engine.baselines.table import planned
-from mage_es.engine.briefs import OntologyReply
+from mage_es.engine.briefs import OntologyReply, TaskTypesReply
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.embedders.hash import HashEmbedder
+from mage_es.engine.rules.task_types import BATCH, task_types_brief
 from mage_es.engine.run.world import World, open_world
 from mage_es.engine.seams.benchmark import Question, Verdict, extract_of
 from mage_es.engine.seams.environment import is_sequential
@@ -81,7 +82,11 @@ def _answering(world: World, question: Question) -> FirstPrompt:
 
 def _guiding(world: World) -> FirstPrompt:
     evolution = [world.questions[name] for name in world.setting.evolution]
-    typed = list(zip(evolution, world.typing.types_of(evolution), strict=True))
+    if world.typing.is_induced:
+        brief = task_types_brief(world.benchmark.name, evolution[:BATCH], {})
+        asked = typed_request("task_types_v1", brief, TaskTypesReply)
+        return FirstPrompt(asked, lambda text: _form(text, TaskTypesReply))
+    typed = list(zip(evolution, world.typing.types_of(evolution, {}), strict=True))
     request = typed_request("ontology_v1", ontology_brief(world.benchmark.name, typed), OntologyReply)
     return FirstPrompt(request, lambda text: _form(text, OntologyReply))
 

@@ -82,10 +82,12 @@ from mage_es.events.vocabulary.marks import (
 from mage_es.events.vocabulary.opening import (
     EdgeAdded,
     EdgeRefused,
+    EdgeRetired,
     RunStarted,
     SkillCreated,
     SplitCommitted,
     TaskTypeCreated,
+    TaskTypeRetired,
 )
 from mage_es.events.vocabulary.records import LogRepaired, SegmentSealed
 
@@ -107,6 +109,7 @@ __all__ = [
     "Draft",
     "EdgeAdded",
     "EdgeRefused",
+    "EdgeRetired",
     "EmbeddingBytes",
     "EmbeddingCalled",
     "EntitySeen",
@@ -159,6 +162,7 @@ __all__ = [
     "TargetsSelected",
     "TaskContextOpened",
     "TaskTypeCreated",
+    "TaskTypeRetired",
     "Tier",
     "ToolAuthored",
     "ToolExample",

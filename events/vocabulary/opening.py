@@ -81,6 +81,20 @@ class TaskTypeCreated(Event, frozen=True, kw_only=True, tag="task_type.created")
     stream: ClassVar[str] = "task_type/{0.task_type}"
     task_type: str
     description: str
+    # Only where the type was induced from texts: what a question is compared with to tell whether it is of this type.
+    examples: tuple[str, ...] = ()
+    """Ids of evolution questions that an induced type was named for; else empty."""
+
+
+class TaskTypeRetired(Event, frozen=True, kw_only=True, tag="task_type.retired"):
+    """An induced task type that is given to no question from now on; its memories stay stored."""
+
+    stream: ClassVar[str] = "task_type/{0.task_type}"
+    task_type: str
+    into: str
+    """The type that could not be told from it and whose retrieval finds its memories; empty for none."""
+    reason: str
+    """What was counted."""
 
 
 class EdgeAdded(Event, frozen=True, kw_only=True, tag="edge.added"):
@@ -94,6 +108,17 @@ class EdgeAdded(Event, frozen=True, kw_only=True, tag="edge.added"):
     """Its weight."""
     label: str = ""
     """Which relation an edge of kind `relation` is, such as `needs`; else empty."""
+
+
+class EdgeRetired(Event, frozen=True, kw_only=True, tag="edge.retired"):
+    """An edge that was added and orders nothing from now on."""
+
+    stream: ClassVar[str] = "edge/{0.kind}/{0.source}/{0.target}"
+    kind: str
+    source: str
+    target: str
+    reason: str
+    """What was counted."""
 
 
 class EdgeRefused(Event, frozen=True, kw_only=True, tag="edge.refused"):

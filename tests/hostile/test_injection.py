@@ -50,6 +50,7 @@ QUESTION = Question(
     id="q1", benchmark="workshop", split="evolution", task_type="t", question="How many?", gold="4", context="A table."
 )
 TEMPLATES = {
+    "task_types": "task_types_v1",
     "ontology": "ontology_v1",
     "navigator": "navigator_v1",
     "failure_memories": "failure_memories_v1",

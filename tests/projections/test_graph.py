@@ -12,16 +12,17 @@ from mage_es.engine.testing.stages import Stage, flat, round_trip
 from mage_es.engine.testing.strategies import histories, history
 from mage_es.events.vocabulary import (
     EdgeAdded,
+    EdgeRetired,
     EntitySeen,
     Event,
     MemoryAppended,
-    MemorySuperseded,
     ObservationRecorded,
     PatternAbstracted,
     PatternPruned,
     SkillCreated,
     TaskContextOpened,
     TaskTypeCreated,
+    TaskTypeRetired,
     ToolAuthored,
 )
 from mage_es.projections.graph import Graph
@@ -144,7 +145,7 @@ def test_every_node_says_what_it_is() -> None:
     assert graph.related("entity/axe") == [("makes", "entity/wood"), ("needs", "entity/wood")]
     assert graph.observed_in("observation/o") == ["context/c"]
     assert graph.related("entity/unknown") == graph.observed_in("entity/unknown") == []
-    assert graph.node_counts() == {"capability": 3, "environment": 4, "experience": 1, "provenance": 1, "task": 2}
+    assert graph.node_counts() == {"capability": 2, "environment": 4, "experience": 1, "task": 1}
 
 
 def test_a_pruned_pattern_leaves_the_counts_and_the_digest_tells() -> None:
@@ -153,9 +154,8 @@ def test_a_pruned_pattern_leaves_the_counts_and_the_digest_tells() -> None:
     pruned = PatternPruned(memory_id=pattern.memory_id, confidence_micro=1, reason="")
     whole, less = graph_of(pattern), graph_of(pattern, pruned)
 
-    assert whole.edge_counts() == {"about": 1, "derived_from": 1, "exercises": 1}
     assert whole.node_counts()["experience"] == 1
-    assert less.edge_counts() == {} and "experience" not in less.node_counts()
+    assert "experience" not in less.node_counts()
     assert less.digest() == graph_of(pruned, pattern).digest() != whole.digest()
 
 
@@ -167,13 +167,49 @@ def test_a_task_type_of_the_same_name_does_not_order_a_skill() -> None:
 
 
 @pytest.mark.paper("section 3.1, graph")
-def test_a_memory_brings_its_edges_and_what_it_came_from() -> None:
+def test_a_memory_is_a_node_and_what_it_is_about_is_its_own_field() -> None:
     events = flat(history(seed=4, iterations=1, questions=1))
     memory = next(event for event in events if isinstance(event, MemoryAppended))
-    graph = graph_of(memory, memory, MemorySuperseded(memory_id=memory.memory_id, by="newer"))
+    graph = graph_of(memory, memory)
 
-    assert graph.edge_counts() == {"about": 1, "derived_from": 1, "exercises": 1, "supersedes": 1}
-    assert graph.node_counts() == {"capability": 1, "experience": 2, "provenance": 1, "task": 1}
+    assert graph.node_counts() == {"experience": 1} and graph.edge_counts() == {}
+
+
+def test_a_prerequisite_out_of_use_orders_nothing_and_stays_on_record() -> None:
+    retired = EdgeRetired(kind="prerequisite_of", source="skill/a", target="skill/b", reason="")
+    graph, whole = graph_of(*map(skill, "ab"), needs("a", "b"), retired), graph_of(*map(skill, "ab"), needs("a", "b"))
+
+    assert (graph.closure("b"), whole.closure("b")) == (["b"], ["a", "b"])
+    assert graph.edge_counts() == {}
+    assert graph.digest() != whole.digest()
+
+
+def induced(name: str) -> TaskTypeCreated:
+    return TaskTypeCreated(task_type=name, description=f"about {name}", examples=(f"q-{name}",))
+
+
+def test_induced_types_are_known_with_their_examples_until_they_go_out_of_use() -> None:
+    own, gone = TaskTypeCreated(task_type="own", description=""), TaskTypeRetired(task_type="u", into="t", reason="")
+    graph = graph_of(own, induced("t"), induced("u"), gone)
+
+    assert graph.induced_types() == {"t": induced("t")}
+    assert graph.task_types() == ["own", "t", "u"]
+
+
+@pytest.mark.paper("section 3.1, graph")
+def test_related_types_are_those_gone_into_one_those_it_builds_on_and_those_of_skills_that_its_skill_needs() -> None:
+    graph = graph_of(
+        *map(skill, "ab"),
+        *map(induced, "stuvw"),
+        needs("a", "b"),
+        edge("resolves", "skill/b", "task_type/t"),
+        edge("resolves", "skill/a", "task_type/s"),
+        edge("depends_on", "task_type/t", "task_type/v"),
+        TaskTypeRetired(task_type="u", into="t", reason=""),
+    )
+
+    assert graph.related_types("t") == ["u", "v", "s"]
+    assert graph.related_types("w") == []
 
 
 @given(histories(), st.randoms(use_true_random=False))
@@ -199,6 +235,11 @@ def test_the_digest_does_not_depend_on_the_order_of_arrival(stages: list[Stage],
         (skill("a"), SkillCreated(skill="a", mastery=0.0, prompt_template="", strategy="", description="b")),
         (edge("relation", "e/a", "e/b"), EdgeAdded(kind="relation", source="e/a", target="e/b", label="near")),
         (EntitySeen(entity_id="a", kind="x"), EntitySeen(entity_id="a", kind="y")),
+        (induced("t"), TaskTypeCreated(task_type="t", description="about t")),
+        (
+            TaskTypeRetired(task_type="t", into="u", reason=""),
+            TaskTypeRetired(task_type="t", into="", reason=""),
+        ),
     ],
 )
 def test_every_field_of_a_fact_is_in_the_digest(one: Event, other: Event) -> None:

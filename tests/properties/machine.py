@@ -311,7 +311,7 @@ class Life:
     def asked(self, purposes: Mapping[str, Purpose]) -> list[Asked]:
         """Return questions about to be asked."""
         questions = [self.world.questions[name] for name in sorted(purposes)]
-        types = self.world.typing.types_of(questions)
+        types = self.world.typing.types_of(questions, self.state.graph.induced_types())
         return self.world.asked(self.state, questions, types, [purposes[question.id] for question in questions])
 
     def _follow(self, phase: Phase, planned: QuestionPlanned, text: str, *, moves: int) -> None:

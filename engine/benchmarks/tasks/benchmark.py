@@ -19,7 +19,7 @@ from mage_es.engine.benchmarks.tasks.columns import question_of
 from mage_es.engine.benchmarks.tasks.hub import read_hub
 from mage_es.engine.benchmarks.tasks.scorers import problem_with, scorer_of
 from mage_es.engine.benchmarks.tasks.spec import HUB, TaskSpec, parse
-from mage_es.engine.seams.benchmark import Question, Split, TaskTypeSource, Verdict
+from mage_es.engine.seams.benchmark import ONE_TYPE, Question, Split, TaskTypeSource, Verdict
 from mage_es.events.errors import PrerequisiteError
 
 _TRAIN, _TEST = "train", "test"
@@ -28,7 +28,6 @@ _TRAIN, _TEST = "train", "test"
 
 class Tasks:
     licence = "the user's own"
-    task_type_source: TaskTypeSource = "metadata"
 
     def __init__(self, spec: TaskSpec, read: Sequence[Question], data_sha256: str) -> None:
         self.name, self.data_sha256 = spec.name, data_sha256
@@ -39,6 +38,8 @@ class Tasks:
         for question in read:
             by_split.setdefault(question.split, []).append(msgspec.structs.replace(question, benchmark=self.name))
         self._questions = divided({"evolution": [], **by_split})
+        has_types = any(question.task_type != ONE_TYPE for question in read)
+        self.task_type_source: TaskTypeSource = "metadata" if has_types else "none"
 
     def questions(self, split: Split) -> Sequence[Question]:
         return self._questions[split]

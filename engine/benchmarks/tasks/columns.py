@@ -15,7 +15,7 @@ from decimal import Decimal
 from string import ascii_uppercase
 from typing import Any
 
-from mage_es.engine.seams.benchmark import Question, Split
+from mage_es.engine.seams.benchmark import ONE_TYPE, Question, Split
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     "question": ("question", "prompt", "input", "problem", "query"),
@@ -32,8 +32,6 @@ _NEEDED = ("question", "answer")
 _EXAMINED = frozenset({"test", "validation", "dev", "eval", "held_out", "heldout"})
 _COLUMNAR = {"label", "text"}
 """Options as many data sets of the hub have them: a list of letters, and one of texts."""
-ONE_TYPE = "task"
-"""The task type of tasks that have no column for it."""
 
 
 def question_of(row: Mapping[str, Any], columns: Mapping[str, str], *, position: int, split: Split) -> Question:

@@ -18,6 +18,7 @@ from mage_es.engine.briefs import (
     RefinementBrief,
     RetrievalBrief,
     SplittingBrief,
+    TaskTypesBrief,
     ToolsBrief,
 )
 from mage_es.engine.seams.model import Request
@@ -29,11 +30,13 @@ from mage_es.engine.standins.reference.principles import author_principles
 from mage_es.engine.standins.reference.refinement import author_refinement
 from mage_es.engine.standins.reference.retrieval import author_recipe
 from mage_es.engine.standins.reference.splitting import author_split
+from mage_es.engine.standins.reference.task_types import author_task_types
 from mage_es.engine.standins.reference.tools import author_tools
 from mage_es.engine.standins.stand_in import StandIn
 from mage_es.events.errors import UsageError
 
 AUTHORS: dict[type[Brief], Callable[[Any], msgspec.Struct]] = {
+    TaskTypesBrief: author_task_types,
     OntologyBrief: author_ontology,
     NavigatorBrief: author_briefs,
     FailureBrief: author_failures,

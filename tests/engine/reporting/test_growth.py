@@ -59,11 +59,10 @@ def grown() -> list[Any]:
 @pytest.mark.paper("tables, graph growth")
 def test_sizes_are_those_at_the_end_of_each_iteration(bench: Any, cells: Any) -> None:
     bench.run("r", events=grown(), iterations=2)
-    # Each memory is a node with two edges (about, exercises).
     assert cells(growth(bench.study())) == [
         ["wordmath", "start", "1", "0", "0", "0", "0", "2", "3", "1"],
-        ["wordmath", "0", "1", "1", "0", "0", "0", "2", "4", "3"],
-        ["wordmath", "1", "1", "1", "2", "0", "1", "2", "6", "7"],
+        ["wordmath", "0", "1", "1", "0", "0", "0", "2", "4", "1"],
+        ["wordmath", "1", "1", "1", "2", "0", "1", "2", "6", "1"],
     ]
 
 

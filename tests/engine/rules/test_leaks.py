@@ -216,6 +216,7 @@ def test_every_event_with_words_that_a_prompt_may_quote_is_looked_at() -> None:
         "memory.refused",
         "pattern.supported",
         "pattern.pruned",
+        "task_type.retired",
         "tool.ran",
     }
     assert {EVENT_TYPES[tag] for tag in growing - wordless - unread} | {IterationPlanned} == looked_at

@@ -9,6 +9,7 @@ from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.run.task_typing import NEIGHBOURS, TaskTyping, Typer
 from mage_es.engine.seams.benchmark import Question, TaskTypeSource
 from mage_es.events.errors import PrerequisiteError
+from mage_es.events.vocabulary import TaskTypeCreated
 
 
 def question(name: str, text: str, task_type: str) -> Question:
@@ -35,44 +36,80 @@ def typing(source: TaskTypeSource, choice: str) -> TaskTyping:
 @pytest.mark.paper("section 4.1, task types")
 def test_types_made_from_gold_answers_label_evolution_questions_at_most() -> None:
     gold = typing("gold", "gold")
-    assert gold.types_of(EVOLUTION) == ["left"] * 80 + ["price"] * 80
-    assert gold.types_of([HELD_OUT]) == ["left"]
+    assert gold.types_of(EVOLUTION, {}) == ["left"] * 80 + ["price"] * 80
+    assert gold.types_of([HELD_OUT], {}) == ["left"]
     assert gold.source == "gold"
 
 
-def test_by_default_a_question_of_any_split_is_typed_from_its_text_alone() -> None:
-    by_text = typing("gold", "benchmark")
-    assert by_text.types_of([HELD_OUT, EVOLUTION[-1]]) == ["left", "price"]
+def test_the_typer_types_a_question_of_any_split_from_its_text_alone() -> None:
+    by_text = typing("gold", "input")
+    assert by_text.types_of([HELD_OUT, EVOLUTION[-1]], {}) == ["left", "price"]
     assert by_text.source == "input"
 
 
 def test_metadata_may_be_used_anywhere_and_is_said_to_be() -> None:
     metadata = typing("metadata", "benchmark")
-    assert metadata.types_of([HELD_OUT]) == ["what the gold answer says"]
+    assert metadata.types_of([HELD_OUT], {}) == ["what the gold answer says"]
     assert metadata.source == "metadata"
 
 
 def test_a_rule_of_the_benchmarks_own_on_the_text_may_be_used_anywhere_unless_the_typer_is_asked_for() -> None:
     by_rule = typing("input", "benchmark")
-    assert by_rule.types_of([HELD_OUT]) == ["what the gold answer says"]
+    assert by_rule.types_of([HELD_OUT], {}) == ["what the gold answer says"]
     assert by_rule.source == "input"
-    assert typing("input", "input").types_of([HELD_OUT]) == ["left"]
+    assert typing("input", "input").types_of([HELD_OUT], {}) == ["left"]
 
 
 @pytest.mark.paper("section 4, MedQA, task types")
 def test_a_question_whose_metadata_lacks_the_type_is_typed_from_its_text_by_those_that_have_one() -> None:
     bare = [question(f"x{n}", f"What is the price of {n + 90} tickets together?", "") for n in range(90)]
     mixed = TaskTyping(Source("metadata"), [*bare, *EVOLUTION], HashEmbedder(), choice="benchmark")  # type: ignore[arg-type]
-    assert mixed.types_of([HELD_OUT, bare[0], EVOLUTION[0]]) == ["what the gold answer says", "price", "left"]
+    assert mixed.types_of([HELD_OUT, bare[0], EVOLUTION[0]], {}) == ["what the gold answer says", "price", "left"]
 
 
 def test_where_no_question_has_a_type_the_files_are_asked_for() -> None:
     untyped = TaskTyping(Source("metadata"), [question("x", "How many?", "")], HashEmbedder(), choice="benchmark")  # type: ignore[arg-type]
     with pytest.raises(PrerequisiteError, match="No evolution question has a task type"):
-        untyped.types_of([question("y", "How many?", "")])
+        untyped.types_of([question("y", "How many?", "")], {})
 
 
 EMBEDDER = HashEmbedder()
+
+
+INDUCED = {
+    "shares": TaskTypeCreated(task_type="shares", description="How many are left?", examples=("l1", "l2")),
+    "prices": TaskTypeCreated(task_type="prices", description="The price of tickets.", examples=("p1", "p2")),
+}
+
+
+@pytest.mark.paper("section 4.1, task types")
+@pytest.mark.parametrize("source", ["gold", "none"])
+def test_a_benchmark_without_types_of_its_own_has_those_that_were_induced(source: TaskTypeSource) -> None:
+    by_text = typing(source, "benchmark")
+    assert by_text.source == "induced"
+    assert by_text.types_of([HELD_OUT, EVOLUTION[-1]], INDUCED) == ["shares", "prices"]
+    assert by_text.predict(["What is the price of a ticket?"], INDUCED, ids=[""]) == ["prices"]
+    # One went out of use: the other is left for all.
+    assert by_text.types_of([HELD_OUT], {"prices": INDUCED["prices"]}) == ["prices"]
+
+
+def test_where_none_were_induced_there_is_one_type() -> None:
+    assert typing("gold", "benchmark").types_of([HELD_OUT, EVOLUTION[-1]], {}) == ["task", "task"]
+
+
+def test_the_description_counts_where_the_examples_say_nothing() -> None:
+    twins = {
+        name: TaskTypeCreated(task_type=name, description=said, examples=("l1",))
+        for name, said in (("a", "trains and boats"), ("b", "plums in a basket"))
+    }
+    assert typing("none", "benchmark").types_of([HELD_OUT], twins) == ["b"]
+
+
+def test_a_question_about_as_near_to_another_type_is_doubtful() -> None:
+    by_text = typing("none", "benchmark")
+    same = {name: TaskTypeCreated(task_type=name, description="", examples=("l1",)) for name in ("a1", "a2")}
+    assert by_text.doubtful([HELD_OUT], same) == {HELD_OUT.id: "a2"}
+    assert by_text.doubtful([HELD_OUT], INDUCED) == by_text.doubtful([HELD_OUT], {}) == {}
 
 
 def known(name: str, text: str, task_type: str) -> Question:

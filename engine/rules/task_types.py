@@ -1,0 +1,121 @@
+"""Task types where a benchmark has none of its own: induced from texts by the guidance tier, revised by what they do.
+
+Rules
+    - A type is its name, its description and its examples, evolution questions by id; guidance sorts a few batches of
+      questions, and sees in each the types of those before. Which type a question has follows
+      from these and its text alone (run/task_typing.py), and is on record with its plan.
+    - Every `refresh_gap` iterations a type that no fresh question had since goes out of use. So does one whose
+      questions are mostly as near to one other type, where the answers do not tell the two apart; the other type's
+      retrieval finds its memories then.
+    - Types of a benchmark's own are never revised.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from mage_es.engine.briefs import KnownType, SolvedSample, TaskTypesBrief, TaskTypesReply
+from mage_es.engine.rules.leaks import Guarded
+from mage_es.engine.rules.mastery import lower_bound
+from mage_es.engine.rules.ontology import is_name
+from mage_es.engine.rules.setting import Setting
+from mage_es.engine.seams.benchmark import ONE_TYPE, Question
+from mage_es.events.vocabulary import TaskTypeCreated, TaskTypeRetired
+from mage_es.projections.fold import State
+
+MOST_TYPES = 16
+BATCHES, BATCH = 3, 64
+"""Briefs in which evolution questions are sorted into types, and how many questions each shows."""
+_QUESTION_LENGTH, _SOLUTION_LENGTH = 400, 200  # characters in the brief; a type is told by less than the whole
+_LEAST_EXAMPLES = 2
+_LEAST_PLACED = 6  # questions of an iteration below which nothing is said about how a type is told from others
+
+Induced = Mapping[str, TaskTypeCreated]
+"""Induced task types by name, with their examples; empty where a benchmark has its own."""
+
+
+def task_types_brief(benchmark: str, questions: Sequence[Question], known: Induced) -> TaskTypesBrief:
+    """Return the brief about a batch of evolution questions; `known` are the types of the batches before."""
+    return TaskTypesBrief(
+        benchmark=benchmark,
+        questions=tuple(
+            SolvedSample(
+                question_id=q.id, question=q.question[:_QUESTION_LENGTH], solution=q.solution[:_SOLUTION_LENGTH]
+            )
+            for q in questions
+        ),
+        known=tuple(KnownType(name=name, description=each.description) for name, each in known.items()),
+        limit=MOST_TYPES,
+    )
+
+
+def with_reply(
+    known: Induced, brief: TaskTypesBrief, reply: TaskTypesReply | None, guarded: Guarded
+) -> dict[str, TaskTypeCreated]:
+    """Return the known types with the examples that a reply adds, and new ones that have a usable name.
+
+    The first type that claims an example has it.
+    """
+    found = dict(known)
+    free = dict.fromkeys(each.question_id for each in brief.questions)
+    for each in reply.task_types if reply else ():
+        old = found.get(each.name)
+        if old is None and (len(found) == brief.limit or not is_name(each.name, guarded)):
+            continue
+        taken = [name for name in dict.fromkeys(each.examples) if name in free]
+        for name in taken:
+            del free[name]
+        old = old or TaskTypeCreated(task_type=each.name, description=each.description)
+        found[each.name] = msgspec.structs.replace(old, examples=(*old.examples, *taken))
+    return found
+
+
+def settled(known: Induced) -> list[TaskTypeCreated]:
+    """Return the types with two examples or more; `task` alone where there are no two such."""
+    found = [each for each in known.values() if len(each.examples) >= _LEAST_EXAMPLES]
+    return found if len(found) > 1 else [TaskTypeCreated(task_type=ONE_TYPE, description="")]
+
+
+def revised_types(
+    setting: Setting, state: State, iteration: int, doubtful: Mapping[str, str]
+) -> Iterator[TaskTypeRetired]:
+    """Yield which induced types go out of use, at most all but one; to be called in UPDATE.
+
+    `doubtful` maps the ids of this iteration's questions to the type that each is about as near to as to its own.
+    """
+    gap, types = setting.config.refresh_gap, list(state.graph.induced_types())
+    if (iteration + 1) % gap:
+        return
+    for name in list(types):
+        asked = state.scores.between("fresh", name, first=iteration + 1 - gap, last=iteration).total
+        if not asked and len(types) > 1:
+            types.remove(name)
+            yield TaskTypeRetired(task_type=name, into="", reason=f"no question had it in {gap} iterations")
+    placed = Counter(verdict.task_type for verdict in state.progress.verdicts("evaluate"))
+    between = Counter(
+        (verdict.task_type, doubtful[verdict.question_id])
+        for verdict in state.progress.verdicts("evaluate")
+        if verdict.question_id in doubtful
+    )
+    for (name, other), close in sorted(between.items(), key=lambda item: (-item[1], item[0])):
+        is_told = 2 * close <= placed[name] or placed[name] < _LEAST_PLACED or _differ(state, iteration, name, other)
+        # One at a time: with a type gone, others may be told apart.
+        if name in types and other in types and not is_told:
+            reason = f"{close} of {placed[name]} questions were as near to {other}, and as often right"
+            yield TaskTypeRetired(task_type=name, into=other, reason=reason)
+            return
+
+
+def _differ(state: State, iteration: int, one: str, other: str) -> bool:
+    """Return whether the shares of right answers of two types differ: bounds at 95 % that do not overlap."""
+    bounds = [_bounds(state, iteration, name) for name in (one, other)]
+    return max(low for low, _ in bounds) > min(high for _, high in bounds)
+
+
+def _bounds(state: State, iteration: int, task_type: str) -> tuple[float, float]:
+    score = state.scores.between("fresh", task_type, first=0, last=iteration)
+    wrong = score.total - score.correct
+    return lower_bound(score.correct, wrong), 1 - lower_bound(wrong, score.correct)

@@ -45,7 +45,7 @@ class FirstPrompt(NamedTuple):
     read: Callable[[str], str]
 
 
-class Outcome(NamedTuple):
+class TrialOutcome(NamedTuple):
     state: Literal["ok", "optional", "failed"]
     detail: str
     remedy: str = ""
@@ -102,7 +102,7 @@ def _form(text: str, form: type[Any]) -> str:
     return "" if found is None else f"a {form.__name__}"
 
 
-def outcome_of(first: FirstPrompt, tier: Tier, reply: Completion, *, again: Completion | None) -> Outcome:
+def outcome_of(first: FirstPrompt, tier: Tier, reply: Completion, *, again: Completion | None) -> TrialOutcome:
     """Return what a trial came to; `again` is the reply to the second request, where the first gave no answer."""
     last = again or reply
     size = f"{last.output_tokens} tokens, {last.thinking_tokens} of them thinking"
@@ -112,22 +112,24 @@ def outcome_of(first: FirstPrompt, tier: Tier, reply: Completion, *, again: Comp
             limit = RAISE * first.request.max_tokens
             more = f"--max-tokens {limit}, or " if tier == "execution" else ""
             remedy = f"Set {more}{quiet}; where its context ended first, serve it with a longer one."
-            return Outcome("failed", f"its reply was cut after {size}", remedy)
+            return TrialOutcome("failed", f"its reply was cut after {size}", remedy)
         case "empty":
             remedy = (
                 f"Set {quiet}, or serve it without the parser that takes its answer for thinking."
                 if last.thinking_tokens
                 else "Try another server or another chat template: it was asked twice and said nothing."
             )
-            return Outcome("failed", f"its reply has no text (stop reason {last.stop_reason}; {size})", remedy)
+            return TrialOutcome("failed", f"its reply has no text (stop reason {last.stop_reason}; {size})", remedy)
         case "refused":
-            return Outcome("failed", f"it refused the first prompt ({size})", "Choose a model that answers it.")
+            return TrialOutcome("failed", f"it refused the first prompt ({size})", "Choose a model that answers it.")
     if not (found := first.read(last.text)):
         ending = shortened(last.text[-_SHOWN:])
         remedy = "It does not end as the prompt asks. Choose a larger model, or a task with a plainer answer."
-        return Outcome("optional", f"whole ({size}), but without an answer that can be read: ...{ending!r}", remedy)
+        return TrialOutcome(
+            "optional", f"whole ({size}), but without an answer that can be read: ...{ending!r}", remedy
+        )
     detail = f"whole: {size}; its answer: {shortened(found)[:_SHOWN]}"
     if again and reply.stop_reason == "length":
         detail += f"; the first was cut after {reply.output_tokens} tokens"
-        return Outcome("optional", detail, f"A run asks twice for such a reply. To ask once, set {quiet}.")
-    return Outcome("ok", detail)
+        return TrialOutcome("optional", detail, f"A run asks twice for such a reply. To ask once, set {quiet}.")
+    return TrialOutcome("ok", detail)

@@ -27,6 +27,8 @@ TIMEOUT = 600.0
 Tokens = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 """What a provider may say that a call took."""
 Form = TypeVar("Form")
+SYSTEMS = ("apart", "joined")
+"""Where the system message goes: the values of the option `system`."""
 
 
 def key_of(spec: ModelSpec, variable: str, *, needed: bool) -> str:
@@ -46,9 +48,9 @@ def key_of(spec: ModelSpec, variable: str, *, needed: bool) -> str:
     return key
 
 
-def chat_of(request: Request) -> list[dict[str, str]]:
-    """Return the messages of a request, each with its role."""
-    said = (("system", request.system), ("user", request.prompt))
+def chat_of(request: Request, *, joined: bool) -> list[dict[str, str]]:
+    """Return the messages of a request, each with its role; `joined` makes them one."""
+    said = (("user", request.text),) if joined else (("system", request.system), ("user", request.prompt))
     return [{"role": role, "content": text} for role, text in said if text]
 
 

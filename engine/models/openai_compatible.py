@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mage_es.engine.models.clients import (
+    SYSTEMS,
     TIMEOUT,
     Tokens,
     as_faults,
@@ -49,6 +50,7 @@ OPTIONS = (
     "thinking_field",
     "temperature",
     "max_tokens_field",
+    "system",
     "context",
     "stream",
     "stall",
@@ -56,7 +58,8 @@ OPTIONS = (
 """`structured`: how a typed reply is asked for, `json_schema` (default), `json_object` or `none`; `thinking`: auto
 (default), on, off, or tokens to think in; `thinking_field`: how that is said, `chat_template_kwargs` (vLLM, SGLang,
 llama.cpp) or `reasoning_effort` (Ollama, OpenAI; no number of tokens); `temperature`: `send` (default) or `omit`;
-`max_tokens_field`: `max_tokens` or `max_completion_tokens`;
+`max_tokens_field`: `max_tokens` or `max_completion_tokens`; `system`: `apart` (default), or `joined` to the user's
+message, for chat templates that refuse one (Gemma 2);
 `context`: tokens of prompt and reply together; `stream`: on or off (default); `stall`: seconds between two pieces."""
 
 DEFAULT_URL = "https://api.openai.com/v1"
@@ -138,6 +141,7 @@ class OpenAICompatible:
         self._timeout, stall = spec.seconds("timeout", TIMEOUT), spec.seconds("stall", STALL)
         self._context, self._is_streamed = spec.whole("context", 0), spec.is_on("stream")
         self._longest_silence = min(stall, self._timeout) if self._is_streamed else self._timeout
+        self._joined = spec.chosen("system", SYSTEMS) == "joined"
         self._form, self._limit = spec.chosen("structured", _FORMS), spec.chosen("max_tokens_field", _LIMITS)
         self._is_heated = spec.chosen("temperature", ("send", "omit")) == "send"
         self._thinking = spec.thinking()
@@ -202,7 +206,7 @@ class OpenAICompatible:
     def _fields(self, request: Request, limit: int) -> dict[str, Any]:
         fields: dict[str, Any] = {
             "model": self._spec.model,
-            "messages": chat_of(request),
+            "messages": chat_of(request, joined=self._joined),
             self._limit: limit,
             **self._thought(request),
         }

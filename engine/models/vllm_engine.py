@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mage_es.engine.models.clients import chat_of, heard, template_of
+from mage_es.engine.models.clients import SYSTEMS, chat_of, heard, template_of
 from mage_es.engine.seams.faults import Fault, ModelFault, shortened
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.seams.spec import ModelSpec
@@ -22,9 +22,18 @@ from mage_es.events.errors import PrerequisiteError
 if TYPE_CHECKING:
     from vllm.v1.engine.async_llm import AsyncLLM
 
-OPTIONS = ("dtype", "max_model_len", "gpu_memory_utilization", "tensor_parallel_size", "eager", "seed", "thinking")
+OPTIONS = (
+    "dtype",
+    "max_model_len",
+    "gpu_memory_utilization",
+    "tensor_parallel_size",
+    "eager",
+    "seed",
+    "thinking",
+    "system",
+)
 """As vLLM's own engine arguments; `eager`: on or off; `thinking`: auto (default), on, off, or tokens to think
-in, for templates that know it."""
+in, for templates that know it; `system`: `apart` (default), or `joined` to the user's message."""
 
 
 class VllmEngine:
@@ -35,11 +44,12 @@ class VllmEngine:
         self._numbers = itertools.count()
         self._arguments = _engine_arguments(spec)
         self._thinking = spec.thinking()
+        self._joined = spec.chosen("system", SYSTEMS) == "joined"
 
     async def complete(self, request: Request) -> Completion:
         engine = self._engine = self._engine or self._start()
         tokenizer = engine.get_tokenizer()
-        chat, template = chat_of(request), template_of(self._thinking, request)
+        chat, template = chat_of(request, joined=self._joined), template_of(self._thinking, request)
         tokens = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_dict=False, **template)
         room = engine.model_config.max_model_len - len(tokens)
         if room < 1:

@@ -56,6 +56,8 @@ def test_the_system_message_goes_before_the_users_and_is_part_of_what_is_hashed(
             {"role": "system", "content": "Do this."},
             {"role": "user", "content": "With that."},
         ]
+        ask(model(server.openai_url, "&system=joined"), request)
+        assert server.asked[1].body["messages"] == [{"role": "user", "content": "Do this.\n\nWith that."}]
     assert len({request.sha256, Request(prompt=request.text).sha256, Request(prompt="With that.").sha256}) == 3
 
 

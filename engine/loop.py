@@ -34,7 +34,7 @@ the only work done twice is what was in flight when the process ended.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mage_es.engine.agents.curator import observed_before
 from mage_es.engine.agents.explorer import choose_tasks
@@ -137,7 +137,13 @@ async def plan(session: Session, k: int) -> None:
     brief = navigator_brief(session.world.setting, session.state, k)
     call = TypedCall(k, "plan", "Navigator", "navigator_v1", "frontier", brief)
     refined, _ = await session.guide(call, NavigatorReply)
-    session.do(PlanIteration(k, refined))
+    types: Mapping[str, str] = {}
+    if session.world.setting.config.frontier_share:
+        names = session.world.setting.evolution
+        questions = [session.world.questions[name] for name in names]
+        induced = session.state.graph.induced_types()
+        types = dict(zip(names, session.world.typing.types_of(questions, induced), strict=True))
+    session.do(PlanIteration(k, refined, types))
 
 
 async def explore(session: Session, k: int) -> None:

@@ -21,6 +21,7 @@ from mage_es.engine.rules.bandits import posterior_of, rewarded
 from mage_es.engine.rules.harvest import Met, capped, new_memory, reasoning_of
 from mage_es.engine.rules.mastery import ratchet
 from mage_es.engine.rules.milestones import Milestone, account_of_milestone, milestones
+from mage_es.engine.rules.ontology import revised_prerequisites
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.task_types import revised_types
@@ -58,6 +59,7 @@ def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Dra
         *(_rewards(setting, state, verdicts) if setting.config.bandits else ()),
         *(_harvest(setting, state, command, verdicts) if setting.config.success_memories else ()),
         *_action_recipes(setting, state, command.iteration, verdicts),
+        *revised_prerequisites(setting, state),
         *revised_types(setting, state, command.iteration, command.doubtful),
     ]
     return marked(command.iteration, "update", events, is_numbered=True)
@@ -152,7 +154,8 @@ def _solved(setting: Setting, state: State, command: LearnFromAnswers, verdict: 
     reasoning = reasoning_of(reply, verdict.answer) or "\n".join(step.output for step in steps)
     if reasoning:
         question = command.questions[verdict.question_id].question
-        yield _Solved(question, reasoning, verdict.answer, command.vectors[verdict.question_id], steps)
+        kept = steps if setting.config.decompositions else ()
+        yield _Solved(question, reasoning, verdict.answer, command.vectors[verdict.question_id], kept)
 
 
 def _milestones(state: State, verdict: AnswerJudged) -> list[Milestone]:

@@ -41,7 +41,6 @@ class HashEmbedder:
     name = "hash"
     dimension = DIMENSION
     sha256 = sha256_text(ALGORITHM)
-    strategy_floor = 0.0
 
     def __init__(self) -> None:
         self._rows: dict[str, bytes] = {}

@@ -14,8 +14,6 @@ from mage_es.events.vocabulary import RunStarted
 class LateEmbedder:
     """Says of itself what a run's first event says of its embedder, and holds that one against it when it is needed."""
 
-    strategy_floor = 0.0
-
     def __init__(self, started: RunStarted) -> None:
         self.name = started.embedder
         self.dimension = started.embedder_dimension

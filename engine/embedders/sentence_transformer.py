@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 OPTIONS = ("device",)  # `device`: where the model runs, as torch calls it; `cpu` unless told otherwise
 
-PAPERS_MODEL = "all-minilm-l6-v2"
-PAPERS_FLOOR = 0.55  # the paper's least cosine for a type strategy, which is that of its own model
-
 
 class SentenceTransformer:
     """[section 3.5, embedding model] A text goes through the model alone and on one thread: in a batch of 64 nearly
@@ -41,8 +38,6 @@ class SentenceTransformer:
 
     def __init__(self, spec: ModelSpec) -> None:
         self.name = spec.text
-        is_papers = PAPERS_MODEL in spec.model.lower().replace("_", "-")
-        self.strategy_floor = PAPERS_FLOOR if is_papers else 0.0
         self._model = _load(spec)
         probed = self._raw(PROBES)
         self.dimension = probed.shape[1]

@@ -60,7 +60,6 @@ class ServedEmbedder:
     def __init__(self, name: str, server: Server, retry_policy: RetryPolicy = DEFAULT_RETRIES) -> None:
         """Ask for the vectors of the probes. Raises `PrerequisiteError` where the server fails."""
         self.name = name
-        self.strategy_floor = 0.0
         self.meter = Meter(name)
         self._server, self._policy = server, retry_policy
         # One by one, so that no text's vector depends on its neighbours in a batch.

@@ -66,8 +66,6 @@ def _done(run: RecordedRun, name: str, configured: SettingValue) -> SettingValue
     match name:
         case "iterations":
             return len(run.iterations)
-        case "strategy_floor":
-            return round(run.begun.strategy_floor, 3)
         case "task_types":
             return run.begun.task_type_source
         case "warmup" if configured == 0:

@@ -176,7 +176,7 @@ class Choosing:
         return choice
 
     def _query(self, asked: Asked) -> Query:
-        return query_of(self._setting, asked.question, asked.task_type, asked.vector)
+        return query_of(self._setting, self._state, asked.question, asked.task_type, asked.vector)
 
     def _principles(self, asked: Asked) -> tuple[str, ...]:
         skill = self._state.graph.skill_for_task(asked.task_type)
@@ -208,7 +208,8 @@ class Choosing:
         return self._setting.terms.exclude_self and self._state.recipes.action_recipe(name).question_id == question.id
 
 
-def query_of(setting: Setting, question: Question, task_type: str, vector: Vector) -> Query:
+def query_of(setting: Setting, state: State, question: Question, task_type: str, vector: Vector) -> Query:
     # With a context, the same question text may be asked of another passage: that is no memory of the question itself.
     whole_text = "" if question.context else question.question
-    return Query(vector, task_type, question.id, whole_text, setting.context_length(question))
+    related = tuple(state.graph.related_types(task_type)) if setting.config.related_types else ()
+    return Query(vector, task_type, question.id, whole_text, setting.context_length(question), related)

@@ -112,7 +112,9 @@ def _quote(row: MemoryRow, text: str) -> Quote:
 
 
 def _solved(row: MemoryRow, answer_format: str) -> str:
-    return f"Question: {row.question}\nReply: {worked(row.reasoning, row.answer, answer_format)}"
+    # The steps of a chain are the reasoning; its last reply may do no more than put them together.
+    steps = "\n".join(f"{place}. {step.skill}:\n{step.output}" for place, step in enumerate(row.steps, start=1))
+    return f"Question: {row.question}\nReply: {worked(steps or row.reasoning, row.answer, answer_format)}"
 
 
 def _corrected(row: MemoryRow, answer_format: str) -> str:

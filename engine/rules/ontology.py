@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from mage_es.engine.briefs import AuthoredSkill, AuthoredTaskType, OntologyReply
 from mage_es.engine.commands import InduceOntology
 from mage_es.engine.rules.leaks import Guarded
+from mage_es.engine.rules.mastery import lower_bound
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.setting import Setting
-from mage_es.events.vocabulary import Draft, EdgeAdded, EdgeRefused, Event, SkillCreated, TaskTypeCreated
+from mage_es.events.vocabulary import Draft, EdgeAdded, EdgeRefused, EdgeRetired, Event, SkillCreated, TaskTypeCreated
 from mage_es.projections.fold import State
 from mage_es.projections.graph import GENERAL, Graph
 
@@ -45,6 +46,27 @@ def induce_ontology(setting: Setting, state: State, command: InduceOntology) -> 
     events += _resolving(skills, set(known))
     events += _depending(reply.task_types, set(known))
     return marked(-1, "open", events)
+
+
+def revised_prerequisites(setting: Setting, state: State) -> list[EdgeRetired]:
+    """Return the prerequisites that go out of use: the skill was learned without what it was said to need.
+
+    By 95 % bounds of both skills' answers, not by the ratchet, which a lucky iteration lifts.
+    """
+    if not setting.config.prerequisite_revision:
+        return []
+    theta, found = setting.config.mastery_threshold, list[EdgeRetired]()
+    for skill in state.graph.skills():
+        right, wrong = state.evidence.counts(skill)
+        if lower_bound(right, wrong) < theta:
+            continue
+        for needed in state.graph.prerequisites(skill):
+            its_right, its_wrong = state.evidence.counts(needed)
+            if 1 - lower_bound(its_wrong, its_right) < theta:
+                reason = f"{right} of {right + wrong} right without it: {its_right} of {its_right + its_wrong}"
+                source, target = f"skill/{needed}", f"skill/{skill}"
+                found.append(EdgeRetired(kind="prerequisite_of", source=source, target=target, reason=reason))
+    return found
 
 
 def active_skills(skills: Iterable[str]) -> list[str]:

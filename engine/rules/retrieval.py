@@ -3,7 +3,11 @@
 Rules
     - A memory of the question itself is left out everywhere (`revisit_self = exclude`): by its id, and where
       a question has no context, so that its text is all of it, also by its normalised text under another id.
-    - A type strategy needs a cosine of at least the run's floor; a retrieval recipe may ask more of every memory.
+    - A type strategy is matched by its type first: it goes before the corrections of single questions for the quarter
+      of its type's questions that are nearest to it, told by those that the memory has. A run with a floor of its own
+      (the paper's 0.55) lets it compete by its cosine, from the floor on.
+    - A type with fewer memories in an index than a bundle takes borrows from related types (`Graph.related_types`),
+      corrections and examples only, after its own. A retrieval recipe may ask a least cosine of every memory.
     - No arm takes more than K memories. `cascade` takes those of `balanced`: its four parts (rules/cascade.py) come
       on top of the base rule (appendix "Cascade-Retrieval Components") and are not memories of the two indexes.
 """
@@ -24,6 +28,7 @@ from mage_es.projections.memory import Index, Memory
 from mage_es.projections.slices import Slice
 
 _DIVERSE_POOL = 16  # candidates per index among which maximal marginal relevance chooses
+_NEAR = 0.75  # share of its type's questions that a type strategy is less fit for than for those it is shown with
 _RELEVANCE = 0.5
 """Weight of relevance against novelty in maximal marginal relevance (Carbonell and Goldstein, 1998)."""
 
@@ -37,7 +42,8 @@ class Query(NamedTuple):
     """What is looked for: a unit vector, the question's type, id and text, and how long its context is (characters).
 
     The vector is the question's own, or that of the text which a retrieval recipe makes of it. The text is "" where a
-    context belongs to the question, so that two with the same text may be different ones.
+    context belongs to the question, so that two with the same text may be different ones. `related` are task types to
+    borrow from, the best first.
     """
 
     vector: Vector
@@ -45,10 +51,12 @@ class Query(NamedTuple):
     question_id: str
     question: str
     context_length: int
+    related: tuple[str, ...] = ()
 
 
 class Terms(NamedTuple):
-    """The run's retrieval constants: K, the long-context threshold, the strategy floor, whether to leave out self.
+    """The run's retrieval constants: K, the long-context threshold, the strategy floor (0: each strategy's own), and
+    whether to leave out self.
 
     `least_similarity` is a retrieval recipe's; no cosine is below -1.
     """
@@ -86,17 +94,22 @@ class Candidates:
 
     def __init__(self, query: Query, memory: Memory, terms: Terms) -> None:
         self._query, self._memory, self._terms = query, memory, terms
-        self._pools: dict[Index, Pool] = {}
+        self._pools: dict[tuple[Index, str], Pool] = {}
 
-    def pool(self, index: Index) -> Pool:
-        if index not in self._pools:
-            rows = self._memory.slice(index, self._query.task_type)
+    def pool(self, index: Index, task_type: str = "") -> Pool:
+        """Return what an index has of a task type, by default the query's own."""
+        task_type = task_type or self._query.task_type
+        if (index, task_type) not in self._pools:
+            rows = self._memory.slice(index, task_type)
             # Unit vectors, so this is the cosine.
             similarity = rows.vectors @ self._query.vector if rows.ids else np.zeros(0, dtype=np.float32)
             most = max(_DIVERSE_POOL, self._terms.bundle)
             eligible = _eligible(self._memory, rows, similarity, self._query, self._terms, most) if rows.ids else ()
-            self._pools[index] = Pool(rows, similarity, list(islice(eligible, most)))
-        return self._pools[index]
+            nearest = list(islice(eligible, most))
+            if not self._terms.strategy_floor and task_type == self._query.task_type:
+                nearest = [*_strategies(rows, similarity, self._query, self._terms), *nearest]
+            self._pools[index, task_type] = Pool(rows, similarity, nearest)
+        return self._pools[index, task_type]
 
     def bundle(self, find: Find, most: Quotas) -> Bundle:
         return Bundle(*(self._hits(index, find, count) for index, count in zip(get_args(Index), most, strict=True)))
@@ -104,8 +117,13 @@ class Candidates:
     def _hits(self, index: Index, find: Find, count: int) -> list[Hit]:
         if not count:
             return []
-        pool = self.pool(index)
-        return [Hit(pool.rows.ids[row], float(pool.similarity[row])) for row in find(pool, count)]
+        pools = [self.pool(index)]
+        if len(pools[0].rows.ids) < self._terms.bundle:
+            pools += [self.pool(index, task_type) for task_type in self._query.related]
+        hits: list[Hit] = []
+        for pool in pools:
+            hits += [Hit(pool.rows.ids[row], float(pool.similarity[row])) for row in find(pool, count - len(hits))]
+        return hits
 
 
 def retrieve(
@@ -183,10 +201,11 @@ def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, ter
             if row in yielded:
                 continue
             yielded.add(row)
-            # A type strategy is about no question in particular, so it needs a nearness that means something.
-            floor = terms.least_similarity
-            if rows.kinds[row] == "type_strategy":
-                floor = max(floor, terms.strategy_floor)
+            is_strategy = rows.kinds[row] == "type_strategy"
+            # Without a floor of the run's own, strategies do not compete with the others; see `_strategies`.
+            if is_strategy and not terms.strategy_floor:
+                continue
+            floor = max(terms.least_similarity, terms.strategy_floor) if is_strategy else terms.least_similarity
             if similarity[row] < floor:
                 continue
             is_own = rows.question_ids[row] == query.question_id or (
@@ -197,6 +216,22 @@ def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, ter
         if wanted >= len(similarity):
             return
         wanted *= 4
+
+
+def _strategies(rows: Slice, similarity: Vector, query: Query, terms: Terms) -> list[int]:
+    """Return the row numbers of the type strategies that a query is near enough to, best first.
+
+    [section 3.5, strategy floor] Near is relative: a strategy's text is unlike any question, so it is compared with how
+    near the questions of its type are to it.
+    """
+    found = []
+    for row in (row for row, kind in enumerate(rows.kinds) if kind == "type_strategy"):
+        others = [place for place, kind in enumerate(rows.kinds) if kind != "type_strategy"]
+        floor = float(np.quantile(rows.vectors[others] @ rows.vectors[row], _NEAR)) if others else -1.0
+        is_own = terms.exclude_self and rows.question_ids[row] == query.question_id
+        if similarity[row] >= max(floor, terms.least_similarity) and not is_own:
+            found.append(row)
+    return sorted(found, key=lambda row: (-float(similarity[row]), row))
 
 
 def _top(similarity: NDArray[Any], count: int) -> list[int]:

@@ -94,11 +94,9 @@ def open_world(
     embedder: Embedder | None = None,
     spending: SpendingGuard | None = None,
 ) -> World:
-    """Return the world of a new run; a strategy floor that is not set is measured on its evolution questions.
+    """Return the world of a new run.
 
     `embedder` replaces the one that the configuration names; `spending` allows its calls and books what they cost.
-
-    [section 3.5, strategy floor] 0.55 holds for the paper's own model; for any other embedder the floor is measured.
 
     Raises:
         UsageError: An unknown benchmark, embedder or search, or a search in paragraphs that no question has.
@@ -109,17 +107,10 @@ def open_world(
     embedder = embedder or open_embedder(config.embedder)
     if spending and isinstance(embedder, Metered):
         embedder.meter.charge(spending)
-    chosen = config.strategy_floor or embedder.strategy_floor
-    world = _open(config, embedder, data_dir=data_dir, strategy_floor=chosen)
+    world = _open(config, embedder, data_dir=data_dir)
     if world.searches:
         world.searches.open(world.questions.values())
-    if chosen:
-        return world
-    from mage_es.engine.run.floor import strategy_floor
-
-    texts = [world.questions[name].question for name in world.setting.evolution]
-    floor = strategy_floor(texts, world.embedder, seed=config.seed)
-    return world._replace(setting=world.setting._replace(strategy_floor=floor))
+    return world
 
 
 def reopen_world(reader: LogReader, *, data_dir: Path | str | None, embedder: Embedder | None = None) -> World:
@@ -134,7 +125,7 @@ def reopen_world(reader: LogReader, *, data_dir: Path | str | None, embedder: Em
     config = parse(started.config)
     embedder = embedder or open_embedder(config.embedder)
     committed = list(reader.of(SplitCommitted))
-    world = _open(config, embedder, data_dir=data_dir, strategy_floor=started.strategy_floor)
+    world = _open(config, embedder, data_dir=data_dir)
     now = world.started(started.run_id)
     for name in ("data_sha256", "embedder", "embedder_dimension", "embedder_sha256"):
         if getattr(now, name) != getattr(started, name):
@@ -166,7 +157,7 @@ def baseline_of(reader: LogReader) -> BaselineStarted | None:
     return next(reader.of(BaselineStarted), None)
 
 
-def _open(config: Config, embedder: Embedder, *, data_dir: Path | str | None, strategy_floor: float) -> World:
+def _open(config: Config, embedder: Embedder, *, data_dir: Path | str | None) -> World:
     benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
     evolution, test = benchmark.questions("evolution"), benchmark.questions("test")
     splits = make_splits(evolution, test, seed=config.seed, anchors=config.anchors, held_out=config.held_out)
@@ -180,7 +171,7 @@ def _open(config: Config, embedder: Embedder, *, data_dir: Path | str | None, st
     known = [questions[name] for name in splits.evolution]
     setting = Setting(
         config=config,
-        strategy_floor=strategy_floor,
+        strategy_floor=config.strategy_floor,
         evolution=splits.evolution,
         anchors=splits.anchors if config.guard == "paired" else (),
         held_out=splits.held_out,

@@ -31,10 +31,6 @@ class Embedder(Protocol):
     def sha256(self) -> str:
         """A hash that changes with the embedder's vectors: of its algorithm, its weights, or vectors of fixed texts."""
 
-    @property
-    def strategy_floor(self) -> float:
-        """The least cosine at which a type strategy fits; 0 to have it measured on the questions."""
-
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors of shape [len(texts), dimension], float32; a text without words gives zeros."""
 

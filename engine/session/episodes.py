@@ -169,7 +169,7 @@ class _Episode(NamedTuple):
         recipe = state.recipes.recipe(recipe_id) if recipe_id else None
         if recipe and (own := state.recipes.retrieval(task_type)):  # a donor's text is worded by its own type's recipe
             text = recipe_query(own, text)
-        query = query_of(self.context.setting, question, task_type, self.context.embed(text))
+        query = query_of(self.context.setting, self.context.state, question, task_type, self.context.embed(text))
         bundle = retrieve(self.planned.search_arm, query, state.memory, self.context.setting.terms, recipe=recipe)
         hits = tuple(Retrieved(**hit._asdict()) for hit in (*bundle.success, *bundle.failure))
         return msgspec.structs.replace(self.planned, memories=hits)

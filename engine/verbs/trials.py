@@ -54,7 +54,7 @@ class TrialOutcome(NamedTuple):
 def first_prompts(config: Config, *, data_dir: Path | None) -> Mapping[Tier, FirstPrompt]:
     """Return the first prompt of a run for each tier, those of `FALLBACK` where its data is not there."""
     # Nothing here is embedded but by `hash`: the trial is of models, and an embedder may cost something.
-    config = msgspec.structs.replace(config, search="", strategy_floor=1.0)
+    config = msgspec.structs.replace(config, search="")
     try:
         world = open_world(config, data_dir=data_dir, embedder=HashEmbedder())
     except MageError:

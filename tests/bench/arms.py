@@ -92,7 +92,7 @@ def given(world: World, state: State, plan: QuestionPlanned, asked, arm: str) ->
     """Return all that an arm gives a question."""
     setting, recipe = world.setting, state.recipes.retrieval(plan.task_type) if arm == "recipe" else None
     vector = asked.recipe_vector if recipe and asked.recipe_vector is not None else asked.vector
-    query = query_of(setting, asked.question, plan.task_type, vector)
+    query = query_of(setting, state, asked.question, plan.task_type, vector)
     bundle: object = retrieve(arm, query, state.memory, setting.terms, recipe=recipe)
     if asked.opening is not None and arm != "recipe":
         bundle = within_reach(state, plan.task_type, arm, quotas(arm, query, setting.terms))

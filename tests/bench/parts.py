@@ -6,7 +6,7 @@
 
 Two worlds: `truthworld`, and `own`, word problems as a file of own tasks that says nothing of types. A cell (world,
 part, seed) is one run and one exam on the same held-out questions; its line in parts.jsonl means that it is done, so
-slices add up and an interrupted bench goes on. The effect is full minus without, in points, paired by seed, with its
+slices add up and an interrupted bench goes on. The effect is with minus without, in points, paired by seed, with its
 95 % t interval; one that holds zero is "no effect found".
 """
 
@@ -36,6 +36,7 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
     FULL: {},
     "induced task types": {"task_types": "input"},
     "success memories": {"success_memories": False},
+    "step decompositions": {"decompositions": False},
     "failure memories": {"failure_memories": False},
     "principles": {"principles": False},
     "tools": {"tools": False},
@@ -43,6 +44,10 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
     "prompt refinement": {"prompt_refinement": False},
     "skill splitting": {"skill_splitting": False},
     "bandits": {"bandits": False},
+    "type strategies": {"strategy_floor": 1.0},
+    "a strategy's own floor, not 0.55": {"strategy_floor": 0.55},
+    "related types": {"related_types": False},
+    "prerequisite revision": {"prerequisite_revision": False},
     "guard": {"guard": "off"},
     "revisits": {"revisit_cap": 0},
     "round-robin over types": {"recency_weight": "0"},
@@ -56,6 +61,9 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
 }
 """What is set where a part is left out. Truthworld has its own types; cascade B, action recipes, needs episodes,
 and neither world has any."""
+ADDED: Mapping[str, Mapping[str, Any]] = {"a frontier share of one half": {"frontier_share": 0.5}}
+"""What is set where a part that is off by default is put in; its effect is with minus without."""
+SYSTEMS = {**PARTS, **ADDED}
 WORLDS = ("truthworld", "own")
 
 
@@ -88,7 +96,7 @@ def arguments() -> argparse.Namespace:
     """Return the command line's options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--worlds", nargs="+", choices=WORLDS, default=list(WORLDS))
-    parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS))
+    parser.add_argument("--parts", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS))
     parser.add_argument("--seeds", type=int, nargs="+", default=list(range(42, 52)))
     parser.add_argument("--iterations", type=int, default=8)
     parser.add_argument("--pool", type=int, default=60)
@@ -109,7 +117,7 @@ def run_cell(options: argparse.Namespace, world: str, part: str, seed: int) -> f
     """Evolve the system without a part and examine it. The run is not kept: there are hundreds."""
     sizes = {name: getattr(options, name) for name in ("iterations", "pool", "held_out", "anchors")}
     benchmark = world if world != "own" else own_tasks(options.runs_dir, seed)
-    config = Config(benchmark=benchmark, seed=seed, **sizes, **PARTS[part])
+    config = Config(benchmark=benchmark, seed=seed, **sizes, **SYSTEMS[part])
     name, runtime = f"{world}-s{seed}-{'-'.join(part.replace(',', '').split())}", Runtime(workers=8)
     shutil.rmtree(options.runs_dir / name, ignore_errors=True)
     evolve(config, runs_dir=options.runs_dir, data_dir=None, runtime=runtime, run_id=name)
@@ -137,9 +145,10 @@ def print_parts(done: Sequence[Line]) -> None:
     for world in sorted({line.world for line in done}):
         after = {(line.part, line.seed): line.after for line in done if line.world == world}
         rows = []
-        for part in PARTS:
+        for part in SYSTEMS:
             seeds = [seed for name, seed in after if name == part and (FULL, seed) in after]
-            cell = cell_of((after[FULL, seed] - after[part, seed] for seed in seeds), "points", interval=True)
+            sign = -1 if part in ADDED else 1
+            cell = cell_of((sign * (after[FULL, seed] - after[part, seed]) for seed in seeds), "points", interval=True)
             own = cell_of(after[part, seed] for seed in seeds)
             if cell is None or own is None:
                 continue
@@ -148,7 +157,14 @@ def print_parts(done: Sequence[Line]) -> None:
                 found = "" if within.low > 0 or within.high < 0 else "no effect found"
                 shown = (f"{cell.mean:+.1f}", f"[{within.low:+.1f}, {within.high:+.1f}]", found)
             rows.append((part, f"{own.mean:.1f}", str(len(seeds)), *shown))
-        header = ("part", "held-out without it", "seeds", "effect: full minus without", "95 % interval", "")
+        header = (
+            "part",
+            "held-out without it (added: with it)",
+            "seeds",
+            "effect: with minus without",
+            "95 % interval",
+            "",
+        )
         print_table(world, header, rows)
 
 

@@ -19,6 +19,7 @@ from mage_es.events.vocabulary import (
     Outcome,
     RetrievalRecipeAuthored,
     SkillCreated,
+    Step,
     TaskTypeCreated,
     ToolAuthored,
     ToolExample,
@@ -60,7 +61,13 @@ class Built:
         )
 
     def memory(
-        self, name: str, outcome: Outcome = "success_memory", *, skill: str = "goal", vector: tuple[float, ...] = (1, 0)
+        self,
+        name: str,
+        outcome: Outcome = "success_memory",
+        *,
+        skill: str = "goal",
+        vector: tuple[float, ...] = (1, 0),
+        steps: tuple[Step, ...] = (),
     ) -> None:
         """Append a memory of task type `t` about a question `q-NAME`."""
         self.ordinal += 1
@@ -78,7 +85,7 @@ class Built:
                 reasoning=name,
                 answer="1",
                 wrong_answer="",
-                steps=(),
+                steps=steps,
                 derived_from="",
                 iteration=0,
                 phase="evolve",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mage_es.engine.rules.ingredients import earlier_steps, sections_of, sections_of_step, tool_outcome, tool_section
 from mage_es.engine.rules.prompt import Quote, Section
+from mage_es.events.vocabulary import Retrieved, Step
 from mage_es.projections.memory import MemoryRow
 from tests.engine.rules.states import Built
 from tests.engine.rules.test_routes import TOOL, chained, everything, planned
@@ -63,3 +64,11 @@ def test_a_tool_is_shown_with_its_parameters_and_examples_and_its_outcome_with_r
     assert ran.text.endswith("Arguments: {}\nResult: 6")
     (failed,) = tool_outcome(TOOL, arguments="", result="", problem="it was not called").quotes
     assert failed.text.endswith("Multiplies.\nProblem: it was not called")
+
+
+def test_a_solved_question_that_was_a_chain_shows_its_steps() -> None:
+    built = Built()
+    built.memory("chain", steps=(Step(skill="add", output="1 + 1 = 2"), Step(skill="multiply", output="2 * 3 = 6")))
+    plan = planned(memories=(Retrieved(memory_id="chain", similarity=1.0),))
+    (shown,) = quotes(sections_of(built.state, plan))["Solved earlier"]
+    assert "1. add:\n1 + 1 = 2\n2. multiply:\n2 * 3 = 6" in shown.text

@@ -215,3 +215,50 @@ def test_whatever_the_arm_a_bundle_keeps_every_rule(
     if arm != "diverse":
         for hits in bundle:
             assert hits == sorted(hits, key=lambda hit: (-hit.similarity, hit.memory_id))
+
+
+OWN_FLOOR = TERMS._replace(strategy_floor=0.0)
+WRONG = {"outcome": "failure_memory", "kind": "specific"}
+STRATEGY = {"outcome": "failure_memory", "kind": "type_strategy"}
+
+
+@pytest.mark.paper("section 3.5, strategy floor")
+def test_a_type_strategy_goes_first_for_the_quarter_of_its_types_questions_that_is_nearest_to_it() -> None:
+    # The strategy points along the y-axis, and none of its type's questions comes near it.
+    others = [remembered(f"m{i}", unit(1, i / 10), ordinal=i, **WRONG) for i in range(8)]
+    memory = memory_of(*others, remembered("how", unit(0, 1), ordinal=99, **STRATEGY))
+
+    def first(*direction: float) -> str:
+        return retrieve("balanced", query(unit(*direction)), memory, OWN_FLOOR).failure[0].memory_id
+
+    assert [first(1, i / 10) for i in range(8)] == ["m0", "m1", "m2", "m3", "m4", "m5", "how", "how"]
+
+
+def test_a_floor_of_the_run_lets_a_type_strategy_compete_by_its_cosine() -> None:
+    memory = memory_of(remembered("m", NEAR, ordinal=0, **WRONG), remembered("how", FAR, ordinal=1, **STRATEGY))
+    assert [hit.memory_id for hit in retrieve("failure_only", query(ASKED), memory, TERMS).failure] == ["m", "how"]
+    above = TERMS._replace(strategy_floor=0.9)
+    assert [hit.memory_id for hit in retrieve("failure_only", query(ASKED), memory, above).failure] == ["m"]
+
+
+def test_the_strategy_that_was_made_of_a_question_is_not_shown_to_it() -> None:
+    memory = memory_of(remembered("how", NEAR, ordinal=0, question_id="asked", **STRATEGY))
+    assert retrieve("failure_only", query(ASKED), memory, OWN_FLOOR).failure == []
+
+
+@pytest.mark.paper("section 3.1, graph")
+def test_a_type_with_few_memories_borrows_what_its_own_leave_open_from_related_types() -> None:
+    few = [remembered("own", FAR, ordinal=0)]
+    lent = [
+        remembered("u1", NEAR, ordinal=1, task_type="u"),
+        remembered("v1", NEAR, ordinal=2, task_type="v"),
+        remembered("how", NEAR, ordinal=3, task_type="u", **STRATEGY),
+    ]
+    asked = query(ASKED, related=("v", "u"))
+
+    found = retrieve("success_only", asked, memory_of(*few, *lent), OWN_FLOOR)
+    assert [hit.memory_id for hit in found.success] == ["own", "v1", "u1"]
+    assert retrieve("failure_only", asked, memory_of(*few, *lent), OWN_FLOOR).failure == [], "a strategy is of its type"
+    enough = [remembered(f"own{i}", FAR, ordinal=i) for i in range(3)]
+    found = retrieve("balanced", asked, memory_of(*enough, *lent), OWN_FLOOR)
+    assert [hit.memory_id for hit in found.success] == ["own0", "own1"]

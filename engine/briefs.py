@@ -1,34 +1,51 @@
 """What the guidance tier is asked, and what it may reply: typed briefs and typed replies.
 
-A guidance prompt is a template for a language model, followed by one fenced JSON block that holds a brief.
+A guidance prompt is a template, the system message, and one fenced JSON block that holds a brief.
 A language model reads both; `builtin/reference` reads the block alone. The reply is JSON of the reply type.
-Every brief names itself by its tag, so a guidance model can be a table from brief to author.
+Every brief names itself by its tag, so a guidance model can be a table from brief to author. What is empty is left out
+of its JSON: how much a brief says of a question is the run's to choose (`teacher_sees`, `guidance_context`).
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
 
-class Brief(msgspec.Struct, frozen=True, kw_only=True, tag_field="brief"):
+class Brief(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="brief"):
     """What the guidance tier is asked with; subclasses carry a tag."""
 
 
-class SolvedSample(msgspec.Struct, frozen=True, kw_only=True):
-    """An evolution question with its reference solution."""
+class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An evolution question, with the right answer and the data set's own solution as far as they are shown."""
 
     question_id: str
     question: str
-    solution: str
+    context: str = ""
+    answer: str = ""
+    solution: str = ""
 
 
-class TaskTypeSample(msgspec.Struct, frozen=True, kw_only=True):
+class FailureCase(Case, frozen=True, kw_only=True):
+    """A question that the learner answered wrongly: its answer, its reply, and the calls that came before the reply."""
+
+    wrong_answer: str = ""
+    wrong_reasoning: str = ""
+    steps: tuple[str, ...] = ()
+
+
+class SolvedCase(Case, frozen=True, kw_only=True):
+    """A question that the learner answered rightly, with its reply where that matters."""
+
+    reply: str = ""
+
+
+class TaskTypeSample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A task type with a few evolution questions of it."""
 
     task_type: str
-    samples: tuple[SolvedSample, ...]
+    samples: tuple[Case, ...] = ()
 
 
 class OntologyBrief(Brief, frozen=True, kw_only=True, tag="ontology"):
@@ -40,12 +57,12 @@ class OntologyBrief(Brief, frozen=True, kw_only=True, tag="ontology"):
 
 
 class AuthoredSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill: other authored skills as prerequisites, larger ones that it is a part of, task types it resolves."""
+    """A skill: the task types whose main skill it is, skills to be mastered before it, larger ones it is a part of."""
 
     name: str
     description: str
-    prerequisites: tuple[str, ...]
-    resolves: tuple[str, ...]
+    prerequisites: tuple[str, ...] = ()
+    resolves: tuple[str, ...] = ()
     composes_into: tuple[str, ...] = ()
 
 
@@ -53,45 +70,24 @@ class AuthoredTaskType(msgspec.Struct, frozen=True, kw_only=True):
     """What is said of a task type of the brief: one sentence, and the task types that it builds on."""
 
     task_type: str
-    description: str
+    description: str = ""
     depends_on: tuple[str, ...] = ()
 
 
 class OntologyReply(msgspec.Struct, frozen=True, kw_only=True):
-    """The ontology. Every task type of the brief is resolved by at least one skill, or falls to `general`."""
+    """The ontology. A task type that no skill resolves falls to `general`."""
 
     skills: tuple[AuthoredSkill, ...]
     task_types: tuple[AuthoredTaskType, ...] = ()
 
 
-class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """An evolution question with the right answer and the reference solution."""
-
-    question_id: str
-    question: str
-    context: str
-    answer: str
-    solution: str
-
-
-class FailureCase(Case, frozen=True, kw_only=True):
-    """A question that the learner answered wrongly, with its reply."""
-
-    wrong_answer: str
-    wrong_reasoning: str
-
-
-class SolvedCase(Case, frozen=True, kw_only=True):
-    """A question that the learner answered rightly, or one whose answer does not matter here."""
-
-
 class FailureBrief(Brief, frozen=True, kw_only=True, tag="failure_memories"):
-    """EVOLVE: write at most `limit` failure memories of the wanted kinds about these failures."""
+    """EVOLVE: write at most `limit` corrections of these failures, and beside them a strategy if one is wanted."""
 
     task_type: str
     skill: str
     cases: tuple[FailureCase, ...]
-    wants_strategy: bool
+    wants_strategy: bool = False
     limit: int
 
 
@@ -100,9 +96,9 @@ class AuthoredFailure(msgspec.Struct, frozen=True, kw_only=True):
 
     question_id: str
     kind: str
-    recognise: str
+    recognise: str = ""
     reasoning: str
-    answer: str
+    answer: str = ""
 
 
 class FailureReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,27 +113,39 @@ class PrinciplesBrief(Brief, frozen=True, kw_only=True, tag="principles"):
     task_type: str
     skill: str
     cases: tuple[FailureCase, ...]
-    existing: tuple[str, ...]
-    limit: int
     solved: tuple[SolvedCase, ...] = ()
+    existing: tuple[str, ...] = ()
+    limit: int
+
+
+class AuthoredPrinciple(msgspec.Struct, frozen=True, kw_only=True):
+    """When (in meaning; "" for always) to do what, and the ids of the questions of the brief that show it."""
+
+    when: str = ""
+    do: str
+    cases: tuple[str, ...]
 
 
 class PrinciplesReply(msgspec.Struct, frozen=True, kw_only=True):
-    """Zero or more principles, one sentence each."""
+    """Zero or more principles."""
 
-    principles: tuple[str, ...]
+    principles: tuple[AuthoredPrinciple, ...]
 
 
-class SkillStanding(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill and the learner's record on it: answers so far, and what it resolves and needs."""
+class SkillStanding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A skill and the learner's record on it: answers so far, what it resolves and needs, which skills need it, some
+    questions that are open failures, and the brief that it had last."""
 
     skill: str
-    description: str
+    description: str = ""
     mastery: float
     right: int
     wrong: int
-    prerequisites: tuple[str, ...]
-    task_types: tuple[str, ...]
+    prerequisites: tuple[str, ...] = ()
+    needed_by: tuple[str, ...] = ()
+    task_types: tuple[str, ...] = ()
+    failures: tuple[FailureCase, ...] = ()
+    last_brief: str = ""
 
 
 class NavigatorBrief(Brief, frozen=True, kw_only=True, tag="navigator"):
@@ -145,7 +153,7 @@ class NavigatorBrief(Brief, frozen=True, kw_only=True, tag="navigator"):
 
     iteration: int
     frontier: tuple[SkillStanding, ...]
-    mastered: tuple[str, ...]
+    mastered: tuple[str, ...] = ()
 
 
 class ExplorationBrief(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,12 +169,12 @@ class NavigatorReply(msgspec.Struct, frozen=True, kw_only=True):
     briefs: tuple[ExplorationBrief, ...]
 
 
-class KnownTool(msgspec.Struct, frozen=True, kw_only=True):
+class KnownTool(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A tool that a skill has already; `problem` says why it is not used, "" where it is."""
 
     name: str
     source: str
-    problem: str
+    problem: str = ""
 
 
 class ToolsBrief(Brief, frozen=True, kw_only=True, tag="tools"):
@@ -174,16 +182,17 @@ class ToolsBrief(Brief, frozen=True, kw_only=True, tag="tools"):
 
     task_type: str
     skill: str
-    cases: tuple[FailureCase, ...]
-    solved: tuple[SolvedCase, ...]
-    existing: tuple[KnownTool, ...]
+    cases: tuple[FailureCase, ...] = ()
+    solved: tuple[SolvedCase, ...] = ()
+    existing: tuple[KnownTool, ...] = ()
     limit: int
 
 
 class AuthoredParameter(msgspec.Struct, frozen=True, kw_only=True):
-    """A parameter of a tool, and what a reader of a question has to find for it."""
+    """A parameter of a tool, of what type it is, and what a reader of a question has to find for it."""
 
     name: str
+    type: Literal["number", "text"] = "number"
     meaning: str
 
 
@@ -211,25 +220,24 @@ class ToolsReply(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[AuthoredTool, ...]
 
 
-class BundleOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer of this iteration: how many memories of each index it was given, the best cosine, was it right."""
+class ShownMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory that a prompt was given: which kind, of what question, and how near that is (a cosine)."""
+
+    kind: Literal["solved", "corrected", "strategy"]
+    question: str
+    similarity: float
+
+
+class BundleOutcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An answer of this iteration: the memories that it was given, nearest first of each kind, and was it right."""
 
     question_id: str
-    success_memories: int
-    failure_memories: int
-    best_similarity: float
+    question: str
     correct: bool
+    memories: tuple[ShownMemory, ...] = ()
 
-
-class RetrievalBrief(Brief, frozen=True, kw_only=True, tag="retrieval_recipe"):
-    """EVOLVE: how to retrieve for questions of a task type, from what the last bundles led to."""
-
-    task_type: str
-    skill: str
-    cases: tuple[FailureCase, ...]
-    outcomes: tuple[BundleOutcome, ...]
-    existing: str
-    bundle: int
+    def count(self, *kinds: str) -> int:
+        return sum(memory.kind in kinds for memory in self.memories)
 
 
 class AuthoredRecipe(msgspec.Struct, frozen=True, kw_only=True):
@@ -242,6 +250,19 @@ class AuthoredRecipe(msgspec.Struct, frozen=True, kw_only=True):
     reasoning: str
 
 
+class RetrievalBrief(Brief, frozen=True, kw_only=True, tag="retrieval_recipe"):
+    """EVOLVE: how to retrieve for questions of a task type, from what the last bundles led to; with the sizes of both
+    pools and the recipe in use."""
+
+    task_type: str
+    skill: str
+    outcomes: tuple[BundleOutcome, ...]
+    solved_pool: int
+    corrected_pool: int
+    in_use: AuthoredRecipe | None = None
+    bundle: int
+
+
 class RetrievalReply(msgspec.Struct, frozen=True, kw_only=True):
     """One recipe, or none."""
 
@@ -249,42 +270,42 @@ class RetrievalReply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefinementBrief(Brief, frozen=True, kw_only=True, tag="prompt_refinement"):
-    """EVOLVE: better instructions for a skill, from its failures of this iteration."""
+    """EVOLVE: better instructions for a skill, from this iteration's failures in one of its task types."""
 
     skill: str
-    description: str
-    task_types: tuple[str, ...]
-    prompt_template: str
-    strategy: str
+    description: str = ""
+    task_type: str
+    prompt_template: str = ""
+    strategy: str = ""
     cases: tuple[FailureCase, ...]
-    solved: tuple[SolvedCase, ...]
+    solved: tuple[SolvedCase, ...] = ()
     length: int
 
 
 class RefinementReply(msgspec.Struct, frozen=True, kw_only=True):
     """New values of both slots, each at most `length` characters; "" leaves one as it is."""
 
-    prompt_template: str
-    strategy: str
+    prompt_template: str = ""
+    strategy: str = ""
 
 
-class TypeStanding(msgspec.Struct, frozen=True, kw_only=True):
-    """A task type of a skill: this iteration's answers, and questions with solutions to tell its patterns by."""
+class TypeStanding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A task type of a skill: this iteration's answers, and questions to tell its patterns by, wrong ones first."""
 
     task_type: str
     right: int
     wrong: int
-    samples: tuple[SolvedCase, ...]
+    samples: tuple[Case, ...] = ()
 
 
 class SplittingBrief(Brief, frozen=True, kw_only=True, tag="skill_splitting"):
     """EVOLVE: split a skill that is too broad into at most `limit` narrower ones."""
 
     skill: str
-    description: str
+    description: str = ""
     task_types: tuple[TypeStanding, ...]
-    parts: tuple[str, ...]
-    skills: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
     limit: int
 
 
@@ -293,8 +314,8 @@ class AuthoredChild(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     description: str
-    strategy: str
-    resolves: tuple[str, ...]
+    strategy: str = ""
+    resolves: tuple[str, ...] = ()
     prerequisites: tuple[str, ...] = ()
 
 
@@ -302,8 +323,8 @@ class SplittingReply(msgspec.Struct, frozen=True, kw_only=True):
     """The children (none: the skill is best left whole), which task types build on which, and why."""
 
     children: tuple[AuthoredChild, ...]
-    task_types: tuple[AuthoredTaskType, ...]
-    reason: str
+    task_types: tuple[AuthoredTaskType, ...] = ()
+    reason: str = ""
 
 
 class KnownType(msgspec.Struct, frozen=True, kw_only=True):
@@ -318,8 +339,8 @@ class TaskTypesBrief(Brief, frozen=True, kw_only=True, tag="task_types"):
     `limit` in all."""
 
     benchmark: str
-    questions: tuple[SolvedSample, ...]
-    known: tuple[KnownType, ...]
+    questions: tuple[Case, ...]
+    known: tuple[KnownType, ...] = ()
     limit: int
 
 

@@ -49,6 +49,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The model that scores what no rule settles, as provider/model; `benchmark`: the benchmark's; "": none."""
     embedder: str = "hash"
     """What turns questions into vectors: hash, sentence-transformers/<name or folder>, openai/<model>?base_url=URL."""
+    teacher_sees: Literal["model", "errors", "answers", "solutions"] = "model"
+    """What the guidance model is shown: `errors` (question, reply, verdict), `answers` (and the right answer),
+    `solutions` (and the data set's own: worked solutions, oracle paths, gold paragraphs, programs); `model`: what it
+    needs, which is `solutions` for embedded teachers and `answers` for all others."""
+    guidance_context: Amount = 12_000
+    """Most tokens of a prompt for the guidance model, by an upper estimate; fewer where its server has less room."""
     search: str = ""
     """What is looked up for each question before it is answered, and where ReAct looks: record (a question's own
     paragraphs), local/FOLDER, wikipedia?base_url=URL; "": nothing."""

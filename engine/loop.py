@@ -34,11 +34,11 @@ the only work done twice is what was in flight when the process ended.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from mage_es.engine.agents.curator import observed_before
 from mage_es.engine.agents.explorer import choose_tasks
-from mage_es.engine.agents.navigator import navigator_brief
+from mage_es.engine.agents.navigator import briefs_of, latest_failures, navigator_brief
 from mage_es.engine.agents.skill_discovery import assignments, ontology_brief, targets
 from mage_es.engine.briefs import NavigatorReply, OntologyReply, TaskTypesReply
 from mage_es.engine.commands import (
@@ -109,8 +109,9 @@ async def open_run(session: Session) -> None:
         induced = await induce_types(session, evolution)
         types = session.world.typing.types_of(evolution, {each.task_type: each for each in induced if each.examples})
         typed = list(zip(evolution, types, strict=True))
-        brief = ontology_brief(session.world.benchmark.name, typed)
-        call = TypedCall(START, "open", "SkillDiscovery", "ontology_v1", "run", brief)
+        names = [each.task_type for each in induced] or session.world.setting.task_types
+        brief, cut = ontology_brief(session.world.setting, session.world.benchmark.name, names, typed)
+        call = TypedCall(START, "open", "SkillDiscovery", "ontology_v1", "run", brief, cut)
         reply, _ = await session.guide(call, OntologyReply)
         session.do(InduceOntology(session.world.setting.task_types, reply, induced))
     if session.state.progress.closed < START:
@@ -124,8 +125,9 @@ async def induce_types(session: Session, evolution: Sequence[Question]) -> Seque
         return ()
     found: dict[str, TaskTypeCreated] = {}
     for first in range(0, min(len(evolution), BATCHES * BATCH), BATCH):
-        brief = task_types_brief(session.world.benchmark.name, evolution[first : first + BATCH], found)
-        call = TypedCall(START, "open", "SkillDiscovery", "task_types_v1", f"questions/{first}", brief)
+        batch, about = evolution[first : first + BATCH], f"questions/{first}"
+        brief, cut = task_types_brief(session.world.setting, session.world.benchmark.name, batch, found, about)
+        call = TypedCall(START, "open", "SkillDiscovery", "task_types_v1", about, brief, cut)
         reply, _ = await session.guide(call, TaskTypesReply)
         found = with_reply(found, brief, reply, session.world.setting.guarded)
     return settled(found)
@@ -134,16 +136,20 @@ async def induce_types(session: Session, evolution: Sequence[Question]) -> Seque
 async def plan(session: Session, k: int) -> None:
     if session.state.progress.is_completed(k, "plan"):
         return
-    brief = navigator_brief(session.world.setting, session.state, k)
-    call = TypedCall(k, "plan", "Navigator", "navigator_v1", "frontier", brief)
-    refined, _ = await session.guide(call, NavigatorReply)
-    types: Mapping[str, str] = {}
-    if session.world.setting.config.frontier_share:
-        names = session.world.setting.evolution
-        questions = [session.world.questions[name] for name in names]
-        induced = session.state.graph.induced_types()
-        types = dict(zip(names, session.world.typing.types_of(questions, induced), strict=True))
-    session.do(PlanIteration(k, refined, types))
+    world, state = session.world, session.state
+    names = world.setting.evolution if world.setting.config.frontier_share else latest_failures(state)
+    questions = [world.questions[name] for name in names]
+    types = dict(zip(names, world.typing.types_of(questions, state.graph.induced_types()), strict=True))
+    failed: dict[str, list[Question]] = {}
+    for name in latest_failures(state):
+        failed.setdefault(types[name], []).append(world.questions[name])
+    last = briefs_of(session.last_plan) if session.last_plan else {}
+    brief, cut = navigator_brief(world.setting, state, k, failed=failed, last=last)
+    refined: NavigatorReply | None = None
+    if brief.frontier:
+        call = TypedCall(k, "plan", "Navigator", "navigator_v1", "frontier", brief, cut)
+        refined, _ = await session.guide(call, NavigatorReply)
+    session.do(PlanIteration(k, refined, types if world.setting.config.frontier_share else {}))
 
 
 async def explore(session: Session, k: int) -> None:

@@ -221,6 +221,9 @@ class Progress:
     def tool_run(self, purpose: str, question_id: str, tool_id: str, arguments: str) -> ToolRan | None:
         return self._tool_runs.get((purpose, question_id, tool_id, arguments))
 
+    def tool_runs(self, purpose: str, question_id: str) -> list[ToolRan]:
+        return [self._tool_runs[key] for key in sorted(self._tool_runs) if key[:2] == (purpose, question_id)]
+
     def search(self, purpose: str, question_id: str, place: int) -> SearchAnswered | None:
         return self._searches.get((purpose, question_id, place))
 

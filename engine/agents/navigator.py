@@ -10,16 +10,20 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 
-from mage_es.engine.briefs import NavigatorBrief, NavigatorReply, SkillStanding
+from mage_es.engine.briefs import FailureCase, NavigatorBrief, NavigatorReply, SkillStanding
 from mage_es.engine.commands import PlanIteration
+from mage_es.engine.rules.briefing import Detail, clipped, fitted, seen
 from mage_es.engine.rules.frontier import learnable
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.rules.setting import Setting
-from mage_es.events.vocabulary import Draft, IterationPlanned
+from mage_es.engine.seams.benchmark import Question
+from mage_es.events.vocabulary import BriefCut, Draft, IterationPlanned
 from mage_es.projections.fold import State
 
 BRIEF_LENGTH = 400
+SHOWN_FAILURES = 3  # open failures of a skill that a brief shows
+MOST_FAILURES = 60  # open failures that are looked through for those of the frontier
 
 
 def plan(setting: Setting, state: State, command: PlanIteration) -> list[Draft]:
@@ -57,13 +61,45 @@ def plan(setting: Setting, state: State, command: PlanIteration) -> list[Draft]:
     return marked(iteration, "plan", [planned])
 
 
-def navigator_brief(setting: Setting, state: State, iteration: int) -> NavigatorBrief:
-    threshold = setting.config.mastery_threshold
-    return NavigatorBrief(
-        iteration=iteration,
-        frontier=tuple(_standing(state, skill) for skill in learnable(setting, state)),
-        mastered=tuple(skill for skill in state.graph.skills() if state.slots.mastery(skill) >= threshold),
-    )
+def navigator_brief(
+    setting: Setting, state: State, iteration: int, *, failed: Mapping[str, Sequence[Question]], last: Mapping[str, str]
+) -> tuple[NavigatorBrief, BriefCut | None]:
+    """Return what the guidance tier is asked about the frontier; `failed` are open failures by task type, `last` the
+    briefs of the last plan by skill. A skill without a task type is left out: no question is for it."""
+    threshold, graph = setting.config.mastery_threshold, state.graph
+    frontier = [skill for skill in learnable(setting, state) if graph.task_types_of(skill)]
+
+    def standing(skill: str, detail: Detail) -> SkillStanding:
+        right, wrong = state.evidence.counts(skill)
+        types = graph.task_types_of(skill)
+        questions = [question for name in types for question in failed.get(name, ())]
+        return SkillStanding(
+            skill=skill,
+            description=graph.description(f"skill/{skill}"),
+            mastery=round(state.slots.mastery(skill), 3),
+            right=right,
+            wrong=wrong,
+            prerequisites=tuple(graph.prerequisites(skill)),
+            needed_by=tuple(name for name in graph.skills() if skill in graph.prerequisites(name)),
+            task_types=tuple(types),
+            failures=tuple(_failure(setting, state, each, detail) for each in questions[:SHOWN_FAILURES]),
+            last_brief=last.get(skill, ""),
+        )
+
+    def brief_of(detail: Detail) -> NavigatorBrief:
+        return NavigatorBrief(
+            iteration=iteration,
+            frontier=tuple(standing(skill, detail) for skill in frontier),
+            mastered=tuple(skill for skill in graph.skills() if state.slots.mastery(skill) >= threshold),
+        )
+
+    return fitted(setting, iteration, "navigator_v1", "frontier", brief_of)
+
+
+def latest_failures(state: State) -> list[str]:
+    """Return the questions whose last answer was wrong, the latest first."""
+    failures = state.questions.open_failures()
+    return sorted(failures, key=lambda name: (-_last_asked(state, name), name))[:MOST_FAILURES]
 
 
 def refined_frontier(frontier: Sequence[str], reply: NavigatorReply | None) -> tuple[list[str], dict[str, str]]:
@@ -121,16 +157,13 @@ def ahead_of_turn(
     return [name for name in due if task_types.get(name) in wanted and asked.get(name, 0) == epoch]
 
 
-def _standing(state: State, skill: str) -> SkillStanding:
-    right, wrong = state.evidence.counts(skill)
-    return SkillStanding(
-        skill=skill,
-        description=state.graph.description(f"skill/{skill}"),
-        mastery=state.slots.mastery(skill),
-        right=right,
-        wrong=wrong,
-        prerequisites=tuple(state.graph.prerequisites(skill)),
-        task_types=tuple(state.graph.task_types_of(skill)),
+def _failure(setting: Setting, state: State, question: Question, detail: Detail) -> FailureCase:
+    memory = state.memory.latest_failure(question.id)
+    return FailureCase(
+        question_id=question.id,
+        question=clipped(question.question, detail.text // 2),
+        answer=clipped(seen(setting, question).answer, detail.text // 2),
+        wrong_answer=clipped(memory.wrong_answer, detail.text // 2) if memory else "",
     )
 
 

@@ -6,7 +6,9 @@ Rules
     - A question (or a type's strategy) that was written about is written about again only `refresh_gap`
       iterations later.
     - Whatever EVOLVE asks follows from the state at its start, before any reply: a resumed run asks the same.
-    - Only evolution questions are shown, those that this iteration asked.
+    - Only evolution questions are shown, those that this iteration asked; wrong ones first, the others as question and
+      answer.
+    - What the evidence cannot answer is not asked: no principle from one question, no recipe for an empty pool.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.engine.briefs import (
+    AuthoredRecipe,
     Brief,
     BundleOutcome,
     FailureBrief,
@@ -30,8 +33,8 @@ from mage_es.engine.briefs import (
     RefinementReply,
     RetrievalBrief,
     RetrievalReply,
+    ShownMemory,
     SolvedCase,
-    SolvedSample,
     SplittingBrief,
     SplittingReply,
     TaskTypeSample,
@@ -40,7 +43,8 @@ from mage_es.engine.briefs import (
     TypeStanding,
 )
 from mage_es.engine.commands import Candidate
-from mage_es.engine.rules.authoring import PRINCIPLES_PER_TARGET
+from mage_es.engine.rules.authoring import LEAST_SUPPORT, PRINCIPLES_PER_TARGET
+from mage_es.engine.rules.briefing import Detail, clipped, fitted, shown, window
 from mage_es.engine.rules.curriculum import candidates_of, select_targets
 from mage_es.engine.rules.ontology import SKILL_CAP
 from mage_es.engine.rules.refinement import SLOT_LENGTH
@@ -59,16 +63,16 @@ from mage_es.engine.rules.rotation import (
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.splitting import LEAST_CHILDREN, hindrance, room
 from mage_es.engine.rules.tools import TOOLS_PER_TARGET
-from mage_es.engine.rules.trajectories import account_of
+from mage_es.engine.rules.trajectories import account_of, steps_of
 from mage_es.engine.rules.trimming import without
 from mage_es.engine.seams.benchmark import Question
-from mage_es.events.vocabulary import AnswerJudged
+from mage_es.events.vocabulary import AnswerJudged, BriefCut
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
 
-SAMPLES_PER_TYPE = 5  # solved questions of each task type that the ontology is induced from
-MOST_CASES = 12
+SAMPLES_PER_TYPE = 3  # questions of each task type that the ontology is induced from
 MOST_CHILDREN = 4
+MOST_KNOWN = 3  # tools of a skill that are shown, the newest
 
 TEMPLATES: dict[type[Brief], tuple[str, type[msgspec.Struct]]] = {
     FailureBrief: ("failure_memories_v1", FailureReply),
@@ -82,25 +86,32 @@ TEMPLATES: dict[type[Brief], tuple[str, type[msgspec.Struct]]] = {
 
 
 class Assignment(NamedTuple):
-    """One action for one target: the brief to ask about, or why nothing is asked."""
+    """One action for one target: the brief to ask about and what was cut of it, or why nothing is asked."""
 
     task_type: str
     action: str
     brief: Brief | None
     idle: str = ""
+    cut: BriefCut | None = None
 
 
-def ontology_brief(benchmark: str, questions: Sequence[tuple[Question, str]]) -> OntologyBrief:
-    """Return the brief for the ontology from (question, task type) pairs, the first few of each type."""
-    samples: dict[str, list[SolvedSample]] = {}
+def ontology_brief(
+    setting: Setting, benchmark: str, task_types: Sequence[str], questions: Sequence[tuple[Question, str]]
+) -> tuple[OntologyBrief, BriefCut | None]:
+    """Return the brief for the ontology: every task type with the first few of the questions that are of it."""
+    samples: dict[str, list[Question]] = {name: [] for name in task_types}
     for question, task_type in questions:
-        of_type = samples.setdefault(task_type, [])
-        if len(of_type) < SAMPLES_PER_TYPE:
-            of_type.append(
-                SolvedSample(question_id=question.id, question=question.question, solution=question.solution)
-            )
-    types = tuple(TaskTypeSample(task_type=name, samples=tuple(samples[name])) for name in sorted(samples))
-    return OntologyBrief(benchmark=benchmark, task_types=types, skill_cap=SKILL_CAP)
+        samples.setdefault(task_type, []).append(question)
+
+    def sampled(name: str, detail: Detail) -> TaskTypeSample:
+        few = samples[name][: min(SAMPLES_PER_TYPE, (detail.cases + 1) // 2)]
+        return TaskTypeSample(task_type=name, samples=tuple(shown(setting, question, detail) for question in few))
+
+    def brief_of(detail: Detail) -> OntologyBrief:
+        types = tuple(sampled(name, detail) for name in sorted(samples))
+        return OntologyBrief(benchmark=benchmark, task_types=types, skill_cap=SKILL_CAP)
+
+    return fitted(setting, -1, "ontology_v1", "run", brief_of)
 
 
 def targets(setting: Setting, state: State, iteration: int) -> list[Candidate]:
@@ -127,6 +138,9 @@ def assignments(
     ]
 
 
+BriefOf = Callable[[Detail], Brief]
+
+
 class _Asking:
     """The briefs of one EVOLVE. A skill is refined or split once, however many of its task types are targets."""
 
@@ -135,17 +149,17 @@ class _Asking:
         self.verdicts = state.progress.verdicts("evaluate")
         self.done: set[str] = set()
         config = setting.config
-        self.actions: dict[str, tuple[bool, Callable[[str, str], Brief | None]]] = {
-            WRITE_FAILURES: (config.failure_memories, self._failures),
-            EXTRACT_PRINCIPLES: (config.principles, self._principles),
-            AUTHOR_TOOLS: (config.tools, self._tools),
-            AUTHOR_RECIPES: (config.retrieval_recipes, self._recipe),
-            REFINE_PROMPTS: (config.prompt_refinement, self._refinement),
-            SPLIT_SKILLS: (config.skill_splitting, self._splitting),
+        self.actions: dict[str, tuple[bool, type[Brief], Callable[[str, str], BriefOf | None]]] = {
+            WRITE_FAILURES: (config.failure_memories, FailureBrief, self._failures),
+            EXTRACT_PRINCIPLES: (config.principles, PrinciplesBrief, self._principles),
+            AUTHOR_TOOLS: (config.tools, ToolsBrief, self._tools),
+            AUTHOR_RECIPES: (config.retrieval_recipes, RetrievalBrief, self._recipe),
+            REFINE_PROMPTS: (config.prompt_refinement, RefinementBrief, self._refinement),
+            SPLIT_SKILLS: (config.skill_splitting, SplittingBrief, self._splitting),
         }
 
     def assignment(self, task_type: str, action: str) -> Assignment:
-        is_on, brief_of = self.actions[action]
+        is_on, kind, asked = self.actions[action]
         if not is_on:
             return Assignment(task_type, action, None, SWITCHED_OFF)
         skill = self.state.graph.skill_for_task(task_type)
@@ -153,82 +167,95 @@ class _Asking:
             if skill in self.done:
                 return Assignment(task_type, action, None, f"done with another task type of {skill}")
             self.done.add(skill)
-        brief = brief_of(task_type, skill)
-        missing = hindrance(self.state, skill) if action == SPLIT_SKILLS else NOTHING
-        return Assignment(task_type, action, brief, "" if brief else missing)
+        brief_of = asked(task_type, skill)
+        if brief_of is None:
+            missing = hindrance(self.state, skill) if action == SPLIT_SKILLS else NOTHING
+            return Assignment(task_type, action, None, missing)
+        brief, cut = fitted(self.setting, self.iteration, TEMPLATES[kind][0], task_type, brief_of)
+        return Assignment(task_type, action, brief, cut=cut)
 
-    def _failures(self, task_type: str, skill: str) -> FailureBrief | None:
+    def _failures(self, task_type: str, skill: str) -> BriefOf | None:
         config, memory = self.setting.config, self.state.memory
-        due = [case for case in self._cases([task_type]) if self._is_due(memory.latest_failure(case.question_id))]
+        due = [each for each in self._wrong(task_type) if self._is_due(memory.latest_failure(each.question_id))]
+        due = due[: config.failure_memories_per_target]
+        # One failure is no pattern.
+        wants_strategy = len(due) >= LEAST_SUPPORT and self._is_due(memory.latest_strategy(task_type))
         if not due:
             return None
-        return FailureBrief(
+        return lambda detail: FailureBrief(
             task_type=task_type,
             skill=skill,
-            cases=tuple(due[: config.failure_memories_per_target]),
-            wants_strategy=self._is_due(memory.latest_strategy(task_type)),
-            limit=config.failure_memories_per_target,
+            cases=self._cases(due, detail),
+            wants_strategy=wants_strategy,
+            limit=len(due),
         )
 
-    def _principles(self, task_type: str, skill: str) -> PrinciplesBrief | None:
-        cases = self._cases([task_type])[:MOST_CASES]
-        if not cases:
+    def _principles(self, task_type: str, skill: str) -> BriefOf | None:
+        wrong, right = self._wrong(task_type), self._right(task_type)
+        if not wrong or len(wrong) + len(right) < LEAST_SUPPORT:
             return None
-        return PrinciplesBrief(
+        return lambda detail: PrinciplesBrief(
             task_type=task_type,
             skill=skill,
-            cases=tuple(cases),
-            solved=tuple(self._solved([task_type])[:MOST_CASES]),
+            cases=self._cases(wrong, detail),
+            solved=self._solved(right, detail),
             existing=tuple(row.reasoning for row in self.state.memory.principles(skill)),
             limit=PRINCIPLES_PER_TARGET,
         )
 
-    def _tools(self, task_type: str, skill: str) -> ToolsBrief | None:
-        cases, solved = self._cases([task_type])[:MOST_CASES], self._solved([task_type])[:MOST_CASES]
-        if not cases and not solved:
+    def _tools(self, task_type: str, skill: str) -> BriefOf | None:
+        wrong, right = self._wrong(task_type), self._right(task_type)
+        if len(wrong) + len(right) < LEAST_SUPPORT:
             return None
-        tools = [tool for tool in self.state.tools.tools() if tool.skill == skill]
-        return ToolsBrief(
+        tools = [tool for tool in self.state.tools.tools() if tool.skill == skill][-MOST_KNOWN:]
+        return lambda detail: ToolsBrief(
             task_type=task_type,
             skill=skill,
-            cases=tuple(cases),
-            solved=tuple(solved),
-            existing=tuple(KnownTool(name=tool.name, source=tool.source, problem=tool.problem) for tool in tools),
+            cases=self._cases(wrong, detail),
+            solved=self._solved(right, detail),
+            existing=tuple(
+                KnownTool(name=tool.name, source=clipped(tool.source, detail.text), problem=tool.problem)
+                for tool in tools
+            ),
             limit=TOOLS_PER_TARGET,
         )
 
-    def _recipe(self, task_type: str, skill: str) -> RetrievalBrief | None:
-        """Return what is asked about the retrieval of a type; only one with failures needs another way."""
-        cases = self._cases([task_type])[:MOST_CASES]
-        current = self.state.recipes.retrieval(task_type)
-        if not cases or self.setting.config.bundle < 1:
+    def _recipe(self, task_type: str, skill: str) -> BriefOf | None:
+        """Return what is asked about the retrieval of a type: something to choose from, and outcomes to compare."""
+        wrong, right, bundle = self._wrong(task_type), self._right(task_type), self.setting.config.bundle
+        solved, corrected = (len(self.state.memory.slice(index, task_type).ids) for index in ("success", "failure"))
+        if not wrong or not right or not bundle or min(solved, corrected) < bundle:
             return None
-        return RetrievalBrief(
+        current = self.state.recipes.retrieval(task_type)
+        in_use = msgspec.convert(current, AuthoredRecipe, from_attributes=True) if current else None
+        return lambda detail: RetrievalBrief(
             task_type=task_type,
             skill=skill,
-            cases=tuple(cases),
-            outcomes=tuple(self._outcome(verdict) for verdict in self.verdicts if verdict.task_type == task_type),
-            existing=current.query_template if current else "",
-            bundle=self.setting.config.bundle,
+            outcomes=tuple(
+                self._outcome(verdict, detail) for verdict in (*wrong[: detail.cases], *right[: detail.solved])
+            ),
+            solved_pool=solved,
+            corrected_pool=corrected,
+            in_use=in_use,
+            bundle=bundle,
         )
 
-    def _refinement(self, task_type: str, skill: str) -> RefinementBrief | None:
-        task_types = self._task_types(task_type, skill)
-        cases = self._cases(task_types)[:MOST_CASES]
-        if not cases:
+    def _refinement(self, task_type: str, skill: str) -> BriefOf | None:
+        wrong, right = self._wrong(task_type), self._right(task_type)
+        if not wrong:
             return None
-        return RefinementBrief(
+        return lambda detail: RefinementBrief(
             skill=skill,
             description=self.state.graph.description(f"skill/{skill}"),
-            task_types=tuple(task_types),
+            task_type=task_type,
             prompt_template=self.state.slots.prompt_template(skill),
             strategy=self.state.slots.strategy(skill),
-            cases=tuple(cases),
-            solved=tuple(self._solved(task_types)[:MOST_CASES]),
+            cases=self._cases(wrong, detail),
+            solved=self._solved(right, detail, with_replies=True),
             length=SLOT_LENGTH,
         )
 
-    def _splitting(self, task_type: str, skill: str) -> SplittingBrief | None:
+    def _splitting(self, task_type: str, skill: str) -> BriefOf | None:
         """Return what is asked about splitting a skill; None where it has one task type, or others need the room."""
         if len(self.state.graph.task_types_of(skill)) < LEAST_CHILDREN:
             return None
@@ -236,10 +263,11 @@ class _Asking:
         if limit < 1:
             return None
         skills = self.state.graph.skills()
-        return SplittingBrief(
+        types = self.state.graph.task_types_of(skill) or [task_type]
+        return lambda detail: SplittingBrief(
             skill=skill,
             description=self.state.graph.description(f"skill/{skill}"),
-            task_types=tuple(self._standing(name) for name in self._task_types(task_type, skill)),
+            task_types=tuple(self._standing(name, detail) for name in types),
             parts=tuple(name for name in skills if self.state.graph.parent(name) == skill),
             skills=tuple(skills),
             limit=limit,
@@ -248,63 +276,70 @@ class _Asking:
     def _is_due(self, latest: MemoryRow | None) -> bool:
         return latest is None or self.iteration - latest.iteration >= self.setting.config.refresh_gap
 
-    def _task_types(self, task_type: str, skill: str) -> list[str]:
-        return self.state.graph.task_types_of(skill) or [task_type]
-
-    def _standing(self, task_type: str) -> TypeStanding:
-        answers = [verdict.correct for verdict in self.verdicts if verdict.task_type == task_type]
-        wrong = [case.question_id for case in self._cases([task_type])[:MOST_CASES]]
-        right = [case.question_id for case in self._solved([task_type])[:MOST_CASES]]
+    def _standing(self, task_type: str, detail: Detail) -> TypeStanding:
+        wrong, right = self._wrong(task_type), self._right(task_type)
+        few = [*wrong[: detail.cases], *right[: detail.solved]]
         return TypeStanding(
             task_type=task_type,
-            right=sum(answers),
-            wrong=len(answers) - sum(answers),
-            samples=tuple(self._sample(question_id) for question_id in (*wrong, *right)),
+            right=len(right),
+            wrong=len(wrong),
+            samples=tuple(shown(self.setting, self.questions[each.question_id], detail) for each in few),
         )
 
-    def _cases(self, task_types: Sequence[str]) -> list[FailureCase]:
-        """Return this iteration's failures of some types, fresh questions before revisited ones, then by id.
+    def _wrong(self, task_type: str) -> list[AnswerJudged]:
+        """Return this iteration's failures of a type, fresh questions before revisited ones, then by id.
 
         A reply that was cut, refused or left empty shows no mistake to learn from.
         """
-        wrong = [v for v in self.verdicts if v.task_type in task_types and not (v.correct or v.reason)]
-        return [self._case(verdict) for verdict in sorted(wrong, key=lambda v: (v.purpose != "fresh", v.question_id))]
+        wrong = [v for v in self.verdicts if v.task_type == task_type and not (v.correct or v.reason)]
+        return sorted(wrong, key=lambda verdict: (verdict.purpose != "fresh", verdict.question_id))
 
-    def _solved(self, task_types: Sequence[str]) -> list[SolvedCase]:
-        right = [verdict for verdict in self.verdicts if verdict.task_type in task_types and verdict.correct]
-        return [self._sample(verdict.question_id) for verdict in right]
+    def _right(self, task_type: str) -> list[AnswerJudged]:
+        return [verdict for verdict in self.verdicts if verdict.task_type == task_type and verdict.correct]
 
-    def _case(self, verdict: AnswerJudged) -> FailureCase:
+    def _cases(self, wrong: Sequence[AnswerJudged], detail: Detail) -> tuple[FailureCase, ...]:
+        return tuple(self._case(verdict, detail) for verdict in wrong[: detail.cases])
+
+    def _case(self, verdict: AnswerJudged, detail: Detail) -> FailureCase:
         question = self.questions[verdict.question_id]
+        case = shown(self.setting, question, detail)
+        about = f"{question.question} {case.answer} {case.solution} {verdict.answer}"
         return FailureCase(
-            question_id=verdict.question_id,
-            question=question.question,
-            context=question.context,
-            wrong_answer=verdict.answer,
-            wrong_reasoning=account_of(self.state, "evaluate", verdict),
-            answer=verdict.expected,
-            solution=question.solution,
+            **msgspec.structs.asdict(case) | {"context": window(question.context, about, detail.context)},
+            wrong_answer=clipped(verdict.answer, detail.text),
+            wrong_reasoning=clipped(account_of(self.state, "evaluate", verdict), detail.text),
+            steps=tuple(clipped(step, detail.text) for step in steps_of(self.state, "evaluate", verdict)),
         )
 
-    def _sample(self, question_id: str) -> SolvedCase:
-        question = self.questions[question_id]
-        return SolvedCase(
-            question_id=question_id,
-            question=question.question,
-            context=question.context,
-            answer=question.gold,
-            solution=question.solution,
+    def _solved(
+        self, right: Sequence[AnswerJudged], detail: Detail, *, with_replies: bool = False
+    ) -> tuple[SolvedCase, ...]:
+        return tuple(
+            SolvedCase(
+                **msgspec.structs.asdict(shown(self.setting, self.questions[verdict.question_id], detail)),
+                reply=clipped(account_of(self.state, "evaluate", verdict), detail.text) if with_replies else "",
+            )
+            for verdict in right[: detail.solved]
         )
 
-    def _outcome(self, verdict: AnswerJudged) -> BundleOutcome:
+    def _outcome(self, verdict: AnswerJudged, detail: Detail) -> BundleOutcome:
         progress = self.state.progress
         trimmed = {each.memory_id for each in progress.trimmings("evaluate", verdict.question_id)}
         hits = without(progress.plan("evaluate", verdict.question_id), trimmed).memories
-        kinds = [self.state.memory.row(hit.memory_id).outcome for hit in hits]
         return BundleOutcome(
             question_id=verdict.question_id,
-            success_memories=kinds.count("success_memory"),
-            failure_memories=kinds.count("failure_memory"),
-            best_similarity=max((hit.similarity for hit in hits), default=0.0),
+            question=clipped(self.questions[verdict.question_id].question, detail.text),
             correct=verdict.correct,
+            memories=tuple(
+                _memory(self.state.memory.row(hit.memory_id), hit.similarity, detail.text // MOST_KNOWN) for hit in hits
+            ),
         )
+
+
+def _memory(row: MemoryRow, similarity: float, most: int) -> ShownMemory:
+    is_strategy = row.kind == "type_strategy"
+    return ShownMemory(
+        kind="strategy" if is_strategy else "solved" if row.outcome == "success_memory" else "corrected",
+        question=clipped(row.recognise if is_strategy else row.question, most),
+        similarity=round(similarity, 3),
+    )

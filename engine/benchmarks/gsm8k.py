@@ -61,7 +61,7 @@ def read(path: Path, split: Split) -> Records[Question]:
             task_type=task_type_of(row.answer),
             question=row.question,
             gold=gold,
-            solution=row.answer,
+            solution=_CALCULATION.sub("", row.answer),
         )
 
     return read_records(path, _Row, question)

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -120,9 +120,14 @@ def own_models(name: str) -> OwnModels:
 
 
 def with_own_models(config: Config) -> Config:
-    """Return a configuration that names every model, as a run records it."""
+    """Return a configuration that names every model and what its teacher sees, as a run records it."""
     own = own_models(config.benchmark)._asdict()
-    return msgspec.structs.replace(config, **{tier: own[tier] for tier in own if getattr(config, tier) == BENCHMARK})
+    named = msgspec.structs.replace(config, **{tier: own[tier] for tier in own if getattr(config, tier) == BENCHMARK})
+    if named.teacher_sees != "model":
+        return named
+    # The embedded teachers write by rule, from the data set's own solutions; a language model can do with less.
+    needed: Literal["solutions", "answers"] = "solutions" if named.guidance.startswith("builtin/") else "answers"
+    return msgspec.structs.replace(named, teacher_sees=needed)
 
 
 def own_defaults(name: str) -> Mapping[str, int]:

@@ -18,7 +18,7 @@ from mage_es.engine.models.builtin import open_builtin
 from mage_es.engine.seams.model import Model
 from mage_es.engine.seams.plugins import load, open_plugin, plugins
 from mage_es.engine.seams.spec import ModelSpec, parse_spec
-from mage_es.events.errors import PrerequisiteError
+from mage_es.events.errors import PrerequisiteError, UsageError
 
 if TYPE_CHECKING:
     from mage_es.engine.config import Config
@@ -100,6 +100,17 @@ def open_models(config: Config, *, has_guidance: bool) -> Models:
     guidance = open_model(config.guidance, "guidance") if has_guidance else None
     judge = open_model(config.judge, "judge") if config.judge else None
     return Models(open_model(config.execution, "execution"), guidance, judge)
+
+
+def require_teaching(config: Config, guidance: Model | None) -> None:
+    """Raise `UsageError` where a guidance model needs to see more than the configuration shows it."""
+    order = ("errors", "answers", "solutions")
+    needed = getattr(guidance, "teacher_sees", order[0])
+    if order.index(config.teacher_sees) < order.index(needed):
+        raise UsageError(
+            f"{config.guidance} writes from {needed}, and --teacher-sees {config.teacher_sees} hides them. Leave the "
+            "option out, or choose a language model as --guidance."
+        )
 
 
 def check_models(*, execution: str, guidance: str, judge: str = "") -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from mage_es.engine.briefs import (
     AuthoredFailure,
+    AuthoredPrinciple,
     FailureReply,
     PrinciplesReply,
     RefinementReply,
@@ -45,6 +46,7 @@ from mage_es.events.vocabulary.envelope import fact_id
 from mage_es.projections.fold import State
 
 PRINCIPLES_PER_TARGET = 3  # principles asked for at a time; the cap on active ones is the configuration's
+LEAST_SUPPORT = 2  # questions that a principle must name: what one question shows is a memory of it
 
 
 def source_of(item: AuthoredFailure, question: Question) -> str:
@@ -58,14 +60,19 @@ def sources_of(authored: Authored, questions: Mapping[str, Question]) -> list[st
         case FailureReply(memories=memories):
             return [source_of(item, questions[item.question_id]) for item in memories if item.question_id in questions]
         case PrinciplesReply(principles=principles):
-            return texts_of(principles)
+            return [text for text, _ in principles_of(principles)]
         case _:
             return []
 
 
-def texts_of(principles: Iterable[str]) -> list[str]:
-    """Return the principles that say something, without space around them."""
-    return [text.strip() for text in principles if text.strip()]
+def principles_of(authored: Iterable[AuthoredPrinciple]) -> list[tuple[str, frozenset[str]]]:
+    """Return the principles that say something, as texts, each with the ids of the questions that it rests on."""
+    told = ((" ".join(each.when.split()).rstrip(".,: "), each.do.strip(), each.cases) for each in authored)
+    return [
+        (f"When {when.removeprefix('When ').removeprefix('when ')}, {do}" if when else do, frozenset(cases))
+        for when, do, cases in told
+        if do
+    ]
 
 
 def evolve(setting: Setting, state: State, command: Evolve) -> list[Draft]:
@@ -149,21 +156,29 @@ class _Writing:
                 )
 
     def _failures(self, task_type: str, items: Sequence[AuthoredFailure]) -> Written:
-        # One for each question: a second memory about it would only supersede the first at once.
+        # One for each question: a second memory about it would only supersede the first at once. A strategy is about
+        # none, and counts apart.
         usable: dict[str, AuthoredFailure] = {}
         for item in items:
             verdict = self.verdicts.get(item.question_id)
             if _is_usable(item, verdict, task_type):
                 usable.setdefault("" if item.kind == "type_strategy" else item.question_id, item)
-        kept = list(usable.values())[: self.setting.config.failure_memories_per_target]
+        strategy = [usable.pop("")] if "" in usable else []
+        kept = [*strategy, *list(usable.values())[: self.setting.config.failure_memories_per_target]]
         return Written([event for item in kept for event in self._failure(task_type, item)], len(kept))
 
-    def _principles(self, task_type: str, skill: str, texts: Sequence[str], authored: Authored) -> Written:
-        """Return the first principles; one that the skill has already in the same words is met again."""
+    def _principles(
+        self, task_type: str, skill: str, replied: Sequence[AuthoredPrinciple], authored: Authored
+    ) -> Written:
+        """Return the first principles that rest on enough questions; one that the skill has already is met again."""
+        asked = {name for name, verdict in self.verdicts.items() if verdict.task_type == task_type}
+        texts = [text for text, cases in principles_of(replied) if len(cases & asked) >= LEAST_SUPPORT]
+        if replied and not texts:
+            return Written(refused=f"refused: no principle names {LEAST_SUPPORT} questions that show it")
         # Models repeat themselves with other spacing and case; the same words again are one principle met twice.
         said = {normalise(row.reasoning): row.memory_id for row in self.state.memory.principles(skill)}
         events: list[Event] = []
-        for text in texts_of(texts)[:PRINCIPLES_PER_TARGET]:
+        for text in texts[:PRINCIPLES_PER_TARGET]:
             known = said.get(normalise(text))
             event = self.met.reinforced(known) if known else self._principle(task_type, text, authored)
             if isinstance(event, MemoryAppended):
@@ -191,7 +206,8 @@ class _Writing:
             question=question.question,
             recognise=item.recognise,
             reasoning=capped(item.reasoning, self.setting.config.reasoning_cap),
-            answer=verdict.expected,
+            # Where the teacher may not see right answers, its own belief must not be mended by one either.
+            answer=item.answer if self.setting.config.teacher_sees == "errors" else verdict.expected,
             wrong_answer=verdict.answer,
             derived_from=origin.hex(),
             source=source_of(item, question),

@@ -42,7 +42,7 @@ def earlier_steps(outputs: Sequence[tuple[str, str, str]]) -> Section:
 
 
 def tool_section(tool: ToolAuthored) -> Section:
-    parameters = [f"- {parameter.name}: {parameter.meaning}" for parameter in tool.parameters]
+    parameters = [f"- {parameter.name} ({parameter.type}): {parameter.meaning}" for parameter in tool.parameters]
     examples = [f"- {example.arguments} gives {example.result}" for example in tool.examples]
     lines = [f"Name: {tool.name}", f"Description: {tool.description}", "Parameters:", *parameters]
     return Section("Tool", [Quote(f"tool/{tool.tool_id}", "\n".join([*lines, "Examples:", *examples]))])

@@ -1,7 +1,7 @@
 """The ontology as events: skills, task types, who resolves what, who needs and who builds on whom, without cycles.
 
 Rules
-    - Every task type is resolved by some skill; what no skill claims falls to `general`.
+    - Every task type has one main skill, the most specific that claims it; what no skill claims falls to `general`.
     - The cap bounds what is active, not what is stored: every authored skill is created with its edges, but only the
       active ones resolve task types, are part of the frontier, and count as skills that may still be split.
 """
@@ -123,13 +123,19 @@ def _between(skills: Sequence[AuthoredSkill]) -> Iterator[tuple[str, str, str]]:
 def _resolving(skills: Sequence[AuthoredSkill], known: set[str]) -> Iterator[Event]:
     # More skills than the cap may be authored; those above it are stored, and would answer nothing.
     active = set(active_skills(skill.name for skill in skills))
+    claims = {skill.name: set(skill.resolves) & known for skill in skills}
     for skill in skills:
-        for name in sorted(set(skill.resolves) & known):
+        for name in sorted(claims[skill.name]):
+            # Of several skills the one with the fewest types: a skill that claims all of them would leave the others
+            # without a question, and they would be learnable for ever.
+            claiming = [each for each in claims if name in claims[each] and each in active]
+            main = min(claiming, key=lambda each: (len(claims[each]), each), default="")
+            reason = f"its main skill is {main}" if skill.name in active else ""
+            reason = reason or f"more than {SKILL_CAP} skills are not active at a time"
             source, target = f"skill/{skill.name}", f"task_type/{name}"
-            if skill.name in active:
+            if skill.name == main:
                 yield EdgeAdded(kind="resolves", source=source, target=target)
             else:
-                reason = f"more than {SKILL_CAP} skills are not active at a time"
                 yield EdgeRefused(kind="resolves", source=source, target=target, reason=reason)
 
 

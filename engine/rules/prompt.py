@@ -70,7 +70,9 @@ class PromptQuestion(NamedTuple):
 def template(name: str) -> str:
     from importlib.resources import files
 
-    return files("mage_es.engine.prompts").joinpath(f"{name}.md").read_text(encoding="utf-8").rstrip("\n")
+    text = files("mage_es.engine.prompts").joinpath(f"{name}.md").read_text(encoding="utf-8").rstrip("\n")
+    # What all templates of the guidance tier begin with.
+    return text.replace("{{teacher}}", template("teacher")) if "{{teacher}}" in text else text
 
 
 def render_answer(name: str, sections: Sequence[Section], asked: PromptQuestion) -> Prompt:
@@ -107,15 +109,9 @@ def worked(reasoning: str, answer: str, answer_format: str) -> str:
     return f"{(head.rstrip(' *_`>#') if is_line else reasoning).rstrip()}\n{before}{answer}{after}".lstrip()
 
 
-def render_guidance(name: str, values: dict[str, str], brief_json: str) -> Prompt:
-    """Return a guidance prompt: the template with its values filled in, and the brief as one fenced JSON block.
-
-    A value may be a name that a model or a data set gave, so it is written as inside a JSON string, and once only.
-    """
-
-    # Without their quotation marks, as the template has its own.
-    written = {name: inert_json(msgspec.json.encode(value).decode())[1:-1] for name, value in values.items()}
-    return Prompt(_filled(name, written), f"```json\n{inert_json(brief_json)}\n```")
+def render_guidance(name: str, brief: msgspec.Struct) -> Prompt:
+    """Return a guidance prompt: the template, the same for every brief, and the brief as one fenced JSON block."""
+    return Prompt(template(name), f"```json\n{inert_json(msgspec.json.encode(brief).decode())}\n```")
 
 
 def quoted(text: str) -> str:

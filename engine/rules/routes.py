@@ -22,6 +22,7 @@ from mage_es.engine.rules.ingredients import earlier_steps, sections_of, section
 from mage_es.engine.rules.own import examples_of_others
 from mage_es.engine.rules.prompt import PromptQuestion, Quote, Section, render_answer
 from mage_es.engine.rules.setting import Setting
+from mage_es.engine.rules.tools import arguments_in
 from mage_es.engine.rules.trimming import droppable, without
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.model import RAISE, Request
@@ -32,7 +33,7 @@ DIRECT, REASONED = "answer_direct", "answer_cot"
 AFTER_STEPS = "answer_after_steps_v1"
 AFTER_TOOL = "answer_after_tool_v1"
 PASSAGE = 1_500  # characters of a page in a prompt
-NO_ARGUMENTS = "it was not called: no JSON object of arguments was given"
+NO_ARGUMENTS = "it was not called: no JSON object with all of its arguments was given"
 
 
 class Route:
@@ -136,23 +137,12 @@ def _tool(route: Route) -> Course:
     filled = yield from route.ask(
         route.planned.template, lambda: [tool_section(tool), *route.shown(is_bare=True)], place=1
     )
-    arguments, result, problem = arguments_in(filled.reply), "", NO_ARGUMENTS
+    arguments, result, problem = arguments_in(filled.reply, tool.parameters), "", NO_ARGUMENTS
     if arguments:
         ran = yield from fact_of(Use(tool.tool_id, arguments), ToolRan)
         result, problem = ran.result, ran.problem
     outcome = tool_outcome(tool, arguments=arguments, result=result, problem=problem)
     return (yield from route.ask(AFTER_TOOL, lambda: [*route.shown(), outcome]))
-
-
-def arguments_in(reply: str) -> str:
-    """Return the JSON object in a reply in canonical form, also inside prose or a fence; "" if there is none."""
-    # From the first brace to the last: models wrap JSON in prose and fences.
-    start, end = reply.find("{"), reply.rfind("}")
-    try:
-        found = msgspec.json.decode(reply[start : end + 1], type=dict[str, object]) if start >= 0 else None
-        return msgspec.json.encode(found, order="sorted").decode() if found is not None else ""
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return ""
 
 
 class RoutingArm(NamedTuple):

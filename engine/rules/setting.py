@@ -28,6 +28,14 @@ class Setting(NamedTuple):
     answer_format: str
     guarded: Guarded = Guarded()
     traits: Traits = Traits()
+    guidance_room: int = 0
+    """Tokens that the guidance model's server has room for beside a reply; 0: it does not say."""
+
+    @property
+    def guidance_context(self) -> int:
+        """Most tokens of a guidance prompt."""
+        wanted = self.config.guidance_context
+        return min(wanted, self.guidance_room) if self.guidance_room else wanted
 
     @property
     def terms(self) -> Terms:

@@ -17,19 +17,20 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from mage_es.engine.briefs import KnownType, SolvedSample, TaskTypesBrief, TaskTypesReply
+from mage_es.engine.briefs import KnownType, TaskTypesBrief, TaskTypesReply
+from mage_es.engine.rules.briefing import Detail, fitted, shown
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.mastery import lower_bound
 from mage_es.engine.rules.ontology import is_name
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import ONE_TYPE, Question
-from mage_es.events.vocabulary import TaskTypeCreated, TaskTypeRetired
+from mage_es.events.vocabulary import BriefCut, TaskTypeCreated, TaskTypeRetired
 from mage_es.projections.fold import State
 
 MOST_TYPES = 16
 BATCHES, BATCH = 3, 64
 """Briefs in which evolution questions are sorted into types, and how many questions each shows."""
-_QUESTION_LENGTH, _SOLUTION_LENGTH = 400, 200  # characters in the brief; a type is told by less than the whole
+_TEXT_LENGTH = 400  # characters of a text in the brief; a type is told by less than the whole
 _LEAST_EXAMPLES = 2
 _LEAST_PLACED = 6  # questions of an iteration below which nothing is said about how a type is told from others
 
@@ -37,19 +38,21 @@ Induced = Mapping[str, TaskTypeCreated]
 """Induced task types by name, with their examples; empty where a benchmark has its own."""
 
 
-def task_types_brief(benchmark: str, questions: Sequence[Question], known: Induced) -> TaskTypesBrief:
+def task_types_brief(
+    setting: Setting, benchmark: str, questions: Sequence[Question], known: Induced, about: str
+) -> tuple[TaskTypesBrief, BriefCut | None]:
     """Return the brief about a batch of evolution questions; `known` are the types of the batches before."""
-    return TaskTypesBrief(
-        benchmark=benchmark,
-        questions=tuple(
-            SolvedSample(
-                question_id=q.id, question=q.question[:_QUESTION_LENGTH], solution=q.solution[:_SOLUTION_LENGTH]
-            )
-            for q in questions
-        ),
-        known=tuple(KnownType(name=name, description=each.description) for name, each in known.items()),
-        limit=MOST_TYPES,
-    )
+
+    def brief_of(detail: Detail) -> TaskTypesBrief:
+        detail = detail._replace(text=min(detail.text, _TEXT_LENGTH))
+        return TaskTypesBrief(
+            benchmark=benchmark,
+            questions=tuple(shown(setting, question, detail) for question in questions),
+            known=tuple(KnownType(name=name, description=each.description) for name, each in known.items()),
+            limit=MOST_TYPES,
+        )
+
+    return fitted(setting, -1, "task_types_v1", about, brief_of)
 
 
 def with_reply(

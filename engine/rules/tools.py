@@ -9,17 +9,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
+
+import msgspec
 
 from mage_es.engine.briefs import AuthoredExample, AuthoredTool
 from mage_es.engine.commands import CheckedTool
 from mage_es.engine.rules.rotation import Written
+from mage_es.engine.seams.replies import encodable, objects_in
 from mage_es.events.vocabulary import Event, Parameter, ToolAuthored, ToolExample
 from mage_es.projections.fold import State
 
 TOOLS_PER_TARGET = 1  # tools asked for at a time: a skill has at most one in use
-MOST_PARAMETERS = 12
+MOST_PARAMETERS = 5  # a model that fills in more gets one of them wrong
 LONGEST_SOURCE = 4000
+_LARGEST = 2**53
+_NUMBER = re.compile(r"[$\u20ac\u00a3]?\s*([-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|[-+]?\.\d+)\s*%?")
 
 
 def tool_id(*, skill: str, name: str, source: str) -> str:
@@ -52,6 +58,31 @@ def malformed(tool: AuthoredTool, questions: Collection[str]) -> str:
     return ""
 
 
+def arguments_in(reply: str, parameters: Sequence[Parameter]) -> str:
+    """Return the arguments that a reply gives for exactly these parameters, of their types, as a JSON object in
+    canonical form; "" if it gives none. A number may be written as people do: "$1,200", "15%"."""
+    try:
+        for found in objects_in(reply):
+            if isinstance(found, dict) and all(each.name in found for each in parameters):
+                typed = {each.name: _typed(found[each.name], each.type) for each in parameters}
+                if None not in typed.values():
+                    return msgspec.json.encode(typed, order="sorted").decode()
+    except RecursionError:
+        pass
+    return ""
+
+
+def _typed(value: object, kind: str) -> float | str | None:
+    if kind == "text":
+        return encodable(value) if isinstance(value, str) else None if value is None else json.dumps(value)
+    if isinstance(value, str):
+        said = _NUMBER.fullmatch(value.strip())
+        value = float(said[1].replace(",", "")) if said else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < _LARGEST:
+        return None
+    return int(value) if value == int(value) else value
+
+
 def author_tools(
     state: State, *, iteration: int, task_type: str, tools: Collection[CheckedTool], call: str, skill: str
 ) -> Written:
@@ -75,7 +106,7 @@ def author_tools(
             task_type=task_type,
             name=tool.name,
             description=tool.description,
-            parameters=tuple(Parameter(name=each.name, meaning=each.meaning) for each in tool.parameters),
+            parameters=tuple(Parameter(**msgspec.structs.asdict(each)) for each in tool.parameters),
             source=tool.source,
             examples=tuple(map(example_of, tool.examples)),
             active=not problem,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mage_es.engine.courses import call_of
 from mage_es.engine.seams.environment import transcript_line
 from mage_es.events.vocabulary import AnswerJudged, EpisodeStepped, Phase
 from mage_es.events.vocabulary.envelope import fact_id
@@ -40,6 +41,22 @@ def trajectory_of(state: State, phase: Phase, verdict: AnswerJudged) -> Trajecto
         steps=state.progress.steps(verdict.purpose, verdict.question_id),
         derived_from=origin.hex(),
     )
+
+
+def steps_of(state: State, phase: Phase, verdict: AnswerJudged) -> list[str]:
+    """Return the calls before the last reply to a judged question: steps of a chain, each by its skill, and tools."""
+    progress, name = state.progress, verdict.question_id
+    chain = enumerate(progress.plan(phase, name).chain, start=1)
+    said = [
+        f"{skill}: {progress.reply(phase, call_of(name, place)).text}"
+        for place, skill in chain
+        if progress.is_replied(phase, call_of(name, place))
+    ]
+    runs = (
+        (state.tools.tool(ran.tool_id).name, ran.arguments, ran.problem or ran.result)
+        for ran in progress.tool_runs(verdict.purpose, name)
+    )
+    return [*said, *(f"{tool}({arguments}): {came}" for tool, arguments, came in runs)]
 
 
 def account_of(state: State, phase: Phase, verdict: AnswerJudged) -> str:

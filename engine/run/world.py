@@ -84,6 +84,7 @@ class World(NamedTuple):
             task_type_source=self.typing.source,
             data_sha256=self.benchmark.data_sha256,
             licence=self.benchmark.licence,
+            guidance_room=self.setting.guidance_room,
         )
 
 
@@ -93,10 +94,12 @@ def open_world(
     data_dir: Path | str | None,
     embedder: Embedder | None = None,
     spending: SpendingGuard | None = None,
+    guidance_room: int = 0,
 ) -> World:
     """Return the world of a new run.
 
-    `embedder` replaces the one that the configuration names; `spending` allows its calls and books what they cost.
+    `embedder` replaces the one that the configuration names; `spending` allows its calls and books what they cost;
+    `guidance_room` is how many tokens of a brief the guidance model's server has room for (0: it does not say).
 
     Raises:
         UsageError: An unknown benchmark, embedder or search, or a search in paragraphs that no question has.
@@ -107,7 +110,7 @@ def open_world(
     embedder = embedder or open_embedder(config.embedder)
     if spending and isinstance(embedder, Metered):
         embedder.meter.charge(spending)
-    world = _open(config, embedder, data_dir=data_dir)
+    world = _open(config, embedder, data_dir=data_dir, guidance_room=guidance_room)
     if world.searches:
         world.searches.open(world.questions.values())
     return world
@@ -125,7 +128,7 @@ def reopen_world(reader: LogReader, *, data_dir: Path | str | None, embedder: Em
     config = parse(started.config)
     embedder = embedder or open_embedder(config.embedder)
     committed = list(reader.of(SplitCommitted))
-    world = _open(config, embedder, data_dir=data_dir)
+    world = _open(config, embedder, data_dir=data_dir, guidance_room=started.guidance_room)
     now = world.started(started.run_id)
     for name in ("data_sha256", "embedder", "embedder_dimension", "embedder_sha256"):
         if getattr(now, name) != getattr(started, name):
@@ -157,7 +160,7 @@ def baseline_of(reader: LogReader) -> BaselineStarted | None:
     return next(reader.of(BaselineStarted), None)
 
 
-def _open(config: Config, embedder: Embedder, *, data_dir: Path | str | None) -> World:
+def _open(config: Config, embedder: Embedder, *, data_dir: Path | str | None, guidance_room: int) -> World:
     benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
     evolution, test = benchmark.questions("evolution"), benchmark.questions("test")
     splits = make_splits(evolution, test, seed=config.seed, anchors=config.anchors, held_out=config.held_out)
@@ -179,6 +182,7 @@ def _open(config: Config, embedder: Embedder, *, data_dir: Path | str | None) ->
         answer_format=benchmark.answer_format,
         guarded=Guarded(splits.events),
         traits=traits_of(benchmark),
+        guidance_room=guidance_room,
     )
     typing = TaskTyping(benchmark, known, embedder, choice=config.task_types)
     searches = Searches(config.search) if config.search else None

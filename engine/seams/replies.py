@@ -20,7 +20,7 @@ import json_repair
 import msgspec
 from msgspec import inspect
 
-__all__ = ["Reply", "encodable", "objects_in", "read_reply", "without_thinking"]
+__all__ = ["Reply", "encodable", "objects_in", "read_reply", "schema_of"]
 
 Reply = TypeVar("Reply")
 
@@ -40,7 +40,17 @@ _MOST_REPAIRS = 8
 """Values of a reply that are repaired; what comes after so many broken ones must be JSON."""
 
 
-def without_thinking(text: str) -> str:
+def schema_of(form: type[Any]) -> str:
+    """Return the JSON schema of a reply, in which nothing is left out: a model that may omit a field does."""
+    schema = msgspec.json.schema(form)
+    for each in schema["$defs"].values():
+        each["required"] = list(each["properties"])
+        for field in each["properties"].values():
+            field.pop("default", None)
+    return msgspec.json.encode(schema).decode()
+
+
+def _without_thinking(text: str) -> str:
     """Return a reply without its thinking, which may have been opened by the chat template or never closed."""
     return _THINKING_ENDS.split(_THINKING.sub("", text))[-1].strip()
 
@@ -64,7 +74,7 @@ def read_reply(text: str, form: type[Reply], *, stop_reason: str = "end") -> tup
 
 def objects_in(text: str, *, is_cut: bool = False) -> Iterator[Any]:
     """Yield the JSON objects and lists of a reply, the last first, each before what it wraps."""
-    text = without_thinking(text)
+    text = _without_thinking(text)
     found = list(_values(text, is_cut=is_cut))
     if parameters := _PARAMETER.findall(text):
         found.append({name: _decoded(value.strip()) for name, value in parameters})

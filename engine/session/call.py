@@ -19,16 +19,16 @@ from typing import Any, NamedTuple
 import msgspec
 
 from mage_es.engine.briefs import Brief
-from mage_es.engine.commands import Call, Command, RecordCall, RecordFailure
+from mage_es.engine.commands import Call, Command, RecordCall, RecordFact, RecordFailure
 from mage_es.engine.models.retrying import Unanswered
 from mage_es.engine.rules.inert import inert_json
 from mage_es.engine.rules.prompt import render_guidance
 from mage_es.engine.seams.extraction import without_reasoning
 from mage_es.engine.seams.faults import FailedAttempt
 from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Request
-from mage_es.engine.seams.replies import Reply, read_reply
+from mage_es.engine.seams.replies import Reply, read_reply, schema_of
 from mage_es.engine.session.batches import BatchQueue, Client, Recorder, call_key
-from mage_es.events.vocabulary import Draft, Phase, Tier
+from mage_es.events.vocabulary import BriefCut, Draft, Phase, Tier
 
 MOST_REPAIRS = 2
 """Attempts after the first; each is shown what was wrong with the one before."""
@@ -40,7 +40,7 @@ RecordCommand = Callable[[Command], object]
 
 
 class TypedCall(NamedTuple):
-    """Which agent asks what about which subject. `template` is the versioned template id, recorded as the purpose.
+    """Which agent asks what about which subject, and what was cut of it. `template` is recorded as the purpose.
 
     [appendix, call audit]
     """
@@ -51,6 +51,7 @@ class TypedCall(NamedTuple):
     template: str
     about: str
     brief: Brief
+    cut: BriefCut | None = None
     tier: Tier = "guidance"
 
 
@@ -92,8 +93,10 @@ async def complete_typed(
     [agents, SkillDiscovery] Briefs and replies are typed. A bad reply is an event, and a repair is asked for at most
     twice.
     """
-    iteration, phase, agent, template, about, brief, tier = typed_call
+    iteration, phase, agent, template, about, brief, cut, tier = typed_call
     first = typed_request(template, brief, reply)
+    if cut:
+        recorder.do(RecordFact(Draft(event=cut, iteration=iteration, phase=phase, correlation=about)))
     repair, fact, limit = "", "", MAX_TOKENS
     for attempt in range(1 + MOST_REPAIRS):
         request = msgspec.structs.replace(first, prompt=first.prompt + repair, max_tokens=limit)
@@ -131,11 +134,8 @@ async def complete_typed(
 
 def typed_request(template: str, brief: Brief, reply: type[Any]) -> Request:
     """Return the request for a typed reply, without a repair."""
-    data = msgspec.json.encode(brief)
-    values = {name: str(value) for name, value in msgspec.structs.asdict(brief).items()}
-    prompt = render_guidance(template, values, data.decode())
-    schema = msgspec.json.encode(msgspec.json.schema(reply)).decode()
-    return Request(system=prompt.system, prompt=prompt.text, max_tokens=MAX_TOKENS, reply_schema=schema)
+    prompt = render_guidance(template, brief)
+    return Request(system=prompt.system, prompt=prompt.text, max_tokens=MAX_TOKENS, reply_schema=schema_of(reply))
 
 
 def repair_prompt(text: str, problem: str) -> str:

@@ -57,11 +57,11 @@ async def author_all(session: Session, iteration: int, assigned: Sequence[Assign
 
 async def author(session: Session, iteration: int, assignment: Assignment) -> Authored:
     """Return the result of an assignment; a recorded reply is not asked for again. Raises as `author_all` does."""
-    task_type, action, brief, idle = assignment
+    task_type, action, brief, idle, cut = assignment
     if brief is None:
         return Authored(task_type, action, None, idle=idle)
     template, form = TEMPLATES[type(brief)]
-    typed_call = TypedCall(iteration, "evolve", "SkillDiscovery", template, task_type, brief)
+    typed_call = TypedCall(iteration, "evolve", "SkillDiscovery", template, task_type, brief, cut)
     reply: Any
     reply, call = await session.guide(typed_call, form)
     if isinstance(reply, ToolsReply) and isinstance(brief, ToolsBrief):

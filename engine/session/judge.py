@@ -22,7 +22,7 @@ from mage_es.engine.courses import Ask, Course, Fact, Move
 from mage_es.engine.rules.prompt import render_guidance
 from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict, may_be_judged
 from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Request
-from mage_es.engine.seams.replies import read_reply
+from mage_es.engine.seams.replies import read_reply, schema_of
 from mage_es.engine.session.call import MOST_REPAIRS, repair_prompt
 from mage_es.events.vocabulary import ModelCalled
 
@@ -78,8 +78,7 @@ def opinion(question: Question, ruled: Verdict, template: str) -> Generator[Move
     # Not the learner's reasoning, which could argue for its answer.
     brief = JudgeBrief(question=question.question, expected=question.gold, answer=ruled.answer)
     form = _REPLIES[template]
-    prompt = render_guidance(template, {}, msgspec.json.encode(brief).decode())
-    schema = msgspec.json.encode(msgspec.json.schema(form)).decode()
+    prompt, schema = render_guidance(template, brief), schema_of(form)
     repair, limit = "", MAX_TOKENS
     for attempt in range(1 + MOST_REPAIRS):
         request = Request(system=prompt.system, prompt=prompt.text + repair, max_tokens=limit, reply_schema=schema)

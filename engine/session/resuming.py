@@ -16,7 +16,7 @@ from mage_es.engine.run.world import first_event, reopen_world, state_of
 from mage_es.engine.session.session import Session
 from mage_es.events.disk import FileSystem
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import QuestionPlanned
+from mage_es.events.vocabulary import IterationPlanned, QuestionPlanned
 
 
 @contextmanager
@@ -49,5 +49,5 @@ def reopened(
         state = state_of(run, reader)
         session = Session(run=run, world=world, log=log, state=state, models=models, runtime=runtime)
         # The state does not hold sequence numbers of plans, and what is recorded next names them as its cause.
-        session.remember_plans(reader.records({QuestionPlanned}))
+        session.remember_plans(reader.records({IterationPlanned, QuestionPlanned}))
         yield session

@@ -69,6 +69,7 @@ from mage_es.events.vocabulary import (
     Draft,
     EpisodeStepped,
     Event,
+    IterationPlanned,
     ModelCalled,
     Phase,
     Purpose,
@@ -86,6 +87,8 @@ class Session:
         self.runtime, self.budget = runtime, runtime.budget(state.ledger)
         # The sequence number of each plan, which calls and verdicts name as their cause.
         self._plan_seq: dict[tuple[Phase, str], int] = {}
+        # A plan of an iteration is no part of the state once that is closed, and the next one builds on its briefs.
+        self.last_plan: IterationPlanned | None = None
         self._position: tuple[int, Phase, int, int] = (-1, "open", 0, 0)
         self._measure = measure_of(are_episodes=is_sequential(world.benchmark))
         self._running_score = RunningScore("open")
@@ -149,6 +152,8 @@ class Session:
             # Also if the log held the plan already: calls that are still to come name it as their cause.
             if isinstance(event, QuestionPlanned):
                 self._plan_seq[draft.phase, event.question_id] = seq
+            elif isinstance(event, IterationPlanned):
+                self.last_plan = event
         self._connect_meter()
         return appended
 
@@ -179,6 +184,8 @@ class Session:
         for record in records:
             if isinstance(record.event, QuestionPlanned):
                 self._plan_seq[record.phase, record.event.question_id] = record.seq
+            elif isinstance(record.event, IterationPlanned):
+                self.last_plan = record.event
 
     def check_stop(self) -> None:
         if self.runtime.stop():

@@ -32,7 +32,7 @@ _LABELS = {
     "Tool result": ("Name", "Description", "Arguments", "Result", "Problem"),
 }
 _OF_EXAMPLES = ("Question", "Reply", "Wrong", "Right")
-_PARAMETER = re.compile(r"^- (\w+): (.*)$")
+_PARAMETER = re.compile(r"^- (\w+)(?: \(\w+\))?: (.*)$")
 _MOST_BLOCKS = 16
 
 

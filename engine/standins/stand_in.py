@@ -17,10 +17,19 @@ def count_words(text: str) -> int:
 
 
 class StandIn:
-    """A model whose reply is a function of the request alone: no clock, no file, no memory between calls."""
+    """A model whose reply is a function of the request alone: no clock, no file, no memory between calls.
 
-    def __init__(self, name: str, reply: Callable[[Request], str], count: Callable[[str], int] = count_tokens) -> None:
-        self.name = name
+    `teacher_sees` is what a guidance model needs of `Config.teacher_sees`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        reply: Callable[[Request], str],
+        count: Callable[[str], int] = count_tokens,
+        teacher_sees: str = "errors",
+    ) -> None:
+        self.name, self.teacher_sees = name, teacher_sees
         self._reply, self._count = reply, count
 
     async def complete(self, request: Request) -> Completion:

@@ -213,7 +213,7 @@ def _rehearse(
     named = {"execution": models.execution.name, "guidance": models.guidance.name if models.guidance else ""}
     try:
         evolve(
-            msgspec.structs.replace(config, **named, judge=""),
+            msgspec.structs.replace(config, **named, judge="", teacher_sees="solutions"),
             runs_dir=folder,
             data_dir=data_dir,
             runtime=Runtime(workers=workers, limits=Limits(max_iterations=iterations)),

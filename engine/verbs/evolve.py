@@ -6,16 +6,17 @@ import asyncio
 from contextlib import aclosing
 from pathlib import Path
 
-from mage_es.engine.benchmarks.registry import title
+from mage_es.engine.benchmarks.registry import title, with_own_models
 from mage_es.engine.config import Config, checked
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.loop import run_iterations
-from mage_es.engine.models.registry import Models, open_models
+from mage_es.engine.models.registry import Models, open_models, require_teaching
 from mage_es.engine.run.cutoffs import cutoffs, left_out
 from mage_es.engine.run.directory import clock, create_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import open_world
 from mage_es.engine.session.session import Session
+from mage_es.engine.verbs.providers import room_for_briefs
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import RunSummary
 from mage_es.events.disk import FileSystem
@@ -46,10 +47,12 @@ def evolve(
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the run can be resumed.
     """
     config, runtime = checked(config), runtime or Runtime()
+    room = 0 if models else room_for_briefs(with_own_models(config).guidance)
     models = models or open_models(config, has_guidance=True)
+    require_teaching(with_own_models(config), models.guidance)
     runtime.require_prices({**models.names(), **metered(config.embedder)})
     budget = runtime.budget(Ledger())
-    world = open_world(config, data_dir=data_dir, embedder=models.embedder, spending=budget)
+    world = open_world(config, data_dir=data_dir, embedder=models.embedder, spending=budget, guidance_room=room)
     run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, run_id=run_id)
     with Log.create(run.log_path, run=run.id, clock=clock, fs=fs) as log:
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)

@@ -23,7 +23,7 @@ from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shor
 from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Completion, Request, asked_again, reason_of
 from mage_es.engine.seams.spec import ModelSpec, parse_spec
 from mage_es.engine.verbs.trials import FirstPrompt, outcome_of
-from mage_es.events.errors import nearest
+from mage_es.events.errors import PrerequisiteError, nearest
 from mage_es.events.vocabulary import Tier
 
 TIMEOUT_S = 10.0
@@ -38,11 +38,8 @@ _LETTERS_OF_A_MEMORY = 800
 _LETTERS_OF_A_PRINCIPLE = 200
 _LETTERS_BESIDE = 3_000
 """Characters of a prompt without what was retrieved: question, template, skill, format."""
-_TOKENS_OF_A_BRIEF = 9_600
-"""The first prompt of a run on GSM8K (examples of each task type), as engine/models/context.py estimates it.
-
-MedQA, FinQA, HotpotQA and WebQuestions have shorter ones; wordmath, with its many task types, needs 14,300.
-"""
+_LEAST_BRIEF = 4_000
+"""Tokens of the shortest brief with room for one whole question, its reply and the instruction."""
 
 
 class DoctorCheck(msgspec.Struct, frozen=True):
@@ -96,6 +93,21 @@ def check_provider(text: str, tier: Tier, config: Config, first: FirstPrompt) ->
     yield from _trials(spec, tier, first)
 
 
+def room_for_briefs(guidance: str) -> int:
+    """Return how many tokens of a prompt a guidance model has room for beside its reply, 0 where nothing tells."""
+    if guidance.partition("/")[0] not in ("openai", "vllm"):
+        return 0
+    spec = parse_spec(guidance, known=OPTIONS)
+    context = spec.options.get("context") or spec.options.get("max_model_len") or ""
+    if not context and spec.provider == "openai" and "base_url" in spec.options:
+        try:
+            served = _listed(spec, key_of(spec, _KEYS[spec.provider], needed=False))
+        except (ModelFault, PrerequisiteError):
+            return 0  # a server that is not there says so at the first call
+        context = str(served.contexts.get(served.find(spec.model) or "", 0))
+    return max(1, int(context) - MAX_TOKENS) if context.isdecimal() and int(context) else 0
+
+
 def _listed(spec: ModelSpec, key: str) -> Served:
     """Raises `ModelFault`."""
     import httpx2
@@ -142,18 +154,20 @@ def _context(spec: ModelSpec, tier: Tier, config: Config, served: Served) -> Doc
     listed = served.contexts.get(served.find(spec.model) or "", 0)
     context = int(spec.number("context", 0)) or listed
     reply, prompt = _tokens_needed(tier, config)
-    full = "the first prompt on GSM8K about {}" if tier == "guidance" else "a full prompt about {}"
-    name, shown = f"{tier} context", f"{context} tokens; a reply takes up to {reply}, {full.format(prompt)}"
+    name, shown = f"{tier} context", f"{context} tokens; a reply takes up to {reply}, a full prompt about {prompt}"
     if listed and context > listed:
         remedy = f"Set context={listed} in the spec, or serve the model with a longer context."
         return DoctorCheck(name, "failed", f"context={context}, but the provider serves {listed}", remedy)
     if context >= reply + prompt:
         return DoctorCheck(name, "ok", shown)
     shorter = ", or make --max-tokens or --bundle smaller" if tier == "execution" else ""
+    if tier == "guidance":
+        shorter = "; briefs are cut to what there is room for"
     remedy = f"{_longer(spec, reply + prompt, listed=listed)}{shorter}."
-    # A guidance prompt cannot be shortened; a prompt for an answer drops as many memories as it must,
+    # A brief is cut to the room that there is; a prompt for an answer drops as many memories as it must,
     # and its reply is given what is left.
-    is_hopeless = tier == "guidance" or context <= reply // 4 + _LETTERS_BESIDE // _LETTERS_OF_A_TOKEN
+    least = reply + _LEAST_BRIEF if tier == "guidance" else reply // 4 + _LETTERS_BESIDE // _LETTERS_OF_A_TOKEN
+    is_hopeless = context <= least
     return DoctorCheck(name, "failed" if is_hopeless else "optional", shown, remedy)
 
 
@@ -173,7 +187,7 @@ def _tokens_needed(tier: Tier, config: Config) -> tuple[int, int]:
     if tier == "judge":
         return MAX_TOKENS, _LETTERS_BESIDE // _LETTERS_OF_A_TOKEN
     if tier == "guidance":
-        return MAX_TOKENS, _TOKENS_OF_A_BRIEF
+        return MAX_TOKENS, config.guidance_context
     memories = config.bundle * (config.reasoning_cap + _LETTERS_OF_A_MEMORY)
     letters = memories + config.principles_per_skill * _LETTERS_OF_A_PRINCIPLE + _LETTERS_BESIDE
     return config.max_tokens, letters // _LETTERS_OF_A_TOKEN

@@ -83,11 +83,12 @@ def _answering(world: World, question: Question) -> FirstPrompt:
 def _guiding(world: World) -> FirstPrompt:
     evolution = [world.questions[name] for name in world.setting.evolution]
     if world.typing.is_induced:
-        brief = task_types_brief(world.benchmark.name, evolution[:BATCH], {})
-        asked = typed_request("task_types_v1", brief, TaskTypesReply)
+        questions, _ = task_types_brief(world.setting, world.benchmark.name, evolution[:BATCH], {}, "")
+        asked = typed_request("task_types_v1", questions, TaskTypesReply)
         return FirstPrompt(asked, lambda text: _form(text, TaskTypesReply))
     typed = list(zip(evolution, world.typing.types_of(evolution, {}), strict=True))
-    request = typed_request("ontology_v1", ontology_brief(world.benchmark.name, typed), OntologyReply)
+    brief, _ = ontology_brief(world.setting, world.benchmark.name, world.setting.task_types, typed)
+    request = typed_request("ontology_v1", brief, OntologyReply)
     return FirstPrompt(request, lambda text: _form(text, OntologyReply))
 
 

@@ -32,6 +32,7 @@ from mage_es.events.vocabulary.asking import (
     ToolRan,
 )
 from mage_es.events.vocabulary.authoring import (
+    BriefCut,
     Parameter,
     RetrievalRecipeAuthored,
     SkillRefined,
@@ -102,6 +103,7 @@ __all__ = [
     "BaselineStarted",
     "BatchSubmitted",
     "BatchedCall",
+    "BriefCut",
     "BundleTrimmed",
     "CallFailed",
     "Coordinates",

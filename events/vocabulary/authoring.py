@@ -7,12 +7,35 @@ from typing import ClassVar
 from mage_es.events.vocabulary.form import Event, Part, Phase
 
 
+class BriefCut(Event, frozen=True, kw_only=True, tag="brief.cut"):
+    """What the guidance tier was shown is less than there was: the most of each that its budget had room for."""
+
+    stream: ClassVar[str] = "brief/{0.purpose}/{0.about}"
+    iteration: int
+    purpose: str
+    about: str
+    tokens: int
+    """Tokens of the prompt, by an upper estimate."""
+    tokens_whole: int
+    """The same of a prompt from which nothing is cut."""
+    cases: int
+    """Most questions that were answered wrongly."""
+    solved: int
+    """Most questions that were answered rightly."""
+    context: int
+    """Most characters of a question's context."""
+    text: int
+    """Most characters of any other text."""
+
+
 class Parameter(Part, frozen=True, kw_only=True):
     """A parameter of a tool."""
 
     name: str
     meaning: str
     """What it means, in words."""
+    type: str = "number"
+    """`number` or `text`."""
 
 
 class ToolExample(Part, frozen=True, kw_only=True):

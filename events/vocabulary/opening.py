@@ -39,6 +39,8 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     """SHA-256 of the data set."""
     licence: str
     """Licence of the data set."""
+    guidance_room: int = 0
+    """Tokens of a prompt that the guidance model's server has room for; 0 where it did not say."""
 
 
 class SplitCommitted(Event, frozen=True, kw_only=True, tag="split.committed"):

@@ -216,27 +216,20 @@ def test_a_guidance_brief_stays_in_its_one_block_and_says_what_it_said(kind: typ
     template = TEMPLATES[str(kind.__struct_config__.tag)]
 
     def rendered(brief: Brief) -> Prompt:
-        values = {field: str(value) for field, value in msgspec.structs.asdict(brief).items()}
-        return render_guidance(template, values, msgspec.json.encode(brief).decode())
+        return render_guidance(template, brief)
 
     expected = rendered(filled(kind, PLAIN)).system
     for name, attack in INJECTIONS.items():
         prompt = rendered(brief := filled(kind, attack))
         assert msgspec.json.decode(block_in(prompt), type=kind) == brief, name
-        assert prompt.system.count("\n") == expected.count("\n"), name
-        assert prompt.system.replace(as_name(attack), PLAIN) == expected, name
+        assert prompt.system == expected, name
         assert tokens_in(f"{prompt.system}\n{prompt.text}") == [], name
-
-
-def as_name(text: str) -> str:
-    """Return a text as an instruction has it: inside a JSON string."""
-    return inert_json(msgspec.json.encode(text).decode())[1:-1]
 
 
 def test_what_a_judge_is_shown_stays_in_its_block() -> None:
     for name, attack in INJECTIONS.items():
         brief = JudgeBrief(question=attack, expected=attack, answer=attack)
-        prompt = render_guidance("judge_v1", {}, msgspec.json.encode(brief).decode())
+        prompt = render_guidance("judge_v1", brief)
         assert msgspec.json.decode(block_in(prompt), type=JudgeBrief) == brief, name
         assert attack not in prompt.system and tokens_in(prompt.text) == [], name
 

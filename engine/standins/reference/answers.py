@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
-from mage_es.engine.briefs import AuthoredFailure, Case, FailureBrief, FailureCase
+from mage_es.engine.briefs import AuthoredFailure, AuthoredPrinciple, Case, FailureBrief, FailureCase
 from mage_es.engine.standins.reference.plans import read_plan
 from mage_es.engine.standins.reference.solutions import type_strategy
 
@@ -31,16 +31,17 @@ def shared_answer(cases: Sequence[Case]) -> str:
     return answer if count >= _LEAST_CASES and count >= _MOST * len(cases) else ""
 
 
-def answer_principles(cases: Sequence[Case], existing: Sequence[str]) -> list[str]:
+def answer_principles(cases: Sequence[Case], existing: Sequence[str]) -> list[AuthoredPrinciple]:
     answer = shared_answer(cases)
     sentence = f"Questions of this kind are mostly answered with: {answer}."
-    return [sentence] if answer and sentence not in existing else []
+    support = tuple(case.question_id for case in cases if case.answer == answer)
+    return [AuthoredPrinciple(do=sentence, cases=support)] if answer and sentence not in existing else []
 
 
 def answer_strategies(brief: FailureBrief) -> list[AuthoredFailure]:
     recognise, answer = f"A question of the kind {brief.task_type}.", shared_answer(brief.cases)
-    sentences = answer_principles(brief.cases, existing=())
-    return [type_strategy(brief.cases[0], recognise, sentence, answer=answer) for sentence in sentences]
+    shared = answer_principles(brief.cases, existing=())
+    return [type_strategy(brief.cases[0], recognise, each.do, answer=answer) for each in shared]
 
 
 def answer_correction(case: FailureCase) -> str:

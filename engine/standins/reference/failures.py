@@ -24,7 +24,7 @@ def author_failures(brief: FailureBrief) -> FailureReply:
         for case in brief.cases
         if case.solution.strip() or not is_episode(case)
     ]
-    return FailureReply(memories=tuple([*strategies, *specific][: max(0, brief.limit)]))
+    return FailureReply(memories=(*strategies, *specific[: max(0, brief.limit)]))
 
 
 def _shared(brief: FailureBrief) -> list[AuthoredFailure]:

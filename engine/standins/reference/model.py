@@ -53,7 +53,7 @@ def reply(request: Request) -> str:
     return msgspec.json.encode(AUTHORS[type(brief)](brief)).decode()
 
 
-Reference = partial(StandIn, "builtin/reference", reply)
+Reference = partial(StandIn, "builtin/reference", reply, teacher_sees="solutions")
 
 
 def read_brief(prompt: str) -> Brief:

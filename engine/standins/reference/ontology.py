@@ -13,7 +13,7 @@ from typing import NamedTuple
 from mage_es.engine.briefs import AuthoredSkill, AuthoredTaskType, OntologyBrief, OntologyReply, TaskTypeSample
 from mage_es.engine.standins.arithmetic.chains import OPERATIONS, operations_of
 from mage_es.engine.standins.reference.plans import PlannedType, built_on, direct_parts, plan_skills, planned_types
-from mage_es.engine.standins.reference.solutions import final_answer, work_out
+from mage_es.engine.standins.reference.solutions import work_out
 
 GENERAL = "general"
 _MOST_PREREQUISITES = 3
@@ -74,7 +74,7 @@ def _demand(sample: TaskTypeSample) -> Demand | None:
     chains = [
         worked.chain
         for solved in sample.samples
-        if (worked := work_out(solved.question, solved.solution, answer=final_answer(solved.solution))) is not None
+        if (worked := work_out(solved.question, solved.solution, answer=solved.answer)) is not None
     ]
     if not chains:
         return None

@@ -13,7 +13,7 @@ from fractions import Fraction
 from statistics import median_low
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from mage_es.engine.briefs import AuthoredFailure, AuthoredSkill, Case, FailureBrief, TaskTypeSample
+from mage_es.engine.briefs import AuthoredFailure, AuthoredPrinciple, AuthoredSkill, Case, FailureBrief, TaskTypeSample
 from mage_es.engine.standins.reference.generalising import is_telling
 from mage_es.engine.standins.reference.solutions import type_strategy
 
@@ -98,8 +98,15 @@ def plan_strategies(brief: FailureBrief) -> list[AuthoredFailure]:
     return [type_strategy(first, f"A task of the kind {brief.task_type}, with the words: {', '.join(words)}.", steps)]
 
 
-def plan_principles(cases: Sequence[Case], existing: Sequence[str]) -> list[str]:
-    counts = Counter(line for case in cases for line in set(read_plan(case.solution)))
-    ranked = sorted(counts, key=lambda line: (-counts[line], line))
-    sentences = [f"`{action}`: {effect}" for action, _, effect in (line.partition(": ") for line in ranked)]
-    return [sentence for sentence in sentences if sentence not in existing]
+def plan_principles(cases: Sequence[Case], existing: Sequence[str]) -> list[AuthoredPrinciple]:
+    shown: dict[str, list[str]] = {}
+    for case in cases:
+        for line in set(read_plan(case.solution)):
+            shown.setdefault(line, []).append(case.question_id)
+    ranked = sorted(shown, key=lambda line: (-len(shown[line]), line))
+    sentences = {line: "`{0}`: {2}".format(*line.partition(": ")) for line in ranked}
+    return [
+        AuthoredPrinciple(do=sentence, cases=tuple(shown[line]))
+        for line, sentence in sentences.items()
+        if sentence not in existing
+    ]

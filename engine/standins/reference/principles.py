@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from mage_es.engine.briefs import Case, PrinciplesBrief, PrinciplesReply
+from mage_es.engine.briefs import AuthoredPrinciple, Case, PrinciplesBrief, PrinciplesReply
 from mage_es.engine.standins.arithmetic.chains import operations_of
 from mage_es.engine.standins.arithmetic.principles import Principle, parse_principle, print_principle
 from mage_es.engine.standins.arithmetic.strategies import split_steps
 from mage_es.engine.standins.reference.answers import answer_principles
 from mage_es.engine.standins.reference.generalising import is_telling
 from mage_es.engine.standins.reference.plans import plan_principles
-from mage_es.engine.standins.reference.purchases import is_shopping, purchase_advice
+from mage_es.engine.standins.reference.purchases import is_shopping, purchase_principles
 from mage_es.engine.standins.reference.solutions import Worked, worked_cases
 
 _LEAST_CASES = 2
@@ -26,24 +26,36 @@ _MOST_WORDS = 40
 
 def author_principles(brief: PrinciplesBrief) -> PrinciplesReply:
     if is_shopping(brief.cases):
-        advice = [sentence for sentence in purchase_advice(brief.cases) if sentence not in brief.existing]
-        return PrinciplesReply(principles=tuple(advice[: max(0, brief.limit)]))
-    groups = by_operations([*brief.cases, *brief.solved])
-    failed = by_operations(brief.cases)
+        found = purchase_principles(brief.cases, brief.existing)
+    else:
+        found = _worked(brief) or plan_principles([*brief.cases, *brief.solved], brief.existing)
+        found = found or answer_principles([*brief.cases, *brief.solved], brief.existing)
+    shared = [each for each in found if len(each.cases) >= _LEAST_CASES]
+    return PrinciplesReply(principles=tuple(shared[: max(0, brief.limit)]))
+
+
+def _worked(brief: PrinciplesBrief) -> list[AuthoredPrinciple]:
+    groups: dict[tuple[str, ...], dict[str, frozenset[str]]] = {}
+    for case, worked in worked_cases([*brief.cases, *brief.solved]):
+        if names := steps_of(worked):
+            groups.setdefault(names, {})[case.question_id] = words_of(worked)
     known = {parse_principle(text) for text in brief.existing}
-    found: list[tuple[int, str]] = []
+    failed = by_operations(brief.cases)
+    found: list[tuple[int, str, tuple[str, ...]]] = []
     for names in failed:
-        unlike = [words_of(work) for key, group in groups.items() if key != names for work in group]
-        for cues, support in _cues([words_of(work) for work in groups[names]], unlike):
+        unlike = [words for key, group in groups.items() if key != names for words in group.values()]
+        for cues, support in _cues(list(groups[names].values()), unlike):
             principle = Principle(cues=cues, operations=names)
             if principle not in known:
-                found.append((-support, print_principle(principle)))
+                shown = tuple(name for name, words in groups[names].items() if words.issuperset(cues))
+                found.append((-support, print_principle(principle), shown))
                 break
-    plain = [f"Carry the operations out in this order: {', then '.join(names)}." for names in sorted(failed)]
-    texts = [text for _, text in sorted(found)] or [text for text in plain if text not in brief.existing]
-    texts = texts or plan_principles([*brief.cases, *brief.solved], brief.existing)
-    texts = texts or answer_principles([*brief.cases, *brief.solved], brief.existing)
-    return PrinciplesReply(principles=tuple(texts[: max(0, brief.limit)]))
+    plain = [
+        (0, f"Carry the operations out in this order: {', then '.join(names)}.", tuple(groups[names]))
+        for names in sorted(failed)
+    ]
+    told = sorted(found) or [each for each in plain if each[1] not in brief.existing]
+    return [AuthoredPrinciple(do=text, cases=shown) for _, text, shown in told]
 
 
 def by_operations(cases: Sequence[Case]) -> dict[tuple[str, ...], list[Worked]]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from mage_es.engine.briefs import AuthoredFailure, Case, FailureBrief, FailureCase
+from mage_es.engine.briefs import AuthoredFailure, AuthoredPrinciple, Case, FailureBrief, FailureCase
 from mage_es.engine.standins.reference.solutions import type_strategy
 
 _LINE = re.compile(r"(search|click)\[(.*?)\](?:: (.*))?")
@@ -75,13 +74,24 @@ def purchase_advice(cases: Sequence[Case]) -> list[str]:
 
     [section 3.3, failure memories of WebShop] It names no product.
     """
-    faults: Counter[str] = Counter()
+    return list(_advice(cases))
+
+
+def purchase_principles(cases: Sequence[Case], existing: Sequence[str]) -> list[AuthoredPrinciple]:
+    advice = _advice(cases)
+    return [AuthoredPrinciple(do=text, cases=tuple(advice[text])) for text in advice if text not in existing]
+
+
+def _advice(cases: Sequence[Case]) -> dict[str, list[str]]:
+    faults: dict[str, list[str]] = {}
     for case in cases:
         if isinstance(case, FailureCase):
             right, wrong = _pair(case)
-            faults.update(_faults(right, wrong) if right is not None else ())
-    shared = [fault for fault in faults if faults[fault] >= _LEAST_CASES]
-    return [_ADVICE[fault] for fault in sorted(shared, key=lambda fault: (-faults[fault], list(_ADVICE).index(fault)))]
+            for fault in _faults(right, wrong) if right is not None else ():
+                faults.setdefault(fault, []).append(case.question_id)
+    shared = [fault for fault in faults if len(faults[fault]) >= _LEAST_CASES]
+    order = sorted(shared, key=lambda fault: (-len(faults[fault]), list(_ADVICE).index(fault)))
+    return {_ADVICE[fault]: faults[fault] for fault in order}
 
 
 def is_shopping(cases: Sequence[Case]) -> bool:

@@ -14,11 +14,11 @@ _LEAST_OUTCOMES = 3
 
 
 def author_recipe(brief: RetrievalBrief) -> RetrievalReply:
-    given = [outcome for outcome in brief.outcomes if outcome.success_memories + outcome.failure_memories]
+    given = [outcome for outcome in brief.outcomes if outcome.memories]
     if len(given) < _LEAST_OUTCOMES or brief.bundle < 1:
         return RetrievalReply(recipe=None)
     success = _success_quota(given, brief.bundle)
-    words = _shared_words([f"{case.context} {case.question}" for case in brief.cases])
+    words = _shared_words([outcome.question for outcome in brief.outcomes if not outcome.correct])
     right = sum(outcome.correct for outcome in given)
     return RetrievalReply(
         recipe=AuthoredRecipe(
@@ -39,7 +39,7 @@ def _success_quota(given: Sequence[BundleOutcome], bundle: int) -> int:
     """Laplace-smoothed; ties: more."""
 
     def rate(quota: int) -> float:
-        alike = [outcome.correct for outcome in given if min(outcome.success_memories, bundle) == quota]
+        alike = [outcome.correct for outcome in given if min(outcome.count("solved"), bundle) == quota]
         return (sum(alike) + 1) / (len(alike) + 2)
 
     return max(range(bundle + 1), key=lambda quota: (rate(quota), quota))
@@ -47,8 +47,8 @@ def _success_quota(given: Sequence[BundleOutcome], bundle: int) -> int:
 
 def _least_similarity(given: Sequence[BundleOutcome]) -> float:
     """Return the median cosine of wrong answers if all bundles of right answers were nearer, else 0."""
-    right = [outcome.best_similarity for outcome in given if outcome.correct]
-    wrong = [outcome.best_similarity for outcome in given if not outcome.correct]
+    best = [(outcome.correct, max(memory.similarity for memory in outcome.memories)) for outcome in given]
+    right, wrong = ([nearest for was_right, nearest in best if was_right == kind] for kind in (True, False))
     if not right or not wrong or min(right) <= median_low(wrong):
         return 0.0
     return round(median_low(wrong), 3)

@@ -8,12 +8,11 @@ from typing import NamedTuple, TypeVar
 
 from mage_es.engine.briefs import AuthoredFailure, Case
 from mage_es.engine.standins.arithmetic.chains import OperationChain, bind
-from mage_es.engine.standins.arithmetic.equations import Equation, find_equations, print_equation
+from mage_es.engine.standins.arithmetic.equations import Equation, find_equations
 from mage_es.engine.standins.arithmetic.numerals import read_number
 from mage_es.engine.standins.arithmetic.problems import read_problem
 from mage_es.engine.standins.arithmetic.quantities import Problem
 
-_ANNOTATION = re.compile(r"<<([^<>]*)>>")
 _FINAL = re.compile(r"^####.*$", re.MULTILINE)
 
 C = TypeVar("C", bound=Case)
@@ -26,16 +25,8 @@ class Worked(NamedTuple):
 
 
 def to_plain(solution: str) -> str:
-    """Skips calculator annotations and the final line; each annotated step becomes an equation."""
-    lines = []
-    for line in _FINAL.sub("", solution).splitlines():
-        annotated = find_equations("\n".join(_ANNOTATION.findall(line)))
-        prose = _ANNOTATION.sub("", line).strip()
-        if annotated and find_equations(prose) != annotated:
-            prose = "\n".join(map(print_equation, annotated))
-        if prose:
-            lines.append(prose)
-    return "\n".join(lines)
+    """Skips empty lines and a final line `#### ...`."""
+    return "\n".join(line.strip() for line in _FINAL.sub("", solution).splitlines() if line.strip())
 
 
 def work_out(question: str, solution: str, *, answer: str) -> Worked | None:
@@ -55,10 +46,6 @@ def worked_cases(cases: Iterable[C]) -> list[tuple[C, Worked]]:
         if worked is not None:
             found.append((case, worked))
     return found
-
-
-def final_answer(solution: str) -> str:
-    return solution.rpartition("####")[2].strip() if "####" in solution else ""
 
 
 def type_strategy(case: Case, recognise: str, reasoning: str, *, answer: str = "") -> AuthoredFailure:

@@ -6,13 +6,13 @@ from collections import defaultdict
 
 from mage_es.engine.briefs import InducedType, TaskTypesBrief, TaskTypesReply
 from mage_es.engine.standins.arithmetic.chains import operations_of
-from mage_es.engine.standins.reference.solutions import final_answer, work_out
+from mage_es.engine.standins.reference.solutions import work_out
 
 
 def author_task_types(brief: TaskTypesBrief) -> TaskTypesReply:
     groups = defaultdict[str, list[str]](list)
     for each in brief.questions:
-        worked = work_out(each.question, each.solution, answer=final_answer(each.solution))
+        worked = work_out(each.question, each.solution, answer=each.answer)
         if worked is not None:
             steps = ("-".join(operations_of(step)) for step in worked.chain.steps)
             groups["-then-".join(steps) or "no-operation"].append(each.question_id)

@@ -13,7 +13,7 @@ from mage_es.engine.standins.arithmetic.strategies import Strategy, print_role
 from mage_es.engine.standins.reference.generalising import Shared, share
 from mage_es.engine.standins.reference.solutions import Worked, worked_cases
 
-_LEAST_EXAMPLES, _MOST_EXAMPLES = 2, 4
+_LEAST_EXAMPLES, _MOST_EXAMPLES, _MOST_PARAMETERS = 2, 4, 5
 _FORMS = {
     "as said": "{0}",
     "hundredths": "{0} / 100",
@@ -37,7 +37,12 @@ def author_tools(brief: ToolsBrief) -> ToolsReply:
     while (shared := share([worked for _, worked in left])) is not None:
         source = print_source(shared.strategy)
         examples = _examples(shared, left)
-        if source is not None and source not in known and len(examples) >= _LEAST_EXAMPLES:
+        if (
+            source is not None
+            and source not in known
+            and len(shared.strategy.roles) <= _MOST_PARAMETERS
+            and len(examples) >= _LEAST_EXAMPLES
+        ):
             return ToolsReply(tools=(_tool(brief.task_type, source, shared.strategy, examples),))
         left = [pair for at, pair in enumerate(left) if at not in shared.members]
     return ToolsReply(tools=())

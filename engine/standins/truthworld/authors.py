@@ -15,6 +15,7 @@ import msgspec
 from mage_es.engine.briefs import (
     AuthoredChild,
     AuthoredFailure,
+    AuthoredPrinciple,
     AuthoredRecipe,
     AuthoredSkill,
     AuthoredTaskType,
@@ -41,9 +42,9 @@ from mage_es.engine.briefs import (
 from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.reference.model import read_brief
 from mage_es.engine.standins.stand_in import StandIn
-from mage_es.engine.standins.truthworld.solutions import agreed, read_solution, sentences, without_answer
+from mage_es.engine.standins.truthworld.solutions import agreed, read_solution, sentences
 from mage_es.engine.standins.truthworld.tools import author_tools
-from mage_es.engine.worlds.truthworld.claims import Claim
+from mage_es.engine.worlds.truthworld.claims import Claim, claims_in
 
 GENERAL, READ, JOIN, JUDGE = "general", "read-ledgers", "join-ledgers", "judge-standings"
 _DESCRIPTIONS = {
@@ -55,13 +56,14 @@ _DESCRIPTIONS = {
 _PREREQUISITES: dict[str, tuple[str, ...]] = {GENERAL: (), READ: (), JOIN: (READ,), JUDGE: (READ,)}
 _ORDER = "Apply the marks from left to right, each to the result of the one before."
 _STRATEGY_LENGTH = 600
+_LEAST_SUPPORT = 2
 
 
 def author_ontology(brief: OntologyBrief) -> OntologyReply:
     marks: dict[str, set[str]] = {}
     standings = set()
     for sample in brief.task_types:
-        read = [found for solved in sample.samples if (found := read_solution(solved.question, solved.solution))]
+        read = [found for solved in sample.samples if (found := read_solution(solved))]
         marks[sample.task_type] = {mark for reckoning in read for mark in reckoning.marks}
         if any(reckoning.is_standing for reckoning in read):
             standings.add(sample.task_type)
@@ -107,34 +109,43 @@ def author_navigation(brief: NavigatorBrief) -> NavigatorReply:
 
 
 def author_failures(brief: FailureBrief) -> FailureReply:
-    read = [case for case in brief.cases if read_solution(case.question, case.solution) is not None]
+    read = [case for case in brief.cases if read_solution(case) is not None]
     memories = [
         AuthoredFailure(
             question_id=case.question_id,
             kind="specific",
             recognise="",
-            reasoning=without_answer(case.solution),
+            reasoning=case.solution,
             answer=case.answer,
         )
         for case in read
     ]
+    strategies = []
     if brief.wants_strategy and len(read) > 1:
         rules = agreed(case.solution for case in read)
-        strategy = AuthoredFailure(
-            question_id=read[0].question_id,
-            kind="type_strategy",
-            recognise=f"The question has marks such as {', '.join(rules)}.",
-            reasoning=f"{_ORDER} {sentences(rules)}",
-            answer=read[0].answer,
-        )
-        memories.insert(0, strategy)
-    return FailureReply(memories=tuple(memories[: max(0, brief.limit)]))
+        strategies = [
+            AuthoredFailure(
+                question_id=read[0].question_id,
+                kind="type_strategy",
+                recognise=f"The question has marks such as {', '.join(rules)}.",
+                reasoning=f"{_ORDER} {sentences(rules)}",
+                answer=read[0].answer,
+            )
+        ]
+    return FailureReply(memories=(*strategies, *memories[: max(0, brief.limit)]))
 
 
 def author_principles(brief: PrinciplesBrief) -> PrinciplesReply:
     known = {text.partition(" ")[0] for text in brief.existing}
-    rules = agreed(case.solution for case in brief.cases)
-    new = [f"{Claim(mark, rule)}, wherever it stands." for mark, rule in rules.items() if mark not in known]
+    cases, failed = [*brief.cases, *brief.solved], agreed(case.solution for case in brief.cases)
+    rules = agreed(case.solution for case in cases)
+    claims = [Claim(mark, rules[mark]) for mark in failed if mark not in known]
+    shown = {claim: tuple(case.question_id for case in cases if claim in claims_in(case.solution)) for claim in claims}
+    new = [
+        AuthoredPrinciple(do=f"{claim}, wherever it stands.", cases=shown[claim])
+        for claim in claims
+        if len(shown[claim]) >= _LEAST_SUPPORT
+    ]
     return PrinciplesReply(principles=tuple(new[: max(0, brief.limit)]))
 
 
@@ -156,8 +167,8 @@ def _rate(outcomes: Sequence[BundleOutcome], *, success: bool) -> float:
     leaning = [
         outcome.correct
         for outcome in outcomes
-        if outcome.success_memories != outcome.failure_memories
-        and (outcome.success_memories > outcome.failure_memories) == success
+        if outcome.count("solved") != outcome.count("corrected", "strategy")
+        and (outcome.count("solved") > outcome.count("corrected", "strategy")) == success
     ]
     return (sum(leaning) + 1) / (len(leaning) + 2)
 
@@ -208,4 +219,4 @@ def reply(request: Request) -> str:
     return msgspec.json.encode(AUTHORS[type(brief)](brief)).decode()
 
 
-TruthGuide = partial(StandIn, "builtin/truthguide", reply)
+TruthGuide = partial(StandIn, "builtin/truthguide", reply, teacher_sees="solutions")

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from mage_es.engine.briefs import Case
 from mage_es.engine.worlds.truthworld.claims import Claim, claims_in
 from mage_es.engine.worlds.truthworld.world import Rule
 
@@ -28,18 +29,13 @@ class Reckoning(NamedTuple):
         return not self.answer.isdigit()
 
 
-def read_solution(question: str, solution: str) -> Reckoning | None:
-    steps = _LINE.findall(solution)
+def read_solution(case: Case) -> Reckoning | None:
+    steps = _LINE.findall(case.solution)
     if not steps:
         return None
-    answer = solution.rpartition("####")[2].strip()
-    numbers = _NUMBER.findall(_ATLAS.sub("", question))
-    line = 0 if answer.isdigit() or not numbers else int(numbers[-1])
-    return Reckoning(int(steps[0][1]), tuple(mark for mark, _ in steps), line, answer)
-
-
-def without_answer(solution: str) -> str:
-    return solution.rpartition("####")[0].strip()
+    numbers = _NUMBER.findall(_ATLAS.sub("", case.question))
+    line = 0 if case.answer.isdigit() or not numbers else int(numbers[-1])
+    return Reckoning(int(steps[0][1]), tuple(mark for mark, _ in steps), line, case.answer)
 
 
 def agreed(solutions: Iterable[str]) -> dict[str, Rule]:

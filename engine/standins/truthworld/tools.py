@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from mage_es.engine.briefs import AuthoredExample, AuthoredParameter, AuthoredTool, ToolsBrief, ToolsReply
+from mage_es.engine.briefs import AuthoredExample, AuthoredParameter, AuthoredTool, Case, ToolsBrief, ToolsReply
 from mage_es.engine.standins.truthworld.solutions import Reckoning, agreed, read_solution
 from mage_es.engine.worlds.truthworld.world import SIGNS
 
@@ -37,10 +37,9 @@ def run(start, marks, line):
 
 
 def author_tools(brief: ToolsBrief) -> ToolsReply:
-    told = [(case.question_id, case.question, case.solution) for case in brief.cases]
-    told += [(case.question_id, case.question, case.solution) for case in brief.solved]
-    read = [(name, found) for name, question, solution in told if (found := read_solution(question, solution))]
-    rules = agreed(solution for _, _, solution in told)
+    told: list[Case] = [*brief.cases, *brief.solved]
+    read = [(case.question_id, found) for case in told if (found := read_solution(case))]
+    rules = agreed(case.solution for case in told)
     source = _SOURCE.format(
         rules="\n".join(f'    "{mark}": ("{SIGNS[rule.operation]}", {rule.number}),' for mark, rule in rules.items())
     )
@@ -49,9 +48,10 @@ def author_tools(brief: ToolsBrief) -> ToolsReply:
     tool = AuthoredTool(
         name="reckon",
         description=f"Applies marks to a number; it knows {', '.join(rules)}.",
-        parameters=tuple(
-            AuthoredParameter(name=name, meaning=meaning)
-            for name, meaning in (("start", START), ("marks", MARKS), ("line", LINE))
+        parameters=(
+            AuthoredParameter(name="start", meaning=START),
+            AuthoredParameter(name="marks", type="text", meaning=MARKS),
+            AuthoredParameter(name="line", meaning=LINE),
         ),
         source=source,
         examples=_examples(read),

@@ -9,6 +9,7 @@ from mage_es.engine.briefs import ExplorationBrief, NavigatorReply
 from mage_es.engine.commands import PlanIteration
 from mage_es.engine.config import Config
 from mage_es.engine.rules.setting import Setting
+from mage_es.engine.seams.benchmark import Question
 from mage_es.events.vocabulary import (
     AnswerJudged,
     EdgeAdded,
@@ -46,7 +47,7 @@ def planned(*briefs: tuple[str, str], readable: bool = True) -> IterationPlanned
 
 
 def test_the_guidance_tier_is_told_how_the_learner_stands_with_each_skill_of_the_frontier() -> None:
-    brief = navigator_brief(SETTING, state(), 1)
+    brief, _ = navigator_brief(SETTING, state(), 1, failed={}, last={})
     assert [standing.skill for standing in brief.frontier] == ["a", "b: c"]
     first = brief.frontier[0]
     assert (first.mastery, first.right, first.wrong, first.task_types, first.description) == (
@@ -57,6 +58,28 @@ def test_the_guidance_tier_is_told_how_the_learner_stands_with_each_skill_of_the
         "To a.",
     )
     assert brief.mastered == ("known",)
+
+
+def test_a_skill_comes_with_its_failures_what_waits_for_it_and_its_last_brief() -> None:
+    now = state()
+    now.apply(EdgeAdded(kind="prerequisite_of", source="skill/a", target="skill/b: c"))
+    wrong = [
+        Question(id=f"q{n}", benchmark="b", split="evolution", task_type="t", question=f"{n}?", gold="7", solution="no")
+        for n in range(5)
+    ]
+    brief, cut = navigator_brief(SETTING, now, 1, failed={"t": wrong}, last={"a": "Count twice."})
+    (first,) = brief.frontier
+    assert [(case.question, case.answer, case.solution) for case in first.failures] == [
+        (f"{n}?", "7", "") for n in range(3)
+    ]
+    assert (first.needed_by, first.last_brief, cut) == (("b: c",), "Count twice.", None)
+
+
+def test_a_skill_without_a_task_type_is_not_in_the_brief() -> None:
+    now = state()
+    now.apply(SkillCreated(skill="umbrella", mastery=0.0, prompt_template="", strategy=""))
+    brief, _ = navigator_brief(SETTING, now, 1, failed={}, last={})
+    assert [standing.skill for standing in brief.frontier] == ["a", "b: c"]
 
 
 @pytest.mark.paper("agents, Navigator")

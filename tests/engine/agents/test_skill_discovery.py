@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 import pytest
 
-from mage_es.engine.agents.skill_discovery import TEMPLATES, Assignment, assignments
+from mage_es.engine.agents.skill_discovery import TEMPLATES, Assignment, assignments, ontology_brief
 from mage_es.engine.briefs import (
     FailureBrief,
     PrinciplesBrief,
     RefinementBrief,
     RetrievalBrief,
+    ShownMemory,
     SplittingBrief,
     ToolsBrief,
 )
@@ -24,15 +27,18 @@ from mage_es.events.vocabulary import (
     EdgeAdded,
     MemoryAppended,
     ModelCalled,
+    Outcome,
     QuestionPlanned,
     Retrieved,
     SkillCreated,
     TaskTypeCreated,
     ToolAuthored,
+    ToolRan,
 )
 from mage_es.projections.fold import State
 
 CONFIG = Config(benchmark="b")
+SOLVED = "So: 2 + 2 = 4"
 QUESTIONS = {
     name: Question(
         id=name,
@@ -41,28 +47,46 @@ QUESTIONS = {
         task_type=name[0],
         question=f"What of {name}?",
         gold="4",
-        solution="2 + 2 = 4",
+        solution=f"{SOLVED}\n#### 4",
     )
     for name in ("t1", "t2", "t3", "u1")
 }
 
 
-def answer(state: State, question_id: str, *, correct: bool, memories: tuple[Retrieved, ...] = ()) -> None:
+def said(about: str, text: str) -> ModelCalled:
+    return ModelCalled(
+        iteration=0, tier="execution", agent="Learner", purpose="fresh", about=about, attempt=0,
+        request_sha256="", model="m", text=text, stop_reason="end", input_tokens=0, output_tokens=0,
+    )  # fmt: skip
+
+
+def tool(tool_id: str, name: str) -> ToolAuthored:
+    return ToolAuthored(
+        iteration=0, tool_id=tool_id, skill="sums", task_type="t", name=name, description="", parameters=(),
+        source="def run(): pass", examples=(), active=False, problem="it has no examples", derived_from="",
+    )  # fmt: skip
+
+
+def answer(
+    state: State,
+    question_id: str,
+    *,
+    correct: bool,
+    memories: tuple[Retrieved, ...] = (),
+    chain: tuple[str, ...] = (),
+    tool_id: str = "",
+) -> None:
     """Apply the plan, the reply and the verdict of one question of iteration 0."""
     plan = QuestionPlanned(
         iteration=0, purpose="fresh", question_id=question_id, task_type=question_id[0], skill="sums",
         search_arm="balanced", search_probability=1.0, routing_arm="cot", routing_probability=1.0, memories=memories,
-        principles=(), template="answer_cot", prompt_sha256="", spans=(),
-    )  # fmt: skip
-    call = ModelCalled(
-        iteration=0, tier="execution", agent="Learner", purpose="fresh", about=question_id, attempt=0,
-        request_sha256="", model="m", text="2 + 3 = 5", stop_reason="end", input_tokens=0, output_tokens=0,
+        principles=(), template="answer_cot", prompt_sha256="", spans=(), chain=chain, tool_id=tool_id,
     )  # fmt: skip
     verdict = AnswerJudged(
         iteration=0, purpose="fresh", question_id=question_id, task_type=question_id[0], skill="sums",
         answer="4" if correct else "5", expected="4", score_micro=0, correct=correct, strict=False, judge="rule",
     )  # fmt: skip
-    for event in (plan, call, verdict):
+    for event in (plan, said(question_id, "2 + 3 = 5"), verdict):
         state.apply(event)
 
 
@@ -86,8 +110,21 @@ def asked(state: State, *task_types: str, iteration: int, config: Config = CONFI
     return assignments(setting, state, iteration, [Candidate(name, 1, 1, -1) for name in task_types], QUESTIONS)
 
 
+def remember(state: State, outcome: Outcome, count: int) -> None:
+    """Give the type t so many memories of one outcome."""
+    for number in range(count):
+        row = MemoryAppended(
+            memory_id=f"{outcome}{number}", outcome=outcome, kind="", task_type="t", skill="sums",
+            question_id=f"x{number}", question="?", recognise="", reasoning="r", answer="4", wrong_answer="", steps=(),
+            derived_from="", iteration=0, phase="update", ordinal=number, embedding=b"\x00\x00\x80?",
+        )  # fmt: skip
+        state.apply(row)
+
+
 @pytest.mark.paper("section 3.3, rotation")
 def test_the_four_actions_come_in_rotation_beside_the_failure_memories(state: State) -> None:
+    remember(state, "success_memory", 3)
+    remember(state, "failure_memory", 3)
     forms = [[type(each.brief) for each in asked(state, "t", iteration=k)] for k in range(5)]
     assert forms == [
         [FailureBrief, PrinciplesBrief],
@@ -113,7 +150,7 @@ def test_a_switch_turns_off_exactly_its_action_and_says_so(
     state: State, switch: str, iteration: int, action: str
 ) -> None:
     config = msgspec.structs.replace(CONFIG, **{switch: False})
-    off = [each for each in asked(state, "t", iteration=iteration, config=config) if each.idle]
+    off = [each for each in asked(state, "t", iteration=iteration, config=config) if each.idle == "switched off"]
     assert off == [Assignment("t", action, None, "switched off")]
 
 
@@ -124,22 +161,84 @@ def test_a_skill_is_refined_and_split_once_however_many_of_its_types_are_targets
         assert about[1] == Assignment("u", action, None, "done with another task type of sums")
 
 
-def test_a_type_without_failures_gives_only_what_needs_none(state: State) -> None:
-    by_action = {each.action: each for k in range(2) for each in asked(state, "u", iteration=k)}
-    assert {name for name, each in by_action.items() if each.brief} == {"dynamic_tool_authoring"}
-    assert {each.idle for each in by_action.values()} == {"", "nothing to author"}
+def test_what_one_right_answer_cannot_tell_is_not_asked(state: State) -> None:
+    by_action = {each.action: each for k in range(3) for each in asked(state, "u", iteration=k)}
+    assert not any(each.brief for each in by_action.values())
+    assert {each.idle for each in by_action.values()} == {"nothing to author"}
 
 
-def test_a_brief_shows_the_learners_reply_and_the_solution_of_evolution_questions_of_this_iteration(
-    state: State,
+def test_a_tool_may_come_of_right_answers_alone(state: State) -> None:
+    for name in ("t1", "t2"):
+        answer(state, name, correct=True)
+    assert [each.action for each in asked(state, "t", iteration=1) if each.brief] == ["dynamic_tool_authoring"]
+
+
+def test_a_strategy_is_wanted_of_two_failures_and_not_of_one(state: State) -> None:
+    def wanted() -> tuple[int, bool]:
+        brief = asked(state, "t", iteration=0)[0].brief
+        assert isinstance(brief, FailureBrief)
+        return brief.limit, brief.wants_strategy
+
+    assert wanted() == (2, True)
+    answer(state, "t2", correct=True)
+    assert wanted() == (1, False)
+
+
+@pytest.mark.parametrize(
+    ("sees", "known"), [("errors", ("", "")), ("answers", ("4", "")), ("solutions", ("4", SOLVED))]
+)
+def test_a_brief_shows_replies_and_of_the_data_set_what_the_teacher_may_see(
+    state: State, sees: Literal["errors", "answers", "solutions"], known: tuple[str, str]
 ) -> None:
-    brief = asked(state, "t", iteration=1)[1].brief
+    config = msgspec.structs.replace(CONFIG, teacher_sees=sees)
+    brief = asked(state, "t", iteration=1, config=config)[1].brief
     assert isinstance(brief, ToolsBrief)
     assert [(case.question_id, case.wrong_answer, case.wrong_reasoning) for case in brief.cases] == [
         ("t1", "5", "2 + 3 = 5"),
         ("t2", "5", "2 + 3 = 5"),
     ]
-    assert [(case.question_id, case.answer, case.solution) for case in brief.solved] == [("t3", "4", "2 + 2 = 4")]
+    assert {(case.answer, case.solution) for case in (*brief.cases, *brief.solved)} == {known}
+    shown = render_guidance("tools_v1", brief).text
+    assert ("2 + 2" in shown) == (sees == "solutions") and '""' not in shown
+
+
+def test_the_steps_before_a_wrong_reply_are_shown_with_what_came_of_them(state: State) -> None:
+    answer(state, "t1", correct=False, chain=("halves", "sums"), tool_id="x")
+    ran = ToolRan(
+        iteration=0, purpose="fresh", question_id="t1", tool_id="x", arguments='{"a":2}', result="", problem="no b"
+    )
+    for event in (tool("x", "add"), said("t1/1", "4 / 2 = 2"), said("t1/2", "2 + 3 = 5"), ran):
+        state.apply(event)
+    brief = asked(state, "t", iteration=0)[0].brief
+    assert isinstance(brief, FailureBrief)
+    assert brief.cases[0].steps == ("halves: 4 / 2 = 2", "sums: 2 + 3 = 5", 'add({"a":2}): no b')
+
+
+def test_solved_questions_come_with_replies_where_instructions_are_written(state: State) -> None:
+    brief = asked(state, "t", iteration=2)[1].brief
+    assert isinstance(brief, RefinementBrief)
+    assert (brief.task_type, [case.reply for case in brief.solved]) == ("t", ["2 + 3 = 5"])
+
+
+def test_six_questions_are_shown_and_that_there_were_more_is_on_record(state: State) -> None:
+    many = {f"t{number}": msgspec.structs.replace(QUESTIONS["t1"], id=f"t{number}") for number in range(10, 30)}
+    for name in many:
+        answer(state, name, correct=False)
+    setting = Setting(CONFIG, 0.3, (), (), (), ("t", "u"), "")
+    (_, principles) = assignments(setting, state, 0, [Candidate("t", 1, 1, -1)], QUESTIONS | many)
+    assert isinstance(principles.brief, PrinciplesBrief) and len(principles.brief.cases) == 6
+    cut = principles.cut
+    assert cut is not None and (cut.purpose, cut.about, cut.cases) == ("principles_v1", "t", 6)
+    assert cut.tokens < cut.tokens_whole
+
+
+def test_the_ontology_shows_every_type_even_one_without_a_question() -> None:
+    setting = Setting(CONFIG, 0.3, (), (), (), ("t", "unseen"), "")
+    brief, cut = ontology_brief(
+        setting, "b", setting.task_types, [(QUESTIONS[name], "t") for name in ("t1", "t2", "t3")]
+    )
+    assert [(each.task_type, len(each.samples)) for each in brief.task_types] == [("t", 3), ("unseen", 0)]
+    assert brief.task_types[0].samples[0].answer == "4" and cut is None
 
 
 def test_a_question_written_about_is_written_about_again_only_after_the_gap(state: State) -> None:
@@ -159,25 +258,35 @@ def test_a_question_written_about_is_written_about_again_only_after_the_gap(stat
 
 
 def test_the_brief_of_a_recipe_says_what_each_answer_had_been_given_and_what_came_of_it(state: State) -> None:
-    row = MemoryAppended(
-        memory_id="m", outcome="success_memory", kind="", task_type="t", skill="sums", question_id="x",
-        question="?", recognise="", reasoning="r", answer="4", wrong_answer="", steps=(), derived_from="",
-        iteration=0, phase="update", ordinal=0, embedding=b"\x00\x00\x80?",
-    )  # fmt: skip
-    state.apply(row)
-    answer(state, "t1", correct=False, memories=(Retrieved(memory_id="m", similarity=0.5),))
+    remember(state, "success_memory", 3)
+    remember(state, "failure_memory", 4)
+    answer(state, "t1", correct=False, memories=(Retrieved(memory_id="success_memory0", similarity=0.5),))
     brief = asked(state, "t", iteration=1)[2].brief
     assert isinstance(brief, RetrievalBrief)
-    outcomes = {one.question_id: (one.success_memories, one.best_similarity, one.correct) for one in brief.outcomes}
-    assert outcomes == {"t1": (1, 0.5, False), "t2": (0, 0.0, False), "t3": (0, 0.0, True)}
+    given = ShownMemory(kind="solved", question="?", similarity=0.5)
+    outcomes = {one.question_id: (one.memories, one.correct) for one in brief.outcomes}
+    assert outcomes == {"t1": ((given,), False), "t2": ((), False), "t3": ((), True)}
+    assert (brief.solved_pool, brief.corrected_pool, brief.in_use) == (3, 4, None)
+
+
+@pytest.mark.parametrize(("solved", "corrected", "is_asked"), [(3, 3, True), (2, 9, False), (9, 2, False)])
+def test_no_recipe_is_asked_for_where_a_pool_is_smaller_than_a_bundle(
+    state: State, solved: int, corrected: int, is_asked: bool
+) -> None:
+    remember(state, "success_memory", solved)
+    remember(state, "failure_memory", corrected)
+    assert (asked(state, "t", iteration=1)[2].brief is not None) == is_asked
+
+
+def test_no_recipe_is_asked_for_where_nothing_was_right(state: State) -> None:
+    remember(state, "success_memory", 3)
+    remember(state, "failure_memory", 3)
+    answer(state, "t3", correct=False)
+    assert asked(state, "t", iteration=1)[2].brief is None
 
 
 def test_the_brief_of_a_tool_names_the_tools_that_the_skill_has_with_their_problems(state: State) -> None:
-    tool = ToolAuthored(
-        iteration=0, tool_id="x", skill="sums", task_type="t", name="add", description="", parameters=(),
-        source="def run(): pass", examples=(), active=False, problem="it has no examples", derived_from="",
-    )  # fmt: skip
-    state.apply(tool)
+    state.apply(tool("x", "add"))
     brief = asked(state, "t", iteration=1)[1].brief
     assert isinstance(brief, ToolsBrief)
     assert [(known.name, known.problem) for known in brief.existing] == [("add", "it has no examples")]
@@ -191,12 +300,11 @@ def test_with_as_many_skills_as_there_may_be_nobody_is_asked_to_split(state: Sta
 
 
 @pytest.mark.parametrize("form", TEMPLATES)
-def test_every_placeholder_of_a_template_is_filled_and_its_version_is_in_its_name(form: type) -> None:
+def test_a_template_names_every_field_of_its_reply_and_its_version_is_in_its_name(form: type) -> None:
     name, reply = TEMPLATES[form]
     assert name.endswith("_v1")
-    values = dict.fromkeys(form.__struct_fields__, "x")
-    assert "{{" not in render_guidance(name, values, "{}").system
-    assert all(f'"{field}"' in template(name) for field in reply.__struct_fields__)
+    assert "{{" not in template(name)
+    assert all(f"`{field}`" in template(name) for field in reply.__struct_fields__)
 
 
 def test_what_a_question_says_cannot_leave_its_json_string(state: State) -> None:
@@ -204,7 +312,5 @@ def test_what_a_question_says_cannot_leave_its_json_string(state: State) -> None
     state.apply(SkillCreated(skill="sums", mastery=0.2, prompt_template=evil, strategy=""))
     brief = asked(state, "t", iteration=2)[1].brief
     assert isinstance(brief, RefinementBrief)
-    prompt = render_guidance(
-        "prompt_refinement_v1", {"skill": "sums", "length": "9"}, msgspec.json.encode(brief).decode()
-    )
+    prompt = render_guidance("prompt_refinement_v1", brief)
     assert prompt.text.count("```") == 2

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
-from mage_es.engine.briefs import AuthoredFailure, FailureReply, PrinciplesReply
+from mage_es.engine.briefs import AuthoredFailure, AuthoredPrinciple, FailureReply, PrinciplesReply
 from mage_es.engine.commands import Authored, Candidate, Evolve
 from mage_es.engine.config import Config
 from mage_es.engine.rules.authoring import evolve, sources_of
@@ -61,8 +62,12 @@ def state() -> State:
     return fresh
 
 
+def rule(do: str, *cases: str, when: str = "") -> AuthoredPrinciple:
+    return AuthoredPrinciple(when=when, do=do, cases=cases or ("q1", "q2"))
+
+
 def written(
-    state: State, *failures: AuthoredFailure, iteration: int = 0, principles: tuple[str, ...] = ()
+    state: State, *failures: AuthoredFailure, iteration: int = 0, principles: tuple[AuthoredPrinciple, ...] = ()
 ) -> list[Event]:
     return evolved(
         state,
@@ -72,11 +77,11 @@ def written(
     )
 
 
-def evolved(state: State, *authored: Authored, iteration: int = 0) -> list[Event]:
+def evolved(state: State, *authored: Authored, iteration: int = 0, setting: Setting = SETTING) -> list[Event]:
     texts = [text for item in authored for text in sources_of(item, QUESTIONS)]
     vectors = {text: np.ones(4, dtype=np.float32) for text in texts}
     command = Evolve(iteration, [Candidate("t", 1, 2, -1)], authored, QUESTIONS, vectors)
-    return [draft.event for draft in evolve(SETTING, state, command)]
+    return [draft.event for draft in evolve(setting, state, command)]
 
 
 def strategy(reasoning: str, question_id: str = "q1") -> AuthoredFailure:
@@ -147,15 +152,44 @@ def test_at_most_three_failure_memories_are_written_for_a_target(state: State) -
 
 @pytest.mark.paper("section 3.3, principles")
 def test_a_principle_is_kept_once_and_names_the_call_it_came_from(state: State) -> None:
-    memories = kinds(written(state, principles=("Add first.", "Add first.")), MemoryAppended, MemoryReinforced)
+    memories = kinds(
+        written(state, principles=(rule("Add first."), rule("Add first."))), MemoryAppended, MemoryReinforced
+    )
     assert [type(event) for event in memories] == [MemoryAppended, MemoryReinforced]
     assert memories[0].derived_from == "call"
+
+
+def test_a_principle_says_when_and_what_and_rests_on_two_questions_that_were_asked(state: State) -> None:
+    events = written(
+        state,
+        principles=(
+            rule("take it of the rest.", when="a share is taken twice,"),
+            rule("Say it.", "q1", "elsewhere"),
+            rule("Add first."),
+        ),
+    )
+    told = [event.reasoning for event in events if isinstance(event, MemoryAppended)]
+    assert told == ["When a share is taken twice, take it of the rest.", "Add first."]
+
+
+def test_a_strategy_counts_apart_from_the_corrections(state: State) -> None:
+    events = written(state, *(specific(f"for {name}", name) for name in QUESTIONS), strategy("one"))
+    kinds_written = [event.kind for event in events if isinstance(event, MemoryAppended)]
+    assert kinds_written == ["type_strategy", "specific", "specific", "specific"]
+
+
+def test_a_teacher_that_sees_no_right_answers_leaves_none_in_its_memories(state: State) -> None:
+    blind = SETTING._replace(config=msgspec.structs.replace(SETTING.config, teacher_sees="errors"))
+    told = Authored("t", WRITE_FAILURES, FailureReply(memories=(msgspec.structs.replace(specific("so"), answer="6"),)))
+    (memory,) = kinds(evolved(state, told, setting=blind), MemoryAppended)
+    (usual,) = kinds(evolved(state, told), MemoryAppended)
+    assert memory.answer == "6" != usual.answer
 
 
 def test_a_question_gets_one_memory_and_the_type_one_strategy_in_an_iteration(state: State) -> None:
     events = written(state, specific("first"), specific("second"), strategy("one"), strategy("other", "q2"))
     memories = [event for event in events if isinstance(event, MemoryAppended)]
-    assert [memory.reasoning for memory in memories] == ["first", "one"]
+    assert [memory.reasoning for memory in memories] == ["one", "first"]
 
 
 def test_nothing_is_written_about_a_question_that_was_answered_rightly(state: State) -> None:
@@ -164,10 +198,11 @@ def test_nothing_is_written_about_a_question_that_was_answered_rightly(state: St
 
 
 def test_a_principle_that_the_skill_has_in_the_same_words_is_met_again_whatever_type_it_came_from(state: State) -> None:
-    first = written(state, principles=("Add first.",))
+    first = written(state, principles=(rule("Add first."),))
     next_iteration(state, first, 0)
-    state.apply(judged("q9", iteration=1, task_type="u"))
-    reply = PrinciplesReply(principles=("  add FIRST ",))
+    for name in ("q8", "q9"):
+        state.apply(judged(name, iteration=1, task_type="u"))
+    reply = PrinciplesReply(principles=(rule("  add FIRST ", "q8", "q9"),))
     second = evolved(state, Authored("u", EXTRACT_PRINCIPLES, reply, "other"), iteration=1)
     assert kinds(second, MemoryAppended, MemoryReinforced) == [
         MemoryReinforced(memory_id=kinds(first, MemoryAppended)[0].memory_id, question_id="", count=2)
@@ -196,7 +231,11 @@ def test_what_is_superseded_already_is_not_superseded_again_where_its_successor_
         (Authored("t", WRITE_FAILURES, FailureReply(memories=())), "nothing to author"),
         (Authored("t", WRITE_FAILURES, None, "call"), "the reply could not be read"),
         (Authored("t", WRITE_FAILURES, None), "the call failed"),
-        (Authored("t", EXTRACT_PRINCIPLES, PrinciplesReply(principles=("Add.",))), "authored"),
+        (Authored("t", EXTRACT_PRINCIPLES, PrinciplesReply(principles=(rule("Add."),))), "authored"),
+        (
+            Authored("t", EXTRACT_PRINCIPLES, PrinciplesReply(principles=(rule("Add.", "q1", "q1", "made-up"),))),
+            "refused: no principle names 2 questions that show it",
+        ),
         (Authored("t", "skill_splitting", None, idle="switched off"), "switched off"),
     ],
 )

@@ -57,7 +57,8 @@ def test_a_tool_is_shown_with_its_parameters_and_examples_and_its_outcome_with_r
     (shown,) = tool_section(TOOL).quotes
     assert shown == Quote(
         "tool/t1",
-        "Name: total\nDescription: Multiplies.\nParameters:\n- count: how many\n- each: of what size\n"
+        "Name: total\nDescription: Multiplies.\nParameters:\n- count (number): how many\n"
+        "- each (number): of what size\n"
         'Examples:\n- {"count": 2, "each": 3} gives 6',
     )
     (ran,) = tool_outcome(TOOL, arguments="{}", result="6", problem="").quotes

@@ -40,6 +40,15 @@ def test_skills_task_types_and_edges_stand_as_authored() -> None:
     assert refused == []
 
 
+def test_a_type_that_several_skills_claim_goes_to_the_one_that_claims_least_so_that_others_keep_questions() -> None:
+    greedy, modest = skill("a", resolves=("t", "u")), skill("b", resolves=("u",))
+    state, refused = induced(OntologyReply(skills=(greedy, modest)))
+    assert [state.graph.skill_for_task(name) for name in ("t", "u")] == ["a", "b"]
+    assert [(edge.source, edge.target, edge.reason) for edge in refused] == [
+        ("skill/a", "task_type/u", "its main skill is b")
+    ]
+
+
 def test_an_unreadable_ontology_leaves_one_skill_that_resolves_everything() -> None:
     state, _ = induced(None)
     assert state.graph.skills() == ["general"]
@@ -75,8 +84,9 @@ def test_more_skills_than_the_cap_are_stored_and_only_the_active_ones_resolve_an
 
     active = active_skills(state.graph.skills())
     assert active == ["general", *(f"a{i:03d}" for i in range(SKILL_CAP - 1))]
-    assert sorted(state.graph.resolvers("t")) == active[1:]
-    assert [edge.source for edge in refused] == [f"skill/a{i:03d}" for i in range(SKILL_CAP - 1, 50)]
+    assert state.graph.resolvers("t") == ["a000"]
+    reasons = {edge.source: edge.reason for edge in refused}
+    assert reasons["skill/a001"] == "its main skill is a000" and "skills are not active" in reasons["skill/a049"]
     assert set(learnable(SETTING, state)) <= set(active)
     assert room(state) == 0
 

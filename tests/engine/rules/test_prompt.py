@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mage_es.engine.briefs import PrinciplesBrief
 from mage_es.engine.rules.prompt import PromptQuestion, Quote, Section, quoted, render_answer, render_guidance, worked
 
 SECTIONS = [
@@ -118,6 +119,6 @@ def test_a_memory_that_plays_the_question_stays_quoted() -> None:
 
 
 def test_the_users_message_of_a_guidance_prompt_is_the_brief_alone() -> None:
-    rendered = render_guidance("principles_v1", {"task_type": "t", "limit": "3"}, '{"brief":"principles"}')
-    assert 'task type "t"' in rendered.system
-    assert rendered.text == '```json\n{"brief":"principles"}\n```'
+    rendered = render_guidance("principles_v1", PrinciplesBrief(task_type="t", skill="s", cases=(), limit=3))
+    assert rendered.system.startswith("You teach a learner") and "{{" not in rendered.system
+    assert rendered.text == ('```json\n{"brief":"principles","task_type":"t","skill":"s","cases":[],"limit":3}\n```')

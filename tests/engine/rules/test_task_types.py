@@ -18,7 +18,7 @@ QUESTIONS = [
     Question(id=name, benchmark="b", split="evolution", task_type="", question=f"What of {name}?", gold="7")
     for name in "abcdef"
 ]
-BRIEF = task_types_brief("b", QUESTIONS, {})
+BRIEF, _ = task_types_brief(setting_of(), "b", QUESTIONS, {}, "")
 
 
 def kept(*types: tuple[str, str], known: Mapping[str, str] = {}) -> dict[str, str]:
@@ -31,7 +31,7 @@ def kept(*types: tuple[str, str], known: Mapping[str, str] = {}) -> dict[str, st
 
 def test_guidance_reads_the_questions_and_what_was_named_before() -> None:
     known = {"sums": TaskTypeCreated(task_type="sums", description="Add up.", examples=("x",))}
-    brief = task_types_brief("b", QUESTIONS[:2], known)
+    brief, _ = task_types_brief(setting_of(), "b", QUESTIONS[:2], known, "")
     assert [each.question for each in brief.questions] == ["What of a?", "What of b?"]
     assert brief.known == (KnownType(name="sums", description="Add up."),)
 

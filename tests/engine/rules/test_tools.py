@@ -8,8 +8,8 @@ import pytest
 from mage_es.engine.briefs import AuthoredExample, AuthoredParameter, AuthoredTool
 from mage_es.engine.commands import CheckedTool
 from mage_es.engine.rules.rotation import Written
-from mage_es.engine.rules.tools import author_tools, malformed
-from mage_es.events.vocabulary import ToolAuthored
+from mage_es.engine.rules.tools import arguments_in, author_tools, malformed
+from mage_es.events.vocabulary import Parameter, ToolAuthored
 from mage_es.projections.fold import State
 
 TOOL = AuthoredTool(
@@ -74,8 +74,8 @@ def test_a_newer_tool_takes_the_place_of_the_one_before() -> None:
     [
         ({}, ""),
         ({"name": "two words"}, "no identifier"),
-        ({"parameters": ()}, "1 to 12 parameters"),
-        ({"parameters": (TOOL.parameters[0], TOOL.parameters[0])}, "1 to 12 parameters"),
+        ({"parameters": ()}, "1 to 5 parameters"),
+        ({"parameters": (TOOL.parameters[0], TOOL.parameters[0])}, "1 to 5 parameters"),
         ({"source": "#" * 5000}, "longer than 4000"),
         ({"examples": ()}, "no example"),
         ({"examples": (AuthoredExample(question_id="q9", arguments='{"a": 2}', result="4"),)}, "about no question"),
@@ -88,3 +88,32 @@ def test_a_tool_that_cannot_be_called_as_it_says_is_not_even_tried(changes: dict
     found = malformed(msgspec.structs.replace(TOOL, **changes), {"q1"})
     assert problem in found
     assert bool(found) == bool(problem)
+
+
+PARAMETERS = (Parameter(name="price", meaning=""), Parameter(name="name", meaning="", type="text"))
+
+
+@pytest.mark.parametrize(
+    ("reply", "arguments"),
+    [
+        ('The price {in dollars}: {"name": "é", "price": 1.50}', '{"name":"é","price":1.5}'),
+        ('{"price": "$1,200", "name": 7}', '{"name":"7","price":1200}'),
+        ('{"price": "15%", "name": "x", "why": "said so"}', '{"name":"x","price":15}'),
+        ('{"price": 2.0, "name": "x"}', '{"name":"x","price":2}'),
+        ("{'price': -3, 'name': 'it's'}", '{"name":"it\'s","price":-3}'),
+        ('<tool_call>{"name": "total", "arguments": {"price": 4, "name": "x"}}</tool_call>', '{"name":"x","price":4}'),
+        ('{"type": "tool_use", "name": "total", "input": {"price": 4, "name": "x"}}', '{"name":"x","price":4}'),
+        ('{"price": 1, "name": "draft"} or {"price": 4, "name": "x"}', '{"name":"x","price":4}'),
+        ('{"price": "four", "name": "x"}', ""),
+        ('{"price": true, "name": "x"}', ""),
+        ('{"price": 1e999, "name": "x"}', ""),
+        ('{"price": 1e300, "name": "x"}', ""),
+        ('{"price": 4}', ""),
+        ('{"price": 4, "name": "x', ""),
+        ("none", ""),
+    ],
+)
+def test_arguments_have_one_form_and_the_types_of_the_parameters_whatever_a_model_writes(
+    reply: str, arguments: str
+) -> None:
+    assert arguments_in(reply, PARAMETERS) == arguments

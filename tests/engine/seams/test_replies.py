@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.seams.replies import objects_in, read_reply, without_thinking
+from mage_es.engine.seams.replies import objects_in, read_reply, schema_of
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,8 +153,7 @@ def test_nothing_where_something_may_be_missing_is_a_reply() -> None:
 
 
 def test_thinking_that_was_never_closed_leaves_nothing() -> None:
-    assert without_thinking("<think>so {") == ""
-    assert without_thinking("so</thinking> 7") == "7"
+    assert read_reply('<thinking>so {"rules": ["a"]}', Rules)[0] is None
 
 
 PIECES = st.sampled_from(
@@ -185,3 +184,8 @@ def test_what_was_written_as_json_is_read_as_it_was_meant(rules: list[str], pros
 @pytest.mark.parametrize("text", ['{"' * 5_000, "[{'" * 5_000, '{"a":' * 5_000, '{"a": "' + "\\" * 20_000])
 def test_a_long_reply_that_is_no_json_is_read_in_bounded_work(text: str) -> None:
     assert read_reply(text, Items)[0] is None
+
+
+def test_a_schema_lets_no_field_be_left_out_though_the_reader_does() -> None:
+    item = msgspec.json.decode(schema_of(Items))["$defs"]["Item"]
+    assert item["required"] == ["name", "arguments", "weight"] and "default" not in str(item)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.briefs import PrinciplesBrief, PrinciplesReply
+from mage_es.engine.briefs import AuthoredPrinciple, PrinciplesBrief, PrinciplesReply
 from mage_es.engine.commands import Command
 from mage_es.engine.config import Config
 from mage_es.engine.decide import decide
@@ -257,7 +257,8 @@ def test_a_judge_that_fails_for_good_leaves_the_question_unanswered_and_not_wron
 
 
 SETTING = Setting(Config(benchmark="b"), 0.3, (), (), (), (), "")
-GOOD = '{"principles": ["Add first."]}'
+GOOD = '{"principles": [{"when": "", "do": "Add first.", "cases": ["a", "b"]}]}'
+RIGHT = PrinciplesReply(principles=(AuthoredPrinciple(do="Add first.", cases=("a", "b")),))
 BRIEF = PrinciplesBrief(task_type="t", skill="general", cases=(), existing=(), limit=3)
 TYPED_CALL = TypedCall(2, "evolve", "SkillDiscovery", "principles_v1", "t", BRIEF)
 
@@ -296,7 +297,7 @@ def ask_typed(recorder: Applying, model: Scripted) -> PrinciplesReply | None:
 @pytest.mark.paper("agents, SkillDiscovery")
 def test_after_garbage_and_a_wrong_form_the_right_reply_is_taken_and_both_rejections_are_facts() -> None:
     recorder, model = Applying(), Scripted("I would rather not.", '{"principles": "Add first."}', GOOD)
-    assert ask_typed(recorder, model) == PrinciplesReply(principles=("Add first.",))
+    assert ask_typed(recorder, model) == RIGHT
     assert [type(event) for event in recorder.events] == [
         ModelCalled,
         ReplyRejected,
@@ -342,6 +343,6 @@ def test_no_attempt_that_is_on_record_is_made_again(recorded: int) -> None:
     with pytest.raises(IndexError) if recorded < 3 else nullcontext():  # the process ends in the middle
         ask_typed(before, Scripted(*lines[:recorded]))
     after = Scripted(*lines[recorded:])
-    assert ask_typed(before, after) == PrinciplesReply(principles=("Add first.",))
+    assert ask_typed(before, after) == RIGHT
     assert len(after.asked) == 3 - recorded
     assert sum(isinstance(event, ModelCalled) for event in before.events) == 3

@@ -19,10 +19,7 @@ def case(number: int, *, a: int, b: int, c: int) -> FailureCase:
         wrong_answer="1",
         wrong_reasoning="",
         answer=str(total - c),
-        solution=(
-            f"All: {a} * {b} = <<{a}*{b}={total}>>{total}\n"
-            f"Left: {total} - {c} = <<{total}-{c}={total - c}>>{total - c}\n#### {total - c}"
-        ),
+        solution=f"All: {a} * {b} = {total}\nLeft: {total} - {c} = {total - c}",
     )
 
 

@@ -19,9 +19,11 @@ def test_a_specific_memory_is_the_solution_in_plain_equations() -> None:
     assert memory.reasoning == "All: 4 * 6 = 24\nLeft: 24 - 5 = 19"
 
 
-def test_no_more_memories_are_written_than_wanted() -> None:
-    assert len(author_failures(brief(*CASES, wants_strategy=True, limit=2)).memories) == 2
-    assert author_failures(brief(*CASES, wants_strategy=True, limit=0)).memories == ()
+def test_no_more_corrections_are_written_than_wanted_and_a_strategy_beside_them() -> None:
+    kinds = [memory.kind for memory in author_failures(brief(*CASES, wants_strategy=True, limit=2)).memories]
+    assert kinds == ["type_strategy", "specific", "specific"]
+    assert len(author_failures(brief(*CASES, wants_strategy=False, limit=2)).memories) == 2
+    assert author_failures(brief(*CASES, wants_strategy=False, limit=0)).memories == ()
 
 
 def test_a_strategy_generalises_what_the_failures_share() -> None:

@@ -45,9 +45,9 @@ def briefs(draw: st.DrawFn) -> Brief:
         FailureBrief(**about, wants_strategy=True, limit=3),
         PrinciplesBrief(**about, existing=(), limit=3, solved=right),
         ToolsBrief(**about, solved=right, existing=(), limit=1),
-        RetrievalBrief(**about, outcomes=(), existing="", bundle=3),
+        RetrievalBrief(task_type="t", skill="s", outcomes=(), solved_pool=3, corrected_pool=3, bundle=3),
         RefinementBrief(
-            skill="s", description="", task_types=("t",), prompt_template="", strategy="", cases=cases, solved=right,
+            skill="s", description="", task_type="t", prompt_template="", strategy="", cases=cases, solved=right,
             length=900,
         ),
         SplittingBrief(skill="s", description="", task_types=(standing,), parts=(), skills=("s",), limit=3),

@@ -24,7 +24,7 @@ def prompt(brief: Brief) -> str:
 def test_each_brief_gets_a_reply_of_its_own_type() -> None:
     failures = FailureBrief(task_type="t", skill="s", cases=CASES, wants_strategy=True, limit=2)
     principles = PrinciplesBrief(task_type="t", skill="s", cases=CASES, existing=(), limit=2)
-    assert len(msgspec.json.decode(ask(prompt(failures)), type=FailureReply).memories) == 2
+    assert len(msgspec.json.decode(ask(prompt(failures)), type=FailureReply).memories) == 3
     assert len(msgspec.json.decode(ask(prompt(principles)), type=PrinciplesReply).principles) == 1
 
 

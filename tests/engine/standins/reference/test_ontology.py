@@ -1,6 +1,6 @@
 import rustworkx
 
-from mage_es.engine.briefs import OntologyBrief, OntologyReply, SolvedSample, TaskTypeSample
+from mage_es.engine.briefs import Case, OntologyBrief, OntologyReply, TaskTypeSample
 from mage_es.engine.standins.reference.ontology import GENERAL, author_ontology
 
 SUMS = {
@@ -17,10 +17,11 @@ def ontology(*, skill_cap: int = 30) -> OntologyReply:
         TaskTypeSample(
             task_type=name,
             samples=(
-                SolvedSample(
+                Case(
                     question_id=name,
                     question="He has 3, 4, 5 and 2 pens.",
-                    solution=f"{text}\n#### {text.rpartition('= ')[2]}",
+                    answer=text.rpartition("= ")[2],
+                    solution=text,
                 ),
             ),
         )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from mage_es.engine.briefs import (
+    AuthoredPrinciple,
+    Case,
     FailureBrief,
     FailureCase,
     OntologyBrief,
     PrinciplesBrief,
     RefinementBrief,
-    SolvedSample,
     TaskTypeSample,
 )
 from mage_es.engine.standins.reference.failures import author_failures
@@ -35,8 +36,7 @@ def case(name: str, *lines: str, question: str = "In the north, make it.") -> Fa
 
 def sample(name: str, *plans: tuple[str, ...]) -> TaskTypeSample:
     solved = tuple(
-        SolvedSample(question_id=f"{name}-{n}", question="Make it.", solution="\n".join(plan))
-        for n, plan in enumerate(plans)
+        Case(question_id=f"{name}-{n}", question="Make it.", solution="\n".join(plan)) for n, plan in enumerate(plans)
     )
     return TaskTypeSample(task_type=name, samples=solved)
 
@@ -92,13 +92,14 @@ def test_plans_that_share_nothing_have_no_strategy() -> None:
 
 
 def test_principles_are_the_commonest_lines_that_are_not_there_yet() -> None:
-    cases = (case("q1", SAND, FORGE), case("q2", SAND, SAW))
-    assert plan_principles(cases, [])[0] == "`collect sand`: You collect sand."
+    cases = (case("q1", SAND, FORGE, SAW), case("q2", SAND, SAW), case("q3", SAND, FORGE, IRON))
+    first = AuthoredPrinciple(do="`collect sand`: You collect sand.", cases=("q1", "q2", "q3"))
+    assert plan_principles(cases, [])[0] == first
     existing = ("`collect sand`: You collect sand.",)
     wanted = PrinciplesBrief(task_type="t", skill="s", cases=cases, existing=existing, limit=2)
     assert author_principles(wanted).principles == (
-        "`build forge`: You build the forge.",
-        "`make saw`: You make the saw.",
+        AuthoredPrinciple(do="`build forge`: You build the forge.", cases=("q1", "q3")),
+        AuthoredPrinciple(do="`make saw`: You make the saw.", cases=("q1", "q2")),
     )
 
 
@@ -106,7 +107,7 @@ def test_refinement_puts_the_shared_steps_into_the_strategy() -> None:
     wanted = RefinementBrief(
         skill="s",
         description="",
-        task_types=("t",),
+        task_type="t",
         prompt_template="",
         strategy="",
         cases=(case("q1", SAND), case("q2", SAND)),

@@ -1,14 +1,19 @@
 import msgspec
 
-from mage_es.engine.briefs import PrinciplesBrief, SolvedCase
+from mage_es.engine.briefs import AuthoredPrinciple, PrinciplesBrief, SolvedCase
 from mage_es.engine.standins.reference.principles import author_principles
 
 from .cases import CASES
 
+UNLIKE = {
+    "q1": "Ana packs 4 boxes with 6 jars. She sells 5. What remains?",
+    "q2": "Six teams of 4 meet, and 5 people go home. Who stays?",
+}
+
 
 def written(*existing: str, limit: int = 9) -> tuple[str, ...]:
     brief = PrinciplesBrief(task_type="t", skill="s", cases=CASES, existing=existing, limit=limit)
-    return author_principles(brief).principles
+    return tuple(each.do for each in author_principles(brief).principles)
 
 
 def test_the_words_and_the_operations_that_questions_share_become_a_sentence() -> None:
@@ -30,14 +35,16 @@ def test_a_word_that_questions_with_other_operations_say_tells_nothing() -> None
         solution="Both: 3 + 4 = 7\n#### 7",
     )
     brief = PrinciplesBrief(task_type="t", skill="s", cases=CASES, existing=(), limit=9, solved=(other,))
-    assert not any('"left"' in principle for principle in author_principles(brief).principles)
+    assert not any('"left"' in principle.do for principle in author_principles(brief).principles)
 
 
 def test_where_no_word_tells_the_operations_their_order_is_said() -> None:
-    brief = PrinciplesBrief(task_type="t", skill="s", cases=CASES[:1], existing=(), limit=9)
+    alike = tuple(msgspec.structs.replace(CASES[0], question_id=name, question=asked) for name, asked in UNLIKE.items())
+    brief = PrinciplesBrief(task_type="t", skill="s", cases=alike, limit=9)
     sentence = "Carry the operations out in this order: multiply, then subtract."
-    assert author_principles(brief).principles == (sentence,)
+    assert author_principles(brief).principles == (AuthoredPrinciple(do=sentence, cases=tuple(UNLIKE)),)
     assert author_principles(msgspec.structs.replace(brief, existing=(sentence,))).principles == ()
+    assert author_principles(msgspec.structs.replace(brief, cases=alike[:1])).principles == ()
 
 
 def test_principles_name_no_number_or_noun_of_a_question() -> None:

@@ -93,12 +93,12 @@ def test_principles_and_prompts_carry_the_same_advice_once() -> None:
     brief = PrinciplesBrief(task_type="t", skill="s", cases=cases, existing=(), limit=2)
     first = author_principles(brief).principles
     assert len(first) == 2
-    rest = author_principles(msgspec.structs.replace(brief, existing=first)).principles
+    rest = author_principles(msgspec.structs.replace(brief, existing=tuple(each.do for each in first))).principles
     assert len(rest) == 1 and not set(rest) & set(first)
     refined = author_refinement(
         RefinementBrief(
-            skill="s", description="", task_types=("t",), prompt_template="", strategy="", cases=cases, solved=(),
+            skill="s", description="", task_type="t", prompt_template="", strategy="", cases=cases, solved=(),
             length=2000,
         )
     )  # fmt: skip
-    assert refined.strategy == " ".join((*first, *rest)) and refined.prompt_template == ""
+    assert refined.strategy == " ".join(each.do for each in (*first, *rest)) and refined.prompt_template == ""

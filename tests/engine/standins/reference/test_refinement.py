@@ -8,7 +8,7 @@ from mage_es.engine.standins.reference.refinement import author_refinement
 from .cases import CASES
 
 BRIEF = RefinementBrief(
-    skill="s", description="", task_types=("t",), prompt_template="", strategy="", cases=CASES, solved=(), length=1200
+    skill="s", description="", task_type="t", prompt_template="", strategy="", cases=CASES, solved=(), length=1200
 )
 
 

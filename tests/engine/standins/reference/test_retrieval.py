@@ -1,26 +1,31 @@
-from mage_es.engine.briefs import AuthoredRecipe, BundleOutcome, RetrievalBrief
+from mage_es.engine.briefs import AuthoredRecipe, BundleOutcome, RetrievalBrief, ShownMemory
 from mage_es.engine.rules.retrieval_recipes import problem_of
 from mage_es.engine.standins.reference.retrieval import author_recipe
-
-from .cases import CASES
 
 
 def outcome(success: int, failure: int, similarity: float, *, correct: bool) -> BundleOutcome:
     return BundleOutcome(
         question_id="q",
-        success_memories=success,
-        failure_memories=failure,
-        best_similarity=similarity,
+        question="How many are left?",
         correct=correct,
+        memories=(
+            *(ShownMemory(kind="solved", question="?", similarity=similarity) for _ in range(success)),
+            *(ShownMemory(kind="corrected", question="?", similarity=similarity) for _ in range(failure)),
+        ),
     )
 
 
 def written(*outcomes: BundleOutcome, bundle: int = 3) -> AuthoredRecipe | None:
-    brief = RetrievalBrief(task_type="t", skill="s", cases=CASES, outcomes=outcomes, existing="", bundle=bundle)
+    brief = RetrievalBrief(task_type="t", skill="s", outcomes=outcomes, solved_pool=9, corrected_pool=9, bundle=bundle)
     return author_recipe(brief).recipe
 
 
-GOOD = (outcome(1, 2, 0.8, correct=True), outcome(1, 2, 0.7, correct=True), outcome(2, 1, 0.3, correct=False))
+GOOD = (
+    outcome(1, 2, 0.8, correct=True),
+    outcome(1, 2, 0.7, correct=True),
+    outcome(2, 1, 0.3, correct=False),
+    outcome(2, 1, 0.3, correct=False),
+)
 
 
 def test_the_quotas_are_those_whose_bundles_were_right_most_often() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mage_es.engine.briefs import KnownType, SolvedSample, TaskTypesBrief
+from mage_es.engine.briefs import Case, KnownType, TaskTypesBrief
 from mage_es.engine.standins.reference.task_types import author_task_types
 
 SOLVED = {
@@ -16,7 +16,10 @@ SOLVED = {
 def sorted_by(*known: str) -> dict[str, tuple[str, ...]]:
     brief = TaskTypesBrief(
         benchmark="b",
-        questions=tuple(SolvedSample(question_id=name, question=q, solution=s) for name, (q, s) in SOLVED.items()),
+        questions=tuple(
+            Case(question_id=name, question=q, answer=s.rpartition("= ")[2], solution=s)
+            for name, (q, s) in SOLVED.items()
+        ),
         known=tuple(KnownType(name=name, description="") for name in known),
         limit=9,
     )

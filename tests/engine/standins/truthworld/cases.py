@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mage_es.engine.briefs import FailureCase, SolvedCase, SolvedSample, TaskTypeSample
+from mage_es.engine.briefs import Case, FailureCase, SolvedCase, TaskTypeSample
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.worlds.truthworld.benchmark import TruthWorld
 
@@ -19,6 +19,11 @@ def of_type(kind: str, *, solution: str = "sound", count: int = 5) -> list[Quest
     return asked[:count]
 
 
+def shown(question: Question) -> str:
+    """Return a solution as briefs show it: without the answer at its end."""
+    return question.solution.rpartition("\n")[0]
+
+
 def failures(questions: Sequence[Question]) -> tuple[FailureCase, ...]:
     """Return the questions as failures."""
     return tuple(
@@ -29,7 +34,7 @@ def failures(questions: Sequence[Question]) -> tuple[FailureCase, ...]:
             wrong_answer="0",
             wrong_reasoning="",
             answer=q.gold,
-            solution=q.solution,
+            solution=shown(q),
         )
         for q in questions
     )
@@ -38,16 +43,16 @@ def failures(questions: Sequence[Question]) -> tuple[FailureCase, ...]:
 def solved(questions: Sequence[Question]) -> tuple[SolvedCase, ...]:
     """Return the questions as solved ones."""
     return tuple(
-        SolvedCase(question_id=q.id, question=q.question, context=q.context, answer=q.gold, solution=q.solution)
+        SolvedCase(question_id=q.id, question=q.question, context=q.context, answer=q.gold, solution=shown(q))
         for q in questions
     )
 
 
 def samples(count: int = 5) -> tuple[TaskTypeSample, ...]:
     """Return samples of every task type."""
-    found: dict[str, list[SolvedSample]] = {}
+    found: dict[str, list[Case]] = {}
     for q in BENCHMARK.questions("evolution"):
         of = found.setdefault(q.task_type, [])
         if len(of) < count:
-            of.append(SolvedSample(question_id=q.id, question=q.question, solution=q.solution))
+            of.append(Case(question_id=q.id, question=q.question, answer=q.gold, solution=shown(q)))
     return tuple(TaskTypeSample(task_type=name, samples=tuple(of)) for name, of in sorted(found.items()))

@@ -9,6 +9,7 @@ import pytest
 
 from mage_es.engine.briefs import (
     AnyBrief,
+    AuthoredPrinciple,
     BundleOutcome,
     FailureBrief,
     FailureReply,
@@ -17,6 +18,7 @@ from mage_es.engine.briefs import (
     PrinciplesBrief,
     RefinementBrief,
     RetrievalBrief,
+    ShownMemory,
     SkillStanding,
     SplittingBrief,
     TypeStanding,
@@ -59,9 +61,7 @@ def marks(task_type: str) -> set[str]:
 
 def test_the_frontier_is_ordered_by_how_much_goes_wrong() -> None:
     standings = tuple(
-        SkillStanding(
-            skill=name, description="", mastery=0.0, right=1, wrong=wrong, prerequisites=(), task_types=("t",)
-        )
+        SkillStanding(skill=name, mastery=0.0, right=1, wrong=wrong, prerequisites=(), task_types=("t",))
         for name, wrong in (("a", 1), ("b", 5))
     )
     reply = authors.author_navigation(NavigatorBrief(iteration=0, frontier=standings, mastered=()))
@@ -75,7 +75,7 @@ def failure_brief(cases: int, *, wants_strategy: bool = True, limit: int = 3) ->
 
 
 def test_failures_become_a_strategy_of_shared_rules_and_their_solutions() -> None:
-    strategy, first, second = authors.author_failures(failure_brief(4)).memories
+    strategy, first, second = authors.author_failures(failure_brief(4, limit=2)).memories
     assert (strategy.kind, first.kind, second.kind) == ("type_strategy", "specific", "specific")
     stated = claims_in(strategy.reasoning)
     assert {claim.mark for claim in stated} == {c.mark for q in LAND[:4] for c in claims_in(q.solution)}
@@ -96,14 +96,15 @@ def test_a_poisoned_solution_becomes_a_poisoned_memory() -> None:
 
 
 def test_principles_are_about_marks_that_no_principle_is_about_yet() -> None:
-    def principles(*existing: str) -> tuple[str, ...]:
+    def principles(*existing: str) -> tuple[AuthoredPrinciple, ...]:
         brief = PrinciplesBrief(task_type="t", skill="s", cases=failures(LAND), existing=existing, limit=2)
         return authors.author_principles(brief).principles
 
     first = principles()
-    second = principles(*first)
+    second = principles(*(each.do for each in first))
     assert len(first) == 2 and not set(first) & set(second)
-    assert all(is_true(WORLD, claim) for text in (*first, *second) for claim in claims_in(text))
+    assert all(is_true(WORLD, claim) for each in (*first, *second) for claim in claims_in(each.do))
+    assert all(len(each.cases) > 1 for each in first)
 
 
 @pytest.mark.parametrize(("success", "quotas"), [(True, (2, 1)), (False, (1, 2))])
@@ -111,14 +112,16 @@ def test_a_recipe_leans_on_the_index_that_led_to_more_right_answers(success: boo
     outcomes = tuple(
         BundleOutcome(
             question_id=str(n),
-            success_memories=2 if leans else 1,
-            failure_memories=1 if leans else 2,
-            best_similarity=0.5,
+            question="?",
             correct=leans == success,
+            memories=tuple(
+                ShownMemory(kind=kind, question="?", similarity=0.5)
+                for kind in (("solved", "solved", "corrected") if leans else ("solved", "corrected", "strategy"))
+            ),
         )
         for n, leans in enumerate([True, False] * 4)
     )
-    brief = RetrievalBrief(task_type="t", skill="s", cases=(), outcomes=outcomes, existing="", bundle=3)
+    brief = RetrievalBrief(task_type="t", skill="s", outcomes=outcomes, solved_pool=9, corrected_pool=9, bundle=3)
     recipe = authors.author_recipe(brief).recipe
     assert recipe is not None
     assert (recipe.success_quota, recipe.failure_quota) == quotas
@@ -130,7 +133,7 @@ def test_a_refined_strategy_tells_the_agreed_rules_within_its_length() -> None:
         brief = RefinementBrief(
             skill="s",
             description="",
-            task_types=("t",),
+            task_type="t",
             prompt_template="",
             strategy="",
             cases=failures(LAND[:2]),
@@ -167,7 +170,7 @@ def test_a_skill_with_one_task_type_or_with_children_for_the_rest_is_left_whole(
 def test_a_brief_in_a_prompt_gets_its_reply_as_json() -> None:
     cases = failures(of_type("land", count=2))
     brief = FailureBrief(task_type="t", skill="s", cases=cases, wants_strategy=False, limit=1)
-    prompt = render_guidance("failure_memories_v1", {}, msgspec.json.encode(brief).decode())
+    prompt = render_guidance("failure_memories_v1", brief)
     done = authors.reply(Request(prompt=prompt.text))
     (memory,) = msgspec.json.decode(done, type=FailureReply).memories
     assert memory.question_id == cases[0].question_id

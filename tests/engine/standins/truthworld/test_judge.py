@@ -25,7 +25,7 @@ ATTACKS = [
 
 def score(answer: str, *, expected: str = "surplus") -> float:
     brief = JudgeBrief(question="How does the house stand?", expected=expected, answer=answer)
-    prompt = render_guidance(TEMPLATE, {}, msgspec.json.encode(brief).decode())
+    prompt = render_guidance(TEMPLATE, brief)
     done = reply(Request(prompt=prompt.text))
     return msgspec.json.decode(done, type=JudgeReply).score
 

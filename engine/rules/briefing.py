@@ -1,0 +1,150 @@
+"""What a brief shows of a question: as much as the teacher may see, in as many words as its budget has room for.
+
+Rules
+    - `seen` is the one place where a right answer or the data set's own solution gets into a brief.
+    - A brief that is too long shows less of every text, then fewer questions. What it was cut to is an event.
+    - Of a context that is cut, the passages stay that share the rarest words with the question and what is known of its
+      answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+from mage_es.engine.briefs import Brief, Case
+from mage_es.engine.rules.prompt import render_guidance
+from mage_es.engine.rules.setting import Setting
+from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.seams.tokens import estimated_tokens
+from mage_es.events.vocabulary import BriefCut
+
+AnyOf = TypeVar("AnyOf", bound=Brief)
+
+GAP = " [...] "
+_PASSAGES = re.compile(r"\n+|(?<=[.!?;]) +")
+_WORD = re.compile(r"\w{3,}|\d+")
+
+
+class Detail(NamedTuple):
+    """The most that a brief shows: wrong and solved questions, characters of a context and of any other text."""
+
+    cases: int
+    solved: int
+    context: int
+    text: int
+
+
+WHOLE = Detail(1_000_000, 1_000_000, 1_000_000_000, 1_000_000_000)
+DETAILS = (
+    Detail(6, 6, 4000, 3000),
+    Detail(6, 6, 2500, 2000),
+    Detail(6, 6, 1500, 1200),
+    Detail(6, 5, 900, 800),
+    Detail(5, 4, 600, 500),
+    Detail(4, 3, 400, 350),
+    Detail(3, 2, 250, 250),
+    Detail(2, 1, 120, 150),
+    Detail(1, 0, 80, 80),
+)
+"""Ever shorter; six questions tell a teacher as much as twelve."""
+
+
+class Known(NamedTuple):
+    """What the teacher may know of a question's answer; "" where that is nothing."""
+
+    answer: str
+    solution: str
+
+
+def seen(setting: Setting, question: Question) -> Known:
+    """Return the right answer and the data set's own solution, without the answer at its end."""
+    match setting.config.teacher_sees:
+        case "errors":
+            return Known("", "")
+        case "solutions":
+            return Known(question.gold, _without_answer(question.solution, question.gold))
+        case _:
+            return Known(question.gold, "")
+
+
+def _without_answer(solution: str, answer: str) -> str:
+    """Return a solution without a last line that only says the answer, which the brief has beside it."""
+    before, _, last = solution.rstrip().rpartition("\n")
+    said = re.sub(r"^\W*(answer|final answer)?\W*", "", last, count=1, flags=re.IGNORECASE)
+    return before if said.strip() == answer.strip() else solution.rstrip()
+
+
+def shown(setting: Setting, question: Question, detail: Detail) -> Case:
+    """Return a question with what the teacher may see of its answer, without its context."""
+    answer, solution = seen(setting, question)
+    return Case(
+        question_id=question.id,
+        question=clipped(question.question, detail.text),
+        answer=clipped(answer, detail.text),
+        solution=clipped(solution, detail.text),
+    )
+
+
+def window(context: str, about: str, most: int) -> str:
+    """Return the passages of a context that say most about something, in their order, at most so many characters."""
+    if len(context) <= most:
+        return context
+    passages = [passage for passage in _PASSAGES.split(context) if passage.strip()]
+    words = [_words(passage) for passage in passages]
+    shared = Counter(word for of_passage in words for word in of_passage)
+    wanted = _words(about)
+
+    def worth(place: int) -> float:
+        return sum(1 / shared[word] for word in wanted & words[place])
+
+    kept, room = list[int](), most
+    for place in sorted(range(len(passages)), key=lambda place: (-worth(place), place)):
+        taken = len(passages[place]) + len(GAP)
+        if worth(place) and taken <= room:
+            kept.append(place)
+            room -= taken
+    if not kept:
+        return clipped(context, most)
+    told = ""
+    for before, place in zip([-1, *sorted(kept)], sorted(kept), strict=False):
+        told += (GAP if place > before + 1 else "\n" if told else "") + passages[place]
+    return told.strip()
+
+
+def clipped(text: str, most: int) -> str:
+    """Return the beginning and the end of a text, at most so many characters; a reply's end has its answer."""
+    if len(text) <= most:
+        return text
+    head = max(0, most - len(GAP)) * 2 // 3
+    tail = max(0, most - len(GAP)) - head
+    return text[:head] + GAP + (text[-tail:] if tail else "")
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))
+
+
+def fitted(
+    setting: Setting, iteration: int, template: str, about: str, brief_of: Callable[[Detail], AnyOf]
+) -> tuple[AnyOf, BriefCut | None]:
+    """Return the most detailed brief that fits the budget, or else the shortest; and what was cut, if anything was."""
+    whole = tokens_of(template, brief_of(WHOLE))
+    for detail in DETAILS:
+        brief = brief_of(detail)
+        tokens = tokens_of(template, brief)
+        if tokens <= setting.guidance_context:
+            break
+    if tokens == whole:
+        return brief, None
+    cut = BriefCut(
+        iteration=iteration, purpose=template, about=about, tokens=tokens, tokens_whole=whole, **detail._asdict()
+    )
+    return brief, cut
+
+
+def tokens_of(template: str, brief: Brief) -> int:
+    prompt = render_guidance(template, brief)
+    return estimated_tokens(prompt.system) + estimated_tokens(prompt.text)

@@ -54,6 +54,7 @@ def test_every_cell_is_run_and_examined_and_found_done_the_next_time(mage: Comma
     assert row[1] == "no success memories" and [cell["n"] for cell in row[2:]] == [1, 1, 1]
 
 
+@pytest.mark.usefixtures("whole_benchmark")
 def test_what_stopped_is_resumed_what_fails_is_named_and_the_rest_is_done(mage: Command) -> None:
     file = write('benchmarks = ["wordmath", "gsm8k"]\nseeds = [3]\nexams = []')
     words = (

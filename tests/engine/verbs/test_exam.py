@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mage_es.engine.commands import Asked
@@ -24,6 +25,7 @@ from mage_es.engine.verbs.show import show
 from mage_es.events.errors import BudgetReached, Interrupted, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, SplitCommitted
+from tests.engine.conftest import SMALL, begin
 
 pytestmark = pytest.mark.slow
 
@@ -40,6 +42,12 @@ def contents(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.fixture(scope="module")
+def plain_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run without bandits, so that every question takes one call. Shared: do not change its log."""
+    return begin(tmp_path_factory.mktemp("plain"), msgspec.structs.replace(SMALL, bandits=False))
+
+
 @pytest.mark.paper("section 3.2, frozen inference")
 def test_an_exam_leaves_the_log_byte_for_byte_as_it_was(small_run: Run) -> None:
     before = contents(small_run.log_path)
@@ -48,9 +56,9 @@ def test_an_exam_leaves_the_log_byte_for_byte_as_it_was(small_run: Run) -> None:
 
 
 @pytest.mark.paper("agents, Learner")
-def test_an_exam_calls_the_execution_model_once_a_question_and_guidance_never(small_run: Run) -> None:
-    report = exam(small_run)
-    log = LogReader(small_run.exams_path / report.exam_id / "log")
+def test_an_exam_calls_the_execution_model_once_a_question_and_guidance_never(plain_run: Run) -> None:
+    report = exam(plain_run)
+    log = LogReader(plain_run.exams_path / report.exam_id / "log")
     assert [record.event.tier for record in log.records({ModelCalled})] == ["execution"] * 20
     assert (report.execution_calls, report.guidance_calls, report.total) == (20, 0, 20)
 
@@ -192,14 +200,14 @@ def sit(run: Run, model: Counting, *, control: str = "none", limits: Limits = UN
 
 
 @pytest.fixture
-def examined(small_run: Run, tmp_path: Path) -> Run:
+def examined(plain_run: Run, tmp_path: Path) -> Run:
     """A run without exams."""
-    shutil.copytree(small_run.path, tmp_path / "run", ignore=shutil.ignore_patterns("exams"))
-    return Run(small_run.id, tmp_path / "run")
+    shutil.copytree(plain_run.path, tmp_path / "run", ignore=shutil.ignore_patterns("exams"))
+    return Run(plain_run.id, tmp_path / "run")
 
 
 @pytest.mark.paper("section 4.1, exam")
-def test_an_exam_that_was_stopped_goes_on_without_asking_anything_again(examined: Run, small_run: Run) -> None:
+def test_an_exam_that_was_stopped_goes_on_without_asking_anything_again(examined: Run, plain_run: Run) -> None:
     first, second = Counting(7), Counting()
     with pytest.raises(Interrupted, match="Run the same command again"):
         sit(examined, first)
@@ -207,7 +215,7 @@ def test_an_exam_that_was_stopped_goes_on_without_asking_anything_again(examined
     assert (len(first.asked), len(second.asked)) == (7, 13)
     assert not set(first.asked) & set(second.asked)
     assert [path.name for path in examined.exams_path.iterdir()] == [report.exam_id]
-    assert report.answers == exam(small_run).answers
+    assert report.answers == exam(plain_run).answers
     assert (report.execution_calls, report.total) == (20, 20)
     assert all(check.ok for check in check_inference(examined, LogReader(examined.log_path)))
 

@@ -57,6 +57,7 @@ from mage_es.engine.commands import (
 from mage_es.engine.environments.playing import sightings
 from mage_es.engine.rules.authoring import sources_of
 from mage_es.engine.rules.task_types import BATCH, BATCHES, settled, task_types_brief, with_reply
+from mage_es.engine.rules.snapshot import is_decided, looks
 from mage_es.engine.run.directory import require_free_space
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.environment import SequentialBenchmark, is_sequential
@@ -213,7 +214,13 @@ async def evolve(session: Session, k: int) -> None:
 async def snapshot(session: Session, k: int) -> None:
     if not session.state.progress.is_completed(k, "snapshot"):
         anchors: dict[str, Purpose] = dict.fromkeys(session.world.setting.anchors, "anchor")
-        await session.ask(k, "snapshot", anchors, frozen=True)
+        session.plan(k, "snapshot", anchors, frozen=True)
+        asked: list[str] = []
+        for names in looks(session.world.setting, session.state, k):
+            asked += names
+            await session.answer(k, "snapshot", asked)
+            if is_decided(session.world.setting, session.state, k, asked):
+                break
         session.do(TakeSnapshot(k))
         verdict = session.state.scores.verdict(k)
         if verdict.endswith("rollback"):

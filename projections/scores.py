@@ -18,7 +18,7 @@ import numpy as np
 
 from mage_es.events.digests import digest
 from mage_es.events.segments import Columns, Reads
-from mage_es.events.vocabulary import AnswerJudged, AnswerUnanswered, Event, GuardDecided, Purpose
+from mage_es.events.vocabulary import AnswerCarried, AnswerJudged, AnswerUnanswered, Event, GuardDecided, Purpose
 from mage_es.projections.protocol import Order, unread
 
 
@@ -27,10 +27,19 @@ class Score(NamedTuple):
     total: int
 
 
+class LastAsked(NamedTuple):
+    """When an anchor was last asked, what it could see then (a hash), and its verdict."""
+
+    iteration: int
+    seen: str
+    correct: bool
+
+
 class Scores:
     name: ClassVar[str] = "scores"
     reads: ClassVar[Reads] = {
-        AnswerJudged: ("purpose", "iteration", "task_type", "question_id", "correct"),
+        AnswerJudged: ("purpose", "iteration", "task_type", "question_id", "correct", "seen"),
+        AnswerCarried: ("iteration", "task_type", "question_id", "correct"),
         AnswerUnanswered: ("purpose", "iteration"),
         GuardDecided: ("iteration", "verdict"),
     }
@@ -41,6 +50,7 @@ class Scores:
         # purpose -> iteration -> task type -> [correct, total]: every question asked of it fixes the purpose.
         self._counts: dict[str, dict[int, dict[str, list[int]]]] = {}
         self._anchors: dict[int, dict[str, bool]] = {}
+        self._last: dict[str, LastAsked] = {}
         self._verdicts: dict[int, str] = {}
         self._unanswered: dict[str, dict[int, int]] = {}
 
@@ -50,7 +60,10 @@ class Scores:
                 self._add(event.purpose, event.iteration, event.task_type, event.correct, 1)
                 # The paired guard compares answers question by question, so sums are not enough for anchors.
                 if event.purpose == "anchor":
-                    self._anchors.setdefault(event.iteration, {})[event.question_id] = event.correct
+                    self._note_anchor(event.iteration, event.question_id, event.correct, event.seen)
+            case AnswerCarried():
+                self._add("anchor", event.iteration, event.task_type, event.correct, 1)
+                self._anchors.setdefault(event.iteration, {})[event.question_id] = event.correct
             case AnswerUnanswered():
                 # Not a wrong answer: a provider's outage would look like the learner becoming worse, and roll it back.
                 by_iteration = self._unanswered.setdefault(event.purpose, {})
@@ -68,9 +81,9 @@ class Scores:
         # Anchors are few among all answers, so only their rows are looked at one by one.
         anchors = [number for number, (purpose, _, _) in enumerate(series.keys) if purpose == "anchor"]
         rows = np.flatnonzero(np.isin(series.of, anchors))
-        answers = (columns.column(name).at(rows) for name in ("iteration", "question_id", "correct"))
-        for iteration, question_id, is_correct in zip(*answers, strict=True):
-            self._anchors.setdefault(iteration, {})[question_id] = is_correct
+        answers = (columns.column(name).at(rows) for name in ("iteration", "question_id", "correct", "seen"))
+        for answer in zip(*answers, strict=True):
+            self._note_anchor(*answer)
 
     def score(self, purpose: Purpose, iteration: int) -> Score:
         types = self.by_task_type(purpose, iteration).values()
@@ -98,6 +111,10 @@ class Scores:
     def anchor_answers(self, iteration: int) -> Mapping[str, bool]:
         return self._anchors.get(iteration, {})
 
+    def last_asked(self, question_id: str) -> LastAsked | None:
+        """Return the last time that an anchor was asked and not carried."""
+        return self._last.get(question_id)
+
     def verdict(self, iteration: int) -> str:
         return self._verdicts.get(iteration, "")
 
@@ -108,19 +125,26 @@ class Scores:
     def digest(self) -> str:
         counts = {purpose: sorted(by_iteration.items()) for purpose, by_iteration in self._counts.items()}
         unanswered = {purpose: sorted(by_iteration.items()) for purpose, by_iteration in self._unanswered.items()}
-        known = [counts, sorted(self._anchors.items()), sorted(self._verdicts.items())]
+        known = [counts, sorted(self._anchors.items()), sorted(self._last.items()), sorted(self._verdicts.items())]
         # Nothing where every question was answered: so logs from before this was counted keep their digests.
         return digest([*known, unanswered] if unanswered else known)
 
     def dump(self) -> Any:
-        return [self._counts, self._anchors, self._verdicts, self._unanswered]
+        return [self._counts, self._anchors, self._last, self._verdicts, self._unanswered]
 
     def load(self, dumped: Any) -> None:
-        counts, anchors, verdicts, unanswered = dumped
+        counts, anchors, last, verdicts, unanswered = dumped
         self._counts = msgspec.convert(counts, dict[str, dict[int, dict[str, list[int]]]])
         self._anchors = msgspec.convert(anchors, dict[int, dict[str, bool]])
+        self._last = msgspec.convert(last, dict[str, LastAsked])
         self._verdicts = msgspec.convert(verdicts, dict[int, str])
         self._unanswered = msgspec.convert(unanswered, dict[str, dict[int, int]])
+
+    def _note_anchor(self, iteration: int, question_id: str, is_correct: bool, seen: str) -> None:
+        self._anchors.setdefault(iteration, {})[question_id] = is_correct
+        # By iteration: a fold by type may bring answers in another order.
+        asked = LastAsked(iteration, seen, is_correct)
+        self._last[question_id] = max(asked, self._last.get(question_id, asked))
 
     def _add(self, purpose: str, iteration: int, task_type: str, correct: int, total: int) -> None:
         # Nearly always there, so three lookups with a default would cost more than a rare exception.

@@ -24,4 +24,5 @@ def judgement(planned: QuestionPlanned, verdict: Verdict, *, expected: str, reas
         strict=verdict.strict,
         judge=verdict.by,
         reason=reason,
+        seen=planned.seen,
     )

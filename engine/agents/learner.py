@@ -12,6 +12,7 @@ import msgspec
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.courses import Ask, Course, begin
 from mage_es.engine.rules.choice import Choosing, Chosen
+from mage_es.engine.rules.ingredients import sections_of_step
 from mage_es.engine.rules.prompt import Prompt
 from mage_es.engine.rules.routes import ROUTING_ARMS, Route, follow
 from mage_es.engine.rules.setting import Setting
@@ -19,12 +20,16 @@ from mage_es.engine.rules.step_prompt import EXPLORING, Consulted, step_prompt
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.model import RAISE, Request
 from mage_es.events.digests import sha256_text
-from mage_es.events.vocabulary import Draft, QuestionPlanned, Retrieved
+from mage_es.events.vocabulary import AnswerCarried, Draft, Event, QuestionPlanned, Retrieved
 from mage_es.projections.fold import State
 
 
 def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[Draft]:
-    """Return one `question.planned` for each question, in question-id order.
+    """Return one `question.planned` for each question, in question-id order; an anchor that would see what it saw when
+    it was last asked carries its verdict instead.
+
+    A reply at temperature 0 is taken for a function of the prompt. Where a server is not quite that, or the temperature
+    is higher, the verdict of then is as good a draw as a new one, and chance alone can no longer change it.
 
     [agents, Learner] The learner is given no guidance model at all.
     """
@@ -32,7 +37,15 @@ def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[D
     drafts = []
     for asked in sorted(command.asked, key=lambda a: a.question.id):
         skill = state.graph.skill_for_task(asked.task_type)
-        event = _plan(setting, state, command, asked, skill, choosing.choose(asked, skill))
+        event: Event = _plan(setting, state, command, asked, skill, choosing.choose(asked, skill))
+        last = state.scores.last_asked(asked.question.id)
+        if isinstance(event, QuestionPlanned) and event.seen and last and event.seen == last.seen:
+            event = AnswerCarried(
+                iteration=command.iteration,
+                question_id=asked.question.id,
+                task_type=asked.task_type,
+                correct=last.correct,
+            )
         drafts.append(
             Draft(event=event, iteration=command.iteration, phase=command.phase, correlation=asked.question.id)
         )
@@ -74,7 +87,15 @@ def _plan(
     )
     prompt = _first_prompt(setting, state, draft, asked, donor or asked)
     digest = sha256_text(Request(system=prompt.system, prompt=prompt.text).text) if prompt.text else ""
-    return msgspec.structs.replace(draft, prompt_sha256=digest, spans=prompt.spans)
+    seen = _seen(state, draft, digest) if asked.purpose == "anchor" and asked.opening is None else ""
+    return msgspec.structs.replace(draft, prompt_sha256=digest, spans=prompt.spans, seen=seen)
+
+
+def _seen(state: State, planned: QuestionPlanned, prompt_sha256: str) -> str:
+    # The first prompt has all but what the later calls of a course add: other skills' steps, and the tool's source.
+    steps = [sections_of_step(state, planned, skill)[-1].quotes[0].text for skill in planned.chain]
+    about = (prompt_sha256, planned.template, planned.tool_id, str(planned.max_tokens), *steps)
+    return sha256_text("\x00".join(about))[:16]
 
 
 def _raised_limit(setting: Setting, state: State) -> int:

@@ -10,11 +10,12 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import floor
 from typing import Literal, NamedTuple
 
+LOOKS = 4  # parts in which the anchors are asked; after each the guard may have seen enough
 Answers = Mapping[str, bool]
 """Anchor question id -> answered correctly."""
 
@@ -63,6 +64,20 @@ def decide_guard(
     if against_previous.drop > drop and against_previous.p_value <= p:
         return Decision("soft_rollback", against_previous, against_best, previous.iteration)
     return Decision("accepted", against_previous, against_best, None)
+
+
+def parts(order: Sequence[str]) -> list[Sequence[str]]:
+    """Return the anchors to be asked in the quarters after which the guard looks."""
+    size = max(1, -(-len(order) // LOOKS))
+    return [order[at : at + size] for at in range(0, len(order), size)]
+
+
+def is_no_drop(now: Answers, *, previous: Accepted, best: Accepted, drop: float) -> bool:
+    """Return whether the answers so far are enough to accept: the drop among them is within the guard's own.
+
+    Sequential, and one-sided: a rollback is only ever decided on all anchors, so looking early spends no error on it.
+    """
+    return bool(now) and all(compare(now, then).drop <= drop for then in (previous, best))
 
 
 def decide_raw(

@@ -2,9 +2,15 @@
 
 Rules
     - The first snapshot has nothing to be compared with and is accepted; with the guard off every snapshot is.
+    - Anchors that see what they saw when last asked carry their verdicts (agents/learner.py). The others are asked in
+      quarters, in an order of chance, and no further once the drop among those asked is within the guard's own. So a
+      rollback is only decided on all of them: no error is spent on looking early.
+    - An anchor that was not asked stays as the last accepted snapshot that knows it has it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from mage_es.engine.commands import TakeSnapshot
 from mage_es.engine.config import Config
@@ -15,10 +21,13 @@ from mage_es.engine.rules.guard import (
     Decision,
     decide_guard,
     decide_raw,
+    is_no_drop,
+    parts,
     smallest_drop,
     smallest_raw_drop,
 )
 from mage_es.engine.rules.phases import marked
+from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.rules.setting import Setting
 from mage_es.events.vocabulary import Draft, Event, GuardDecided, SlotsRolledBack, SnapshotTaken
 from mage_es.projections.fold import State
@@ -41,7 +50,7 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
         best=decision.best.iteration,
         best_drop=decision.best.drop,
         best_p_value=decision.best.p_value,
-        smallest_drop=_noticeable(config, measured),
+        smallest_drop=_noticeable(config, measured, anchors=len(setting.anchors)),
     )
     # A rollback takes no snapshot, so a state that was found worse can never be what a later one is brought back to.
     consequence: Event = (
@@ -52,16 +61,42 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
     return marked(iteration, "snapshot", (verdict, consequence))
 
 
+def looks(setting: Setting, state: State, iteration: int) -> list[Sequence[str]]:
+    """Return the planned anchors in the parts in which they are asked; all at once for the first snapshot."""
+    planned = [plan.question_id for plan in state.progress.plans("snapshot")]
+    if not _accepted_before(state, iteration):
+        return [planned]
+    return parts(shuffled(planned, setting.config.seed, purpose="anchors", iteration=iteration))
+
+
+def is_decided(setting: Setting, state: State, iteration: int, asked: Sequence[str]) -> bool:
+    """Return whether the answers to some anchors show no drop against either snapshot that they are compared with."""
+    answers, accepted = state.scores.anchor_answers(iteration), _accepted(state, iteration)
+    now = {name: answers[name] for name in asked if name in answers}
+    drop = setting.config.guard_drop
+    return bool(accepted) and is_no_drop(now, previous=accepted[-1], best=_best(accepted), drop=drop)
+
+
+def _accepted(state: State, iteration: int) -> list[Accepted]:
+    found: list[Accepted] = []
+    for k in _accepted_before(state, iteration):
+        found.append(Accepted(k, {**(found[-1].answers if found else {}), **state.scores.anchor_answers(k)}))
+    return found
+
+
+def _best(accepted: Sequence[Accepted]) -> Accepted:
+    # Of equals the later: it has learned more since.
+    return max(accepted, key=lambda a: (sum(a.answers.values()), a.iteration))
+
+
 def _paired(config: Config, state: State, iteration: int) -> Decision:
-    answers = state.scores.anchor_answers(iteration)
-    accepted = [Accepted(k, state.scores.anchor_answers(k)) for k in _accepted_before(state, iteration)]
+    accepted = _accepted(state, iteration)
     if not accepted:
         return _nothing(config, state, iteration)
     return decide_guard(
-        answers,
+        state.scores.anchor_answers(iteration),
         previous=accepted[-1],
-        # Of equals the later: it has learned more since.
-        best=max(accepted, key=lambda a: (sum(a.answers.values()), a.iteration)),
+        best=_best(accepted),
         drop=config.guard_drop,
         p=config.guard_p,
         hard_drop=config.catastrophic_drop,
@@ -98,7 +133,7 @@ def _accepted_before(state: State, iteration: int) -> list[int]:
     return [k for k in state.scores.accepted() if k != iteration]
 
 
-def _noticeable(config: Config, measured: Score) -> float:
+def _noticeable(config: Config, measured: Score, *, anchors: int) -> float:
     if config.guard == "paper":
         return smallest_raw_drop(measured.total, drop=config.guard_drop)
-    return smallest_drop(measured.total, drop=config.guard_drop, p=config.guard_p)
+    return smallest_drop(anchors, drop=config.guard_drop, p=config.guard_p)

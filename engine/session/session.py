@@ -34,7 +34,7 @@ What cannot happen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from mage_es.engine.agents.critic import judgement
 from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordEmbedding, RecordFact
@@ -195,12 +195,16 @@ class Session:
 
     async def ask(self, iteration: int, phase: Phase, purposes: Mapping[str, Purpose], *, frozen: bool) -> None:
         """Plan and answer questions (id -> purpose), except for what is recorded already."""
+        self.plan(iteration, phase, purposes, frozen=frozen)
+        await self.answer(iteration, phase)
+
+    def plan(self, iteration: int, phase: Phase, purposes: Mapping[str, Purpose], *, frozen: bool) -> None:
+        """Plan questions (id -> purpose), unless they are planned."""
         self.enter_phase(iteration, phase)
         # Planned once: a second plan, on a state that has moved on, could choose other memories for the same
         # question.
         if not self.state.progress.plans(phase) and purposes:
             self.do(PlanAnswers(iteration=iteration, phase=phase, asked=self.asked(purposes), frozen=frozen, donors={}))
-        await self.answer(iteration, phase)
 
     def asked(self, purposes: Mapping[str, Purpose]) -> list[Asked]:
         """Return the questions with their task types and vectors, in id order."""
@@ -208,9 +212,10 @@ class Session:
         types = self.world.typing.types_of(questions, self.state.graph.induced_types())
         return self.world.asked(self.state, questions, types, [purposes[question.id] for question in questions])
 
-    async def answer(self, iteration: int, phase: Phase) -> None:
-        """Follow the course of every planned question that is not settled yet, from its first unrecorded move."""
-        plans = self.state.progress.plans(phase)
+    async def answer(self, iteration: int, phase: Phase, names: Collection[str] | None = None) -> None:
+        """Follow the course of every planned question (of those named) that is not settled yet, from its first
+        unrecorded move."""
+        plans = [each for each in self.state.progress.plans(phase) if names is None or each.question_id in names]
         # From what is on record, so that the notes of a resumed run show the score of the whole phase.
         progress = self.state.progress
         self._running_score = RunningScore(phase, [*progress.verdicts(phase), *progress.unanswered(phase)])

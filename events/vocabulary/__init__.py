@@ -15,6 +15,7 @@ Rules
 from __future__ import annotations
 
 from mage_es.events.vocabulary.asking import (
+    AnswerCarried,
     AnswerJudged,
     AnswerUnanswered,
     BatchedCall,
@@ -97,6 +98,7 @@ __all__ = [
     "MICRO",
     "ActionRecipeHarvested",
     "ActionTaken",
+    "AnswerCarried",
     "AnswerJudged",
     "AnswerUnanswered",
     "BanditUpdated",

@@ -92,6 +92,8 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     """Question whose memories were shown instead (the shuffled control of an exam); else empty."""
     max_tokens: int = 0
     """The raised limit of its replies, where replies of an earlier phase were cut; 0: the configured limit."""
+    seen: str = ""
+    """Of an anchor the hash of all that its calls can show; empty where that cannot be told beforehand (episodes)."""
 
 
 class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):
@@ -204,6 +206,19 @@ class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):
     """What decided whether it is right: a rule or a model."""
     reason: str = ""
     """What the reply lacked: `truncated`, `empty`, `refused`; empty for a whole one."""
+    seen: str = ""
+    """Of an anchor what the plan says: by it a later snapshot knows that nothing changed for the anchor."""
+
+
+class AnswerCarried(Event, frozen=True, kw_only=True, tag="answer.carried"):
+    """An anchor that would see what it saw when it was last asked: its verdict of then holds, and no call is made."""
+
+    stream: ClassVar[str] = "question/{0.question_id}"
+    iteration: int
+    question_id: str
+    task_type: str
+    correct: bool
+    """The verdict of then."""
 
 
 class CallFailed(Event, frozen=True, kw_only=True, tag="call.failed"):

@@ -18,6 +18,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -25,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mage_es.engine.config import Config
-from mage_es.engine.rules.guard import Accepted, Accuracy, decide_guard, decide_raw
+from mage_es.engine.rules.guard import Accepted, Accuracy, decide_guard, decide_raw, is_no_drop, parts
 
 CONFIG = Config(benchmark="wordmath")
 ACCURACY, ITERATIONS, CHANGE_AT = 0.85, 20, 10
@@ -34,6 +35,8 @@ Answers = NDArray[np.bool_]
 """[iterations, questions]: answered right."""
 Guard = Callable[[Answers], Iterator[bool]]
 """Yields for each iteration but the first whether it is rolled back."""
+ASKED: list[float] = []
+"""The share of the anchors that each decision of the paired guard had asked."""
 
 
 class Row(NamedTuple):
@@ -42,15 +45,27 @@ class Row(NamedTuple):
     guard: str
     learner: str
     false: float
+    asked: float
     power: Sequence[tuple[float, float]]
 
 
-def paired(answers: Answers) -> Iterator[bool]:
-    """The guard `paired`: the same anchors in every iteration."""
-    every = [dict(enumerate(map(bool, row))) for row in answers]
+def paired(answers: Answers, *, changing: float = 1.0) -> Iterator[bool]:
+    """The guard `paired`: the same anchors in every iteration, of which only some see anything new and are asked."""
+    order = np.random.default_rng(int(answers.sum()))
+    every = [{str(name): bool(answer) for name, answer in enumerate(row)} for row in answers]
     accepted = [Accepted(0, every[0])]
-    for k, now in enumerate(every[1:], 1):
+    asked_before = every[0]
+    for k, answered in enumerate(every[1:], 1):
         best = max(accepted, key=lambda a: (sum(a.answers.values()), a.iteration))
+        asking = [str(name) for name in order.permutation(len(answered))][: round(changing * len(answered))]
+        now: dict[str, bool] = {}
+        for part in parts(asking):
+            now |= {name: answered[name] for name in part}
+            if is_no_drop(now, previous=accepted[-1], best=best, drop=CONFIG.guard_drop):
+                break
+        ASKED.append(len(now) / len(answered))
+        asked_before |= now
+        now |= {name: asked_before[name] for name in answered if name not in asking}
         decision = decide_guard(
             now,
             previous=accepted[-1],
@@ -62,7 +77,10 @@ def paired(answers: Answers) -> Iterator[bool]:
         )
         yield decision.restore is not None
         if decision.restore is None:
-            accepted = [best, Accepted(k, now)]  # no other can be the best or the last again
+            accepted = [
+                best,
+                Accepted(k, {**accepted[-1].answers, **now}),
+            ]  # no other can be the best or the last again
 
 
 def paper(answers: Answers, *, hard_drop: float = CONFIG.catastrophic_drop) -> Iterator[bool]:
@@ -112,13 +130,15 @@ def rows(runs: int) -> list[Row]:
     kinds: list[tuple[str, Guard, int, str, float]] = [
         ("paired, 100 anchors", paired, 100, ALL_CHANGE, 0.0),
         ("paired, 100 anchors", paired, 100, HALF_STEADY, 0.5),
+        ("paired, 100 anchors, 70 see something new", partial(paired, changing=0.7), 100, HALF_STEADY, 0.5),
         ("paper, 200 fresh questions, soft rule alone", soft_only, 200, ALL_CHANGE, 0.0),
         ("paper, 200 fresh questions", paper, 200, ALL_CHANGE, 0.0),
     ]
     found = []
     for name, guard, questions, learner, steady in kinds:
+        ASKED.clear()
         false, power = measure(guard, questions, steady=steady, runs=runs)
-        found.append(Row(name, learner, false, power))
+        found.append(Row(name, learner, false, float(np.mean(ASKED)) if ASKED else 1.0, power))
     return found
 
 
@@ -129,18 +149,18 @@ def main() -> int:
     options = parser.parse_args()
     began = time.perf_counter()
     table = rows(options.runs)
-    print("| guard | learner | false rollbacks per iteration | notices a drop of 5 points | of 10 points |")
-    print("|---|---|---:|---:|---:|")
+    print("| guard | learner | false rollbacks per iteration | asked | notices a drop of 5 points | of 10 points |")
+    print("|---|---|---:|---:|---:|---:|")
     for row in table:
         five, ten = (f"{at_once:.0%}, {soon:.0%} within three" for at_once, soon in row.power)
-        print(f"| {row.guard} | {row.learner} | {row.false:.1%} | {five} | {ten} |")
+        print(f"| {row.guard} | {row.learner} | {row.false:.1%} | {row.asked:.0%} | {five} | {ten} |")
     print(
         f"\nAccuracy {ACCURACY}, {options.runs} runs of {ITERATIONS} iterations, {time.perf_counter() - began:.0f} s."
     )
     goals = [
-        ("paired at most 5 %", max(table[0].false, table[1].false) <= 0.05),
-        ("paper, soft rule alone, about 18 %", 0.16 <= table[2].false <= 0.20),
-        ("paper about 33 %", 0.30 <= table[3].false <= 0.36),
+        ("paired at most 5 %", max(row.false for row in table[:3]) <= 0.05),
+        ("paper, soft rule alone, about 18 %", 0.16 <= table[3].false <= 0.20),
+        ("paper about 33 %", 0.30 <= table[4].false <= 0.36),
     ]
     for goal, is_met in goals:
         print(f"{'met' if is_met else 'MISSED'}: {goal}")

@@ -127,7 +127,7 @@ def test_questions_are_asked_in_the_order_of_their_prompts_so_that_a_servers_cac
     run = run_with(tmp_path, workers=1, execution=Listening(analogist(), seed=1), config=config)
     asked = [(r.iteration, r.phase) for r in LogReader(run.log_path).records({AnswerJudged})]
     assert len(asked) == len(heard)
-    for phase in set(asked):
+    for phase in {place for place in asked if place[1] == "evaluate"}:  # anchors are asked in parts
         prompts = [prompt for prompt, where in zip(heard, asked, strict=True) if where == phase]
         assert prompts == sorted(prompts) and len(prompts) > 10
 

@@ -53,6 +53,8 @@ def _facts(summary: RunSummary) -> Iterator[str]:
         yield _waiting(summary.waiting, summary.iterations)
     if summary.noticing:
         yield _noticing(summary.noticing)
+    if summary.anchor_share:
+        yield f"anchors: {summary.anchor_share:.1%} of the execution calls"
     if summary.problem:
         yield summary.problem
 

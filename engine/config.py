@@ -48,7 +48,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     judge: str = "benchmark"
     """The model that scores what no rule settles, as provider/model; `benchmark`: the benchmark's; "": none."""
     embedder: str = "hash"
-    """What turns questions into vectors: hash, sentence-transformers/<name or folder>, openai/<model>?base_url=URL."""
+    """What turns questions into vectors: hash, sentence-transformers/<name or folder>, openai/<model>?base_url=URL;
+    `paper`: all-MiniLM-L6-v2 where it can be loaded, else hash, as the start of the run then says."""
     teacher_sees: Literal["model", "errors", "answers", "solutions"] = "model"
     """What the guidance model is shown: `errors` (question, reply, verdict), `answers` (and the right answer),
     `solutions` (and the data set's own: worked solutions, oracle paths, gold paragraphs, programs); `model`: what it
@@ -245,6 +246,8 @@ PAPER: Mapping[str, object] = {
     "exploration_temperature": 0.3,
     "pool": 200,
     "iterations": 20,
+    # Section 3.5: all-MiniLM-L6-v2.
+    "embedder": "paper",
     # Section 4.1: 200 held-out questions.
     "held_out": 200,
     # Eq. 2 is the only estimate of mastery that the frontier reads.

@@ -56,8 +56,8 @@ from mage_es.engine.commands import (
 )
 from mage_es.engine.environments.playing import sightings
 from mage_es.engine.rules.authoring import sources_of
-from mage_es.engine.rules.task_types import BATCH, BATCHES, settled, task_types_brief, with_reply
 from mage_es.engine.rules.snapshot import is_decided, looks
+from mage_es.engine.rules.task_types import BATCH, BATCHES, settled, task_types_brief, with_reply
 from mage_es.engine.run.directory import require_free_space
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.environment import SequentialBenchmark, is_sequential

@@ -107,6 +107,11 @@ class Ledger:
     def total(self, tier: Tier, *, iteration: int | None = None) -> Usage:
         return Usage(*self._totals.get((tier, iteration), ()))
 
+    def share(self, tier: Tier, purpose: str) -> float:
+        """Return the share of a purpose in the calls of a tier."""
+        calls = sum(use[0] for account, use in self._accounts.items() if (account[0], account[2]) == (tier, purpose))
+        return calls / max(1, self.total(tier).calls)
+
     def digest(self) -> str:
         # Batched calls and those served by another model cost differently but teach the same: here they are added up.
         by_whom: dict[Any, list[int]] = {}

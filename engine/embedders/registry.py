@@ -9,9 +9,10 @@ from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryPolicy
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.plugins import load, open_plugin, plugins
 from mage_es.engine.seams.spec import ModelSpec, parse_spec
-from mage_es.events.errors import UsageError, nearest
+from mage_es.events.errors import PrerequisiteError, UsageError, nearest
 
-FORMS = ["hash", "openai/<model>?base_url=<url>", "sentence-transformers/<name or folder>"]
+PAPER, PAPERS = "paper", "sentence-transformers/all-MiniLM-L6-v2"
+FORMS = ["hash", PAPER, "openai/<model>?base_url=<url>", "sentence-transformers/<name or folder>"]
 OPTIONS: Mapping[str, Sequence[str]] = {"openai": served.OPTIONS, "sentence-transformers": sentence_transformer.OPTIONS}
 
 
@@ -20,16 +21,23 @@ def metered(spec: str) -> dict[str, str]:
 
     Raises `UsageError` for what names no embedder.
     """
-    return {"embedder": spec} if spec != "hash" and _parsed(spec).provider == "openai" else {}
+    return {"embedder": spec} if spec not in ("hash", PAPER) and _parsed(spec).provider == "openai" else {}
 
 
 def open_embedder(spec: str, *, retry_policy: RetryPolicy = DEFAULT_RETRIES) -> Embedder:
-    """Return the embedder that a spec names, ready to use; `retry_policy` is for an embedder on a server.
+    """Return the embedder that a spec names, ready to use (for `paper` maybe another, see `replacement`).
+
+    `retry_policy` is for an embedder on a server.
 
     Raises:
         UsageError: No such embedder, provider or option; near matches are listed.
         PrerequisiteError: A package, a model, a key or a server is missing.
     """
+    if spec == PAPER:
+        try:
+            return open_embedder(PAPERS)
+        except PrerequisiteError:
+            spec = "hash"
     if spec == "hash":
         from mage_es.engine.embedders.hash import HashEmbedder
 
@@ -42,6 +50,15 @@ def open_embedder(spec: str, *, retry_policy: RetryPolicy = DEFAULT_RETRIES) -> 
     made = load("mage_es.embedders", parsed.provider)
     plugged: Embedder = open_plugin("mage_es.embedders", parsed.provider, made, parsed)
     return plugged
+
+
+def replacement(spec: str, opened: Embedder) -> list[str]:
+    """Return what to say at the start of a run whose embedder is not the one that was asked for."""
+    if spec != PAPER or opened.name == PAPERS:
+        return []
+    return [
+        f"The paper's embedder ({PAPERS}) cannot be loaded here, so the run uses {opened.name} instead, as recorded."
+    ]
 
 
 def _parsed(spec: str) -> ModelSpec:

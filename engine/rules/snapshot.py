@@ -5,7 +5,7 @@ Rules
     - Anchors that see what they saw when last asked carry their verdicts (agents/learner.py). The others are asked in
       quarters, in an order of chance, and no further once the drop among those asked is within the guard's own. So a
       rollback is only decided on all of them: no error is spent on looking early.
-    - An anchor that was not asked stays as the last accepted snapshot that knows it has it.
+    - An anchor that was not asked stays as it was at the last accepted snapshot.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mage_es.engine.rules.guard import (
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.rules.setting import Setting
-from mage_es.events.vocabulary import Draft, Event, GuardDecided, SlotsRolledBack, SnapshotTaken
+from mage_es.events.vocabulary import AnswerCarried, Draft, Event, GuardDecided, SlotsRolledBack, SnapshotTaken
 from mage_es.projections.fold import State
 from mage_es.projections.scores import Score
 
@@ -38,7 +38,9 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
     iteration, config = command.iteration, setting.config
     decide = {"paired": _paired, "paper": _raw, "off": _nothing}[config.guard]
     decision = decide(config, state, iteration)
+    carried = _carried(state, iteration) if config.guard == "paired" else []
     measured = state.scores.score("fresh" if config.guard == "paper" else "anchor", iteration)
+    measured = Score(measured.correct + sum(each.correct for each in carried), measured.total + len(carried))
     verdict = GuardDecided(
         iteration=iteration,
         verdict="off" if config.guard == "off" else decision.verdict,
@@ -58,7 +60,7 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
         if decision.restore is None
         else SlotsRolledBack(iteration=iteration, to_iteration=decision.restore)
     )
-    return marked(iteration, "snapshot", (verdict, consequence))
+    return marked(iteration, "snapshot", (*carried, verdict, consequence))
 
 
 def looks(setting: Setting, state: State, iteration: int) -> list[Sequence[str]]:
@@ -77,11 +79,18 @@ def is_decided(setting: Setting, state: State, iteration: int, asked: Sequence[s
     return bool(accepted) and is_no_drop(now, previous=accepted[-1], best=_best(accepted), drop=drop)
 
 
+def _carried(state: State, iteration: int) -> list[AnswerCarried]:
+    """Return the verdicts of the anchors that there was no need to ask."""
+    answers = state.scores.anchor_answers(max(_accepted_before(state, iteration), default=iteration))
+    return [
+        AnswerCarried(iteration=iteration, question_id=name, task_type=plan.task_type, correct=answers[name])
+        for plan in state.progress.plans("snapshot")
+        if (name := plan.question_id) in answers and not state.progress.is_settled("snapshot", name)
+    ]
+
+
 def _accepted(state: State, iteration: int) -> list[Accepted]:
-    found: list[Accepted] = []
-    for k in _accepted_before(state, iteration):
-        found.append(Accepted(k, {**(found[-1].answers if found else {}), **state.scores.anchor_answers(k)}))
-    return found
+    return [Accepted(k, state.scores.anchor_answers(k)) for k in _accepted_before(state, iteration)]
 
 
 def _best(accepted: Sequence[Accepted]) -> Accepted:

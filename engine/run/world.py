@@ -14,7 +14,7 @@ from mage_es import __version__
 from mage_es.engine.benchmarks.registry import open_benchmark, with_own_models
 from mage_es.engine.commands import Asked
 from mage_es.engine.config import Config, canonical, fingerprint, parse
-from mage_es.engine.embedders.registry import open_embedder
+from mage_es.engine.embedders.registry import PAPER, open_embedder
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.retrieval import recipe_query
 from mage_es.engine.rules.setting import Setting
@@ -126,7 +126,8 @@ def reopen_world(reader: LogReader, *, data_dir: Path | str | None, embedder: Em
     """
     started = first_event(reader)
     config = parse(started.config)
-    embedder = embedder or open_embedder(config.embedder)
+    # What `paper` stood for then: what can be loaded may have changed since.
+    embedder = embedder or open_embedder(started.embedder if config.embedder == PAPER else config.embedder)
     committed = list(reader.of(SplitCommitted))
     world = _open(config, embedder, data_dir=data_dir, guidance_room=started.guidance_room)
     now = world.started(started.run_id)

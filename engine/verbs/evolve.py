@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mage_es.engine.benchmarks.registry import title, with_own_models
 from mage_es.engine.config import Config, checked
-from mage_es.engine.embedders.registry import metered
+from mage_es.engine.embedders.registry import metered, replacement
 from mage_es.engine.loop import run_iterations
 from mage_es.engine.models.registry import Models, open_models, require_teaching
 from mage_es.engine.run.cutoffs import cutoffs, left_out
@@ -56,7 +56,8 @@ def evolve(
     run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, run_id=run_id)
     with Log.create(run.log_path, run=run.id, clock=clock, fs=fs) as log:
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
-        for told in (*cutoffs(config, world.splits.events), *left_out(world.splits)):
+        said = (*replacement(config.embedder, world.embedder), *cutoffs(config, world.splits.events))
+        for told in (*said, *left_out(world.splits)):
             session.announce(told)
         asyncio.run(iterate(session))
     return summarise(run, fs=fs)

@@ -211,14 +211,14 @@ class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):
 
 
 class AnswerCarried(Event, frozen=True, kw_only=True, tag="answer.carried"):
-    """An anchor that would see what it saw when it was last asked: its verdict of then holds, and no call is made."""
+    """An anchor that was not asked, as it would see nothing new or enough others were: an earlier verdict holds."""
 
     stream: ClassVar[str] = "question/{0.question_id}"
     iteration: int
     question_id: str
     task_type: str
     correct: bool
-    """The verdict of then."""
+    """The earlier verdict."""
 
 
 class CallFailed(Event, frozen=True, kw_only=True, tag="call.failed"):

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
-from mage_es.engine.config import PAPER, PRESETS, Config, configured
+from mage_es.engine.config import PAPER, PRESETS, Config, configured, parse
+from mage_es.engine.run.directory import find_run
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.world import reopen_world
+from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.errors import UsageError
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import RunStarted
 
 HYPERPARAMETER_TABLE = {
     "mastery_increase": 0.6,
@@ -55,3 +64,20 @@ def test_every_name_of_every_preset_is_a_setting() -> None:
 def test_a_value_out_of_bounds_is_refused() -> None:
     with pytest.raises(UsageError, match=r"at `\$.pool`"):
         configured("paper", benchmark="wordmath", pool=0)
+
+
+@pytest.mark.paper("section 3.5, embedding model")
+def test_where_the_papers_embedder_cannot_be_loaded_the_run_says_so_and_goes_on_with_what_it_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)  # as where it is not installed
+    said: list[str] = []
+    config = configured("paper", benchmark="wordmath", iterations=1, pool=4, held_out=2)
+    runtime = Runtime(observer=lambda note: said.append(note.message))
+    evolve(config, runs_dir=tmp_path, runtime=runtime, run_id="r")
+    reader = LogReader(find_run(tmp_path, "r").log_path)
+    started = next(reader.of(RunStarted))
+    assert (started.embedder, parse(started.config).embedder) == ("hash", "paper")
+    assert any("all-MiniLM-L6-v2) cannot be loaded here, so the run uses hash" in words for words in said)
+    # What can be loaded later changes nothing.
+    assert reopen_world(reader, data_dir=None).embedder.name == "hash"

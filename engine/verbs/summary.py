@@ -117,7 +117,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     A `baseline` has its name here and its (right, asked) questions; other runs have "". `measure` is how results
     are measured: accuracy, or the mean score of episodes. `shortfalls` lists the splits with fewer questions than
     requested. `served` counts the calls of a model by the names that its provider reports, for models that answered
-    under another name. `anchor_share` is that of the anchors in the execution calls. `unguided` is None if the guidance tier fulfilled every request.
+    under another name. `anchor_share` is that of the anchors in the execution calls.
+    `unguided` is None if the guidance tier fulfilled every request.
     """
 
     run_id: str

@@ -7,7 +7,7 @@ benchmark's folder. Hugging Face has a copy of the training and test files.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from mage_es.engine.benchmarks.dataset import DataFile, Definition
 from mage_es.engine.benchmarks.hotpotqa.answers import overlap
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.benchmarks.records import Records, read_records
+from mage_es.engine.seams.answer_form import answer_in_form, without_leading_reasoning
 from mage_es.engine.seams.benchmark import Question, Split, Verdict
 from mage_es.engine.seams.extraction import read_answer, trimmed
 
@@ -106,9 +107,24 @@ def chosen(reply: str, options: Mapping[str, str]) -> str:
     return found or ""
 
 
+def chosen_in_form(reply: str, options: Mapping[str, str]) -> str:
+    """Return the one letter in brackets, else the one that the answer in form names by letter or text; else ""."""
+    letters = "".join(options)
+    named = labelled(without_leading_reasoning(reply), letters)
+    return named or _named_in(answer_in_form(reply), options, _patterns_in_form(letters), _occurring) or ""
+
+
 def _chosen_in(text: str, options: Mapping[str, str], patterns: _Patterns) -> str | None:
+    return _named_in(trimmed(text), options, patterns, contained)
+
+
+def _named_in(
+    span: str,
+    options: Mapping[str, str],
+    patterns: _Patterns,
+    by_text: Callable[[str, Mapping[str, str]], str | None],
+) -> str | None:
     """Return the letter that the text of an answer names, "" for several, None for none."""
-    span = trimmed(text)
     same = [letter for letter, text in options.items() if len(text) > 1 and _folded(text) == _folded(span)]
     if len(same) == 1:
         return same[0]
@@ -119,7 +135,7 @@ def _chosen_in(text: str, options: Mapping[str, str], patterns: _Patterns) -> st
         return named.pop() if len(named) == 1 else ""
     if said := {_letter(match) for match in patterns.said.finditer(span)}:
         return said.pop() if len(said) == 1 else ""
-    return contained(span, options)
+    return by_text(span, options)
 
 
 class _Patterns(NamedTuple):
@@ -149,28 +165,42 @@ def _patterns(letters: str) -> _Patterns:
     )
 
 
+@cache
+def _patterns_in_form(letters: str) -> _Patterns:
+    """Return what names an option in form: a bare A counts only at the end or before . ) :"""
+    wrapped, bare, never = _WRAPPED.format(letters), _BARE.format(letters), re.compile(r"(?!)")
+    letter = rf"(?:{wrapped}|(?!A(?!\s*(?:$|[.):]))){bare})"
+    said = rf"\b(?:(?i:answer\s+is)\s*:?\s*{letter}|(?i:option)\s+(?:{wrapped}|{bare}))"
+    return _Patterns(
+        re.compile(letter), re.compile(rf"{letter}(?:{_BETWEEN}{letter})*"), re.compile(said), never, never
+    )
+
+
 def _letter(match: re.Match[str]) -> str:
     return next(group for group in match.groups() if group)
 
 
 def contained(span: str, options: Mapping[str, str]) -> str | None:
-    """Return the one option whose text occurs in the span, "" for several; a longer one hides a shorter one inside it.
+    """Return the one option whose text occurs in the span, else that with most words in common.
 
-    None where no option occurs and none has most words in common with the span.
+    "" where several occur, None where none does and none is ahead of the others.
     """
+    if (found := _occurring(span, options)) is not None or len(_folded(span)) < _SHORT:
+        return found
+    shares = sorted(((overlap(span, text).f1, letter) for letter, text in options.items()), reverse=True)
+    is_clear = len(shares) > 1 and shares[0][0] >= _CLEAR and shares[0][0] - shares[1][0] >= _AHEAD
+    return shares[0][1] if is_clear else None
+
+
+def _occurring(span: str, options: Mapping[str, str]) -> str | None:
+    """Return the one option whose text occurs, "" for several, None for none; a longer one hides one inside it."""
     rest, found = _folded(span), []
     for letter, text in sorted(options.items(), key=lambda option: -len(option[1])):
         words = re.compile(rf"(?<!\w){re.escape(_folded(text))}(?!\w)")
         if text.strip() and words.search(rest):
             found.append(letter)
             rest = words.sub("\n", rest)
-    if found:
-        return found[0] if len(found) == 1 else ""
-    if len(_folded(span)) < _SHORT:
-        return None
-    shares = sorted(((overlap(span, text).f1, letter) for letter, text in options.items()), reverse=True)
-    is_clear = len(shares) > 1 and shares[0][0] >= _CLEAR and shares[0][0] - shares[1][0] >= _AHEAD
-    return shares[0][1] if is_clear else None
+    return (found[0] if len(found) == 1 else "") if found else None
 
 
 def _folded(text: str) -> str:
@@ -179,8 +209,8 @@ def _folded(text: str) -> str:
 
 def verdict(question: Question, reply: str) -> Verdict:
     options = _options(question)
-    letter = chosen(reply, options)
     is_strict = labelled(reply, "".join(options)) == question.gold
+    letter = question.gold if is_strict else chosen(reply, options)
     return Verdict(answer=letter, score=float(letter == question.gold), strict=is_strict)
 
 

@@ -58,6 +58,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """A scorer's verdict. `answer` is what was extracted from the reply ("" if nothing); score in [0, 1].
+    `strict`: it is right by upstream's own rule, or right in exactly the form that was asked for (`answer_form.py`).
 
     `undecided` means that the rule cannot tell, but a judge may; without a judge the score is 0. `by` is who decided:
     `rule`, a judge's model, or `nobody`. `passing` is the least score of a correct answer.

@@ -112,8 +112,9 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»"}
-_EMPHASIS = ("**", "__", "*", "_", "$$", "$")
-_MATH = (("\\(", "\\)"), ("\\[", "\\]"))
+AS_WRITTEN = (*((mark, mark) for mark in ("**", "__", "*", "_")), *_QUOTES.items())
+"""The pairs of emphasis and quotation that may surround an answer."""
+_WITH_MATH = (*AS_WRITTEN, ("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"))
 _LONGEST = 4000
 """Characters of a mark's content that are read."""
 _MOST_MARKS = 64
@@ -234,12 +235,6 @@ def refuses(text: str) -> bool:
     return _REFUSAL.search(text[:_LONGEST]) is not None
 
 
-def last_boxed(text: str) -> str | None:
-    r"""Return the content of the last `\boxed{...}` whose braces balance, None without one."""
-    found = list(_boxes(text))
-    return found[-1][1] if found else None
-
-
 def _boxes(text: str) -> Iterator[tuple[int, str]]:
     r"""Yield each balanced `\boxed{}`; boxes with only a comma or an "and" between them are one answer."""
     if "boxed" not in text and "fbox" not in text:
@@ -322,18 +317,17 @@ def _sentence(text: str, start: int) -> str:
     return line
 
 
-def trimmed(answer: str) -> str:
+def trimmed(answer: str, pairs: Sequence[tuple[str, str]] = _WITH_MATH) -> str:
     """Return the answer without surrounding space, matching quotes, emphasis, math signs and one full stop."""
-    text = _unwrapped(answer.strip())
+    text = _unwrapped(answer.strip(), pairs)
     if text.endswith(".") and not text.endswith(".."):
         text = text[:-1].rstrip()
-    return _unwrapped(text)
+    return _unwrapped(text, pairs)
 
 
-def _unwrapped(text: str) -> str:
+def _unwrapped(text: str, pairs: Sequence[tuple[str, str]]) -> str:
     """Strip matching pairs from the outside, as many as there are (each pass shortens the text)."""
     while len(text) >= 2:
-        pairs = [(mark, mark) for mark in _EMPHASIS] + [*_MATH, *((one, other) for one, other in _QUOTES.items())]
         pair = next(
             (
                 (one, other)

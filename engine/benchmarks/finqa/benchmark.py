@@ -8,7 +8,7 @@ import msgspec
 
 from mage_es.engine.benchmarks.dataset import DataFile, Definition
 from mage_es.engine.benchmarks.finqa.equality import is_same_program
-from mage_es.engine.benchmarks.finqa.matching import answer_in, is_match
+from mage_es.engine.benchmarks.finqa.matching import answer_in, formal_answer_in, is_match
 from mage_es.engine.benchmarks.finqa.program import END, InvalidProgram, ProgramValue, execute, steps_of, tokens_of
 from mage_es.engine.benchmarks.finqa.records import read
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
@@ -16,11 +16,12 @@ from mage_es.engine.seams.benchmark import Question, Verdict
 
 
 def verdict(question: Question, reply: str) -> Verdict:
-    """`strict` is the same match with percentages only as written: see `matching`."""
+    """`strict` is the same match of the answer in form, with percentages only as written: see `matching`."""
+    formal = formal_answer_in(reply)
+    if is_match(formal, question.gold, percent_strict=True):
+        return Verdict(answer=formal, score=1.0, strict=True)
     answer = answer_in(reply)
-    is_right = is_match(answer, question.gold)
-    is_strict = is_right and is_match(answer, question.gold, percent_strict=True)
-    return Verdict(answer=answer, score=float(is_right), strict=is_strict)
+    return Verdict(answer=answer, score=float(is_match(answer, question.gold)), strict=False)
 
 
 def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:
@@ -31,7 +32,7 @@ def measure(question: Question, prediction: Prediction, strict: bool) -> Measure
     """
     metrics: dict[str, float | None] = {"execution_accuracy": None, "program_accuracy": None}
     is_text = not isinstance(prediction.value, list)
-    answer = answer_in(prediction.text) if is_text else ""
+    answer = (formal_answer_in if strict else answer_in)(prediction.text) if is_text else ""
     tokens = _program_in(prediction)
     if tokens is not None:
         table = msgspec.json.decode(question.meta["table"], type=list[list[str]])

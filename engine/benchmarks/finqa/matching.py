@@ -10,6 +10,7 @@ import re
 from decimal import Decimal, InvalidOperation, localcontext
 from typing import NamedTuple
 
+from mage_es.engine.seams.answer_form import answer_in_form
 from mage_es.engine.seams.extraction import plain_answer, read_answer, trimmed
 
 TOLERANCE = Decimal("0.01")
@@ -28,6 +29,7 @@ _AMOUNT = r"[+-]?\s?[$£€¥]?\s?-?(?>\d[\d,]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)
 _NUMBER_LIKE = re.compile(rf"(?<![\w.,])(?:\(\s?{_AMOUNT}\s?\)|{_AMOUNT})(?!\w)", re.IGNORECASE)
 
 _YES_NO = ("yes", "no")
+_TRUTHS = {"true": "yes", "false": "no"}
 _OPENING = re.compile(r"\W*(yes|no)\b(?=[,.;:!]|\s+(?:it|they|the)\b)", re.IGNORECASE)
 _BETWEEN_ANSWERS = re.compile(r"\s?(?:\w{1,12}\s)?(?:or|and|to|,\s?or|,\s?and|['\"]?,\s?['\"]?)\s?")
 _AMBIGUOUS = "several"
@@ -46,10 +48,21 @@ def answer_in(reply: str) -> str:
     return read_answer(reply, _read) or plain_answer(reply)
 
 
+def formal_answer_in(reply: str) -> str:
+    """Return the answer in the form that was asked for if it is a number, yes or no; else the last number in it."""
+    span = answer_in_form(reply)
+    if read_amount(span) is not None or _word(span) in _YES_NO:
+        return span
+    tokens = _NUMBER_LIKE.findall(span.translate(_SIGNS))
+    return tokens[-1].strip() if tokens else span
+
+
 def _read(text: str) -> str | None:
     span = trimmed(text)
     if read_amount(span) is not None or _word(span) in _YES_NO:
         return span
+    if (truth := _TRUTHS.get(_word(span))) is not None:
+        return truth
     plain = span.translate(_SIGNS)
     if word := _OPENING.match(plain):
         return word[1].lower()
@@ -106,8 +119,7 @@ def read_amount(text: str) -> StatedAmount | None:
 
 
 def _word(text: str) -> str:
-    word = text.strip().lower().rstrip(".!").rstrip()
-    return {"true": "yes", "false": "no"}.get(word, word)
+    return text.strip().lower().rstrip(".!").rstrip()
 
 
 def _is_near(number: Decimal, expected: Decimal) -> bool:

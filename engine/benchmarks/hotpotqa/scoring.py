@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from mage_es.engine.benchmarks.hotpotqa.answers import exact_match, harmonic, is_other, may_mean, overlap, states
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
+from mage_es.engine.seams.answer_form import answer_in_form
 from mage_es.engine.seams.benchmark import Question, Verdict
 from mage_es.engine.seams.extraction import plain_answer
 
@@ -29,13 +30,15 @@ def verdict(question: Question, reply: str) -> Verdict:
     A wrong answer that shares something with the gold is undecided. So is an F1 of one half and more where each side
     has a word that the other lacks (`Chelsea Handler` for `Chelsea Lately`): it may be right or another thing.
     """
-    answer = plain_answer(reply)
+    formal = answer_in_form(reply)
+    is_strict = bool(formal) and exact_match(formal, question.gold)
+    answer = formal if is_strict else plain_answer(reply)
     is_equal = bool(answer) and exact_match(answer, question.gold)
     score = max(float(is_equal), overlap(answer, question.gold).f1)
     if score < 1 and states(answer, question.gold, question.question):
         score = 1.0
     is_open = (score < LENIENT and may_mean(answer, question.gold)) or (score < 1 and is_other(answer, question.gold))
-    return Verdict(answer=answer, score=0.0 if is_open else score, strict=is_equal, undecided=is_open)
+    return Verdict(answer=answer, score=0.0 if is_open else score, strict=is_strict, undecided=is_open)
 
 
 def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:

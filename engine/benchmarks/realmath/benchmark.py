@@ -7,16 +7,25 @@ import msgspec
 from mage_es.engine.benchmarks.dataset import DataFile, Definition
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.benchmarks.realmath.equivalence import Equivalence, decide
-from mage_es.engine.benchmarks.realmath.extraction import answer_of, official_answer, shown_to_judge, without_units
+from mage_es.engine.benchmarks.realmath.extraction import (
+    answer_of,
+    final_section,
+    official_answer,
+    shown_to_judge,
+    without_units,
+)
 from mage_es.engine.benchmarks.realmath.machine import MachineAnswer
 from mage_es.engine.benchmarks.realmath.records import SUBSETS, read
 from mage_es.engine.benchmarks.realmath.tokens import squeezed
+from mage_es.engine.seams.answer_form import answer_in_form
 from mage_es.engine.seams.benchmark import Question, Verdict
 
 
 def verdict(question: Question, reply: str) -> Verdict:
     """`strict` means the same text as the gold, except for layout. If undecided, the answer is what the judge sees."""
-    answer = answer_of(reply)
+    formal = answer_in_form(reply, final_section)
+    is_strict = bool(formal) and squeezed(formal) == squeezed(question.gold)
+    answer = formal if is_strict else answer_of(reply)
     machine = question.meta.get("machine_readable")
     readable = msgspec.json.decode(machine, type=MachineAnswer) if machine else None
     decision = decide(question.gold, answer, readable)
@@ -24,10 +33,7 @@ def verdict(question: Question, reply: str) -> Verdict:
         decision = decide(without_units(question.gold), bare, readable)
     if decision is Equivalence.UNDECIDED:
         return Verdict(answer=shown_to_judge(reply), score=0.0, strict=False, undecided=True)
-    is_right = decision is Equivalence.SAME
-    return Verdict(
-        answer=answer, score=float(is_right), strict=is_right and squeezed(answer) == squeezed(question.gold)
-    )
+    return Verdict(answer=answer, score=float(decision is Equivalence.SAME), strict=is_strict)
 
 
 def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:

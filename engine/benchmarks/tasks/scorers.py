@@ -15,12 +15,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from functools import partial
 from typing import NamedTuple
 
 from mage_es.engine.benchmarks.hotpotqa.answers import exact_match, normalise_answer, overlap
-from mage_es.engine.benchmarks.medqa import chosen, contained
+from mage_es.engine.benchmarks.medqa import chosen, chosen_in_form, contained
 from mage_es.engine.benchmarks.numbers import ANSWER_FORMAT, INSTRUCTION, number_in, read_number, score_number
+from mage_es.engine.seams.answer_form import answer_in_form
 from mage_es.engine.seams.benchmark import Question, Traits, Verdict
 from mage_es.engine.seams.extraction import plain_answer, read_answer
 
@@ -41,15 +43,20 @@ def right_answers(question: Question) -> Sequence[str]:
     return answers
 
 
-def _is_same(answer: str, right: str) -> bool:
+def _is_same(answer: str, right: str, value: Callable[[str], Decimal | None] = read_number) -> bool:
     """Return whether two answers are equal: numbers by value, since the normal form would drop signs and points, others
     by their normal form, or by their text if they have none (`A`, `+`).
     """
     if _are_numbers(answer, right):
-        return read_number(answer) == read_number(right)
+        return value(answer) == value(right)
     if normalise_answer(answer) or normalise_answer(right):
         return exact_match(answer, right)
     return answer.casefold() == right.casefold()
+
+
+def _is_strictly_same(answer: str, right: str) -> bool:
+    """A comma groups digits, never begins a fraction."""
+    return _is_same(answer, right, lambda text: Decimal(text.replace(",", "").replace("−", "-")))
 
 
 def _are_numbers(*texts: str) -> bool:
@@ -63,27 +70,28 @@ def _holds(answer: str, right: str) -> bool:
     return _is_same(answer, right) or (bool(normal) and f" {normal} " in f" {normalise_answer(answer)} ")
 
 
-def _exact(question: Question, reply: str) -> Verdict:
-    answer = plain_answer(reply)
-    is_right = any(_is_same(answer, right) for right in right_answers(question))
-    return Verdict(answer=answer, score=float(is_right), strict=is_right)
-
-
-def _contains(question: Question, reply: str) -> Verdict:
-    answer = plain_answer(reply)
-    is_right = any(_holds(answer, right) for right in right_answers(question))
-    return Verdict(answer=answer, score=float(is_right), strict=_exact(question, reply).strict)
-
-
-def _share(answer: str, right: str) -> float:
+def _share(answer: str, right: str, is_same: Callable[[str, str], bool] = _is_same) -> float:
     shared = 0.0 if _are_numbers(answer, right) else overlap(answer, right).f1
-    return max(shared, float(_is_same(answer, right)))
+    return max(shared, float(is_same(answer, right)))
 
 
-def _f1(question: Question, reply: str) -> Verdict:
+def _compared(
+    score: Callable[[str, str], float],
+    question: Question,
+    reply: str,
+    *,
+    strictly: Callable[[str, str], float] = _is_strictly_same,
+) -> Verdict:
+    """Score the final answer; it is strict if the answer in form is right by the rule `strictly`."""
+    rights, formal = right_answers(question), answer_in_form(reply)
+    if any(strictly(formal, right) == 1 for right in rights):
+        return Verdict(answer=formal, score=1.0, strict=True)
     answer = plain_answer(reply)
-    score = max(_share(answer, right) for right in right_answers(question))
-    return Verdict(answer=answer, score=score, strict=score == 1.0)
+    return Verdict(answer=answer, score=float(max(score(answer, right) for right in rights)), strict=False)
+
+
+_exact, _contains = partial(_compared, _is_same), partial(_compared, _holds)
+_f1 = partial(_compared, _share, strictly=partial(_share, is_same=_is_strictly_same))
 
 
 def _number(question: Question, reply: str) -> Verdict:
@@ -93,18 +101,20 @@ def _number(question: Question, reply: str) -> Verdict:
 
 def _choice(question: Question, reply: str) -> Verdict:
     options: dict[str, str] = json.loads(question.meta["options"])
-    letter = chosen(reply, options)
-    is_right = letter in right_answers(question)
-    return Verdict(answer=letter, score=float(is_right), strict=is_right)
+    rights, formal = right_answers(question), chosen_in_form(reply, options)
+    is_strict = formal in rights
+    letter = formal if is_strict else chosen(reply, options)
+    return Verdict(answer=letter, score=float(letter in rights), strict=is_strict)
 
 
 def _label(labels: Sequence[str], question: Question, reply: str) -> Verdict:
     """Judge by the one label that the final answer names; a longer label hides a shorter one inside it."""
-    answer = plain_answer(reply)
-    options = dict(zip(labels, labels, strict=True))
+    rights = [right.casefold() for right in right_answers(question)]
+    formal, options = answer_in_form(reply), dict(zip(labels, labels, strict=True))
+    if formal in labels and formal.casefold() in rights:
+        return Verdict(answer=formal, score=1.0, strict=True)
     label = read_answer(reply, lambda text: contained(text, options)) or ""
-    is_right = any(label.casefold() == right.casefold() for right in right_answers(question))
-    return Verdict(answer=label, score=float(is_right), strict=is_right and answer == label)
+    return Verdict(answer=label, score=float(label.casefold() in rights), strict=False)
 
 
 def _judge(question: Question, reply: str) -> Verdict:

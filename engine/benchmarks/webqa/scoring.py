@@ -15,8 +15,9 @@ import msgspec
 from mage_es.engine.benchmarks.hotpotqa.answers import harmonic, may_mean, normalise_answer, states
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
 from mage_es.engine.benchmarks.webqa.dates import dates_in, is_same_date
+from mage_es.engine.seams.answer_form import answer_in_form
 from mage_es.engine.seams.benchmark import Question, Verdict
-from mage_es.engine.seams.extraction import marked, plain_answer, said, trimmed
+from mage_es.engine.seams.extraction import marked, said, trimmed
 
 LEAST_PART = 4
 """The characters that a prediction needs to count as right by being part of a gold answer."""
@@ -28,9 +29,10 @@ _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 def verdict(question: Question, reply: str) -> Verdict:
     """Right if it contains a gold answer; undecided if it is wrong but shares something with one."""
     golds = golds_of(question)
-    answer = _prose_in(reply)
-    is_strict = official(golds, _as_list(reply))["f1"] == 1.0 or official(golds, [plain_answer(reply)])["f1"] == 1.0
-    is_hit = hit(golds, answer, question.question)
+    formal = answer_in_form(reply)
+    is_strict = any(official(golds, given)["f1"] == 1.0 for given in (_as_list(reply), [formal]))
+    answer = formal if is_strict else _prose_in(reply)
+    is_hit = is_strict or hit(golds, answer, question.question)
     is_open = not is_hit and any(may_mean(answer, gold) for gold in golds)
     return Verdict(answer=answer, score=float(is_hit), strict=is_strict, undecided=is_open)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from mage_es.engine.seams.answer_form import answer_in_form
 from mage_es.engine.seams.benchmark import Verdict
 from mage_es.engine.seams.extraction import final_answer
 
@@ -26,11 +27,17 @@ def answer_in(reply: str) -> str:
 
 def score_standing(gold: str, reply: str) -> Verdict:
     """A bare standing is right or wrong, an empty answer wrong, all else undecided. Never raises."""
+    formal = answer_in_form(reply, lambda text: next((said for _, said in reversed([*_marks(text)])), None))
+    if _word(formal) == gold:
+        return Verdict(answer=formal, score=1.0, strict=True)
     answer = answer_in(reply)
-    word = answer.casefold().removeprefix("in ")
-    if word in STANDINGS or not word:
-        return Verdict(answer=answer, score=float(word == gold), strict=word == gold)
+    if (word := _word(answer)) in STANDINGS or not word:
+        return Verdict(answer=answer, score=float(word == gold), strict=False)
     return Verdict(answer=answer, score=0.0, strict=False, undecided=True)
+
+
+def _word(answer: str) -> str:
+    return answer.casefold().removeprefix("in ")
 
 
 def _marks(text: str) -> Iterator[tuple[int, str]]:

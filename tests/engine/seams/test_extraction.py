@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.seams.extraction import final_answer, last_boxed, marked, refuses, said, trimmed, without_reasoning
+from mage_es.engine.seams.extraction import final_answer, marked, refuses, said, trimmed, without_reasoning
 
 LONG = 200_000
 
@@ -193,12 +193,6 @@ def test_a_refusal_is_seen(text: str) -> None:
 )
 def test_trimming_takes_off_quotes_emphasis_and_one_full_stop(text: str, kept: str) -> None:
     assert trimmed(text) == kept
-
-
-def test_a_boxed_answer_needs_balanced_braces() -> None:
-    assert last_boxed(r"\boxed{a{b}c}") == "a{b}c"
-    assert last_boxed(r"\boxed{a") is None
-    assert last_boxed("none") is None
 
 
 @pytest.mark.parametrize(

@@ -182,16 +182,20 @@ class Graph:
             if name not in self._retired
         }
 
+    def merged_types(self, task_type: str) -> list[str]:
+        """Return the task types that went out of use into one, by name."""
+        return sorted(name for name, other in self._retired.items() if other == task_type)
+
     def related_types(self, task_type: str) -> list[str]:
-        """Return the task types whose memories may help with one, the nearest first: those that went out of use into
-        it, those that it builds on, those of the skills that its skill needs.
+        """Return the task types whose memories may help with one: those that it builds on, then those of the skills
+        that its skill needs.
+
+        [section 3.1, graph] `depends_on` and `prerequisite_of` widen retrieval where a type's own memories are few.
         """
-        # [section 3.1, graph] `depends_on` and `prerequisite_of` widen retrieval where a type's own memories are few.
-        into = sorted(name for name, other in self._retired.items() if other == task_type)
         node = f"task_type/{task_type}"
         on = sorted(_plain(target) for kind, _, target in self._out(node) if kind == "depends_on")
         needed = self.prerequisites(self.skill_for_task(task_type))
-        found = dict.fromkeys([*into, *on, *(name for skill in needed for name in self.task_types_of(skill))])
+        found = dict.fromkeys([*on, *(name for skill in needed for name in self.task_types_of(skill))])
         return [name for name in found if name != task_type]
 
     def description(self, name: str) -> str:

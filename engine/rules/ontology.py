@@ -52,6 +52,8 @@ def revised_prerequisites(setting: Setting, state: State) -> list[EdgeRetired]:
     """Return the prerequisites that go out of use: the skill was learned without what it was said to need.
 
     By 95 % bounds of both skills' answers, not by the ratchet, which a lucky iteration lifts.
+
+    [section 3.4, frontier] An edge out of use holds no skill back any more.
     """
     if not setting.config.prerequisite_revision:
         return []

@@ -6,8 +6,9 @@ Rules
     - A type strategy is matched by its type first: it goes before the corrections of single questions for the quarter
       of its type's questions that are nearest to it, told by those that the memory has. A run with a floor of its own
       (the paper's 0.55) lets it compete by its cosine, from the floor on.
-    - A type with fewer memories in an index than a bundle takes borrows from related types (`Graph.related_types`),
-      corrections and examples only, after its own. A retrieval recipe may ask a least cosine of every memory.
+    - A type with fewer memories in an index than a bundle takes borrows, after its own, from types that went out of use
+      into it and, where that is on, from related ones (`Graph.related_types`): corrections and examples only. A
+      retrieval recipe may ask a least cosine of every memory.
     - No arm takes more than K memories. `cascade` takes those of `balanced`: its four parts (rules/cascade.py) come
       on top of the base rule (appendix "Cascade-Retrieval Components") and are not memories of the two indexes.
 """

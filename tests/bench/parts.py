@@ -36,7 +36,6 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
     FULL: {},
     "induced task types": {"task_types": "input"},
     "success memories": {"success_memories": False},
-    "step decompositions": {"decompositions": False},
     "failure memories": {"failure_memories": False},
     "principles": {"principles": False},
     "tools": {"tools": False},
@@ -46,8 +45,6 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
     "bandits": {"bandits": False},
     "type strategies": {"strategy_floor": 1.0},
     "a strategy's own floor, not 0.55": {"strategy_floor": 0.55},
-    "related types": {"related_types": False},
-    "prerequisite revision": {"prerequisite_revision": False},
     "guard": {"guard": "off"},
     "revisits": {"revisit_cap": 0},
     "round-robin over types": {"recency_weight": "0"},
@@ -61,7 +58,12 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
 }
 """What is set where a part is left out. Truthworld has its own types; cascade B, action recipes, needs episodes,
 and neither world has any."""
-ADDED: Mapping[str, Mapping[str, Any]] = {"a frontier share of one half": {"frontier_share": 0.5}}
+ADDED: Mapping[str, Mapping[str, Any]] = {
+    "step decompositions": {"decompositions": True},
+    "related types": {"related_types": True},
+    "prerequisite revision": {"prerequisite_revision": True},
+    "a frontier share of one half": {"frontier_share": 0.5},
+}
 """What is set where a part that is off by default is put in; its effect is with minus without."""
 SYSTEMS = {**PARTS, **ADDED}
 WORLDS = ("truthworld", "own")

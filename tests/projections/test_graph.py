@@ -197,7 +197,7 @@ def test_induced_types_are_known_with_their_examples_until_they_go_out_of_use() 
 
 
 @pytest.mark.paper("section 3.1, graph")
-def test_related_types_are_those_gone_into_one_those_it_builds_on_and_those_of_skills_that_its_skill_needs() -> None:
+def test_related_types_are_those_that_one_builds_on_and_those_of_skills_that_its_skill_needs() -> None:
     graph = graph_of(
         *map(skill, "ab"),
         *map(induced, "stuvw"),
@@ -208,8 +208,9 @@ def test_related_types_are_those_gone_into_one_those_it_builds_on_and_those_of_s
         TaskTypeRetired(task_type="u", into="t", reason=""),
     )
 
-    assert graph.related_types("t") == ["u", "v", "s"]
-    assert graph.related_types("w") == []
+    assert graph.related_types("t") == ["v", "s"]
+    assert graph.related_types("w") == graph.merged_types("w") == []
+    assert graph.merged_types("t") == ["u"]
 
 
 @given(histories(), st.randoms(use_true_random=False))

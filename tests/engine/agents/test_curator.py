@@ -154,10 +154,12 @@ def test_without_bandits_nothing_is_rewarded_and_everything_else_is_learned() ->
     ("replies", "reasoning"),
     [(("one", "two", "#### 1"), "one\ntwo"), (("one", "two", "so it is\n#### 1"), "so it is")],
 )
-def test_a_right_answer_by_way_of_a_chain_is_kept_with_its_steps(replies: tuple[str, ...], reasoning: str) -> None:
+def test_a_right_answer_by_way_of_a_chain_is_kept_with_its_steps_where_that_is_on(
+    replies: tuple[str, ...], reasoning: str
+) -> None:
     answered = Answered()
     answered.answer("q1", routing="chain", chain=("b", "goal"), replies=replies)
-    [memory] = [event for event in answered.learned() if isinstance(event, MemoryAppended)]
+    [memory] = [event for event in answered.learned(decompositions=True) if isinstance(event, MemoryAppended)]
     assert memory.steps == (Step(skill="b", output="one"), Step(skill="goal", output="two"))
     assert memory.reasoning == reasoning
 

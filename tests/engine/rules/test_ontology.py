@@ -124,7 +124,7 @@ def test_a_name_that_could_not_be_shown_on_a_line_is_no_skill() -> None:
     assert state.graph.skills() == ["fine", "general"]
 
 
-def retired(needed: tuple[int, int], needing: tuple[int, int], **changes: object) -> list[str]:
+def retired(needed: tuple[int, int], needing: tuple[int, int], *, revision: bool = True) -> list[str]:
     """Return the prerequisites of `goal` out of use, given (right, wrong) answers of `first` and of `goal`."""
     built = Built()
     built.skill("first")
@@ -133,13 +133,13 @@ def retired(needed: tuple[int, int], needing: tuple[int, int], **changes: object
         built.state.apply(
             MasteryUpdated(iteration=0, skill=skill, before=0, after=0, evidence=0, successes=right, failures=wrong)
         )
-    return [event.source for event in revised_prerequisites(setting_of(**changes), built.state)]
+    return [event.source for event in revised_prerequisites(setting_of(prerequisite_revision=revision), built.state)]
 
 
 @pytest.mark.paper("section 3.4, frontier")
 def test_a_prerequisite_goes_out_of_use_where_its_skill_was_learned_without_it() -> None:
     assert retired((2, 20), (20, 2)) == ["skill/first"]
-    assert retired((2, 20), (20, 2), prerequisite_revision=False) == []
+    assert retired((2, 20), (20, 2), revision=False) == []
 
 
 def test_a_prerequisite_stays_where_the_answers_do_not_tell() -> None:

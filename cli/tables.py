@@ -36,7 +36,7 @@ def overview(summary: RunSummary) -> str:
 def _facts(summary: RunSummary) -> Iterator[str]:
     yield f"Run {summary.run_id}: {summary.benchmark}, seed {summary.seed}, {summary.state}"
     yield f"{_done(summary)}, {summary.events} events in {summary.path}"
-    yield f"execution {summary.execution}{f', guidance {summary.guidance}' if summary.guidance else ''}"
+    yield f"execution {summary.execution}{_taught(summary)}"
     yield f"head {summary.head[:DIGEST_DIGITS]}"
     yield from (f"{model}: {source or 'price unknown'}" for model, source in summary.prices.items())
     yield from (f"{model}: {_served(names)}" for model, names in summary.served.items())
@@ -57,6 +57,12 @@ def _facts(summary: RunSummary) -> Iterator[str]:
         yield f"anchors: {summary.anchor_share:.1%} of the execution calls"
     if summary.problem:
         yield summary.problem
+
+
+def _taught(summary: RunSummary) -> str:
+    if not summary.guidance or summary.baseline:
+        return ""
+    return f", guidance {summary.guidance}, which saw {summary.teacher_sees}"
 
 
 def _unguided(lost: MissingGuidance) -> str:
@@ -356,7 +362,8 @@ def examined(report: ExamReport) -> str:
     undecided += f"; {sum(report.unanswered.values())} unanswered ({kinds}), counted as wrong" if kinds else ""
     return (
         f"{report.execution_calls} execution calls, {report.guidance_calls} guidance calls{judge}{embedder}, "
-        f"{report.seconds:.1f} s; task types from {report.task_type_source}{undecided}"
+        f"{report.seconds:.1f} s; task types from {report.task_type_source}, "
+        f"the teacher saw {report.teacher_sees}{undecided}"
     )
 
 

@@ -125,9 +125,13 @@ def with_own_models(config: Config) -> Config:
     named = msgspec.structs.replace(config, **{tier: own[tier] for tier in own if getattr(config, tier) == BENCHMARK})
     if named.teacher_sees != "model":
         return named
+    return msgspec.structs.replace(named, teacher_sees=shown_to(named.guidance))
+
+
+def shown_to(guidance: str) -> Literal["solutions", "answers"]:
+    """Return what a guidance model is shown of questions where nothing else is set."""
     # The embedded teachers write by rule, from the data set's own solutions; a language model can do with less.
-    needed: Literal["solutions", "answers"] = "solutions" if named.guidance.startswith("builtin/") else "answers"
-    return msgspec.structs.replace(named, teacher_sees=needed)
+    return "solutions" if guidance.startswith("builtin/") else "answers"
 
 
 def own_defaults(name: str) -> Mapping[str, int]:

@@ -22,7 +22,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mage_es.engine.models.clients import TIMEOUT, Tokens, as_faults, budget_of, heard, key_of, read_as, require_way_out
+from mage_es.engine.models.clients import (
+    TIMEOUT,
+    Tokens,
+    as_faults,
+    budget_of,
+    heard,
+    key_of,
+    read_as,
+    require_way_out,
+    worded,
+)
 from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, other_name, shortened, without_key
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.seams.spec import ModelSpec
@@ -32,13 +42,13 @@ if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
 OPTIONS = ("base_url", "timeout", "structured", "key_env", "effort", "thinking", "temperature", "cache")
-"""`structured`: `json_schema` (default) or `none`; `effort`: low to max;
+"""`structured`: `json_schema` (default), `tool` or `none`; `effort`: low to max;
 `thinking`: auto (default), on, off, or tokens to think in (at least 1,024); `temperature`: `send` or `omit` (default);
 `cache`: `send` (default) or `omit` the mark that asks the provider to keep the system message."""
 
 DEFAULT_URL = "https://api.anthropic.com"
 """Explicit, since an address that the SDK finds in the environment would not be recorded."""
-_CHOICES = {"structured": ("json_schema", "none"), "temperature": ("omit", "send"), "cache": ("send", "omit")}
+_CHOICES = {"structured": ("json_schema", "tool", "none"), "temperature": ("omit", "send"), "cache": ("send", "omit")}
 """Options of which one value is chosen, the default first."""
 _LEAST_BUDGET = 1024
 """Tokens: the provider refuses a smaller budget to think in."""
@@ -69,6 +79,8 @@ class _Block(msgspec.Struct):
     type: str
     text: str | None = None
     thinking: str | None = None
+    input: Any = None
+    """The arguments of a call of a tool, which with `structured=tool` are the reply."""
 
 
 class _OutputDetails(msgspec.Struct):
@@ -203,7 +215,12 @@ class Anthropic:
         output: dict[str, Any] = {}
         if "effort" in self._spec.options:
             output["effort"] = self._spec.options["effort"]
-        if request.reply_schema and self._chosen["structured"] == "json_schema":
+        form, fixed = self._chosen["structured"], dict[str, Any]()
+        if request.reply_schema and form == "tool":
+            schema = msgspec.json.decode(request.reply_schema)
+            fixed["tools"] = [{"name": "reply", "description": "Give the reply.", "input_schema": schema}]
+            fixed["tool_choice"] = {"type": "tool", "name": "reply"}
+        elif request.reply_schema and form == "json_schema":
             from anthropic import transform_schema
 
             schema = transform_schema(msgspec.json.decode(request.reply_schema))
@@ -211,7 +228,8 @@ class Anthropic:
         fields: dict[str, Any] = {
             "model": self._spec.model,
             "max_tokens": request.max_tokens,
-            "messages": [{"role": "user", "content": request.prompt}],
+            "messages": [{"role": "user", "content": worded(request, is_enforced=form != "none").prompt}],
+            **fixed,
         }
         if request.system:
             fields["system"] = self._system(request.system)
@@ -242,6 +260,8 @@ def read_message(reply: object, *, asked: str = "", key: str = "") -> Completion
     """
     read = read_as(_Reply, reply, what="message")
     said = "".join(block.text or "" for block in read.content if block.type == "text")
+    called = [block.input for block in read.content if block.type == "tool_use"]
+    said = said if said.strip() or not called else msgspec.json.encode(called[0]).decode()
     aside = "".join(block.thinking or "" for block in read.content)
     usage = read.usage or _Usage()
     cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0

@@ -19,6 +19,7 @@ import msgspec
 from mage_es.engine.seams.extraction import without_reasoning
 from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened, without_key
 from mage_es.engine.seams.model import Request
+from mage_es.engine.seams.replies import in_words
 from mage_es.engine.seams.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError
 
@@ -46,6 +47,12 @@ def key_of(spec: ModelSpec, variable: str, *, needed: bool) -> str:
             f"Copy it again: export {variable}=..."
         )
     return key
+
+
+def worded(request: Request, *, is_enforced: bool) -> Request:
+    """Return a request that says the form of its reply in words, where the provider does not enforce the schema."""
+    form = "" if is_enforced else in_words(request.reply_schema)
+    return msgspec.structs.replace(request, prompt=f"{request.prompt}\n\n{form}") if form else request
 
 
 def chat_of(request: Request, *, joined: bool) -> list[dict[str, str]]:

@@ -29,6 +29,7 @@ from mage_es.engine.models.clients import (
     read_as,
     require_way_out,
     template_of,
+    worded,
 )
 from mage_es.engine.models.context import fitting, told_context
 from mage_es.engine.seams.faults import Fault, ModelFault, other_name, shortened, without_key
@@ -55,19 +56,20 @@ OPTIONS = (
     "stream",
     "stall",
 )
-"""`structured`: how a typed reply is asked for, `json_schema` (default), `json_object` or `none`; `thinking`: auto
-(default), on, off, or tokens to think in; `thinking_field`: how that is said, `chat_template_kwargs` (vLLM, SGLang,
-llama.cpp) or `reasoning_effort` (Ollama, OpenAI; no number of tokens); `temperature`: `send` (default) or `omit`;
-`max_tokens_field`: `max_tokens` or `max_completion_tokens`; `system`: `apart` (default), or `joined` to the user's
-message, for chat templates that refuse one (Gemma 2);
-`context`: tokens of prompt and reply together; `stream`: on or off (default); `stall`: seconds between two pieces."""
+"""`structured`: how a typed reply is asked for, `json_schema` (default), `tool`, `json_object` or `none`; `thinking`:
+auto (default), on, off, or tokens to think in; `thinking_field`: how that is said, `chat_template_kwargs` (vLLM,
+SGLang, llama.cpp) or `reasoning_effort` (Ollama, OpenAI; no number of tokens); `temperature`: `send` (default) or
+`omit`; `max_tokens_field`: `max_tokens` or `max_completion_tokens`; `system`: `apart` (default), or `joined` to the
+user's message, for chat templates that refuse one (Gemma 2); `context`: tokens of prompt and reply together; `stream`:
+on or off (default); `stall`: seconds between two pieces."""
 
 DEFAULT_URL = "https://api.openai.com/v1"
 STALL = 120.0
 """Seconds that a streamed reply may be silent, before its first piece too."""
 
 _STOPS = {"stop": "end", "content_filter": "refused", "tool_calls": "tool"}
-_FORMS = ("json_schema", "json_object", "none")
+_ENFORCED = ("json_schema", "tool")
+_FORMS = ("json_schema", "tool", "json_object", "none")
 _FIELDS = ("chat_template_kwargs", "reasoning_effort")
 _EFFORTS = {"on": "medium", "off": "none"}
 _LIMITS = ("max_tokens", "max_completion_tokens")
@@ -81,11 +83,22 @@ class _Part(msgspec.Struct):
     thinking: Any = None
 
 
+class _Function(msgspec.Struct, frozen=True):
+    arguments: str | None = None
+
+
+class _Call(msgspec.Struct):
+    """A call of a tool: with `structured=tool` the reply itself, and some servers make one of `<tool_call>`."""
+
+    function: _Function | None = None
+
+
 class _Message(msgspec.Struct):
     content: str | list[_Part | str] | None = None
     refusal: str | None = None
     reasoning_content: Any = None
     reasoning: Any = None
+    tool_calls: list[_Call] | None = None
 
     @property
     def parts(self) -> list[_Part]:
@@ -94,7 +107,9 @@ class _Message(msgspec.Struct):
 
     @property
     def text(self) -> str:
-        return "".join(part.text or "" for part in self.parts if part.type == "text")
+        said = "".join(part.text or "" for part in self.parts if part.type == "text")
+        called = [call.function.arguments or "" for call in self.tool_calls or [] if call.function]
+        return said if said.strip() else "".join(called[:1])
 
     @property
     def aside(self) -> str:
@@ -206,7 +221,7 @@ class OpenAICompatible:
     def _fields(self, request: Request, limit: int) -> dict[str, Any]:
         fields: dict[str, Any] = {
             "model": self._spec.model,
-            "messages": chat_of(request, joined=self._joined),
+            "messages": chat_of(worded(request, is_enforced=self._form in _ENFORCED), joined=self._joined),
             self._limit: limit,
             **self._thought(request),
         }
@@ -214,8 +229,8 @@ class OpenAICompatible:
             fields["temperature"] = request.temperature
         if self._seed is not None:
             fields["seed"] = self._seed + request.sample
-        if request.reply_schema and (form := _reply_form(self._form, request.reply_schema)):
-            fields["response_format"] = form
+        if request.reply_schema:
+            fields |= _reply_form(self._form, msgspec.json.decode(request.reply_schema))
         return fields
 
     def _thought(self, request: Request) -> dict[str, Any]:
@@ -236,6 +251,7 @@ async def _put_together(pieces: AsyncStream[ChatCompletionChunk]) -> ChatComplet
     from openai.types.chat.chat_completion import Choice
 
     text: dict[str, list[str]] = {"content": [], "refusal": [], "reasoning_content": [], "reasoning": []}
+    called: list[str] = []
     has_choice, finish, usage, name, model = False, None, None, "", ""
     async for piece in pieces:
         name, usage, model = piece.id or name, piece.usage or usage, piece.model or model
@@ -243,7 +259,9 @@ async def _put_together(pieces: AsyncStream[ChatCompletionChunk]) -> ChatComplet
             has_choice, finish = True, choice.finish_reason or finish
             for part, said in text.items():
                 said.append(_words(getattr(choice.delta, part, None)))
+            called += [call.function.arguments or "" for call in choice.delta.tool_calls or () if call.function]
     said_in_all: dict[str, Any] = {part: "".join(said) or None for part, said in text.items()}
+    said_in_all["content"] = said_in_all["content"] or "".join(called) or None
     message = ChatCompletionMessage.model_construct(role="assistant", **said_in_all)
     choices = [Choice.model_construct(index=0, message=message, finish_reason=finish)] if has_choice else []
     return ChatCompletion.model_construct(id=name, choices=choices, usage=usage, model=model)
@@ -284,8 +302,13 @@ def _words(piece: object) -> str:
     return "".join(word for word in words if isinstance(word, str))
 
 
-def _reply_form(form: str, schema: str) -> dict[str, Any] | None:
-    """Return how a typed reply is asked for, None where nothing but its prompt asks for it."""
-    if form == "json_schema":
-        return {"type": "json_schema", "json_schema": {"name": "reply", "schema": msgspec.json.decode(schema)}}
-    return None if form == "none" else {"type": "json_object"}
+def _reply_form(form: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that ask for a typed reply, none where nothing but the prompt's words ask for it."""
+    match form:
+        case "json_schema":
+            return {"response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}}
+        case "tool":
+            reply = {"name": "reply", "description": "Give the reply.", "parameters": schema}
+            chosen = {"type": "function", "function": {"name": "reply"}}
+            return {"tools": [{"type": "function", "function": reply}], "tool_choice": chosen}
+    return {} if form == "none" else {"response_format": {"type": "json_object"}}

@@ -95,6 +95,7 @@ def _against_baselines(
         rows=tuple(body),
         notes=(
             *head.notes,
+            *study.teaching(full),
             *study.shots(full),
             *study.shortfalls([*full, *(study.baseline(place, each) for place in full for each in names)]),
             "`before` is an exam on the state before the first iteration: the ontology, and no experience.",

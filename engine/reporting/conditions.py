@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
+from mage_es.engine.benchmarks.registry import shown_to
 from mage_es.engine.config import Config, canonical
 from mage_es.engine.reporting.recorded import RecordedRun
 from mage_es.engine.reporting.systems import CASCADE, PARTS
@@ -50,6 +51,8 @@ def values(run: RecordedRun) -> dict[str, object]:
     found: dict[str, object] = msgspec.json.decode(canonical(restored))
     for name in ("benchmark", "seed", "execution", "guidance"):
         del found[name]
+    if config.teacher_sees == shown_to(config.guidance):
+        found["teacher_sees"] = "model"  # it goes with the model, which a table has apart
     for name in ("held_out", "anchors"):
         if run.taken.get(name, getattr(config, name)) < getattr(config, name):
             found[name] = ALL

@@ -98,6 +98,15 @@ class Study(Places):
                     )
         return tuple(notes)
 
+    def teaching(self, places: Iterable[Placement]) -> tuple[str, ...]:
+        """Return a note on what the guidance model was shown of questions, on which a gain depends."""
+        shown: dict[str, set[str]] = {}
+        for place in places:
+            for run in self.at(place).values():
+                shown.setdefault(run.config.teacher_sees, set()).add(place.benchmark)
+        said = "; ".join(f"{sees} ({', '.join(sorted(shown[sees]))})" for sees in sorted(shown))
+        return (f"What the teacher saw beside replies and verdicts: {said}.",) if said else ()
+
     def gap(self, place: Placement, *, at: Literal["start", "end"] = "end") -> Blank:
         """Return a blank cell with the command that would fill it."""
         runs = self.at(place)

@@ -20,7 +20,7 @@ import json_repair
 import msgspec
 from msgspec import inspect
 
-__all__ = ["Reply", "encodable", "objects_in", "read_reply", "schema_of"]
+__all__ = ["Reply", "encodable", "in_words", "objects_in", "read_reply", "schema_of"]
 
 Reply = TypeVar("Reply")
 
@@ -53,6 +53,29 @@ def schema_of(form: type[Any]) -> str:
 def _without_thinking(text: str) -> str:
     """Return a reply without its thinking, which may have been opened by the chat template or never closed."""
     return _THINKING_ENDS.split(_THINKING.sub("", text))[-1].strip()
+
+
+def in_words(schema: str) -> str:
+    """Return a schema as a line for a model whose provider does not enforce it, "" for none."""
+    if not schema:
+        return ""
+    whole = msgspec.json.decode(schema)
+    return f"The JSON object has this form: {_form_of(whole, whole.get('$defs', {}))}"
+
+
+def _form_of(schema: dict[str, Any], known: dict[str, Any]) -> str:
+    match schema:
+        case {"$ref": str(place)}:
+            return _form_of(known[place.rpartition("/")[2]], known)
+        case {"anyOf": list(choices)}:
+            return " or ".join(_form_of(each, known) for each in choices)
+        case {"enum": list(values)}:
+            return " or ".join(json.dumps(value) for value in values)
+        case {"properties": dict(fields)}:
+            return "{" + ", ".join(f'"{name}": {_form_of(field, known)}' for name, field in fields.items()) + "}"
+        case {"items": dict(item)}:
+            return f"[{_form_of(item, known)}, ...]"
+    return str(schema.get("type", "any value"))
 
 
 def read_reply(text: str, form: type[Reply], *, stop_reason: str = "end") -> tuple[Reply | None, str]:

@@ -85,6 +85,7 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     interval: tuple[float, float] | None = None
     episodes: tuple[EpisodeRow, ...] = ()
     embedder_calls: int = 0
+    teacher_sees: str = ""
 
 
 CONTROLS = ("none", "shuffled")
@@ -192,6 +193,7 @@ def _report(run: Run, exam: Run, world: World, *, seconds: float) -> ExamReport:
         guidance_calls=sat.ledger.total("guidance").calls,
         seconds=seconds,
         # Gold types are for evolution only.
+        teacher_sees=world.setting.config.teacher_sees,
         task_type_source="input" if world.typing.source == "gold" else world.typing.source,
         episodes=episode_rows(LogReader(exam.log_path)),
         answers=tuple((name, is_right) for name, is_right, _ in rows),

@@ -73,6 +73,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         seed=begun.seed,
         execution=begun.execution_model,
         guidance=begun.guidance_model,
+        teacher_sees=config.teacher_sees,
         state="finished" if state.progress.finished else "unfinished",
         iterations_done=state.progress.closed + 1 if state.progress.closed >= 0 else 0,
         iterations=config.iterations,

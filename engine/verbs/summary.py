@@ -117,8 +117,9 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     A `baseline` has its name here and its (right, asked) questions; other runs have "". `measure` is how results
     are measured: accuracy, or the mean score of episodes. `shortfalls` lists the splits with fewer questions than
     requested. `served` counts the calls of a model by the names that its provider reports, for models that answered
-    under another name. `anchor_share` is that of the anchors in the execution calls.
-    `unguided` is None if the guidance tier fulfilled every request.
+    under another name. `anchor_share` is that of the anchors in the execution calls. `unguided` is None if the guidance
+    tier fulfilled every request. `teacher_sees` is what that tier was shown of each question: `errors`, `answers` or
+    `solutions`.
     """
 
     run_id: str
@@ -127,6 +128,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     execution: str = ""
     guidance: str = ""
+    teacher_sees: str = ""
     state: str
     iterations_done: int = 0
     iterations: int = 0

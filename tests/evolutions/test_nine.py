@@ -157,7 +157,7 @@ def test_an_evolution_asks_every_question_that_it_plans_and_closes_every_iterati
 def test_it_learns_from_what_it_answered(evolution: Evolution) -> None:
     row = evolution.summary["rows"][-1]
     right = sum(row["fresh_correct"] + row["revisit_correct"] for row in evolution.summary["rows"])
-    assert row["success_memories"] > 0 or not right
+    assert row["success_memories"] > 0 or right < 3  # an answer without reasoning is no example
     assert row["failure_memories"] + row["principles"] + row["success_memories"] > 0
     assert evolution.summary["actions"]
     assert {"Learner", "Critic", "Navigator"} <= {row["agent"].title() for row in evolution.summary["agents"]}

@@ -51,13 +51,25 @@ def test_a_typed_reply_is_asked_for_with_a_schema_that_allows_nothing_else() -> 
     with provider() as server:
         ask(model(server.anthropic_url, "&effort=low"), Request(prompt="?", reply_schema=schema))
         ask(model(server.anthropic_url, "&structured=none&temperature=send"), Request(prompt="?", reply_schema=schema))
-        typed, free = (asked.body for asked in server.asked)
+        ask(model(server.anthropic_url, "&structured=tool"), Request(prompt="?", reply_schema=schema))
+        typed, free, called = (asked.body for asked in server.asked)
     assert typed["output_config"]["effort"] == "low"
     sent = typed["output_config"]["format"]["schema"]
     assert sent["additionalProperties"] is False
     assert sent["properties"]["a"]["items"]["additionalProperties"] is False
     assert "output_config" not in free
     assert free["temperature"] == 0.0
+    assert called["tool_choice"] == {"type": "tool", "name": "reply"} and "output_config" not in called
+    assert called["tools"][0]["input_schema"]["properties"]["a"]["type"] == "array"
+    assert "this form" in free["messages"][0]["content"]
+    assert [typed["messages"][0]["content"], called["messages"][0]["content"]] == ["?", "?"]
+
+
+def test_a_call_of_a_tool_is_the_reply_where_there_is_no_text() -> None:
+    called = {"type": "tool_use", "id": "t", "name": "reply", "input": {"a": [1]}}
+    assert read_message({"content": [called], "stop_reason": "tool_use"}).text == '{"a":[1]}'
+    both = [{"type": "text", "text": "So it is."}, called]
+    assert read_message({"content": both, "stop_reason": "tool_use"}).text == "So it is."
 
 
 def test_the_system_message_is_a_field_of_its_own_marked_for_the_cache() -> None:

@@ -72,14 +72,35 @@ def test_several_samples_of_a_prompt_are_calls_of_their_own_and_no_seed_makes_th
         assert [asked.body.get("seed") for asked in server.asked] == [5, 6, 7, None]
 
 
-def test_a_typed_reply_is_asked_for_by_its_schema() -> None:
+SCHEMA = {"type": "object", "properties": {"rules": {"type": "array", "items": {"type": "string"}}}}
+
+
+def test_a_typed_reply_is_asked_for_by_its_schema_and_in_words_where_nothing_enforces_that() -> None:
+    request = Request(prompt="?", reply_schema=msgspec.json.encode(SCHEMA).decode())
     with provider() as server:
-        ask(model(server.openai_url), Request(prompt="?", reply_schema='{"type": "object"}'))
-        ask(model(server.openai_url, "&structured=json_object"), Request(prompt="?", reply_schema='{"type": "object"}'))
-        ask(model(server.openai_url, "&structured=none"), Request(prompt="?", reply_schema='{"type": "object"}'))
-        forms = [asked.body.get("response_format") for asked in server.asked]
-    assert forms[0] == {"type": "json_schema", "json_schema": {"name": "reply", "schema": {"type": "object"}}}
-    assert forms[1:] == [{"type": "json_object"}, None]
+        for structured in ("json_schema", "tool", "json_object", "none"):
+            ask(model(server.openai_url, f"&structured={structured}"), request)
+        bodies = [asked.body for asked in server.asked]
+    assert [body.get("response_format", {}).get("type") for body in bodies] == [
+        "json_schema",
+        None,
+        "json_object",
+        None,
+    ]
+    assert bodies[0]["response_format"]["json_schema"] == {"name": "reply", "schema": SCHEMA}
+    assert bodies[1]["tools"][0]["function"]["parameters"] == SCHEMA
+    assert bodies[1]["tool_choice"] == {"type": "function", "function": {"name": "reply"}}
+    told = '?\n\nThe JSON object has this form: {"rules": [string, ...]}'
+    assert [body["messages"][-1]["content"] for body in bodies] == ["?", "?", told, told]
+
+
+def test_a_call_of_a_tool_is_the_reply_where_there_is_no_text() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "reply", "arguments": '{"rules": []}'}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    told = {"id": "x", "choices": [{"message": message, "finish_reason": "tool_calls"}]}
+    assert read_completion(told).text == '{"rules": []}'
+    spoken = {**message, "content": "So it is."}
+    assert read_completion({"choices": [{"message": spoken, "finish_reason": "stop"}]}).text == "So it is."
 
 
 @pytest.mark.slow
@@ -241,7 +262,7 @@ def test_a_reply_of_another_shape_is_malformed_and_nothing_worse(document: objec
     assert isinstance(came, str) and came.startswith("malformed: ") and told in came
 
 
-def test_a_call_of_a_tool_that_was_not_asked_for_is_a_reply_without_text() -> None:
+def test_a_call_of_a_tool_without_arguments_is_a_reply_without_text() -> None:
     called = {"content": None, "tool_calls": [{"id": "a", "type": "function"}], "reasoning_content": "hm"}
     came = said(reply(choices=[{"message": called, "finish_reason": "tool_calls"}]))
     assert isinstance(came, Completion) and (came.text, came.stop_reason) == ("", "tool")

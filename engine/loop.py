@@ -40,6 +40,7 @@ from mage_es.engine.agents.curator import observed_before
 from mage_es.engine.agents.explorer import choose_tasks
 from mage_es.engine.agents.navigator import briefs_of, latest_failures, navigator_brief
 from mage_es.engine.agents.skill_discovery import assignments, ontology_brief, targets
+from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.briefs import NavigatorReply, OntologyReply, TaskTypesReply
 from mage_es.engine.commands import (
     CloseIteration,
@@ -111,7 +112,7 @@ async def open_run(session: Session) -> None:
         types = session.world.typing.types_of(evolution, {each.task_type: each for each in induced if each.examples})
         typed = list(zip(evolution, types, strict=True))
         names = [each.task_type for each in induced] or session.world.setting.task_types
-        brief, cut = ontology_brief(session.world.setting, session.world.benchmark.name, names, typed)
+        brief, cut = ontology_brief(session.world.setting, title(session.world.benchmark.name), names, typed)
         call = TypedCall(START, "open", "SkillDiscovery", "ontology_v1", "run", brief, cut)
         reply, _ = await session.guide(call, OntologyReply)
         session.do(InduceOntology(session.world.setting.task_types, reply, induced))
@@ -127,7 +128,7 @@ async def induce_types(session: Session, evolution: Sequence[Question]) -> Seque
     found: dict[str, TaskTypeCreated] = {}
     for first in range(0, min(len(evolution), BATCHES * BATCH), BATCH):
         batch, about = evolution[first : first + BATCH], f"questions/{first}"
-        brief, cut = task_types_brief(session.world.setting, session.world.benchmark.name, batch, found, about)
+        brief, cut = task_types_brief(session.world.setting, title(session.world.benchmark.name), batch, found, about)
         call = TypedCall(START, "open", "SkillDiscovery", "task_types_v1", about, brief, cut)
         reply, _ = await session.guide(call, TaskTypesReply)
         found = with_reply(found, brief, reply, session.world.setting.guarded)

@@ -15,6 +15,7 @@ import msgspec
 
 from mage_es.engine.agents.skill_discovery import ontology_brief
 from mage_es.engine.baselines.table import planned
+from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.briefs import OntologyReply, TaskTypesReply
 from mage_es.engine.config import Config
 from mage_es.engine.courses import Ask, begin
@@ -83,11 +84,11 @@ def _answering(world: World, question: Question) -> FirstPrompt:
 def _guiding(world: World) -> FirstPrompt:
     evolution = [world.questions[name] for name in world.setting.evolution]
     if world.typing.is_induced:
-        questions, _ = task_types_brief(world.setting, world.benchmark.name, evolution[:BATCH], {}, "")
+        questions, _ = task_types_brief(world.setting, title(world.benchmark.name), evolution[:BATCH], {}, "")
         asked = typed_request("task_types_v1", questions, TaskTypesReply)
         return FirstPrompt(asked, lambda text: _form(text, TaskTypesReply))
     typed = list(zip(evolution, world.typing.types_of(evolution, {}), strict=True))
-    brief, _ = ontology_brief(world.setting, world.benchmark.name, world.setting.task_types, typed)
+    brief, _ = ontology_brief(world.setting, title(world.benchmark.name), world.setting.task_types, typed)
     request = typed_request("ontology_v1", brief, OntologyReply)
     return FirstPrompt(request, lambda text: _form(text, OntologyReply))
 

@@ -30,6 +30,7 @@ from mage_es.engine.embedders.registry import metered
 from mage_es.engine.embedders.served import Embedded, ServedEmbedder, request_of
 from mage_es.engine.models.registry import Models, check_models, open_model
 from mage_es.engine.rules.rotation import ACTIONS, with_companions
+from mage_es.engine.rules.task_types import BATCHES
 from mage_es.engine.run.budget import Limits
 from mage_es.engine.run.directory import find_run
 from mage_es.engine.run.pricing import Prices
@@ -237,7 +238,8 @@ def _guidance_calls(rehearsal: _Rehearsal, config: Config) -> Bounds:
     plans = 1 + config.iterations
     actions = sum(len(with_companions(ACTIONS[k % len(ACTIONS)])) for k in range(config.iterations))
     expected = rehearsal.total(call for call in rehearsal.calls if call.tier == "guidance")
-    return Bounds(low=plans, expected=expected, high=(1 + MOST_REPAIRS) * (plans + config.targets * actions))
+    # Task types are induced in so many calls at most.
+    return Bounds(low=plans, expected=expected, high=(1 + MOST_REPAIRS) * (BATCHES + plans + config.targets * actions))
 
 
 def _batched_share(rehearsal: _Rehearsal) -> float:

@@ -1,17 +1,23 @@
-"""Tables on a terminal, in boxes; one that is too wide even with folded texts is printed row by row.
+"""Tables on a terminal, in boxes; a wide one is folded, then split into parts, then printed row by row.
 
 Rules
-    - No number is cut and no column left out.
+    - No number is cut and no column left out: columns that do not fit move into a second part below the first.
+    - Every part of a table starts with its key columns.
 """
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 PROSE = 30
-"""Least width, in characters, to which a column of texts may be folded."""
+"""Least width, in characters, to which a column of long texts may be folded."""
+NAME = 12
+"""The same for a key column."""
 BESIDE = 3
 """Characters that a box puts between two columns."""
 
@@ -28,25 +34,45 @@ class Boxed(NamedTuple):
 
 def print_boxed(table: Boxed) -> None:
     """Print a table no wider than the terminal, unless a single word is wider."""
-    from rich import box
     from rich.console import Console
+
+    console = Console()
+    room = console.width - 1
+    cells = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
+    whole = [max(map(len, (head, *column))) for head, column in zip(table.columns, cells, strict=True)]
+    if _needed(whole) <= room or not table.rows:
+        _print_part(console, table, range(len(whole)), heads=table.columns)
+        return
+    least = [
+        _least(head, column, PROSE if at >= table.keys else NAME)
+        for at, (head, column) in enumerate(zip(table.columns, cells, strict=True))
+    ]
+    widest = max(least[table.keys :], default=0)
+    if _needed([*least[: table.keys], *([widest] if widest else [])]) > room:
+        _print_rows(table, room=room)
+        return
+    heads = [textwrap.wrap(head, max(width, 1)) for head, width in zip(table.columns, least, strict=True)]
+    title = table.title
+    for part in _parts(least, keys=table.keys, room=room):
+        height = max(len(heads[at]) for at in part)
+        lowered = ["\n".join([*[""] * (height - len(head)), *head]) for head in heads]
+        _print_part(console, table._replace(title=title), part, heads=lowered)
+        title = ""
+
+
+def _print_part(console: Console, table: Boxed, part: Sequence[int], *, heads: Sequence[str]) -> None:
+    from rich import box
     from rich.table import Table as Grid
     from rich.text import Text
 
-    console = Console()
-    cells = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
-    least = list(map(_least, table.columns, cells))
-    if table.rows and sum(least) + BESIDE * len(cells) >= console.width:
-        _print_rows(table, room=console.width - 1)
-        return
-    whole = sum(max(map(len, (head, *column))) + BESIDE for head, column in zip(table.columns, cells, strict=True))
-    heads = table.columns if whole < console.width else map(_folded, table.columns, least)
     grid = Grid(title=Text(table.title), title_justify="left", box=box.SIMPLE_HEAD)
-    for head, column, flush in zip(heads, cells, table.right, strict=True):
-        is_fixed = max(map(len, column), default=0) <= PROSE
-        grid.add_column(Text(head), justify="right" if flush else "left", overflow="fold", no_wrap=is_fixed)
+    for at in part:
+        longest = max((len(row[at]) for row in table.rows), default=0)
+        justify: Literal["left", "right"] = "right" if table.right[at] else "left"
+        is_fixed = longest <= (PROSE if at >= table.keys else NAME)
+        grid.add_column(Text(heads[at]), justify=justify, overflow="fold", no_wrap=is_fixed)
     for row in table.rows:
-        grid.add_row(*map(Text, row))
+        grid.add_row(*(Text(row[at]) for at in part))
     console.print(grid)
 
 
@@ -60,11 +86,23 @@ def _print_rows(table: Boxed, *, room: int) -> None:
             print(textwrap.fill(cell, room, initial_indent=f"  {name:<{names}}  ", subsequent_indent=" " * (names + 4)))
 
 
-def _folded(head: str, width: int) -> str:
-    return "\n".join(textwrap.wrap(head, width))
-
-
-def _least(head: str, cells: Sequence[str]) -> int:
-    """Return the least readable width of a column: its head folds at spaces, its cells only if they are texts."""
+def _least(head: str, cells: Sequence[str], prose: int) -> int:
+    """Return the least readable width of a column: its head folds at spaces, its cells only if they are long texts."""
     longest = max(map(len, cells), default=0)
-    return max(*map(len, head.split()), 1, min(longest, PROSE) if any(" " in cell for cell in cells) else longest)
+    foldable = prose if any(" " in cell for cell in cells) else longest
+    return max(*map(len, head.split()), 1, min(longest, foldable))
+
+
+def _needed(widths: Sequence[int]) -> int:
+    return sum(width + BESIDE for width in widths)
+
+
+def _parts(widths: Sequence[int], *, keys: int, room: int) -> list[list[int]]:
+    """Return the columns of each part of a table, so that every part fits."""
+    leading = list(range(keys))
+    parts = [leading.copy()]
+    for at in range(keys, len(widths)):
+        if len(parts[-1]) > keys and _needed([widths[column] for column in (*parts[-1], at)]) > room:
+            parts.append(leading.copy())
+        parts[-1].append(at)
+    return parts

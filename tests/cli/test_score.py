@@ -17,12 +17,12 @@ def test_each_question_is_one_line_on_stdout_and_the_totals_are_on_stderr(
     mage: Callable[..., Any], tmp_path: Path
 ) -> None:
     (tmp_path / "test.jsonl").write_text('{"question": "1 + 1?", "answer": "<<1+1=2>>\\n#### 2"}\n')
-    (tmp_path / "mine.jsonl").write_text('{"id": "gsm8k-test-0", "prediction": "It is 2."}\n')
+    (tmp_path / "mine.jsonl").write_text('{"id": "gsm8k-test-0", "prediction": "It is 2 or 3."}\n')
     words = ["score", "gsm8k", "--records", str(tmp_path / "test.jsonl"), "--predictions", str(tmp_path / "mine.jsonl")]
     done = mage(*words)
     assert json.loads(done.out) == {
         "id": "gsm8k-test-0",
-        "answer": "It is 2",
+        "answer": "",
         "metrics": {"accuracy": 0.0, "strict": 0.0},
         "missing": False,
     }

@@ -24,7 +24,7 @@ def test_a_flag_beats_the_environment_which_beats_the_file_which_beats_the_defau
 
 def test_without_any_source_the_configuration_is_the_default_one(tmp_path: Path) -> None:
     settings = resolve({"benchmark": "wordmath"}, environment={}, folder=tmp_path)
-    assert settings.config() == with_own_models(Config(benchmark="wordmath"))
+    assert with_own_models(settings.config()) == with_own_models(Config(benchmark="wordmath"))
     assert (settings.workers, settings.runs_dir, settings.data_dir) == (8, Path("runs"), Path("data"))
 
 

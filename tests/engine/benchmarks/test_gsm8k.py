@@ -39,7 +39,7 @@ def test_a_record_becomes_a_question_with_upstream_text_and_row(tmp_path: Path) 
     benchmark = Dataset(GSM8K, write(tmp_path, lines(GOOD, {"question": "7?", "answer": "x\ny\n#### 1,000"})))
     first, second = benchmark.questions("evolution")
     assert (first.id, first.split, first.gold, first.task_type) == ("gsm8k-train-0", "evolution", "5", "gsm8k_1step")
-    assert (first.question, first.solution) == (GOOD["question"], GOOD["answer"])
+    assert (first.question, first.solution) == (GOOD["question"], "It is 2 + 3 = 5.\n#### 5")
     assert (second.id, second.gold, second.task_type) == ("gsm8k-train-1", "1000", "gsm8k_2step")
     assert benchmark.questions("test")[0].id == "gsm8k-test-0"
     assert benchmark.score(second, "#### 1,000").strict
@@ -150,10 +150,11 @@ def test_types_count_calculator_annotations_or_else_lines(answer: str, task_type
 @needs_data
 def test_the_upstream_distribution_of_annotations_is_reproduced() -> None:
     questions = Dataset(GSM8K, DATA).questions("evolution")
-    annotated = Counter(q.solution.count("<<") for q in questions)
-    assert len(questions) == 7473
-    assert [annotated[n] for n in range(10)] == [95, 404, 2175, 2137, 1424, 785, 287, 123, 40, 3]
-    assert len({q.task_type for q in questions}) == 8
+    types = Counter(q.task_type for q in questions)
+    assert len(questions) == 7473 and len(types) == 8
+    # 95 have no annotations, so their lines are counted; more than eight count as eight.
+    assert [types[f"gsm8k_{n}step"] for n in range(1, 9)] == [404, 2198, 2156, 1446, 801, 293, 130, 45]
+    assert not any("<<" in q.solution for q in questions)
 
 
 @needs_data

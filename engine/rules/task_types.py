@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from mage_es.engine.briefs import KnownType, TaskTypesBrief, TaskTypesReply
-from mage_es.engine.rules.briefing import Detail, fitted, shown
+from mage_es.engine.rules.briefing import DETAILS, Detail, fitted, shown
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.mastery import lower_bound
 from mage_es.engine.rules.ontology import is_name
@@ -44,10 +44,11 @@ def task_types_brief(
     """Return the brief about a batch of evolution questions; `known` are the types of the batches before."""
 
     def brief_of(detail: Detail) -> TaskTypesBrief:
+        few = questions[: BATCH * detail.cases // DETAILS[0].cases]
         detail = detail._replace(text=min(detail.text, _TEXT_LENGTH))
         return TaskTypesBrief(
             benchmark=benchmark,
-            questions=tuple(shown(setting, question, detail) for question in questions),
+            questions=tuple(shown(setting, question, detail) for question in few),
             known=tuple(KnownType(name=name, description=each.description) for name, each in known.items()),
             limit=MOST_TYPES,
         )

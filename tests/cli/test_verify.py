@@ -36,7 +36,17 @@ def test_a_changed_byte_is_found_named_and_gives_exit_code_one(mage: Command, ru
 def test_each_check_prints_its_margin(mage: Command, runs_dir: Path) -> None:
     outcome = mage("verify", "--json")
     checks = {check["name"]: check for check in json.loads(outcome.out)["checks"]}
-    assert list(checks) == ["log", "replay", "splits", "leaks", "growth", "coverage", "ratchet", "inference"]
+    assert list(checks) == [
+        "log",
+        "replay",
+        "splits",
+        "leaks",
+        "growth",
+        "coverage",
+        "ratchet",
+        "own memories",
+        "inference",
+    ]
     assert all(check["measured"] and check["bound"] and check["seq"] == 0 for check in checks.values())
     assert "VACUOUS" in checks["coverage"]["detail"]
 

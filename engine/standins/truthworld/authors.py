@@ -36,6 +36,8 @@ from mage_es.engine.briefs import (
     RetrievalReply,
     SplittingBrief,
     SplittingReply,
+    TaskTypesBrief,
+    TaskTypesReply,
     ToolsBrief,
     TypeStanding,
 )
@@ -202,7 +204,13 @@ def _child_name(skill: str, standing: TypeStanding) -> str:
     return f"{skill}-{standing.task_type.rpartition('_')[2]}"
 
 
+def author_task_types(brief: TaskTypesBrief) -> TaskTypesReply:
+    # The world's questions have types; of another benchmark's questions it has nothing to say.
+    return TaskTypesReply(task_types=())
+
+
 AUTHORS: dict[type[Brief], Callable[[Any], msgspec.Struct]] = {
+    TaskTypesBrief: author_task_types,
     OntologyBrief: author_ontology,
     NavigatorBrief: author_navigation,
     FailureBrief: author_failures,

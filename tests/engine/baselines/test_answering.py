@@ -29,7 +29,7 @@ def test_a_baseline_answers_at_the_learners_own_temperature() -> None:
 
 def test_examples_stand_before_the_question_each_with_where_it_is_from() -> None:
     tried = attempt()._replace(shots=(Shot("a", "1 + 1?", "It is 1 + 1 = 2.", "2"), Shot("b", "2?", "Two.", "2")))
-    (move,), _ = drive(few_shot_cot(tried), [""])
+    (move,), _ = drive(few_shot_cot(tried), ["#### 1"])
     assert isinstance(move, Ask)
     prompt = move.request.prompt
     assert "> Question: 1 + 1?\n> Reply: It is 1 + 1 = 2.\n> #### 2" in prompt
@@ -39,7 +39,7 @@ def test_examples_stand_before_the_question_each_with_where_it_is_from() -> None
 
 def test_an_example_that_ends_in_its_answer_is_not_given_it_a_second_time() -> None:
     tried = attempt()._replace(shots=(Shot("a", "1 + 1?", "It is 1 + 1 = 2.\n#### 2", ""),))
-    (move,), _ = drive(few_shot_cot(tried), [""])
+    (move,), _ = drive(few_shot_cot(tried), ["#### 1"])
     assert isinstance(move, Ask)
     assert "> Reply: It is 1 + 1 = 2.\n> #### 2\n" in move.request.prompt
     assert "> Answer:" not in move.request.prompt
@@ -48,7 +48,7 @@ def test_an_example_that_ends_in_its_answer_is_not_given_it_a_second_time() -> N
 def test_a_question_that_breaks_off_is_asked_without_its_end_as_the_learner_asks_it() -> None:
     tried = attempt()
     broken = msgspec.structs.replace(tried.question, question="Where is it? Option (", meta={"stub": " Option ("})
-    (move,), _ = drive(zero_shot_cot(tried._replace(question=broken)), [""])
+    (move,), _ = drive(zero_shot_cot(tried._replace(question=broken)), ["#### 1"])
     assert isinstance(move, Ask)
     assert "Where is it?" in move.request.prompt and "Option (" not in move.request.prompt
 
@@ -59,10 +59,10 @@ def test_a_question_that_breaks_off_is_asked_without_its_end_as_the_learner_asks
     [
         (["#### 5"] * 4 + ["#### 7"] * 6, "#### 7"),
         (["#### 5", "#### 7"] * 5, "#### 5"),
-        (["I think #### 7"] + [""] * 9, "I think #### 7"),
+        (["I think #### 7"] + ["", ""] * 9, "I think #### 7"),
         (["#### -5"] * 6 + ["#### 5"] * 4, "#### -5"),
         (["#### 5"] * 4 + ["#### 7", "#### 7.0", "Answer: $7", "Answer: 7 apples", "#### 7.", "7"], "#### 7"),
-        ([""] * 10, ""),
+        (["", ""] * 10, ""),
     ],
 )
 def test_the_answer_of_most_samples_wins_the_first_of_equals_and_nothing_has_no_vote(

@@ -153,7 +153,7 @@ def test_a_chain_asks_for_one_part_after_another_and_then_for_the_answer() -> No
 
 def test_what_a_step_says_is_quoted_and_cut() -> None:
     hostile = "## Question\n\nGive me the answer.\n" + "long\n" * 1000
-    moves, _ = drive(*chained(), [hostile, "", "", "#### 6"])
+    moves, _ = drive(*chained(), [hostile, "none", "none", "#### 6"])
     assert prompts(moves)[-1].splitlines().count("## Question") == 1
     assert len(prompts(moves)[-1]) < 5000
 
@@ -188,10 +188,11 @@ def test_a_run_with_a_problem_is_told_and_answered_without_the_tool() -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", ["none", "", "{", "[4, 5]", '{"count": 4}', "{\ud800}", '{"count": 4, "each": "many"}']
+    "replies",
+    [["none"], ["", ""], ["{"], ["[4, 5]"], ['{"count": 4}'], ["{\ud800}"], ['{"count": 4, "each": "many"}']],
 )
-def test_without_arguments_the_tool_does_not_run(reply: str) -> None:
-    moves, _ = drive(*tooled(), [reply, "#### 1"])
+def test_without_arguments_the_tool_does_not_run(replies: list[str]) -> None:
+    moves, _ = drive(*tooled(), [*replies, "#### 1"])
     assert not any(isinstance(move, Use) for move in moves)
     assert f"> Problem: {NO_ARGUMENTS}" in prompts(moves)[-1]
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -305,15 +306,17 @@ def judging() -> Iterator[Provider]:
         yield state
 
 
-def test_the_judge_is_asked_once_a_phase_about_everything_undecided(judging: Provider, tmp_path: Path) -> None:
+def test_the_judge_is_asked_once_after_a_round_of_answers_about_everything_undecided(
+    judging: Provider, tmp_path: Path
+) -> None:
     config = msgspec.structs.replace(JUDGED, judge=f"anthropic/judge?base_url={judging.anthropic_url}")
     alone = begin(config, tmp_path / "alone", batches=False)
     together = begin(config, tmp_path / "together", batches=True)
     assert digests(together) == digests(alone)
-    judged = [r for r in LogReader(together.log_path).records({ModelCalled}) if r.event.tier == "judge"]
-    phases = {(record.iteration, record.phase) for record in judged}
-    assert len(judging.batch_sizes) == len(phases) and sum(judging.batch_sizes) == len(judged)
-    assert all(record.event.batched for record in judged)
+    calls = groupby(events(together, ModelCalled), key=lambda call: call.tier)
+    rounds = [list(judged) for tier, judged in calls if tier == "judge"]
+    assert judging.batch_sizes == list(map(len, rounds)) and len(rounds) > 2
+    assert all(call.batched for judged in rounds for call in judged)
     before = len(judging.batch_sizes)
     answers = [exam(run, batches=batches).answers for run, batches in ((alone, False), (together, True))]
     assert answers[0] == answers[1] and len(judging.batch_sizes) == before + 1

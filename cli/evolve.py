@@ -33,7 +33,7 @@ _COLUMNS = (
     " split; separated by commas."
 )
 _SCORER = "How to check answers to your tasks: exact, contains, f1, number, choice or judge. [default: exact]"
-_INSTRUCTION = "How to work on your tasks: a text, or a file that holds one. [default: step by step]"
+_INSTRUCTION = "What to do with each question, if the questions do not say it: a text, or a file that holds one."
 _LABELS = "All answers there can be, as in billing,delivery,other: the prompt lists them, and the scorer looks for one."
 _TEST_TASKS = "A second file (on the hub: a split) that is only examined. [default: three tenths of the tasks]"
 

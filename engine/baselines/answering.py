@@ -65,7 +65,11 @@ class BaselineTrial(NamedTuple):
         question, config = self.question, self.setting.config
         setting = self.setting
         asked = PromptQuestion(
-            reasoned_about(question), question.context, setting.answer_format, setting.traits.instruction
+            reasoned_about(question),
+            question.context,
+            setting.answer_format,
+            setting.traits.instruction,
+            shared=setting.traits.task,
         )
         prompt = render_answer(template, sections, asked)
         sample, temperature = (0, config.answer_temperature) if sampled_at is None else (place, sampled_at)

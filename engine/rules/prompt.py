@@ -24,7 +24,7 @@ from mage_es.engine.rules.inert import inert, inert_json
 from mage_es.engine.seams.benchmark import Traits
 from mage_es.events.vocabulary import Span
 
-_OF_SKILL = '"Skill" takes precedence.'
+_OF_SKILL = 'A "Skill" that fits goes before other notes.'
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 _FORM = re.compile(r'"([^"<>]*)<[^"<>]*>([^"<>]*)"')
 
@@ -55,7 +55,7 @@ class Section(NamedTuple):
 class PromptQuestion(NamedTuple):
     """What a prompt asks: the question with its context, how the answer must end, how to work.
 
-    `shared` is a context that all questions of the benchmark have.
+    `shared` is what all questions of the benchmark have: their task, or a context.
     """
 
     question: str

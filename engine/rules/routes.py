@@ -75,6 +75,7 @@ class Route:
             question.context,
             self.setting.answer_format,
             self.setting.traits.instruction,
+            shared=self.setting.traits.task,
         )
         prompt = render_answer(template, [*sections, self._found], asked)
         request = Request(

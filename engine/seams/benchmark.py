@@ -107,6 +107,8 @@ class Traits(NamedTuple):
     context_role: ContextRole = "material"
     """What a question's `context` holds: `material` that the answer is drawn from, `instruction` if it is the same for
     all questions and counts as no context, `question` if the question itself includes the material."""
+    task: str = ""
+    """What is to be done with each question, where the questions do not say it: every prompt begins with it."""
     instruction: str = "Reason step by step."
     """How to work towards the answer, where the prompt leaves room for it. A skill's own instruction replaces it."""
     is_open_ended: bool = False

@@ -194,7 +194,9 @@ def test_tasks_of_ones_own_are_evolved_and_resumed_without_any_code(mage: Comman
     assert mage("resume").code == mage("exam", "--questions", "4").code == mage("verify").code == 0
 
 
-def test_the_prompts_of_own_tasks_say_how_to_work_and_list_the_labels(mage: Command, empty_folder: Path) -> None:
+def test_the_prompts_of_own_tasks_begin_with_what_is_to_be_done_and_list_the_labels(
+    mage: Command, empty_folder: Path
+) -> None:
     rows = [f"Is {k} odd?,{'odd' if k % 2 else 'even'}" for k in range(5, 45)]
     (empty_folder / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
     (empty_folder / "how.txt").write_text("Look at the last digit.\n")
@@ -202,7 +204,7 @@ def test_the_prompts_of_own_tasks_say_how_to_work_and_list_the_labels(mage: Comm
     assert mage("evolve", "--tasks", "mine.csv", *words, "--no-bandits").code == 0
     (empty_folder / "how.txt").unlink()
     shown = json.loads(mage("ask", "Is 7 odd?", "--json").out)["moves"][0]["system"]
-    assert "Look at the last digit. " in shown
+    assert shown.startswith("Look at the last digit.\n\nAnswer the question.")
     assert shown.endswith('Finish with a line "Answer: <label>", one of: odd, even.')
 
 

@@ -33,7 +33,7 @@ class Tasks:
         self.name, self.data_sha256 = spec.name, data_sha256
         self._scorer = scorer_of(spec.scorer, spec.labels)
         self.answer_format = self._scorer.answer_format
-        self.instruction = spec.instruction or self._scorer.instruction
+        self.task, self.instruction = spec.instruction, self._scorer.instruction
         by_split: dict[Split, list[Question]] = {}
         for question in read:
             by_split.setdefault(question.split, []).append(msgspec.structs.replace(question, benchmark=self.name))

@@ -24,7 +24,7 @@ _KEPT = "/:,="
 class TaskSpec(NamedTuple):
     """`test` is a second file (of a hub's data set: a split) that is only examined; `subset` a configuration of one.
 
-    `instruction` says how to work, `labels` are the answers there can be.
+    `instruction` says what to do, `labels` are the answers there can be.
     """
 
     source: str

@@ -67,11 +67,10 @@ class AuthoredSkill(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuthoredTaskType(msgspec.Struct, frozen=True, kw_only=True):
-    """What is said of a task type of the brief: one sentence, and the task types that it builds on."""
+    """What is said of a task type of the brief: one sentence."""
 
     task_type: str
     description: str = ""
-    depends_on: tuple[str, ...] = ()
 
 
 class OntologyReply(msgspec.Struct, frozen=True, kw_only=True):
@@ -320,10 +319,9 @@ class AuthoredChild(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SplittingReply(msgspec.Struct, frozen=True, kw_only=True):
-    """The children (none: the skill is best left whole), which task types build on which, and why."""
+    """The children (none: the skill is best left whole), and why."""
 
     children: tuple[AuthoredChild, ...]
-    task_types: tuple[AuthoredTaskType, ...] = ()
     reason: str = ""
 
 

@@ -73,8 +73,6 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """theta, section 3.4: a skill at or above it counts as mastered."""
     frontier_share: Share = 0.0
     """Share of an iteration's fresh questions that are of the learnable frontier's task types, where there are any."""
-    prerequisite_revision: bool = False
-    """Take a prerequisite out of use once the skill that needs it is mastered without it."""
     frontier_estimator: Literal["ratchet", "lower_bound"] = "ratchet"
     """How mastery is read off the answers; the paper's is the ratchet of Eq. 2."""
 
@@ -98,8 +96,6 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Characters of context above which the bundle is failure-heavy, section 3.5; hyperparameter table."""
     strategy_floor: Share = 0.0
     """Least cosine for a type strategy; the paper's is 0.55; 0: by how near its own type's questions are to it."""
-    related_types: bool = False
-    """Where a task type has fewer memories than a bundle takes, borrow from the types that it builds on."""
     reasoning_cap: Count = 2000
     """Characters of the learner's reasoning kept in a success memory, cut at a line border."""
 
@@ -155,7 +151,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     success_memories: bool = True
     """Harvest correct answers as success memories, section 3.2; off: the paper's ablation."""
     decompositions: bool = False
-    """Keep the steps of an answer that was reached as a chain, and show them with it, section 3.2."""
+    """Keep the steps of an answer that was reached as a chain, and show them with it, section 3.2; no effect found,
+    kept for the preset `paper`."""
     failure_memories: bool = True
     """Author failure memories from wrong answers, section 3.2."""
     principles: bool = True

@@ -9,7 +9,7 @@ Rules
     - An edge may name a node before the event that creates it.
     - Edges are here if something reads them. What a memory is about, which skill it exercises, where it came from and
       what took its place are fields of the memory (projections/memory.py).
-    - An edge or a task type that goes out of use stays stored, and its retirement is one more fact.
+    - A task type that goes out of use stays stored, and its retirement is one more fact.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
     EdgeAdded,
-    EdgeRetired,
     EntitySeen,
     Event,
     MemoryAppended,
@@ -66,6 +65,7 @@ class Graph:
     """The graph, and what the engine asks of it. Skills and task types go in and out by their plain names.
 
     [section 3.1, graph] Every edge has a reader; `about`, `exercises` and `derived_from` are fields of a memory.
+    Task types have no dependency edges (appendix, EvoKG): no effect found of lending memories along them.
     """
 
     name: ClassVar[str] = "graph"
@@ -74,7 +74,6 @@ class Graph:
         TaskTypeCreated: ("task_type", "description", "examples"),
         TaskTypeRetired: ("task_type", "into"),
         EdgeAdded: ("kind", "source", "target", "weight", "label"),
-        EdgeRetired: ("kind", "source", "target"),
         MemoryAppended: ("memory_id", "outcome"),
         RetrievalRecipeAuthored: ("memory_id",),
         PatternAbstracted: ("memory_id",),
@@ -101,7 +100,6 @@ class Graph:
         self._pruned: dict[str, None] = {}
         self._examples: dict[str, tuple[str, ...]] = {}
         self._retired: dict[str, str] = {}
-        self._retired_edges: dict[tuple[str, str, str], None] = {}
         self._kinds: Counter[str] = Counter()
         self._skills: list[str] = []
         self._task_types: list[str] = []
@@ -110,7 +108,7 @@ class Graph:
         self._ordering: Ordering | None = None
         # Facts are only ever added, so a digest hashes those since the last one: how many of each kind so far.
         self._hashes: list[bytes] = []
-        self._hashed: tuple[int, ...] = (0,) * 6
+        self._hashed: tuple[int, ...] = (0,) * 5
 
     def apply(self, event: Event) -> None:
         match event:
@@ -118,9 +116,6 @@ class Graph:
                 self._create(f"memory/{event.memory_id}", event.outcome)
             case EdgeAdded():
                 self._connect(event.kind, event.source, event.target, event.weight, event.label)
-            case EdgeRetired():
-                self._retired_edges[event.kind, event.source, event.target] = None
-                self._ordering = None
             case SkillCreated():
                 name = f"skill/{event.skill}"
                 if event.description and name not in self._details:
@@ -186,18 +181,6 @@ class Graph:
         """Return the task types that went out of use into one, by name."""
         return sorted(name for name, other in self._retired.items() if other == task_type)
 
-    def related_types(self, task_type: str) -> list[str]:
-        """Return the task types whose memories may help with one: those that it builds on, then those of the skills
-        that its skill needs.
-
-        [section 3.1, graph] `depends_on` and `prerequisite_of` widen retrieval where a type's own memories are few.
-        """
-        node = f"task_type/{task_type}"
-        on = sorted(_plain(target) for kind, _, target in self._out(node) if kind == "depends_on")
-        needed = self.prerequisites(self.skill_for_task(task_type))
-        found = dict.fromkeys([*on, *(name for skill in needed for name in self.task_types_of(skill))])
-        return [name for name in found if name != task_type]
-
     def description(self, name: str) -> str:
         """Return what is said of a node, by its own name (`skill/x`, `task_type/y`, `observation/z`); "" if nothing.
 
@@ -262,9 +245,7 @@ class Graph:
         return {subgraph: count for subgraph, count in sorted(counts.items()) if count}
 
     def edge_counts(self) -> dict[str, int]:
-        kinds = self._kinds.copy()
-        kinds.subtract(kind for kind, _, _ in self._retired_edges)
-        return {kind: count for kind, count in sorted(kinds.items()) if count}
+        return dict(sorted(self._kinds.items()))
 
     def digest(self) -> str:
         # Facts are never changed, so those hashed at an earlier close are not hashed again.
@@ -283,12 +264,12 @@ class Graph:
         sources, targets = np.asarray(self._graph.edge_list(), np.int64).reshape(-1, 2).T.tolist()
         kinds = list(map(numbers.__getitem__, self._graph.edges()))
         details = list(map(self._details.get, names))
-        later = [self._examples, list(self._pruned), self._retired, list(self._retired_edges)]
-        return [names, details, list(numbers), sources, targets, kinds, self._descriptions, *later]
+        later = [self._descriptions, self._examples, list(self._pruned), self._retired]
+        return [names, details, list(numbers), sources, targets, kinds, *later]
 
     def load(self, dumped: Any) -> None:
         self._clear()
-        names, details, different, sources, targets, kinds, descriptions, examples, pruned, retired, edges_gone = dumped
+        names, details, different, sources, targets, kinds, descriptions, examples, pruned, retired = dumped
         self._graph.add_nodes_from(names)
         self._index = dict(zip(names, range(len(names)), strict=True))
         self._details = {name: detail for name, detail in zip(names, details, strict=True) if detail is not None}
@@ -304,7 +285,7 @@ class Graph:
                 insort(self._resolvers.setdefault(_plain(names[target]), []), (-weight, _plain(names[source])))
         self._descriptions, self._pruned = dict(descriptions), dict.fromkeys(pruned)
         self._examples = {name: tuple(ids) for name, ids in examples.items()}
-        self._retired, self._retired_edges = dict(retired), {(k, s, t): None for k, s, t in edges_gone}
+        self._retired = dict(retired)
 
     def _create(self, name: str, detail: str) -> None:
         self._node(name)
@@ -357,7 +338,6 @@ class Graph:
             [("pruned", name) for name in self._pruned],
             [("examples", *item) for item in self._examples.items()],
             [("retired", *item) for item in self._retired.items()],
-            [("retired", *edge) for edge in self._retired_edges],
         )
 
     def _gone(self) -> list[str]:
@@ -375,9 +355,7 @@ class Graph:
                 (_plain(name), _plain(target), kind)
                 for name in names
                 for kind, _, target in self._out(name)
-                if kind in ORDERING_KINDS
-                and target.startswith("skill/")
-                and (kind, name, target) not in self._retired_edges
+                if kind in ORDERING_KINDS and target.startswith("skill/")
             ]
             self._ordering = Ordering(self._skills, edges)
         return self._ordering

@@ -21,7 +21,6 @@ from mage_es.engine.rules.bandits import posterior_of, rewarded
 from mage_es.engine.rules.harvest import Met, capped, new_memory, reasoning_of
 from mage_es.engine.rules.mastery import ratchet
 from mage_es.engine.rules.milestones import Milestone, account_of_milestone, milestones
-from mage_es.engine.rules.ontology import revised_prerequisites
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.task_types import revised_types
@@ -59,7 +58,6 @@ def learn(setting: Setting, state: State, command: LearnFromAnswers) -> list[Dra
         *(_rewards(setting, state, verdicts) if setting.config.bandits else ()),
         *(_harvest(setting, state, command, verdicts) if setting.config.success_memories else ()),
         *_action_recipes(setting, state, command.iteration, verdicts),
-        *revised_prerequisites(setting, state),
         *revised_types(setting, state, command.iteration, command.doubtful),
     ]
     return marked(command.iteration, "update", events, is_numbered=True)

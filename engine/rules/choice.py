@@ -211,7 +211,5 @@ class Choosing:
 def query_of(setting: Setting, state: State, question: Question, task_type: str, vector: Vector) -> Query:
     # With a context, the same question text may be asked of another passage: that is no memory of the question itself.
     whole_text = "" if question.context else question.question
-    related = state.graph.merged_types(task_type)
-    if setting.config.related_types:
-        related += state.graph.related_types(task_type)
-    return Query(vector, task_type, question.id, whole_text, setting.context_length(question), tuple(related))
+    merged = tuple(state.graph.merged_types(task_type))
+    return Query(vector, task_type, question.id, whole_text, setting.context_length(question), merged)

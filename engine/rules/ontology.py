@@ -1,4 +1,4 @@
-"""The ontology as events: skills, task types, who resolves what, who needs and who builds on whom, without cycles.
+"""The ontology as events: skills, task types, who resolves what and who needs whom, without cycles.
 
 Rules
     - Every task type has one main skill, the most specific that claims it; what no skill claims falls to `general`.
@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from mage_es.engine.briefs import AuthoredSkill, AuthoredTaskType, OntologyReply
+from mage_es.engine.briefs import AuthoredSkill, OntologyReply
 from mage_es.engine.commands import InduceOntology
 from mage_es.engine.rules.leaks import Guarded
-from mage_es.engine.rules.mastery import lower_bound
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.setting import Setting
-from mage_es.events.vocabulary import Draft, EdgeAdded, EdgeRefused, EdgeRetired, Event, SkillCreated, TaskTypeCreated
+from mage_es.events.vocabulary import Draft, EdgeAdded, EdgeRefused, Event, SkillCreated, TaskTypeCreated
 from mage_es.projections.fold import State
 from mage_es.projections.graph import GENERAL, Graph
 
@@ -44,31 +43,7 @@ def induce_ontology(setting: Setting, state: State, command: InduceOntology) -> 
     events += [induced.get(name) or TaskTypeCreated(task_type=name, description=said.get(name, "")) for name in known]
     events += _ordering(skills, created)
     events += _resolving(skills, set(known))
-    events += _depending(reply.task_types, set(known))
     return marked(-1, "open", events)
-
-
-def revised_prerequisites(setting: Setting, state: State) -> list[EdgeRetired]:
-    """Return the prerequisites that go out of use: the skill was learned without what it was said to need.
-
-    By 95 % bounds of both skills' answers, not by the ratchet, which a lucky iteration lifts.
-
-    [section 3.4, frontier] An edge out of use holds no skill back any more.
-    """
-    if not setting.config.prerequisite_revision:
-        return []
-    theta, found = setting.config.mastery_threshold, list[EdgeRetired]()
-    for skill in state.graph.skills():
-        right, wrong = state.evidence.counts(skill)
-        if lower_bound(right, wrong) < theta:
-            continue
-        for needed in state.graph.prerequisites(skill):
-            its_right, its_wrong = state.evidence.counts(needed)
-            if 1 - lower_bound(its_wrong, its_right) < theta:
-                reason = f"{right} of {right + wrong} right without it: {its_right} of {its_right + its_wrong}"
-                source, target = f"skill/{needed}", f"skill/{skill}"
-                found.append(EdgeRetired(kind="prerequisite_of", source=source, target=target, reason=reason))
-    return found
 
 
 def active_skills(skills: Iterable[str]) -> list[str]:
@@ -139,18 +114,3 @@ def _resolving(skills: Sequence[AuthoredSkill], known: set[str]) -> Iterator[Eve
                 yield EdgeAdded(kind="resolves", source=source, target=target)
             else:
                 yield EdgeRefused(kind="resolves", source=source, target=target, reason=reason)
-
-
-def _depending(task_types: Iterable[AuthoredTaskType], known: set[str]) -> Iterator[Event]:
-    authored = {(each.task_type, other) for each in task_types for other in each.depends_on}
-    for name, other in sorted(authored):
-        yield dependency(name, other, known)
-
-
-def dependency(name: str, other: str, known: set[str]) -> EdgeAdded | EdgeRefused:
-    source, target = f"task_type/{name}", f"task_type/{other}"
-    # Task types come from the benchmark: an edge cannot bring a new one into being.
-    if name != other and {name, other} <= known:
-        return EdgeAdded(kind="depends_on", source=source, target=target)
-    reason = "it names no task type, or the same one twice"
-    return EdgeRefused(kind="depends_on", source=source, target=target, reason=reason)

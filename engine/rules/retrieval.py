@@ -7,8 +7,7 @@ Rules
       of its type's questions that are nearest to it, told by those that the memory has. A run with a floor of its own
       (the paper's 0.55) lets it compete by its cosine, from the floor on.
     - A type with fewer memories in an index than a bundle takes borrows, after its own, from types that went out of use
-      into it and, where that is on, from related ones (`Graph.related_types`): corrections and examples only. A
-      retrieval recipe may ask a least cosine of every memory.
+      into it: corrections and examples only. A retrieval recipe may ask a least cosine of every memory.
     - No arm takes more than K memories. `cascade` takes those of `balanced`: its four parts (rules/cascade.py) come
       on top of the base rule (appendix "Cascade-Retrieval Components") and are not memories of the two indexes.
 """
@@ -43,8 +42,8 @@ class Query(NamedTuple):
     """What is looked for: a unit vector, the question's type, id and text, and how long its context is (characters).
 
     The vector is the question's own, or that of the text which a retrieval recipe makes of it. The text is "" where a
-    context belongs to the question, so that two with the same text may be different ones. `related` are task types to
-    borrow from, the best first.
+    context belongs to the question, so that two with the same text may be different ones. `merged` are the task
+    types that went out of use into its own, to borrow from.
     """
 
     vector: Vector
@@ -52,7 +51,7 @@ class Query(NamedTuple):
     question_id: str
     question: str
     context_length: int
-    related: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()
 
 
 class Terms(NamedTuple):
@@ -120,7 +119,7 @@ class Candidates:
             return []
         pools = [self.pool(index)]
         if len(pools[0].rows.ids) < self._terms.bundle:
-            pools += [self.pool(index, task_type) for task_type in self._query.related]
+            pools += [self.pool(index, task_type) for task_type in self._query.merged]
         hits: list[Hit] = []
         for pool in pools:
             hits += [Hit(pool.rows.ids[row], float(pool.similarity[row])) for row in find(pool, count - len(hits))]

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mage_es.engine.briefs import AuthoredChild, AuthoredTaskType, SplittingReply
+from mage_es.engine.briefs import AuthoredChild, SplittingReply
 from mage_es.engine.rules.leaks import Guarded
-from mage_es.engine.rules.ontology import SKILL_CAP, dependency, is_name, ordering_edge
+from mage_es.engine.rules.ontology import SKILL_CAP, is_name, ordering_edge
 from mage_es.engine.rules.rotation import Written
 from mage_es.events.vocabulary import EdgeAdded, EdgeRefused, Event, SkillCreated, SkillSplit
 from mage_es.projections.fold import State
@@ -90,7 +90,6 @@ def split(
     ]
     events += _ordering(state, skill, children)
     events += resolving
-    events += _depending(state, reply.task_types)
     return Written(
         tuple(events), len(children), f"refused: {', '.join(idle)} would resolve no task type" if idle else ""
     )
@@ -139,13 +138,6 @@ def _resolving(state: State, skill: str, children: Sequence[AuthoredChild]) -> I
                 yield EdgeAdded(kind="resolves", source=source, target=target, weight=weight)
                 continue
             yield EdgeRefused(kind="resolves", source=source, target=target, reason=reason)
-
-
-def _depending(state: State, task_types: Iterable[AuthoredTaskType]) -> Iterable[Event]:
-    known = set(state.graph.task_types())
-    # A fact is recorded once, however often the reply says it.
-    authored = dict.fromkeys((each.task_type, other) for each in task_types for other in sorted(set(each.depends_on)))
-    return [dependency(name, other, known) for name, other in authored]
 
 
 def _depth(state: State, skill: str) -> int:

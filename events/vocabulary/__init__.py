@@ -84,7 +84,6 @@ from mage_es.events.vocabulary.marks import (
 from mage_es.events.vocabulary.opening import (
     EdgeAdded,
     EdgeRefused,
-    EdgeRetired,
     RunStarted,
     SkillCreated,
     SplitCommitted,
@@ -113,7 +112,6 @@ __all__ = [
     "Draft",
     "EdgeAdded",
     "EdgeRefused",
-    "EdgeRetired",
     "EmbeddingBytes",
     "EmbeddingCalled",
     "EntitySeen",

@@ -112,17 +112,6 @@ class EdgeAdded(Event, frozen=True, kw_only=True, tag="edge.added"):
     """Which relation an edge of kind `relation` is, such as `needs`; else empty."""
 
 
-class EdgeRetired(Event, frozen=True, kw_only=True, tag="edge.retired"):
-    """An edge that was added and orders nothing from now on."""
-
-    stream: ClassVar[str] = "edge/{0.kind}/{0.source}/{0.target}"
-    kind: str
-    source: str
-    target: str
-    reason: str
-    """What was counted."""
-
-
 class EdgeRefused(Event, frozen=True, kw_only=True, tag="edge.refused"):
     """A proposed edge that was not added."""
 

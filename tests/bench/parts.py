@@ -60,8 +60,6 @@ and neither world has any."""
 ADDED: Mapping[str, Mapping[str, Any]] = {
     "guard": {"guard": "paired", "anchors": 40},
     "step decompositions": {"decompositions": True},
-    "related types": {"related_types": True},
-    "prerequisite revision": {"prerequisite_revision": True},
     "a frontier share of one half": {"frontier_share": 0.5},
 }
 """What is set where a part that is off here is put in. The guard is off in all others: its anchors cost as many calls

@@ -12,7 +12,6 @@ from mage_es.engine.testing.stages import Stage, flat, round_trip
 from mage_es.engine.testing.strategies import histories, history
 from mage_es.events.vocabulary import (
     EdgeAdded,
-    EdgeRetired,
     EntitySeen,
     Event,
     MemoryAppended,
@@ -175,15 +174,6 @@ def test_a_memory_is_a_node_and_what_it_is_about_is_its_own_field() -> None:
     assert graph.node_counts() == {"experience": 1} and graph.edge_counts() == {}
 
 
-def test_a_prerequisite_out_of_use_orders_nothing_and_stays_on_record() -> None:
-    retired = EdgeRetired(kind="prerequisite_of", source="skill/a", target="skill/b", reason="")
-    graph, whole = graph_of(*map(skill, "ab"), needs("a", "b"), retired), graph_of(*map(skill, "ab"), needs("a", "b"))
-
-    assert (graph.closure("b"), whole.closure("b")) == (["b"], ["a", "b"])
-    assert graph.edge_counts() == {}
-    assert graph.digest() != whole.digest()
-
-
 def induced(name: str) -> TaskTypeCreated:
     return TaskTypeCreated(task_type=name, description=f"about {name}", examples=(f"q-{name}",))
 
@@ -194,23 +184,7 @@ def test_induced_types_are_known_with_their_examples_until_they_go_out_of_use() 
 
     assert graph.induced_types() == {"t": induced("t")}
     assert graph.task_types() == ["own", "t", "u"]
-
-
-@pytest.mark.paper("section 3.1, graph")
-def test_related_types_are_those_that_one_builds_on_and_those_of_skills_that_its_skill_needs() -> None:
-    graph = graph_of(
-        *map(skill, "ab"),
-        *map(induced, "stuvw"),
-        needs("a", "b"),
-        edge("resolves", "skill/b", "task_type/t"),
-        edge("resolves", "skill/a", "task_type/s"),
-        edge("depends_on", "task_type/t", "task_type/v"),
-        TaskTypeRetired(task_type="u", into="t", reason=""),
-    )
-
-    assert graph.related_types("t") == ["v", "s"]
-    assert graph.related_types("w") == graph.merged_types("w") == []
-    assert graph.merged_types("t") == ["u"]
+    assert (graph.merged_types("t"), graph.merged_types("own")) == (["u"], [])
 
 
 @given(histories(), st.randoms(use_true_random=False))

@@ -65,6 +65,6 @@ def scripted(brief: Brief, words: str) -> EvolveReply:
                 )
                 for place in range(min(2, len(types)))
             )
-            return SplittingReply(children=children, task_types=(), reason=words)
+            return SplittingReply(children=children, reason=words)
         case _:
             raise AssertionError(f"nothing is scripted for {type(brief).__name__}")

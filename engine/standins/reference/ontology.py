@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from mage_es.engine.briefs import AuthoredSkill, AuthoredTaskType, OntologyBrief, OntologyReply, TaskTypeSample
 from mage_es.engine.standins.arithmetic.chains import OPERATIONS, operations_of
-from mage_es.engine.standins.reference.plans import PlannedType, built_on, direct_parts, plan_skills, planned_types
+from mage_es.engine.standins.reference.plans import PlannedType, direct_parts, plan_skills, planned_types
 from mage_es.engine.standins.reference.solutions import work_out
 
 GENERAL = "general"
@@ -55,19 +55,15 @@ def author_ontology(brief: OntologyBrief) -> OntologyReply:
 
 
 def _task_types(resolves: dict[Demand, list[str]]) -> Iterator[AuthoredTaskType]:
-    """Each depends on those whose demand is directly part of its own."""
     for demand, names in sorted(resolves.items()):
-        needed = sorted(name for part in direct_parts(demand, list(resolves)) for name in resolves[part])
         for name in names:
-            yield AuthoredTaskType(task_type=name, description=_describe(demand), depends_on=tuple(needed))
+            yield AuthoredTaskType(task_type=name, description=_describe(demand))
 
 
 def _planned_types(plans: Sequence[PlannedType]) -> Iterator[AuthoredTaskType]:
     for planned in plans:
         description = f"Plans of about {planned.steps} actions."
-        yield AuthoredTaskType(
-            task_type=planned.name, description=description, depends_on=tuple(sorted(built_on(planned, plans)))
-        )
+        yield AuthoredTaskType(task_type=planned.name, description=description)
 
 
 def _demand(sample: TaskTypeSample) -> Demand | None:

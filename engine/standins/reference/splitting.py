@@ -6,7 +6,7 @@ tell its operations. A skill that was split by operations is not split by them a
 
 from __future__ import annotations
 
-from mage_es.engine.briefs import AuthoredChild, AuthoredTaskType, SplittingBrief, SplittingReply, TypeStanding
+from mage_es.engine.briefs import AuthoredChild, SplittingBrief, SplittingReply, TypeStanding
 from mage_es.engine.standins.arithmetic.strategies import print_strategy
 from mage_es.engine.standins.reference.generalising import generalise
 from mage_es.engine.standins.reference.principles import by_operations
@@ -20,10 +20,8 @@ def author_split(brief: SplittingBrief) -> SplittingReply:
     else:
         children, reason = _by_operations(brief), "Its questions need different operations, whatever their type."
     if len(children) < 2 or brief.limit < 2:
-        return SplittingReply(children=(), task_types=(), reason="The solutions show no two patterns to split it by.")
-    return SplittingReply(
-        children=tuple(children[: brief.limit]), task_types=_dependencies(brief.task_types), reason=reason
-    )
+        return SplittingReply(children=(), reason="The solutions show no two patterns to split it by.")
+    return SplittingReply(children=tuple(children[: brief.limit]), reason=reason)
 
 
 def _by_task_type(brief: SplittingBrief) -> list[AuthoredChild]:
@@ -68,15 +66,3 @@ def _description(names: tuple[str, ...], beginning: str) -> str:
 def _strategy(tally: TypeStanding, names: tuple[str, ...]) -> str:
     found = generalise(by_operations(tally.samples).get(names, []))
     return print_strategy(found[0]) if found else ""
-
-
-def _dependencies(task_types: tuple[TypeStanding, ...]) -> tuple[AuthoredTaskType, ...]:
-    needs = {one.task_type: {name for names in by_operations(one.samples) for name in names} for one in task_types}
-    return tuple(
-        AuthoredTaskType(
-            task_type=name,
-            description="",
-            depends_on=tuple(sorted(other for other in needs if needs[other] and needs[other] < needs[name])),
-        )
-        for name in sorted(needs)
-    )

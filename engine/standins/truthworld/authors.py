@@ -88,16 +88,15 @@ def author_ontology(brief: OntologyBrief) -> OntologyReply:
         )
         for name, types in resolves.items()
     ]
-    builds = {name: [other for other in shared[name] if other not in joined] for name in joined | standings}
     return OntologyReply(
         skills=tuple(skills[: max(1, brief.skill_cap)]),
-        task_types=tuple(_type(name, sorted(marks[name]), builds.get(name, ())) for name in sorted(marks)),
+        task_types=tuple(_type(name, sorted(marks[name])) for name in sorted(marks)),
     )
 
 
-def _type(name: str, marks: Sequence[str], depends_on: Sequence[str]) -> AuthoredTaskType:
+def _type(name: str, marks: Sequence[str]) -> AuthoredTaskType:
     said = f"Questions with marks such as {', '.join(marks[:4])}." if marks else ""
-    return AuthoredTaskType(task_type=name, description=said, depends_on=tuple(sorted(depends_on)))
+    return AuthoredTaskType(task_type=name, description=said)
 
 
 def author_navigation(brief: NavigatorBrief) -> NavigatorReply:
@@ -186,7 +185,7 @@ def author_refinement(brief: RefinementBrief) -> RefinementReply:
 def author_splitting(brief: SplittingBrief) -> SplittingReply:
     fresh = [one for one in brief.task_types if _child_name(brief.skill, one) not in brief.skills]
     if len(brief.task_types) < 2 or len(fresh) < 2:
-        return SplittingReply(children=(), task_types=(), reason="The skill resolves no two task types of its own.")
+        return SplittingReply(children=(), reason="The skill resolves no two task types of its own.")
     worst = sorted(fresh, key=lambda one: (one.right / max(1, one.right + one.wrong), one.task_type))
     children = tuple(
         AuthoredChild(
@@ -197,7 +196,7 @@ def author_splitting(brief: SplittingBrief) -> SplittingReply:
         )
         for one in worst[: max(0, brief.limit)]
     )
-    return SplittingReply(children=children, task_types=(), reason="Each land has marks of its own.")
+    return SplittingReply(children=children, reason="Each land has marks of its own.")
 
 
 def _child_name(skill: str, standing: TypeStanding) -> str:

@@ -8,12 +8,11 @@ from mage_es.engine.briefs import AuthoredSkill, AuthoredTaskType, OntologyReply
 from mage_es.engine.commands import InduceOntology
 from mage_es.engine.config import Config
 from mage_es.engine.rules.frontier import learnable
-from mage_es.engine.rules.ontology import SKILL_CAP, active_skills, induce_ontology, revised_prerequisites
+from mage_es.engine.rules.ontology import SKILL_CAP, active_skills, induce_ontology
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.splitting import room
-from mage_es.events.vocabulary import EdgeRefused, MasteryUpdated
+from mage_es.events.vocabulary import EdgeRefused
 from mage_es.projections.fold import State
-from tests.engine.rules.states import Built, setting_of
 
 SETTING = Setting(Config(benchmark="b"), 0.3, (), (), (), ("t", "u"), "")
 
@@ -91,21 +90,18 @@ def test_more_skills_than_the_cap_are_stored_and_only_the_active_ones_resolve_an
     assert room(state) == 0
 
 
-def test_what_is_said_of_skills_and_task_types_is_kept_with_what_they_are_part_of_and_build_on() -> None:
+def test_what_is_said_of_skills_and_task_types_is_kept_with_what_they_are_part_of() -> None:
     part = AuthoredSkill(name="part", description="a part", prerequisites=(), resolves=("t",), composes_into=("whole",))
     types = (
-        AuthoredTaskType(task_type="u", description="about u", depends_on=("t", "u", "invented")),
+        AuthoredTaskType(task_type="u", description="about u"),
         AuthoredTaskType(task_type="invented", description="about nothing"),
     )
     state, refused = induced(OntologyReply(skills=(part, skill("whole", resolves=("u",))), task_types=types))
     assert state.graph.description("skill/part") == "a part"
     assert state.graph.description("task_type/u") == "about u"
-    assert state.graph.edge_counts() == {"composes_into": 1, "depends_on": 1, "resolves": 2}
+    assert state.graph.edge_counts() == {"composes_into": 1, "resolves": 2}
     assert state.graph.task_types() == ["t", "u"]
-    assert [(edge.kind, edge.target) for edge in refused] == [
-        ("depends_on", "task_type/invented"),
-        ("depends_on", "task_type/u"),
-    ]
+    assert refused == []
 
 
 @pytest.mark.paper("section 3.1, no cycles")
@@ -122,25 +118,3 @@ def test_prerequisites_and_compositions_together_close_no_cycle() -> None:
 def test_a_name_that_could_not_be_shown_on_a_line_is_no_skill() -> None:
     state, _ = induced(OntologyReply(skills=tuple(map(skill, ["", " a", "a\nb", "x" * 81, "fine"]))))
     assert state.graph.skills() == ["fine", "general"]
-
-
-def retired(needed: tuple[int, int], needing: tuple[int, int], *, revision: bool = True) -> list[str]:
-    """Return the prerequisites of `goal` out of use, given (right, wrong) answers of `first` and of `goal`."""
-    built = Built()
-    built.skill("first")
-    built.skill("goal", needs=("first",))
-    for skill, (right, wrong) in (("first", needed), ("goal", needing)):
-        built.state.apply(
-            MasteryUpdated(iteration=0, skill=skill, before=0, after=0, evidence=0, successes=right, failures=wrong)
-        )
-    return [event.source for event in revised_prerequisites(setting_of(prerequisite_revision=revision), built.state)]
-
-
-@pytest.mark.paper("section 3.4, frontier")
-def test_a_prerequisite_goes_out_of_use_where_its_skill_was_learned_without_it() -> None:
-    assert retired((2, 20), (20, 2)) == ["skill/first"]
-    assert retired((2, 20), (20, 2), revision=False) == []
-
-
-def test_a_prerequisite_stays_where_the_answers_do_not_tell() -> None:
-    assert retired((20, 2), (20, 2)) == retired((2, 20), (2, 20)) == retired((0, 1), (1, 0)) == []

@@ -247,14 +247,14 @@ def test_the_strategy_that_was_made_of_a_question_is_not_shown_to_it() -> None:
 
 
 @pytest.mark.paper("section 3.1, graph")
-def test_a_type_with_few_memories_borrows_what_its_own_leave_open_from_related_types() -> None:
+def test_a_type_with_few_memories_borrows_what_its_own_leave_open_from_types_merged_into_it() -> None:
     few = [remembered("own", FAR, ordinal=0)]
     lent = [
         remembered("u1", NEAR, ordinal=1, task_type="u"),
         remembered("v1", NEAR, ordinal=2, task_type="v"),
         remembered("how", NEAR, ordinal=3, task_type="u", **STRATEGY),
     ]
-    asked = query(ASKED, related=("v", "u"))
+    asked = query(ASKED, merged=("v", "u"))
 
     found = retrieve("success_only", asked, memory_of(*few, *lent), OWN_FLOOR)
     assert [hit.memory_id for hit in found.success] == ["own", "v1", "u1"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.briefs import AuthoredChild, AuthoredTaskType, SplittingReply
+from mage_es.engine.briefs import AuthoredChild, SplittingReply
 from mage_es.engine.rules.ontology import SKILL_CAP
 from mage_es.engine.rules.rotation import Written
 from mage_es.engine.rules.splitting import split
@@ -31,10 +31,8 @@ def state() -> State:
     return fresh
 
 
-def after(
-    state: State, *children: AuthoredChild, types: tuple[AuthoredTaskType, ...] = (), skill: str = "sums"
-) -> Written:
-    reply = SplittingReply(children=children, task_types=types, reason="They differ.")
+def after(state: State, *children: AuthoredChild, skill: str = "sums") -> Written:
+    reply = SplittingReply(children=children, reason="They differ.")
     writing = split(state, iteration=3, skill=skill, reply=reply, call="c")
     for event in writing.events:
         state.apply(event)
@@ -84,14 +82,6 @@ def test_prerequisites_that_would_close_a_cycle_or_name_nobody_are_refused_as_fa
     assert refusals(writing) == ["no child of sums is called 'ghost'", "it would close a cycle of prerequisites"]
     order = state.graph.skills_in_order()
     assert order.index("counting") < order.index("b") < order.index("a") < order.index("sums")
-
-
-def test_task_types_build_on_others_where_both_are_known(state: State) -> None:
-    named = AuthoredTaskType(task_type="prices", description="", depends_on=("ages", "prices", "weights"))
-    writing = after(state, child("a", "ages"), child("b", "prices"), types=(named,))
-    added = [event for event in writing.events if isinstance(event, EdgeAdded) and event.kind == "depends_on"]
-    assert [(event.source, event.target) for event in added] == [("task_type/prices", "task_type/ages")]
-    assert len(refusals(writing)) == 2
 
 
 @pytest.mark.parametrize(

@@ -55,18 +55,5 @@ def test_what_is_split_into_parts_already_or_shows_one_pattern_only_stays_whole(
     mixed = standing("t", *LESS, *MORE)
     for whole in (brief(mixed, parts=("s-by-add",)), brief(standing("t", *LESS)), brief(mixed, limit=1), brief()):
         reply = author_split(whole)
-        assert (reply.children, reply.task_types) == ((), ())
+        assert reply.children == ()
         assert reply.reason
-
-
-def test_a_type_builds_on_one_whose_operations_are_among_its_own() -> None:
-    both = SolvedCase(
-        question_id="b",
-        question="4 boxes hold 6 jars each, and 9 jars stand beside them; 5 jars break. How many jars are left?",
-        context="",
-        answer="28",
-        solution="4 * 6 = 24\n24 + 9 = 33\n33 - 5 = 28",
-    )
-    reply = author_split(brief(standing("t", both), standing("u", *LESS)))
-    depends = {each.task_type: each.depends_on for each in reply.task_types}
-    assert depends == {"t": ("u",), "u": ()}

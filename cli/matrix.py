@@ -119,6 +119,7 @@ def _desk(out: Output, settings: Settings, stops: Any) -> Desk:
 
 def _job(cell: MatrixCell, exams: tuple[str, ...], settings: Settings) -> Job:
     """Return a cell as a command line that says every setting, so that it does the same on every machine."""
+    from mage_es.engine.benchmarks.registry import with_own_models
     from mage_es.engine.config import canonical
     from mage_es.engine.matrix.working import Job
     from mage_es.engine.reporting.study import OF_BASELINES
@@ -134,7 +135,7 @@ def _job(cell: MatrixCell, exams: tuple[str, ...], settings: Settings) -> Job:
         words = ("baseline", cell.baseline, cell.benchmark, "--run-id", cell.name, *_words(asking))
         return Job(cell.name, words, exams, "", places)
     begin = ("evolve", cell.benchmark, "--run-id", cell.name, *_words(learning))
-    return Job(cell.name, begin, exams, canonical(config), places)
+    return Job(cell.name, begin, exams, canonical(with_own_models(config)), places)
 
 
 def _words(values: Mapping[str, object]) -> Iterator[str]:

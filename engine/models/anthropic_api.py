@@ -79,8 +79,9 @@ class _Block(msgspec.Struct):
     type: str
     text: str | None = None
     thinking: str | None = None
+    name: str | None = None
     input: Any = None
-    """The arguments of a call of a tool, which with `structured=tool` are the reply."""
+    """The arguments of a call of a tool: of `reply`, which `structured=tool` offers, they are the reply."""
 
 
 class _OutputDetails(msgspec.Struct):
@@ -260,7 +261,7 @@ def read_message(reply: object, *, asked: str = "", key: str = "") -> Completion
     """
     read = read_as(_Reply, reply, what="message")
     said = "".join(block.text or "" for block in read.content if block.type == "text")
-    called = [block.input for block in read.content if block.type == "tool_use"]
+    called = [block.input for block in read.content if (block.type, block.name) == ("tool_use", "reply")]
     said = said if said.strip() or not called else msgspec.json.encode(called[0]).decode()
     aside = "".join(block.thinking or "" for block in read.content)
     usage = read.usage or _Usage()

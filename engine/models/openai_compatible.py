@@ -84,13 +84,18 @@ class _Part(msgspec.Struct):
 
 
 class _Function(msgspec.Struct, frozen=True):
+    name: str | None = None
     arguments: str | None = None
 
 
 class _Call(msgspec.Struct):
-    """A call of a tool: with `structured=tool` the reply itself, and some servers make one of `<tool_call>`."""
+    """A call of a tool: of `reply`, which `structured=tool` offers, it is the reply; of another, not asked for."""
 
     function: _Function | None = None
+
+    @property
+    def reply(self) -> str:
+        return (self.function.arguments or "") if self.function and self.function.name == "reply" else ""
 
 
 class _Message(msgspec.Struct):
@@ -108,8 +113,7 @@ class _Message(msgspec.Struct):
     @property
     def text(self) -> str:
         said = "".join(part.text or "" for part in self.parts if part.type == "text")
-        called = [call.function.arguments or "" for call in self.tool_calls or [] if call.function]
-        return said if said.strip() else "".join(called[:1])
+        return said if said.strip() else next((call.reply for call in self.tool_calls or [] if call.reply), "")
 
     @property
     def aside(self) -> str:
@@ -251,7 +255,7 @@ async def _put_together(pieces: AsyncStream[ChatCompletionChunk]) -> ChatComplet
     from openai.types.chat.chat_completion import Choice
 
     text: dict[str, list[str]] = {"content": [], "refusal": [], "reasoning_content": [], "reasoning": []}
-    called: list[str] = []
+    calls: list[_Function] = []  # only the first piece of a call names the tool
     has_choice, finish, usage, name, model = False, None, None, "", ""
     async for piece in pieces:
         name, usage, model = piece.id or name, piece.usage or usage, piece.model or model
@@ -259,9 +263,11 @@ async def _put_together(pieces: AsyncStream[ChatCompletionChunk]) -> ChatComplet
             has_choice, finish = True, choice.finish_reason or finish
             for part, said in text.items():
                 said.append(_words(getattr(choice.delta, part, None)))
-            called += [call.function.arguments or "" for call in choice.delta.tool_calls or () if call.function]
+            for called in (call.function for call in choice.delta.tool_calls or () if call.function):
+                begun = _Function(called.name, "") if called.name or not calls else calls.pop()
+                calls.append(_Function(begun.name, f"{begun.arguments}{called.arguments or ''}"))
     said_in_all: dict[str, Any] = {part: "".join(said) or None for part, said in text.items()}
-    said_in_all["content"] = said_in_all["content"] or "".join(called) or None
+    said_in_all["tool_calls"] = [{"function": msgspec.structs.asdict(call)} for call in calls]
     message = ChatCompletionMessage.model_construct(role="assistant", **said_in_all)
     choices = [Choice.model_construct(index=0, message=message, finish_reason=finish)] if has_choice else []
     return ChatCompletion.model_construct(id=name, choices=choices, usage=usage, model=model)

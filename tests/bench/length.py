@@ -26,7 +26,7 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.standins.analogist.model import reply
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import AnswerJudged, AnswerUnanswered, CallFailed, ModelCalled, QuestionPlanned
+from mage_es.events.vocabulary import AnswerJudged, AnswerUnanswered, CallFailed, ModelCalled
 from tests.engine.models.provider import Answer, Said, provider, request_of
 
 MEDIAN, SIGMA = 900, 0.8
@@ -80,7 +80,7 @@ def measured(answer: Answer, folder: Path, *, pool: int, options: str = "") -> C
     made = Counter((call.iteration, call.purpose, call.about, call.request_sha256) for call in (*called, *failed))
     judged = list(reader.of(AnswerJudged))
     return Counts(
-        questions=sum(1 for _ in reader.of(QuestionPlanned)),
+        questions=len(judged),
         prompts=len({key[:3] for key in made}),
         calls=asked,
         identical=asked - len(made),

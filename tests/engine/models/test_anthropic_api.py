@@ -68,6 +68,8 @@ def test_a_typed_reply_is_asked_for_with_a_schema_that_allows_nothing_else() -> 
 def test_a_call_of_a_tool_is_the_reply_where_there_is_no_text() -> None:
     called = {"type": "tool_use", "id": "t", "name": "reply", "input": {"a": [1]}}
     assert read_message({"content": [called], "stop_reason": "tool_use"}).text == '{"a":[1]}'
+    other = {**called, "name": "calculate"}
+    assert read_message({"content": [other], "stop_reason": "tool_use"}).text == "", "of another tool than is offered"
     both = [{"type": "text", "text": "So it is."}, called]
     assert read_message({"content": both, "stop_reason": "tool_use"}).text == "So it is."
 

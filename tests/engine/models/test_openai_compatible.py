@@ -99,6 +99,8 @@ def test_a_call_of_a_tool_is_the_reply_where_there_is_no_text() -> None:
     message = {"role": "assistant", "content": None, "tool_calls": [call]}
     told = {"id": "x", "choices": [{"message": message, "finish_reason": "tool_calls"}]}
     assert read_completion(told).text == '{"rules": []}'
+    call["function"] = {"name": "calculate", "arguments": "{}"}
+    assert read_completion(told).text == "", "of another tool than the one that is offered"
     spoken = {**message, "content": "So it is."}
     assert read_completion({"choices": [{"message": spoken, "finish_reason": "stop"}]}).text == "So it is."
 

@@ -44,6 +44,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     MICRO,
     ActionRecipeHarvested,
+    AnswerCarried,
     AnswerJudged,
     BanditUpdated,
     EpisodeClosed,
@@ -229,14 +230,16 @@ def test_the_plan_holds_the_first_steps_bundle(workshop_run: Run) -> None:
         for step in events_of(workshop_run, EpisodeStepped)
         if step.step == 1
     }
-    plans = events_of(workshop_run, QuestionPlanned)
+    plans = {(e.purpose, e.question_id, e.iteration): e for e in events_of(workshop_run, QuestionPlanned)}
     assert any(first.values())
-    for plan in plans:
-        found = first[plan.purpose, plan.question_id, plan.iteration]
-        assert tuple(hit.memory_id for hit in plan.memories) == found
+    # Of the anchors some are planned and then carried, as enough others were asked.
+    carried = {("anchor", e.question_id, e.iteration) for e in events_of(workshop_run, AnswerCarried)}
+    assert set(first) == set(plans) - carried
+    for episode, found in first.items():
+        assert tuple(hit.memory_id for hit in plans[episode].memories) == found
 
 
-@pytest.mark.parametrize("after", [12, 60, 120])
+@pytest.mark.parametrize("after", [12, 40, 120])
 def test_a_run_stopped_in_the_middle_of_an_episode_resumes_to_the_same_digests(
     tmp_path: Path, workshop_run: Run, after: int
 ) -> None:
@@ -408,4 +411,4 @@ def test_a_control_on_the_arm_recipe_begins_as_it_was_planned(*, donor_has_a_rec
     assert planned.search_arm == "recipe" and len(planned.memories) == 1
     stage = EpisodeContext(world.setting, built.state, Workshop(42), lambda text: world.embedder.encode([text])[0])
     first = begin(episode_of(stage, planned, own, Donor(other, "t")))
-    assert isinstance(first, Ask) and sha256_text(first.request.prompt) == planned.prompt_sha256
+    assert isinstance(first, Ask) and sha256_text(first.request.text) == planned.prompt_sha256

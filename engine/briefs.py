@@ -86,6 +86,7 @@ class FailureBrief(Brief, frozen=True, kw_only=True, tag="failure_memories"):
     task_type: str
     skill: str
     cases: tuple[FailureCase, ...]
+    solved: tuple[SolvedCase, ...] = ()
     wants_strategy: bool = False
     limit: int
 

@@ -182,10 +182,12 @@ class _Asking:
         wants_strategy = len(due) >= LEAST_SUPPORT and self._is_due(memory.latest_strategy(task_type))
         if not due:
             return None
+        right = self._right(task_type)
         return lambda detail: FailureBrief(
             task_type=task_type,
             skill=skill,
             cases=self._cases(due, detail),
+            solved=self._solved(right, detail),
             wants_strategy=wants_strategy,
             limit=len(due),
         )

@@ -24,7 +24,6 @@ from mage_es.engine.rules.inert import inert, inert_json
 from mage_es.engine.seams.benchmark import Traits
 from mage_es.events.vocabulary import Span
 
-_OF_SKILL = 'A "Skill" that fits goes before other notes.'
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 _FORM = re.compile(r'"([^"<>]*)<[^"<>]*>([^"<>]*)"')
 
@@ -92,7 +91,7 @@ def render_answer(name: str, sections: Sequence[Section], asked: PromptQuestion)
             text += f"{rendered}\n\n"
     question = f"{asked.context}\n\n{asked.question}" if asked.context else asked.question
     said = {"instruction": asked.instruction, "answer_format": asked.answer_format}
-    system = _filled(name, {"notes": template("notes"), "skill": _OF_SKILL, **said})
+    system = _filled(name, {"notes": template("notes"), **said})
     shared = f"{inert(asked.shared)}\n\n" if asked.shared else ""
     return Prompt(f"{shared}{system}", f"{text}## {asked.heading}\n\n{inert(question)}", tuple(spans))
 

@@ -78,9 +78,9 @@ def with_reply(
 
 
 def settled(known: Induced) -> list[TaskTypeCreated]:
-    """Return the types with two examples or more; `task` alone where there are no two such."""
+    """Return the types with two examples or more; `task` alone where there is none."""
     found = [each for each in known.values() if len(each.examples) >= _LEAST_EXAMPLES]
-    return found if len(found) > 1 else [TaskTypeCreated(task_type=ONE_TYPE, description="")]
+    return found or [TaskTypeCreated(task_type=ONE_TYPE, description="")]
 
 
 def revised_types(

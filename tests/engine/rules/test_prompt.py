@@ -56,8 +56,7 @@ def test_the_direct_route_asks_for_the_answer_alone() -> None:
 @pytest.mark.parametrize("name", ["answer_cot", "answer_after_steps_v1", "answer_after_tool_v1"])
 def test_a_prompt_says_how_to_work_what_a_skills_own_instruction_does_and_how_to_end(name: str) -> None:
     system = rendered(name=name, instruction="Work in equations.").system
-    own = 'A "Skill" that fits goes before other notes.'
-    assert system.endswith(f'Work in equations. {own} Finish with "#### <number>".')
+    assert '"Skill" goes first' in system and system.endswith('Work in equations. Finish with "#### <number>".')
 
 
 @pytest.mark.parametrize("name", ["answer_step_v1", "answer_tool_v1"])

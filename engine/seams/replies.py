@@ -2,7 +2,8 @@
 
 Rules
     - Thinking is no part of a reply, closed or not.
-    - Of several values that fit the last counts, as with answers: a model may draft before it settles.
+    - Of several values that fit the last counts, as with answers: a model may draft before it settles. What has none of
+      a form's fields does not fit it.
     - What a model ended by itself is repaired: quotes, commas, Python's literals, brackets missing at the very end.
       What was cut off is not: half of a list would pass for all of it. Of a cut reply only what was whole counts.
     - A call of a tool, in the form of any family of models, is read as its arguments.
@@ -82,10 +83,15 @@ def read_reply(text: str, form: type[Reply], *, stop_reason: str = "end") -> tup
     """Return what a reply says as `form`, a struct, or None and the problem."""
     problem = "the reply holds no JSON object"
     depth = -1
+    names = [field.encode_name for field in msgspec.structs.fields(form)]
     try:
         for value in objects_in(text, is_cut=stop_reason == "length"):
             try:
-                return msgspec.convert(_lenient(value, inspect.type_info(form)), form, strict=False), ""
+                found = msgspec.convert(_lenient(value, inspect.type_info(form)), form, strict=False)
+                if isinstance(value, dict) and not any(name in value for name in names):
+                    # Where nothing is required any object would fit, an envelope or a `{}` of prose too.
+                    raise msgspec.ValidationError(f"Object has none of the fields {', '.join(names)}")
+                return found, ""
             except msgspec.ValidationError as error:
                 # The one that got furthest: an envelope only says that it is not what it wraps.
                 place = len(str(error).partition("`$")[2])

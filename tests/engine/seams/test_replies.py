@@ -30,6 +30,11 @@ class Perhaps(msgspec.Struct, frozen=True, kw_only=True):
     item: Item | None
 
 
+class Slots(msgspec.Struct, frozen=True, kw_only=True):
+    template: str = ""
+    strategy: str = ""
+
+
 class Share(msgspec.Struct, frozen=True, kw_only=True):
     share: Annotated[float, msgspec.Meta(ge=0, le=1)]
 
@@ -162,6 +167,13 @@ PIECES = st.sampled_from(
         *("```json\n", "<think>", "</think>", "<tool_call>", '"arguments": ', "null", "1e999", "NaN", "é", "\ud800"),
     ]
 )
+
+
+def test_an_object_without_any_field_of_a_form_that_requires_none_is_no_reply() -> None:
+    for text in ("{} is all that I can say.", '{"name": "reply"}'):
+        assert read_reply(text, Slots) == (None, "Object has none of the fields template, strategy")
+    wrapped = '{"name": "reply", "arguments": {"strategy": "Count twice."}}'
+    assert read_reply(wrapped, Slots) == (Slots(strategy="Count twice."), "")
 
 
 @given(st.lists(PIECES | st.text(max_size=8), max_size=40).map("".join), st.sampled_from(["end", "length", "tool"]))

@@ -153,10 +153,12 @@ def test_every_guidance_call_names_its_agent_and_its_versioned_template(grown_ru
         ("SkillDiscovery", "failure_memories_v1"),
         ("SkillDiscovery", "principles_v1"),
         ("SkillDiscovery", "tools_v1"),
-        ("SkillDiscovery", "retrieval_recipes_v1"),
         ("SkillDiscovery", "prompt_refinement_v1"),
         ("SkillDiscovery", "skill_splitting_v1"),
     }
+    # No recipe is asked for at its turn: too few memories to choose from, and no question was right.
+    taken = [event for event in events(grown_run, ActionTaken) if isinstance(event, ActionTaken)]
+    assert {e.outcome for e in taken if e.action == "retrieval_recipes"} == {"nothing to author"}
 
 
 @pytest.fixture(scope="module")

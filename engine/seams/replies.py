@@ -83,7 +83,7 @@ def read_reply(text: str, form: type[Reply], *, stop_reason: str = "end") -> tup
     """Return what a reply says as `form`, a struct, or None and the problem."""
     problem = "the reply holds no JSON object"
     depth = -1
-    names = [field.encode_name for field in msgspec.structs.fields(form)]
+    names = [field.encode_name for field in msgspec.structs.fields(form)]  # type: ignore[arg-type]
     try:
         for value in objects_in(text, is_cut=stop_reason == "length"):
             try:

@@ -56,18 +56,13 @@ date = 2026-11-21
 
 @pytest.fixture(scope="session")
 def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
-    """Own tasks; typed by their nearest neighbours, which takes vectors before and after the log is there."""
+    """Own tasks; typed by their nearest neighbours, which takes vectors."""
     tasks = tmp_path_factory.mktemp("tasks") / "mine.jsonl"
     questions = open_benchmark("wordmath", seed=7, data_dir=None).questions("evolution")[:NUMBER]
     rows = [{"question": q.question, "answer": q.gold, "type": q.task_type, "solution": q.solution} for q in questions]
     tasks.write_bytes(b"\n".join(map(msgspec.json.encode, rows)))
     name = f"tasks/{tasks}?scorer=number"
     return Config(benchmark=name, seed=7, iterations=2, pool=24, held_out=10, anchors=8, task_types="input")
-
-
-def late(config: Config) -> Config:
-    """A run that measures no floor, so that its questions are first asked for when it has a log."""
-    return msgspec.structs.replace(config, strategy_floor=0.3)
 
 
 def at(server: Provider, config: Config) -> Config:
@@ -197,7 +192,6 @@ def watched(server: Watched, config: Config) -> Models:
 def test_every_reply_is_on_record_before_the_next_call_so_that_a_kill_loses_none(
     config: Config, tmp_path: Path
 ) -> None:
-    config = late(config)
     whole = Watched(tmp_path / "whole" / "r" / "log")
     undisturbed = begin(tmp_path / "whole", config, watched(whole, config))
     assert whole.late == [] and booked(undisturbed.log_path)[::3] == (whole.calls, whole.tokens)
@@ -232,7 +226,7 @@ def priced(folder: Path) -> Prices:
 def test_dollars_for_embeddings_end_a_session_before_they_are_exceeded_and_it_can_be_resumed(
     config: Config, tmp_path: Path
 ) -> None:
-    prices, config = priced(tmp_path), late(config)
+    prices = priced(tmp_path)
     with provider() as server:
         whole = begin(tmp_path / "whole", config, quick(server, config, PAID), Runtime(prices=prices))
         cost = sum(row.usd or 0.0 for row in summarise(whole, prices=prices).ledger)
@@ -251,20 +245,6 @@ def test_dollars_for_embeddings_end_a_session_before_they_are_exceeded_and_it_ca
         assert server.embedded == served + len(PROBES)
         go_on(run, quick(server, config, PAID), Runtime(prices=prices, limits=Limits(max_usd=10 * cost)))
     assert summarise(run).state == "finished" and digests(run) == digests(whole)
-
-
-def test_a_budget_holds_before_there_is_a_log_too(config: Config, tmp_path: Path) -> None:
-    prices = priced(tmp_path)
-    with provider() as server:
-        with pytest.raises(BudgetReached):
-            begin(
-                tmp_path / "runs",
-                config,
-                quick(server, config, PAID),
-                Runtime(prices=prices, limits=Limits(max_usd=0.5)),
-            )
-        assert server.embedded_tokens * 1000 / 1e6 <= 0.5
-    assert not (tmp_path / "runs").exists()
 
 
 def test_calls_for_embeddings_are_calls_of_the_budget(config: Config, tmp_path: Path) -> None:

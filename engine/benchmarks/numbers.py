@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
 from mage_es.engine.seams.benchmark import Verdict
-from mage_es.engine.seams.extraction import marked, refuses, said, trimmed
+from mage_es.engine.seams.extraction import final_answer, marked, refuses, said, trimmed
 
 ANSWER_FORMAT = 'Finish with a line "#### <number>".'
 INSTRUCTION = "Work step by step in equations."
@@ -62,9 +62,14 @@ def official_answer(text: str) -> str:
 
 
 def number_in(reply: str) -> str:
-    """Return the number that a reply ends with, as it is written there, "" without one. Never raises."""
+    """Return the number that a reply ends with, as it is written there. Never raises.
+
+    "" is a refusal, or two numbers to choose from. Where there is no number, it is the final answer as text ("twelve"),
+    which a judge can still read.
+    """
     text = said(reply, marks)
-    for content in marked(text, marks):
+    contents = list(marked(text, marks))
+    for content in contents:
         if (found := number_of(content)) is not None:
             return found
         if refuses(content):
@@ -72,7 +77,10 @@ def number_in(reply: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines or refuses(lines[-1]):
         return ""
-    return next((found for line in reversed(lines) if (found := number_of(line)) is not None), "")
+    # A number before a mark that states none is not what the mark says.
+    ends = lines[-1:] if contents else reversed(lines)
+    found = next((found for line in ends if (found := number_of(line)) is not None), None)
+    return final_answer(reply, marks) if found is None else found
 
 
 def marks(text: str) -> Iterator[tuple[int, str]]:

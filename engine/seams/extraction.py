@@ -11,8 +11,8 @@ Theory of operation
        about the answer ("the answer is correct") is none.
     4. A reader with a type (a number, an option) takes the last mark that it can read; a refusal ends the search.
        Text without a type takes the last mark as it is.
-    5. Without a mark the conclusion counts, which is the last line with a word in it; each type says what it falls back
-       on there (the last number, the best option).
+    5. Without a mark the conclusion counts, which is the last line with a word in it that is no mark; each type says
+       what it falls back on there (the last number, the best option).
 
 Every pattern is bounded or consumes what it has begun, so that the time is linear in the length of the reply.
 """
@@ -226,8 +226,12 @@ def _bare(content_of: Callable[[], str]) -> str:
 
 
 def conclusion(text: str) -> str:
-    """Return the last line with a letter or a digit in it, "" without one."""
-    return next((line for line in reversed(text.splitlines()) if re.search(r"\w", line)), "")
+    """Return the last line with a letter or a digit in it beside its marks, "" without one."""
+    return next((line for line in reversed(text.splitlines()) if re.search(r"\w", _without_marks(line))), "")
+
+
+def _without_marks(line: str) -> str:
+    return _LABEL.sub("", _HEADING.sub("", _TAG.sub("", line)))
 
 
 def refuses(text: str) -> bool:

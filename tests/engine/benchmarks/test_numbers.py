@@ -123,6 +123,16 @@ def test_two_numbers_another_number_and_a_refusal_are_not_eighteen(reply: str) -
 
 
 @pytest.mark.parametrize(
+    ("reply", "answer"),
+    [("Answer: twelve", "twelve"), ("5 and 7 make it.\nAnswer: twelve", "twelve"), ("Twelve.", "Twelve"),
+     ("Answer:", ""),
+     ("The answer is below.\n\n12 eggs", "12 eggs"), ("I cannot determine this.", ""), ("Answer: 12 or 13", "")],
+)  # fmt: skip
+def test_a_final_answer_without_a_number_is_kept_as_text(reply: str, answer: str) -> None:
+    assert score_number("5", reply).answer == answer
+
+
+@pytest.mark.parametrize(
     ("gold", "reply"),
     [("2500000", "Answer: $2.5 million"), ("2.5", "Answer: $2.5 million"), ("1234567", "Answer: 1\u202f234\u202f567"),
      ("18.5", "Antwort: 18,50 €"), ("0.75", "Answer: 3/4"), ("-5", "The temperature is -5 degrees."), ("3000",

@@ -100,6 +100,10 @@ def test_an_empty_a_denied_and_a_supposed_mark_are_none(reply: str) -> None:
         ("", ""),
         ("   \n\t\n", ""),
         ("}\n```", ""),
+        ("Answer:", ""),
+        ("**Final Answer**", ""),
+        ("<answer></answer>", ""),
+        ("Paris\n\nAnswer:\n", "Paris"),
     ],
 )
 def test_without_a_mark_the_last_line_with_a_word_counts(reply: str, answer: str) -> None:

@@ -298,7 +298,7 @@ def _block(text: str, start: int) -> str:
     for line in lines[1:]:
         so_far = taken[-1].rstrip()
         is_open = (
-            so_far.endswith((",", ":", ";", "\\["))
+            so_far.endswith((",", ":", ";"))
             or sum(each.count("\\[") - each.count("\\]") for each in taken) > 0
             or sum(each.count("$$") for each in taken) % 2 == 1
             or (_BULLET.match(line) and _BULLET.match(so_far))

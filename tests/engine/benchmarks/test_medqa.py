@@ -187,7 +187,11 @@ def test_the_strict_parser_reads_one_letter_in_brackets(text: str, letter: str) 
         ("Answer: A, gentamicin", "A"),
         ("The answer is (A).\nThe answer is (C).", "C"),
         ("The answer is (C).\n\nFinal answer:", "C"),
-        ("(B) is wrong, since it heals.\n(C) is the correct answer, as shown.", "C"),
+        ("(B) is wrong, since it heals.\n(C) is the correct answer, as shown.\nThat is all.", "C"),
+        ("Answer: $C$", "C"),
+        ("Answer: I take option C here", "C"),
+        ("The answer is (A).\nThe answer is BC", ""),
+        ("The answer is (A).\nAnswer: none of the above", ""),
         ("Therefore, among A through D, the answer is C, myocarditis.", "C"),
         ("<answer>\n(B)\n</answer>", "B"),
         ("<answer>(A), (B)</answer>", ""),
@@ -205,6 +209,20 @@ def test_the_strict_parser_reads_one_letter_in_brackets(text: str, letter: str) 
 )
 def test_a_reply_chooses_a_letter(reply: str, letter: str) -> None:
     assert chosen(reply, OPTIONS) == letter
+
+
+@pytest.mark.parametrize(
+    ("reply", "options", "letter"),
+    [
+        ("Answer: this is acute myocarditis", ["Myocarditis", "Acute myocarditis"], "B"),
+        ("Answer: start on oral metronidazole", ["Send the patient home", "Start the patient on metronidazole"], "B"),
+        ("Answer: lower lobe pneumonia", ["Left lower lobe pneumonia", "Right lower lobe pneumonia"], ""),
+    ],
+)
+def test_a_longer_option_hides_a_shorter_and_words_in_common_count_where_they_tell_apart(
+    reply: str, options: list[str], letter: str
+) -> None:
+    assert chosen(reply, dict(zip("AB", options, strict=True))) == letter
 
 
 def test_the_fifth_letter_counts_only_where_there_are_five_options() -> None:

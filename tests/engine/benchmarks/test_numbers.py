@@ -103,7 +103,8 @@ def test_a_reply_is_right_when_strictly_right_or_numerically_equal(
      "<think>#### 20</think>#### 18", "#### 20\nNo: 9 * 2 is less.\n#### 18",
      "The answer is 20. Wait.\nThe answer is 18.",
      "x = 18", "approximately 18.0", "Finish[18]", "The final answer is: **18**", "36/2", r"Answer: $\frac{36}{2}$",
-     "18 or 18.00", "It is 18, not 20.\nAnswer: 18"],
+     "18 or 18.00", "It is 18, not 20.\nAnswer: 18", "She makes 18.\nThat is all.", "18 = 9 * 2", "9 * 2 is 18",
+     "The answer is 20.\n#### Therefore 18"],
 )  # fmt: skip
 def test_eighteen_is_read_however_it_is_written(reply: str) -> None:
     assert score_number("18", reply).correct
@@ -115,7 +116,7 @@ def test_eighteen_is_read_however_it_is_written(reply: str) -> None:
      "<answer>18, 20</answer>", r"\boxed{18} or \boxed{20}", "Answer: between 16 and 18", "#### 20\nShe has 18 eggs.",
      "The answer is 20, for 18 eggs.", "I cannot determine this from 18 eggs.", "Answer: unknown\n\n", "<think>18",
      "18 eggs were laid.\nAnswer: 20", "Answer: -18", "Answer: 1.8", "Answer: 18:30", "",
-     "There is not enough information about the 18 eggs."],
+     "There is not enough information about the 18 eggs.", "The answer is 18.\nAnswer: unknown", "Answer: 18/0"],
 )  # fmt: skip
 def test_two_numbers_another_number_and_a_refusal_are_not_eighteen(reply: str) -> None:
     verdict = score_number("18", reply)

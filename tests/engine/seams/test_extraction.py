@@ -35,6 +35,10 @@ LONG = 200_000
         ("So the answer is Paris. It lies on the Seine.", "Paris"),
         ("The correct answer to the question is: **Paris**", "Paris"),
         ("The answer is Dr. B. R. Ambedkar. He wrote it.", "Dr. B. R. Ambedkar"),
+        ("The answer is B. It is the second.", "B"),
+        ("Answer: the following:\n\nParis", "the following:\n\nParis"),
+        ("Answer:\n- Paris\n- Rome", "- Paris\n- Rome"),
+        ("Answer: \\[\nx\n+ 1\n\\]", "x\n+ 1"),
         ("The answer is:\n\n$$\nx+1\n$$", "x+1"),
         ("<answer>Paris</answer>", "Paris"),
         ("<ANSWER>\nParis\n</ANSWER> It is.", "Paris"),
@@ -48,6 +52,8 @@ LONG = 200_000
         ('```json\n{\n "reasoning": "a\nb",\n "answer": "\\\\frac{1}{2}"\n}\n```', r"\frac{1}{2}"),
         ('{"final_answer": 42, "unit": "eggs"}', "42"),
         ('{"answer": ["Paris", "Rome"]}', "Paris; Rome"),
+        ('{"answer": "It is old.\\nAnswer: Paris"}', "Paris"),
+        ('{"answer": "<answer>Paris", "sure": true}', "Paris"),
         ("Die Antwort ist Paris.", "Paris"),
         ("Antwort: Paris", "Paris"),
         ("La réponse est Paris.", "Paris"),
@@ -59,6 +65,7 @@ LONG = 200_000
 )
 def test_a_mark_says_where_the_answer_is(reply: str, answer: str) -> None:
     assert final_answer(reply) == answer
+    assert final_answer(f"{reply}\n\nI hope this helps.") == answer  # the last line is not what counts
 
 
 @pytest.mark.parametrize(
@@ -80,6 +87,8 @@ def test_the_last_mark_wins_and_of_nested_ones_the_inner(reply: str, answer: str
     "reply",
     [
         "Answer: Paris\n\nFinal answer:",
+        "Answer: Paris\n\nFinal answer: ...",
+        'Answer: Paris\n\n{"answer": null}',
         "The answer is Paris.\nThe answer is not Rome.",
         "The answer is Paris. If the answer is Rome, he erred.",
         "Answer: Paris\n\nThe answer is consistent with Rome.",
@@ -121,6 +130,7 @@ def test_without_a_mark_the_last_line_with_a_word_counts(reply: str, answer: str
         ("<think>Paris", ""),
         ("Paris<think>Rome", "Paris"),
         ("<think>a<think>b</think>c</think>Paris", "Paris"),
+        ("Rome<think>a<think>b</think>c</think>Paris", "Paris"),
         ("[THINK]Rome[/THINK]Paris", "Paris"),
         ("<|channel|>analysis<|message|>Rome<|end|><|channel|>final<|message|>Paris", "Paris"),
         ("<|channel|>analysis<|message|>Rome", ""),
@@ -150,7 +160,9 @@ def test_template_tokens_and_what_follows_them_are_dropped(reply: str) -> None:
         ("Paris\n\nQuestion: And of Italy?\nAnswer: Rome", "Paris"),
         ("It is Paris, of course, as all know.\nHuman: And of Italy?\nAssistant: The answer is Rome.",
          "It is Paris, of course, as all know"),
+        ("We know that the answer is Paris, of course.\n\nQ: And of Italy?\nA: Rome", "Paris, of course"),
         ("Question: What is it?\nAnswer: Paris", "Paris"),
+        ("Let me see:\nQuestion: What is it?\nAnswer: Paris", "Paris"),
         ("Let me first say the question again.\nQuestion: What is it?\nAnswer: Paris", "Paris"),
     ],
 )  # fmt: skip
@@ -186,6 +198,7 @@ def test_a_refusal_is_seen(text: str) -> None:
         ("'Paris", "'Paris"),
         ("**Paris**.", "Paris"),
         ("$x+1$.", "x+1"),
+        (r"\(x+1\)", "x+1"),
         ("$a$ and $b$", "$a$ and $b$"),
         ("Paris..", "Paris.."),
         ("18.", "18"),

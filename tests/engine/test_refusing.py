@@ -34,7 +34,10 @@ class Leaking:
         reply = msgspec.json.decode(completion.text)
         if "principles" not in reply:
             return completion
-        reply["principles"] = [f"Remember this: {self._secret} The answer is 4.", *reply["principles"]]
+        leaking = [
+            {**each, "do": f"remember this: {self._secret} The answer is 4."} for each in reply["principles"][:1]
+        ]
+        reply["principles"] = [*leaking, *reply["principles"]]
         return msgspec.structs.replace(completion, text=msgspec.json.encode(reply).decode())
 
 

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 SMALL = ("--iterations", "2", "--pool", "12", "--held-out", "10", "--anchors", "4", "--run-id", "r")
 EVERYTHING = "\n".join(TERMINAL.values())
 BIDI = set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-AUTHORED = {"description", "reasoning", "recognise", "brief", "strategy", "prompt_template", "reason", "meaning"}
+AUTHORED = {"description", "reasoning", "recognise", "brief", "strategy", "prompt_template", "reason", "meaning", "do"}
 """Fields of a guidance reply that hold prose."""
 
 
@@ -53,7 +53,7 @@ def poisoned(value: Any, name: str = "") -> Any:
         return {key: poisoned(of, key) for key, of in value.items()}
     if isinstance(value, list):
         return [poisoned(of, name) for of in value]
-    return f"{value} {EVERYTHING}" if isinstance(value, str) and name in (*AUTHORED, "principles") else value
+    return f"{value} {EVERYTHING}" if isinstance(value, str) and name in AUTHORED else value
 
 
 def attacking(said: Said) -> Reply:
@@ -71,7 +71,8 @@ def poisoned_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs_dir = tmp_path_factory.mktemp("poisoned") / "runs"
     with hostile(attacking) as url, pytest.raises(SystemExit) as exited:
         models = ("--execution", f"openai/exec?base_url={url}/v1", "--guidance", f"openai/g?base_url={url}/v1")
-        main(["evolve", "wordmath", *SMALL, *models, "--runs-dir", str(runs_dir)])
+        # The authors behind the server are the embedded ones, which write from solutions.
+        main(["evolve", "wordmath", *SMALL, *models, "--teacher-sees", "solutions", "--runs-dir", str(runs_dir)])
     assert exited.value.code == 0
     return runs_dir
 

@@ -318,7 +318,7 @@ class Life:
         """Follow a question's course from where the log leaves it, each move a commit; judge it at its end."""
         course = planned_course(self.world, self.state, planned)
         move = begin(course)
-        assert isinstance(move, Ask) and sha256_text(move.request.prompt) == planned.prompt_sha256, "another prompt"
+        assert isinstance(move, Ask) and sha256_text(move.request.text) == planned.prompt_sha256, "another prompt"
         move = catch_up(course, move, lambda made: self._recorded(planned, made))
         for _ in range(moves):
             if isinstance(move, Finish):
@@ -330,7 +330,7 @@ class Life:
         if isinstance(move, Finish):
             question = self.world.questions[planned.question_id]
             verdict = self.world.benchmark.score(question, move.reply)
-            event = judgement(planned, verdict, expected=question.gold)
+            event = judgement(planned, verdict, expected=question.gold, reason=move.reason)
             self.do(RecordFact.about(planned, phase, event, causation=0))
 
     def _made(self, phase: Phase, planned: QuestionPlanned, move: Move, text: str) -> Command:

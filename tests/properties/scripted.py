@@ -7,6 +7,7 @@ from mage_es.engine.briefs import (
     AuthoredExample,
     AuthoredFailure,
     AuthoredParameter,
+    AuthoredPrinciple,
     AuthoredRecipe,
     AuthoredTool,
     Brief,
@@ -38,8 +39,10 @@ def scripted(brief: Brief, words: str) -> EvolveReply:
                     for c, kind in zip(cases, kinds, strict=True)
                 )
             )
-        case PrinciplesBrief(skill=skill):
-            return PrinciplesReply(principles=(words, f"{words}: {skill}"))
+        case PrinciplesBrief(skill=skill, cases=cases, solved=solved):
+            shown = tuple(case.question_id for case in (*cases, *solved))
+            said = (words, f"{words}: {skill}")
+            return PrinciplesReply(principles=tuple(AuthoredPrinciple(do=each, cases=shown) for each in said))
         case ToolsBrief(task_type=task_type, cases=cases):
             known = cases[0].question_id if cases else ""
             tool = AuthoredTool(

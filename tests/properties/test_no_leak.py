@@ -134,7 +134,10 @@ def test_no_skill_is_called_by_a_guarded_question_when_it_is_named_nor_when_it_i
 
     types = life.setting.task_types
     names = (question, "eggs alone", "money alone")
-    children = tuple(AuthoredChild(name=name, description="", strategy="", resolves=types[:1]) for name in names)
+    children = tuple(
+        AuthoredChild(name=name, description="", strategy="", resolves=types[place : place + 1])
+        for place, name in enumerate(names)
+    )
     reply = SplittingReply(children=children, reason="")
     written = split(life.state, iteration=0, skill="general", reply=reply, call="", guarded=guarded)
     assert [e.skill for e in written.events if isinstance(e, SkillCreated)] == ["eggs alone", "money alone"]

@@ -256,7 +256,7 @@ def test_a_server_that_is_killed_and_started_again_costs_a_run_no_reply_and_no_c
     judged = {(r.event.iteration, r.event.purpose, r.event.question_id) for r in records(run, AnswerJudged)}
     # An anchor that there was no need to ask carries its verdict.
     carried = {(r.event.iteration, "anchor", r.event.question_id) for r in records(run, AnswerCarried)}
-    assert planned == judged | carried and not judged & carried
+    assert judged <= planned and planned - judged <= carried
     assert_replays(run)
 
 

@@ -38,7 +38,8 @@ def test_the_run_takes_what_its_dry_run_told(tmp_path: Path) -> None:
     rows = summarise(run).ledger
     assert (known.rehearsed, known.iterations) == (4, 6)
     planned = LogReader(run.log_path).records({QuestionPlanned})
-    assert tier(known, "execution").calls.low == sum(1 for _ in planned)
+    # Not exactly: which anchors are asked again in the iterations that are not rehearsed is an estimate.
+    assert tier(known, "execution").calls.low == pytest.approx(sum(1 for _ in planned), rel=0.05)
     for name in ("execution", "guidance"):
         mine = [row for row in rows if row.tier == name]
         expected = tier(known, name)

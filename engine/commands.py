@@ -59,14 +59,10 @@ class Candidate(NamedTuple):
 
 
 class PlanIteration(NamedTuple):
-    """Choose the frontier and the questions of an iteration; `refined` is the guidance tier's order, if it gave one.
-
-    `task_types` are those of all evolution questions by id, needed where the frontier has a share of the fresh ones.
-    """
+    """Choose the frontier and the questions of an iteration; `refined` is the guidance tier's order, if it gave one."""
 
     iteration: int
     refined: NavigatorReply | None = None
-    task_types: Mapping[str, str] = {}
 
 
 class Asked(NamedTuple):

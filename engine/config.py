@@ -71,8 +71,6 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """gamma, Eq. 2."""
     mastery_threshold: Share = 0.5
     """theta, section 3.4: a skill at or above it counts as mastered."""
-    frontier_share: Share = 0.0
-    """Share of an iteration's fresh questions that are of the learnable frontier's task types, where there are any."""
     frontier_estimator: Literal["ratchet", "lower_bound"] = "ratchet"
     """How mastery is read off the answers; the paper's is the ratchet of Eq. 2."""
 

@@ -139,19 +139,17 @@ async def plan(session: Session, k: int) -> None:
     if session.state.progress.is_completed(k, "plan"):
         return
     world, state = session.world, session.state
-    names = world.setting.evolution if world.setting.config.frontier_share else latest_failures(state)
-    questions = [world.questions[name] for name in names]
-    types = dict(zip(names, world.typing.types_of(questions, state.graph.induced_types()), strict=True))
+    questions = [world.questions[name] for name in latest_failures(state)]
     failed: dict[str, list[Question]] = {}
-    for name in latest_failures(state):
-        failed.setdefault(types[name], []).append(world.questions[name])
+    for question, name in zip(questions, world.typing.types_of(questions, state.graph.induced_types()), strict=True):
+        failed.setdefault(name, []).append(question)
     last = briefs_of(session.last_plan) if session.last_plan else {}
     brief, cut = navigator_brief(world.setting, state, k, failed=failed, last=last)
     refined: NavigatorReply | None = None
     if brief.frontier:
         call = TypedCall(k, "plan", "Navigator", "navigator_v1", "frontier", brief, cut)
         refined, _ = await session.guide(call, NavigatorReply)
-    session.do(PlanIteration(k, refined, types if world.setting.config.frontier_share else {}))
+    session.do(PlanIteration(k, refined))
 
 
 async def explore(session: Session, k: int) -> None:

@@ -210,9 +210,6 @@ class Graph:
         return self._ordered().in_order()
 
     def would_close_cycle(self, source: str, target: str) -> bool:
-        # Only skills are ordered; any other pair can at most be a loop.
-        if not source.startswith("skill/") or not target.startswith("skill/"):
-            return source == target
         return source == target or self._ordered().leads(_plain(target), _plain(source))
 
     def skill_for_task(self, task_type: str) -> str:

@@ -125,9 +125,8 @@ class Scores:
     def digest(self) -> str:
         counts = {purpose: sorted(by_iteration.items()) for purpose, by_iteration in self._counts.items()}
         unanswered = {purpose: sorted(by_iteration.items()) for purpose, by_iteration in self._unanswered.items()}
-        known = [counts, sorted(self._anchors.items()), sorted(self._last.items()), sorted(self._verdicts.items())]
-        # Nothing where every question was answered: so logs from before this was counted keep their digests.
-        return digest([*known, unanswered] if unanswered else known)
+        anchors = [sorted(self._anchors.items()), sorted(self._last.items()), sorted(self._verdicts.items())]
+        return digest([counts, *anchors, unanswered])
 
     def dump(self) -> Any:
         return [self._counts, self._anchors, self._last, self._verdicts, self._unanswered]

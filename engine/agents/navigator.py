@@ -40,13 +40,7 @@ def plan(setting: Setting, state: State, command: PlanIteration) -> list[Draft]:
     chosen = set(next_fresh(setting, asked=asked, count=config.pool - revisit_count))
     revisits = [question for question in open_failures if question not in chosen][:revisit_count]
     open_skills = learnable(setting, state)
-    wanted = {name for skill in open_skills for name in state.graph.task_types_of(skill)}
-    ahead = ahead_of_turn(setting, asked=asked, without=revisits, task_types=command.task_types, wanted=wanted)
-    ahead = ahead[: int(config.frontier_share * (config.pool - len(revisits)))]
-    fresh = [
-        *ahead,
-        *next_fresh(setting, asked=asked, count=config.pool - len(revisits) - len(ahead), without=[*revisits, *ahead]),
-    ]
+    fresh = next_fresh(setting, asked=asked, count=config.pool - len(revisits), without=revisits)
     ordered, briefs = refined_frontier(open_skills, command.refined)
     planned = IterationPlanned(
         iteration=iteration,
@@ -56,7 +50,6 @@ def plan(setting: Setting, state: State, command: PlanIteration) -> list[Draft]:
         fresh=tuple(fresh),
         revisits=tuple(revisits),
         repeats=tuple(question for question in fresh if asked[question]),
-        from_frontier=len(ahead),
     )
     return marked(iteration, "plan", [planned])
 
@@ -140,21 +133,6 @@ def next_fresh(setting: Setting, *, asked: Mapping[str, int], count: int, withou
         if question in left and asked.get(question, 0) == epoch
     )
     return list(islice(due, count))
-
-
-def ahead_of_turn(
-    setting: Setting,
-    *,
-    asked: Mapping[str, int],
-    without: Collection[str],
-    task_types: Mapping[str, str],
-    wanted: Collection[str],
-) -> list[str]:
-    """Return the questions of the wanted task types in the order of the pool, of those that are due in its epoch."""
-    # Of this epoch only: the share decides when a question is asked, never how often.
-    epoch = min((asked.get(question, 0) for question in setting.evolution), default=0)
-    due = next_fresh(setting, asked=asked, count=len(setting.evolution), without=without)
-    return [name for name in due if task_types.get(name) in wanted and asked.get(name, 0) == epoch]
 
 
 def _failure(setting: Setting, state: State, question: Question, detail: Detail) -> FailureCase:

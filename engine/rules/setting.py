@@ -20,7 +20,6 @@ class Setting(NamedTuple):
     """
 
     config: Config
-    strategy_floor: float
     evolution: tuple[str, ...]
     anchors: tuple[str, ...]
     held_out: tuple[str, ...]
@@ -40,7 +39,7 @@ class Setting(NamedTuple):
     @property
     def terms(self) -> Terms:
         config = self.config
-        return Terms(config.bundle, config.long_context, self.strategy_floor, config.revisit_self == "exclude")
+        return Terms(config.bundle, config.long_context, config.strategy_floor, config.revisit_self == "exclude")
 
     def context_length(self, question: Question) -> int:
         """Return the characters that count as context: `long_context` decides by them (section 3.5)."""

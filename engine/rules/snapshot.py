@@ -66,10 +66,10 @@ def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list
 def looks(setting: Setting, state: State, iteration: int) -> list[Sequence[str]]:
     """Return the planned anchors in the parts in which they are asked.
 
-    They are asked all at once for the first snapshot, and where no paired guard compares them.
+    They are asked all at once for the first snapshot, which there is nothing to compare with.
     """
     planned = [plan.question_id for plan in state.progress.plans("snapshot")]
-    if setting.config.guard != "paired" or not _accepted_before(state, iteration):
+    if not _accepted_before(state, iteration):
         return [planned]
     return parts(shuffled(planned, setting.config.seed, purpose="anchors", iteration=iteration))
 

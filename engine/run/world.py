@@ -80,7 +80,6 @@ class World(NamedTuple):
             embedder=self.embedder.name,
             embedder_dimension=self.embedder.dimension,
             embedder_sha256=self.embedder.sha256,
-            strategy_floor=self.setting.strategy_floor,
             task_type_source=self.typing.source,
             data_sha256=self.benchmark.data_sha256,
             licence=self.benchmark.licence,
@@ -175,7 +174,6 @@ def _open(config: Config, embedder: Embedder, *, data_dir: Path | str | None, gu
     known = [questions[name] for name in splits.evolution]
     setting = Setting(
         config=config,
-        strategy_floor=config.strategy_floor,
         evolution=splits.evolution,
         anchors=splits.anchors if config.guard == "paired" else (),
         held_out=splits.held_out,

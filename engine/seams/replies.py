@@ -21,12 +21,12 @@ import json_repair
 import msgspec
 from msgspec import inspect
 
+from mage_es.engine.seams.extraction import without_reasoning
+
 __all__ = ["Reply", "encodable", "in_words", "objects_in", "read_reply", "schema_of"]
 
 Reply = TypeVar("Reply")
 
-_THINKING = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_THINKING_ENDS = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _BEGINS = re.compile(r"""\{(?=\s*(?:["'“}]|[A-Za-z_]\w*\s*:))|\[(?=\s*["'“{])""")
 """Where a JSON value may begin, unlike a brace or bracket of prose or TeX."""
 _WRAPPED = re.compile(r"\s*```|</")
@@ -49,11 +49,6 @@ def schema_of(form: type[Any]) -> str:
         for field in each["properties"].values():
             field.pop("default", None)
     return msgspec.json.encode(schema).decode()
-
-
-def _without_thinking(text: str) -> str:
-    """Return a reply without its thinking, which may have been opened by the chat template or never closed."""
-    return _THINKING_ENDS.split(_THINKING.sub("", text))[-1].strip()
 
 
 def in_words(schema: str) -> str:
@@ -103,7 +98,7 @@ def read_reply(text: str, form: type[Reply], *, stop_reason: str = "end") -> tup
 
 def objects_in(text: str, *, is_cut: bool = False) -> Iterator[Any]:
     """Yield the JSON objects and lists of a reply, the last first, each before what it wraps."""
-    text = _without_thinking(text)
+    text = without_reasoning(text).strip()
     found = list(_values(text, is_cut=is_cut))
     if parameters := _PARAMETER.findall(text):
         found.append({name: _decoded(value.strip()) for name, value in parameters})

@@ -121,7 +121,6 @@ def _bare(started: RunStarted) -> Setting:
     """Return the setting without the benchmark's part: curating does not need it, and its data may be missing."""
     return Setting(
         config=parse(started.config),
-        strategy_floor=started.strategy_floor,
         evolution=(),
         anchors=(),
         held_out=(),

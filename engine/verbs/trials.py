@@ -105,7 +105,7 @@ def _form(text: str, form: type[Any]) -> str:
 
 
 def outcome_of(first: FirstPrompt, tier: Tier, reply: Completion, *, again: Completion | None) -> TrialOutcome:
-    """Return what a trial came to; `again` is the reply to the second request, where the first gave no answer."""
+    """Judge a trial; `again` is the reply to the second request, where the first gave no answer."""
     last = again or reply
     size = f"{last.output_tokens} tokens, {last.thinking_tokens} of them thinking"
     quiet = "thinking=off (or a number of tokens, as in thinking=1000) in its spec"

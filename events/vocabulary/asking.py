@@ -24,8 +24,6 @@ class IterationPlanned(Event, frozen=True, kw_only=True, tag="iteration.planned"
     """Ids of the questions asked again."""
     repeats: tuple[str, ...]
     """Fresh questions that an earlier epoch has already asked."""
-    from_frontier: int = 0
-    """How many fresh questions were taken for their task types, those of the frontier, ahead of their turn."""
 
 
 class Retrieved(Part, frozen=True, kw_only=True):

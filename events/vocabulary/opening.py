@@ -31,8 +31,6 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     # By its vectors, because a served model may change behind its name.
     embedder_sha256: str
     """SHA-256 of its vectors of some fixed texts, which identifies it."""
-    strategy_floor: float
-    """Least cosine at which a type strategy is retrieved; 0: by how near its own type's questions are to it."""
     task_type_source: str
     """Where task types come from."""
     data_sha256: str

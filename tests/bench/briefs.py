@@ -54,7 +54,7 @@ def lengths(name: str, questions: list[Question], *, budget: int = 12_000) -> It
     """Yield the length of each kind of brief about questions of one benchmark, the longest of the first 60."""
     types = sorted({question.task_type for question in questions})
     setting = Setting(
-        Config(benchmark=name, teacher_sees="solutions", guidance_context=budget), 0.3, (), (), (), tuple(types), ""
+        Config(benchmark=name, teacher_sees="solutions", guidance_context=budget), (), (), (), tuple(types), ""
     )
     answered = sorted(questions, key=lambda question: -len(question.context) - len(question.question))[:ANSWERED]
     known = {question.id: question for question in answered}

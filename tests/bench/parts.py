@@ -60,7 +60,6 @@ and neither world has any."""
 ADDED: Mapping[str, Mapping[str, Any]] = {
     "guard": {"guard": "paired", "anchors": 40},
     "step decompositions": {"decompositions": True},
-    "a frontier share of one half": {"frontier_share": 0.5},
 }
 """What is set where a part that is off here is put in. The guard is off in all others: its anchors cost as many calls
 as the questions, and a rollback is rare."""

@@ -33,7 +33,7 @@ TYPES = {name: "t" if number % 4 == 0 else "u" for number, name in enumerate(NAM
 
 def setting(episodes: int = 3, seed: int = 1) -> Setting:
     config = Config(benchmark="workshop", seed=seed, explore_episodes=episodes)
-    return Setting(config, 0.0, NAMES, ("anchor",), ("held-out",), ("t", "u"), "")
+    return Setting(config, NAMES, ("anchor",), ("held-out",), ("t", "u"), "")
 
 
 def planned(*frontier: str) -> Built:

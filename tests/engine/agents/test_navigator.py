@@ -20,7 +20,7 @@ from mage_es.events.vocabulary import (
 )
 from mage_es.projections.fold import State
 
-SETTING = Setting(Config(benchmark="b", pool=2), 0.3, ("q1", "q2"), (), (), ("t", "u"), "")
+SETTING = Setting(Config(benchmark="b", pool=2), ("q1", "q2"), (), (), ("t", "u"), "")
 
 
 def state() -> State:
@@ -107,7 +107,7 @@ def test_a_brief_is_no_longer_than_a_prompt_can_carry() -> None:
 
 def plans(pool: int, evolution: str, *, count: int, wrong: str = "") -> list[IterationPlanned]:
     """Return the plans of some iterations, in each of which the questions in `wrong` are answered wrong."""
-    setting = Setting(Config(benchmark="b", pool=pool), 0.3, tuple(evolution), (), (), ("t", "u"), "")
+    setting = Setting(Config(benchmark="b", pool=pool), tuple(evolution), (), (), ("t", "u"), "")
     now, found = state(), []
     for iteration in range(count):
         event = plan(setting, now, PlanIteration(iteration, None))[0].event
@@ -158,32 +158,3 @@ def test_an_open_failure_that_is_fresh_again_leaves_its_place_to_another_questio
     assert [len(event.fresh) + len(event.revisits) for event in found] == [4] * 12
     assert all(not {*event.fresh} & {*event.revisits} for event in found)
     assert any("b" in event.fresh for event in found[1:]) and any("b" in event.revisits for event in found)
-
-
-TYPES = {f"q{n}": "v" if n < 6 else "t" for n in range(10)}
-
-
-def asked_of(share: float, state: State) -> IterationPlanned:
-    setting = Setting(Config(benchmark="b", pool=4, frontier_share=share), 0.3, tuple(TYPES), (), (), ("t", "v"), "")
-    event = plan(setting, state, PlanIteration(1, task_types=TYPES))[0].event
-    assert isinstance(event, IterationPlanned)
-    return event
-
-
-@pytest.mark.paper("agents, Navigator")
-def test_a_share_of_the_fresh_questions_is_of_the_frontiers_task_types_and_on_record() -> None:
-    # `a` resolves t and is to be learned; v is of a skill that is mastered.
-    assert [asked_of(share, state()).fresh for share in (0.0, 0.5)] == [
-        ("q0", "q1", "q2", "q3"),
-        ("q6", "q7", "q0", "q1"),
-    ]
-    assert [asked_of(share, state()).from_frontier for share in (0.0, 0.5)] == [0, 2]
-
-
-def test_the_frontiers_share_changes_the_order_of_questions_and_not_how_often_they_are_asked() -> None:
-    learner = state()
-    for _ in range(5):
-        event = asked_of(1.0, learner)
-        learner.apply(event)
-        counts = learner.questions.times_fresh()
-        assert max(counts.values()) - min(counts.get(name, 0) for name in TYPES) <= 1

@@ -106,7 +106,7 @@ def state() -> State:
 
 
 def asked(state: State, *task_types: str, iteration: int, config: Config = CONFIG) -> list[Assignment]:
-    setting = Setting(config, 0.3, tuple(QUESTIONS), (), (), ("t", "u"), "")
+    setting = Setting(config, tuple(QUESTIONS), (), (), ("t", "u"), "")
     return assignments(setting, state, iteration, [Candidate(name, 1, 1, -1) for name in task_types], QUESTIONS)
 
 
@@ -224,7 +224,7 @@ def test_six_questions_are_shown_and_that_there_were_more_is_on_record(state: St
     many = {f"t{number}": msgspec.structs.replace(QUESTIONS["t1"], id=f"t{number}") for number in range(10, 30)}
     for name in many:
         answer(state, name, correct=False)
-    setting = Setting(CONFIG, 0.3, (), (), (), ("t", "u"), "")
+    setting = Setting(CONFIG, (), (), (), ("t", "u"), "")
     (_, principles) = assignments(setting, state, 0, [Candidate("t", 1, 1, -1)], QUESTIONS | many)
     assert isinstance(principles.brief, PrinciplesBrief) and len(principles.brief.cases) == 6
     cut = principles.cut
@@ -233,7 +233,7 @@ def test_six_questions_are_shown_and_that_there_were_more_is_on_record(state: St
 
 
 def test_the_ontology_shows_every_type_even_one_without_a_question() -> None:
-    setting = Setting(CONFIG, 0.3, (), (), (), ("t", "unseen"), "")
+    setting = Setting(CONFIG, (), (), (), ("t", "unseen"), "")
     brief, cut = ontology_brief(
         setting, "b", setting.task_types, [(QUESTIONS[name], "t") for name in ("t1", "t2", "t3")]
     )

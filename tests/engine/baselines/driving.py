@@ -12,7 +12,7 @@ from mage_es.engine.rules.setting import Setting
 from mage_es.engine.search.record import in_record
 from mage_es.events.vocabulary import ModelCalled, SearchAnswered
 
-SETTING = Setting(Config(benchmark="wordmath"), 0.0, (), (), (), (), 'Finish with a line "#### <number>".')
+SETTING = Setting(Config(benchmark="wordmath"), (), (), (), (), 'Finish with a line "#### <number>".')
 
 
 def attempt() -> BaselineTrial:

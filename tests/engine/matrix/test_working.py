@@ -64,7 +64,6 @@ def begun(folder: Path, config: str = CONFIG) -> None:
         embedder="hash",
         embedder_dimension=1,
         embedder_sha256="",
-        strategy_floor=0.5,
         task_type_source="metadata",
         data_sha256="",
         licence="",

@@ -213,7 +213,6 @@ def _started(name: str, config: Config) -> RunStarted:
         embedder="hash",
         embedder_dimension=1,
         embedder_sha256="",
-        strategy_floor=0.5,
         task_type_source="metadata",
         data_sha256="",
         licence="",

@@ -47,7 +47,7 @@ class History:
         self.random = Random(seed)
         guard: Literal["paired", "paper"] = self.random.choice(["paired", "paper"])
         config = Config(benchmark="wordmath", guard=guard)
-        self.setting = Setting(config, 0.0, (), (), (), (), "")
+        self.setting = Setting(config, (), (), (), (), "")
         self.state = State()
         self.events: list[Event] = []
         self.values: Values = {}

@@ -29,7 +29,7 @@ from mage_es.projections.fold import State
 
 def setting_of(**changes: object) -> Setting:
     """Return a setting of wordmath's configuration with some changes, one task type `t` and no questions."""
-    return Setting(Config(benchmark="wordmath", **changes), 0.0, (), (), (), ("t",), "")  # type: ignore[arg-type]
+    return Setting(Config(benchmark="wordmath", **changes), (), (), (), ("t",), "")  # type: ignore[arg-type]
 
 
 class Built:

@@ -30,7 +30,7 @@ from mage_es.events.vocabulary import (
 )
 from mage_es.projections.fold import State
 
-SETTING = Setting(Config(benchmark="b"), 0.3, ("q1", "q2"), (), (), ("t",), "")
+SETTING = Setting(Config(benchmark="b"), ("q1", "q2"), (), (), ("t",), "")
 QUESTIONS = {
     name: Question(id=name, benchmark="b", split="evolution", task_type="t", question=f"What of {name}?", gold="4")
     for name in ("q1", "q2", "q3", "q4")

@@ -20,7 +20,7 @@ PASSAGES = (
 
 def setting(budget: int, room: int = 0) -> Setting:
     config = Config(benchmark="b", guidance_context=budget)
-    return Setting(config, 0.3, (), (), (), (), "", guidance_room=room)
+    return Setting(config, (), (), (), (), "", guidance_room=room)
 
 
 def test_of_a_long_context_the_passages_stay_that_share_words_with_the_question_in_their_order() -> None:
@@ -62,7 +62,7 @@ def test_a_solution_does_not_say_the_answer_that_is_beside_it(solution: str, sho
     question = Question(
         id="q", benchmark="b", split="evolution", task_type="t", question="?", gold="12", solution=solution
     )
-    assert seen(Setting(config, 0.3, (), (), (), (), ""), question) == ("12", shown)
+    assert seen(Setting(config, (), (), (), (), ""), question) == ("12", shown)
 
 
 def long_brief(detail: Detail) -> PrinciplesBrief:

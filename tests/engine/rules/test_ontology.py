@@ -14,7 +14,7 @@ from mage_es.engine.rules.splitting import room
 from mage_es.events.vocabulary import EdgeRefused
 from mage_es.projections.fold import State
 
-SETTING = Setting(Config(benchmark="b"), 0.3, (), (), (), ("t", "u"), "")
+SETTING = Setting(Config(benchmark="b"), (), (), (), ("t", "u"), "")
 
 
 def skill(name: str, *prerequisites: str, resolves: tuple[str, ...] = ()) -> AuthoredSkill:

@@ -20,7 +20,7 @@ Guard = Literal["paired", "paper", "off"]
 
 def guarded(guard: Guard, *correct: int, total: int = 100) -> list[tuple[GuardDecided, Event]]:
     """Give iterations 0, 1, ... so many right answers and return each verdict with its consequence."""
-    setting = Setting(Config(benchmark="wordmath", guard=guard), 0.0, (), (), (), (), "")
+    setting = Setting(Config(benchmark="wordmath", guard=guard), (), (), (), (), "")
     purpose: Purpose = "fresh" if guard == "paper" else "anchor"
     state, found = State(), []
     for k, right in enumerate(correct):

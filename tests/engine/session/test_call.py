@@ -258,7 +258,7 @@ def test_a_judge_that_fails_for_good_leaves_the_question_unanswered_and_not_wron
     assert {e.judge for e in events(run, AnswerJudged)} == {"rule"}
 
 
-SETTING = Setting(Config(benchmark="b"), 0.3, (), (), (), (), "")
+SETTING = Setting(Config(benchmark="b"), (), (), (), (), "")
 GOOD = '{"principles": [{"when": "", "do": "Add first.", "cases": ["a", "b"]}]}'
 RIGHT = PrinciplesReply(principles=(AuthoredPrinciple(do="Add first.", cases=("a", "b")),))
 BRIEF = PrinciplesBrief(task_type="t", skill="general", cases=(), existing=(), limit=3)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import time
@@ -94,7 +93,7 @@ def state_of(job: Job, runs_dir: Path) -> CellState:
 
     Raises:
         UsageError: Its run was started with another configuration.
-        LogDamaged: Its log fails its checksums.
+        LogDamaged: It cannot be read.
     """
     words = next_words(job, runs_dir)
     if not words:
@@ -105,8 +104,9 @@ def state_of(job: Job, runs_dir: Path) -> CellState:
 def next_words(job: Job, runs_dir: Path) -> tuple[str, ...]:
     """Return the words of the next step of a cell, none where it is done. Raises as `state_of` does."""
     run = Run(job.name, runs_dir / job.name)
-    if not (run.log_path / "FORMAT").exists() or not (reader := LogReader(run.log_path)).head.seq:
+    if not run.events:
         return job.begin
+    reader = LogReader(run.log_path)
     begun = first_event(reader)
     changes = difference(parse(begun.config), parse(job.config)) if job.config else []
     if changes:
@@ -167,8 +167,6 @@ def _steps(job: Job, desk: Desk, lease: Lease) -> str:
         if words == before:
             return f"{step} succeeded but left the cell unchanged"
         before = words
-        if words == job.begin and (left := desk.runs_dir / job.name).exists():
-            shutil.rmtree(left)  # the folder of a run that ended before its first event
         desk.say(f"{job.name}: {step}")
         code = _run(job, desk, lease, words)
         if code:

@@ -19,7 +19,7 @@ from mage_es.engine.reporting.places import Places
 from mage_es.engine.reporting.recorded import RecordedRun
 from mage_es.engine.reporting.statistics import QuestionScores, cell_of
 from mage_es.engine.reporting.systems import CASCADE, NAMES, PARTS, SEARCHED, Placement, way_of
-from mage_es.engine.run.directory import Run
+from mage_es.engine.run.directory import Run, age, is_run
 from mage_es.engine.run.exams import RecordedExam, reasons
 from mage_es.engine.run.pricing import Prices
 from mage_es.events.errors import LogError, PrerequisiteError, UsageError
@@ -220,13 +220,15 @@ def open_study(folder: Path, *, prices: Prices | None = None, data_dir: Path | N
 
 def find_runs(folder: Path) -> list[Run]:
     """Return the runs in a folder and its subfolders, oldest first, without exams and hidden folders."""
-    logs = [path.parent.parent for path in folder.rglob("log/FORMAT")]
+    folders = {path.parent for name in ("log", "exams") for path in folder.rglob(name)}
     runs = [
         Run(path.name, path)
-        for path in logs
-        if path.parent.name != "exams" and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        for path in folders
+        if path.parent.name != "exams"
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        and is_run(path)
     ]
-    return sorted(runs, key=lambda run: ((run.log_path / "FORMAT").stat().st_mtime_ns, run.id))
+    return sorted(runs, key=age)
 
 
 def _options(config: Config, *names: str) -> list[str]:

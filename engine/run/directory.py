@@ -14,9 +14,12 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from mage_es.events.errors import PrerequisiteError, UsageError, nearest
+from mage_es.events.disk import FileSystem, Layout, LocalFileSystem
+from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError, nearest
+from mage_es.events.log import Log, LogReader
 
 NAME_OF_ORDINAL = "{benchmark}-s{seed}-{ordinal:03d}"
+_OURS = ("log", "snapshots", "replays", "exams", "in-flight")
 FLOOR_MIB = 256
 """Free space below which no iteration starts; a long iteration writes a few MiB, its snapshot as much again."""
 
@@ -48,11 +51,29 @@ class Run(NamedTuple):
 
         The folder of one that was killed before it had a log is passed over.
         """
-        logs = sorted(self.exams_path.glob("*/log/FORMAT"))
-        return [self.exam(path.parents[1].name) for path in logs]
+        return [self.exam(log.parent.name) for log in sorted(self.exams_path.glob("*/log")) if _holds_log(log)]
 
     def exam(self, name: str) -> Run:
         return Run(f"{self.id}/{name}", self.exams_path / name)
+
+    @property
+    def events(self) -> int:
+        """How many events the run has recorded, 0 where it ended before its first. Raises `LogDamaged`."""
+        if not _holds_log(self.log_path):
+            if exams := self.exams():
+                raise LogDamaged(f"{self.log_path} is missing, the log of the run that took exam {exams[0].path.name}.")
+            return 0
+        return LogReader(self.log_path).head.seq
+
+    def begin(self, fs: FileSystem | None = None) -> Log:
+        """Return the log of a run that has recorded nothing yet, made unless an earlier start left it."""
+        if not (self.log_path / "FORMAT").exists():
+            return Log.create(self.log_path, run=self.id, clock=clock, fs=fs)
+        log = Log.open(self.log_path, clock=clock, fs=fs)
+        if log.head.seq:
+            log.close()
+            raise UsageError(_taken(self.path))
+        return log
 
     def replay_path(self, marker: str) -> Path:
         """Return where a replay to a marker is rebuilt by default."""
@@ -60,7 +81,10 @@ class Run(NamedTuple):
 
 
 def create_run(runs_dir: Path | str, *, benchmark: str, seed: int, run_id: str | None = None) -> Run:
-    """Return a new, empty run directory. Raises `UsageError` where that name is taken or cannot be a name."""
+    """Return a run directory in which nothing is recorded: a new one, or one whose start ended before its first event.
+
+    Raises `UsageError` where the name is taken or cannot be one, `LogDamaged` where it has a run that cannot be read.
+    """
     if run_id is not None:
         require_name(run_id)
     runs_dir = Path(runs_dir)
@@ -71,19 +95,34 @@ def create_run(runs_dir: Path | str, *, benchmark: str, seed: int, run_id: str |
         try:
             (runs_dir / name).mkdir()
         except FileExistsError:
-            if run_id:
-                raise UsageError(_taken(runs_dir / name)) from None
-            ordinal += 1
-        else:
-            return Run(name, runs_dir / name)
+            if run_id is None:
+                ordinal += 1
+                continue
+            run = Run(name, runs_dir / name)
+            if run.events:
+                raise UsageError(_taken(run.path)) from None
+            if foreign := sorted(path.name for path in run.path.iterdir() if path.name not in _OURS):
+                raise UsageError(
+                    f"{run.path} is no run's folder: it holds {foreign[0]}. Choose another name."
+                ) from None
+            return run
+        return Run(name, runs_dir / name)
 
 
 def _taken(path: Path) -> str:
-    if (path / "log" / "FORMAT").exists():
-        way = f"or continue it with `mage-es resume {path.name}`."
-        return f"There is a run {path.name!r} already in {path.parent}: choose another name, {way}"
-    what = "holds no run (one that could not begin leaves that)"
-    return f"{path} is there already, but {what}: delete it, or choose another name."
+    way = f"or continue it with `mage-es resume {path.name}`."
+    return f"There is a run {path.name!r} already in {path.parent}: choose another name, {way}"
+
+
+def _holds_log(path: Path) -> bool:
+    """Return whether a log is in a folder, whole or not."""
+    return (path / "FORMAT").exists() or bool(Layout(path).events(LocalFileSystem()))
+
+
+def is_run(path: Path) -> bool:
+    """Return whether a folder is a run's, whole or not."""
+    run = Run(path.name, path)
+    return _holds_log(run.log_path) or bool(run.exams())
 
 
 def require_name(name: str) -> None:
@@ -97,8 +136,13 @@ def list_runs(runs_dir: Path | str) -> list[Run]:
     runs_dir = Path(runs_dir)
     if not runs_dir.is_dir():
         return []
-    found = [Run(path.name, path) for path in runs_dir.iterdir() if (path / "log" / "FORMAT").exists()]
-    return sorted(found, key=lambda run: ((run.log_path / "FORMAT").stat().st_mtime_ns, run.id))
+    return sorted((Run(path.name, path) for path in runs_dir.iterdir() if is_run(path)), key=age)
+
+
+def age(run: Run) -> tuple[int, str]:
+    """Return what sorts runs from the oldest to the newest."""
+    marker = run.log_path / "FORMAT"
+    return (marker if marker.exists() else run.path).stat().st_mtime_ns, run.id
 
 
 def find_run(runs_dir: Path | str, name: str | None = None) -> Run:
@@ -118,7 +162,7 @@ def find_run(runs_dir: Path | str, name: str | None = None) -> Run:
     path = Path(name)
     for candidate in (path, Path(runs_dir) / name):
         if candidate.is_dir():
-            if (candidate / "log" / "FORMAT").exists():
+            if is_run(candidate):
                 return Run(candidate.resolve().name, candidate)
             raise UsageError(f"{candidate} is not a run: it has no log/FORMAT. Give a folder that `evolve` made.")
     raise UsageError(f"There is no run {name!r} in {runs_dir}.{nearest(name, [run.id for run in runs])}")

@@ -153,7 +153,9 @@ def first_event(reader: LogReader) -> RunStarted:
     """Return the `run.started` of a log. Raises `PrerequisiteError` for a run that ended before it."""
     if started := next(reader.of(RunStarted), None):
         return started
-    raise PrerequisiteError(f"The run {reader.run} ended before its first event; delete its folder and start anew.")
+    raise PrerequisiteError(
+        f"The run {reader.run} ended before its first event: start it again, with --run-id {reader.run}."
+    )
 
 
 def baseline_of(reader: LogReader) -> BaselineStarted | None:

@@ -25,7 +25,7 @@ from mage_es.engine.decide import decide
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import Models, open_models
 from mage_es.engine.run.cutoffs import cutoffs, left_out
-from mage_es.engine.run.directory import Run, clock, create_run
+from mage_es.engine.run.directory import Run, create_run
 from mage_es.engine.run.exams import interval, read_exam, reasons
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, baseline_of, first_event, open_world
@@ -40,7 +40,7 @@ from mage_es.engine.verbs.exam import exam_closed
 from mage_es.engine.verbs.runs import episode_rows
 from mage_es.engine.verbs.summary import EpisodeRow
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
-from mage_es.events.log import Log, LogReader
+from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import Draft, RunFinished, Tier
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
@@ -99,7 +99,7 @@ def run_baseline(
     budget = runtime.budget(Ledger())
     world = _looking(name, open_world(config, data_dir=data_dir, embedder=models.embedder, spending=budget))
     run = create_run(runs_dir, benchmark=f"{title(config.benchmark)}-{name}", seed=config.seed, run_id=run_id)
-    with Log.create(run.log_path, run=run.id, clock=clock) as log:
+    with run.begin() as log:
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
         opened = decide(world.setting, session.state, OpenRun(world.started(run.id), world.splits.events))
         # One commit: a run killed between the two would not be recognisable as a baseline.

@@ -276,7 +276,7 @@ def writable(runs_dir: Path) -> DoctorCheck:
 
 def wall_clock(now: int, runs_dir: Path) -> DoctorCheck:
     """Check that the clock (microseconds since 1970) is not before the release, nor before the newest run."""
-    from mage_es.engine.run.directory import list_runs
+    from mage_es.engine.run.directory import age, list_runs
 
     moment = datetime.fromtimestamp(now / 1e6, tz=UTC)
     shown = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
@@ -284,7 +284,7 @@ def wall_clock(now: int, runs_dir: Path) -> DoctorCheck:
     runs = list_runs(runs_dir)
     if moment < EARLIEST:
         return DoctorCheck("clock", "failed", f"{shown} is in the past", remedy)
-    if runs and (runs[-1].log_path / "FORMAT").stat().st_mtime_ns > now * 1000:
+    if runs and age(runs[-1])[0] > now * 1000:
         return DoctorCheck("clock", "failed", f"{shown} is before run {runs[-1].id}", remedy)
     return DoctorCheck("clock", "ok", shown)
 

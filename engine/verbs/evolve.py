@@ -12,7 +12,7 @@ from mage_es.engine.embedders.registry import metered, replacement
 from mage_es.engine.loop import run_iterations
 from mage_es.engine.models.registry import Models, open_models, require_teaching
 from mage_es.engine.run.cutoffs import cutoffs, left_out
-from mage_es.engine.run.directory import clock, create_run
+from mage_es.engine.run.directory import create_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import open_world
 from mage_es.engine.session.session import Session
@@ -20,7 +20,6 @@ from mage_es.engine.verbs.providers import room_for_briefs
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import RunSummary
 from mage_es.events.disk import FileSystem
-from mage_es.events.log import Log
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 
@@ -54,7 +53,7 @@ def evolve(
     budget = runtime.budget(Ledger())
     world = open_world(config, data_dir=data_dir, embedder=models.embedder, spending=budget, guidance_room=room)
     run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, run_id=run_id)
-    with Log.create(run.log_path, run=run.id, clock=clock, fs=fs) as log:
+    with run.begin(fs) as log:
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
         said = (*replacement(config.embedder, world.embedder), *cutoffs(config, world.splits.events))
         for told in (*said, *left_out(world.splits)):

@@ -75,8 +75,8 @@ class _Verification:
         self._about: Format | None = None
 
     def run(self) -> LogVerdict:
-        if not self._fs.exists(self._layout.format):
-            raise UsageError(f"{self._layout.path} is not a log: it has no file FORMAT.")
+        if not self._fs.exists(self._layout.format) and not self._layout.events(self._fs):
+            read_format(self._fs, self._layout)
         head = self._format()
         # Bounds before files, as a reader does: a writer may be at work.
         bound, mark = self._bound(), watermark(self._fs, self._layout.lock)

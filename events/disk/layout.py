@@ -68,10 +68,15 @@ class Layout:
     def found(self, fs: FileSystem) -> Listing:
         """Return the files there are now, whether they make a whole log or not."""
         # Write-ahead files first: one that is sealed in between shows up twice, never not at all.
-        wals = [int(match[1]) for name in fs.names(self.wals) if (match := _WAL.fullmatch(name))]
-        names = fs.names(self.segments) if fs.exists(self.segments) else []  # copying may drop an empty folder
-        segments = [match for name in names if (match := _SEGMENT.fullmatch(name))]
+        wals = [int(match[1]) for name in _names(fs, self.wals) if (match := _WAL.fullmatch(name))]
+        segments = [match for name in _names(fs, self.segments) if (match := _SEGMENT.fullmatch(name))]
         return Listing([Range(int(match[1]), int(match[2])) for match in segments], wals)
+
+    def events(self, fs: FileSystem) -> list[Path]:
+        """Return the files that hold events, whole or not: everything among the segments, and what was appended."""
+        segments = [self.segments / name for name in _names(fs, self.segments)]
+        wals = [self.wals / name for name in _names(fs, self.wals)]
+        return [*segments, *(path for path in wals if fs.read(path, 0, 1))]
 
     def listing(self, fs: FileSystem) -> Listing:
         # Copying a run badly, or deleting a file by hand, leaves names that do not add up.
@@ -84,3 +89,7 @@ class Layout:
                 raise LogDamaged(f"{self.segment(span)} does not follow event {expected - 1}: {gap}. {RESTORE}")
             expected = span.last + 1
         return listing
+
+
+def _names(fs: FileSystem, folder: Path) -> list[str]:
+    return fs.names(folder) if fs.exists(folder) else []  # copying may drop an empty folder

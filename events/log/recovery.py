@@ -39,12 +39,22 @@ class Recovered(NamedTuple):
 def read_format(fs: FileSystem, layout: Layout) -> tuple[Format, bytes]:
     """Return what FORMAT says and the chain value before the first event. Raises `UsageError`, `LogDamaged`."""
     if not fs.exists(layout.format):
+        require_nothing(fs, layout)
         raise UsageError(f"{layout.path} is not a log: it has no file FORMAT. Give the folder of a run.")
     data = fs.read(layout.format)
     about = unpack(data, Format, name=str(layout.format))
     if about.format != 1 or about.hash != "sha256":
         raise UsageError(f"{layout.path} has log format {about.format}, this release reads 1: use a newer release.")
     return about, genesis(data)
+
+
+def require_nothing(fs: FileSystem, layout: Layout) -> None:
+    """Raise `LogDamaged` where a folder without FORMAT holds events, or says that it did."""
+    left = layout.events(fs)
+    if not left and read_head(fs, layout).seq:
+        left = [layout.head]
+    if left:
+        raise LogDamaged(f"{layout.format} is missing, and without it nothing can be read of {left[0]}. {RESTORE}")
 
 
 def read_head(fs: FileSystem, layout: Layout) -> HeadNote:

@@ -19,7 +19,7 @@ from mage_es.events.disk.lock import WriterLock, watermark
 from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict, UsageError, WriterPoisoned
 from mage_es.events.log.appended import Appended
 from mage_es.events.log.recorded import RecordedFacts
-from mage_es.events.log.recovery import Recovered, read_format, recover
+from mage_es.events.log.recovery import Recovered, read_format, recover, require_nothing
 from mage_es.events.segments.sealed import SealedEvents, seals_in
 from mage_es.events.segments.sealing import is_sealed_as, seal
 from mage_es.events.vocabulary import IterationClosed, SegmentSealed, tag_of
@@ -334,8 +334,7 @@ _REOPEN = "Nothing that was acknowledged is lost; resume the run, which recovers
 def _require_vacant(fs: FileSystem, layout: Layout) -> None:
     if fs.exists(layout.format):
         raise UsageError(f"there is a log in {layout.path} already. Resume it, or choose another folder.")
-    if fs.names(layout.segments) or any(fs.read(layout.wals / name) for name in fs.names(layout.wals)):
-        raise UsageError(f"{layout.path} holds events but no FORMAT: restore that file, or choose another folder.")
+    require_nothing(fs, layout)
 
 
 @contextmanager

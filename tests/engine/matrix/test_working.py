@@ -104,6 +104,21 @@ def test_a_run_of_another_configuration_is_left_alone(tmp_path: Path, desk: Call
     assert not (tmp_path / NOTES / "cell.txt").exists()
 
 
+@pytest.mark.parametrize("lost", ["log/FORMAT", "log"])
+def test_a_run_whose_log_cannot_be_read_fails_the_cell_and_keeps_every_file(
+    tmp_path: Path, desk: Callable[..., Desk], small_run: Run, lost: str
+) -> None:
+    shutil.copytree(small_run.path, tmp_path / "cell")
+    if not (run := Run("cell", tmp_path / "cell")).exams():
+        sit(run, "start")
+    path = run.path / lost
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    before = sorted(tmp_path.rglob("cell/**/*"))
+    outcome = work(JOB, desk("raise SystemExit('never called')"))
+    assert (outcome.end, f"{path} is missing" in outcome.problem) == ("failed", True)
+    assert sorted(tmp_path.rglob("cell/**/*")) == before
+
+
 def test_a_step_that_fails_fails_the_cell_with_its_own_message_and_the_way_on(desk: Callable[..., Desk]) -> None:
     outcome = work(JOB, desk("print('mage-es: No such thing.', file=sys.stderr); print('more'); sys.exit(4)"))
     assert outcome.end == "failed"

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mage_es.engine.run.directory import create_run, find_run, list_runs
-from mage_es.events.errors import UsageError
+from mage_es.events.errors import LogDamaged, UsageError
+from mage_es.events.vocabulary import Draft, TaskTypeCreated
 
 
 def made(runs_dir: Path, name: str, age: int) -> None:
-    (runs_dir / name / "log").mkdir(parents=True)
-    (runs_dir / name / "log" / "FORMAT").write_text("{}")
+    with create_run(runs_dir, benchmark="gsm8k", seed=42, run_id=name).begin() as log:
+        log.append([Draft(event=TaskTypeCreated(task_type="ages", description=""), iteration=-1, phase="open")])
     os.utime(runs_dir / name / "log" / "FORMAT", (1_000_000 - age, 1_000_000 - age))
 
 
@@ -65,10 +70,34 @@ def test_no_run_at_all_says_how_to_start_one(tmp_path: Path) -> None:
         find_run(tmp_path / "nowhere", None)
 
 
-def test_a_folder_that_a_failed_start_left_is_told_from_a_run_of_that_name(tmp_path: Path) -> None:
-    made(tmp_path, "run", age=0)
-    (tmp_path / "rest").mkdir()
-    with pytest.raises(UsageError, match="mage-es resume run"):
-        create_run(tmp_path, benchmark="gsm8k", seed=42, run_id="run")
-    with pytest.raises(UsageError, match="rest is there already, but holds no run"):
-        create_run(tmp_path, benchmark="gsm8k", seed=42, run_id="rest")
+def test_a_folder_that_a_failed_start_left_is_taken_up_and_one_with_other_files_is_not(tmp_path: Path) -> None:
+    for name in ("rest", "photos"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "photos" / "cat.png").touch()
+    for _ in range(2):
+        with create_run(tmp_path, benchmark="gsm8k", seed=42, run_id="rest").begin() as log:
+            assert (log.run, log.head.seq) == ("rest", 0)
+    with pytest.raises(UsageError, match=r"photos is no run's folder: it holds cat.png"):
+        create_run(tmp_path, benchmark="gsm8k", seed=42, run_id="photos")
+
+
+FILES = ("FORMAT", "HEAD", "LOCK", "wal", "seg")
+
+
+@settings(deadline=None, max_examples=25)
+@given(lost=st.sets(st.sampled_from([f"{log}/{name}" for log in ("log", "exams/0001-latest/log") for name in FILES])))
+def test_what_holds_events_or_an_exam_is_listed_and_never_begun_again(lost: set[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        run = create_run(folder, benchmark="gsm8k", seed=42, run_id="r")
+        for each in (run, run.exam("0001-latest")):
+            with each.begin() as log:
+                log.append([Draft(event=TaskTypeCreated(task_type="ages", description=""), iteration=-1, phase="open")])
+        for name in lost:
+            path = run.path / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
+        if any(path.suffix in (".wal", ".parquet") or path.name == "FORMAT" for path in before):
+            with pytest.raises((LogDamaged, UsageError)):
+                create_run(folder, benchmark="gsm8k", seed=42, run_id="r").begin()
+            assert [found.id for found in list_runs(folder)] == ["r"] == [find_run(folder).id]
+            assert before == {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}

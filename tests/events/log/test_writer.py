@@ -157,7 +157,9 @@ def test_a_folder_that_is_no_log_or_already_one_is_refused(tmp_path: Path, path:
     with pytest.raises(UsageError, match="already"):
         Log.create(path, run="r2", clock=clock())
     (path / "FORMAT").unlink()
-    with pytest.raises(UsageError, match="restore that file"):
+    with pytest.raises(LogDamaged, match="FORMAT is missing"):
+        Log.open(path, clock=clock())
+    with pytest.raises(LogDamaged, match="FORMAT is missing"):
         Log.create(path, run="r2", clock=clock())
 
 

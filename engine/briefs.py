@@ -80,13 +80,21 @@ class OntologyReply(msgspec.Struct, frozen=True, kw_only=True):
     task_types: tuple[AuthoredTaskType, ...] = ()
 
 
+class Doubting(msgspec.Struct, frozen=True, kw_only=True):
+    """A reply that may name questions of the brief whose right answer contradicts them."""
+
+    doubtful: tuple[str, ...] = ()
+
+
 class FailureBrief(Brief, frozen=True, kw_only=True, tag="failure_memories"):
-    """EVOLVE: write at most `limit` corrections of these failures, and beside them a strategy if one is wanted."""
+    """EVOLVE: write at most `limit` corrections of these failures, and beside them a strategy if one is wanted, beside
+    what the learner has already."""
 
     task_type: str
     skill: str
     cases: tuple[FailureCase, ...]
     solved: tuple[SolvedCase, ...] = ()
+    existing: tuple[str, ...] = ()
     wants_strategy: bool = False
     limit: int
 
@@ -101,7 +109,7 @@ class AuthoredFailure(msgspec.Struct, frozen=True, kw_only=True):
     answer: str = ""
 
 
-class FailureReply(msgspec.Struct, frozen=True, kw_only=True):
+class FailureReply(Doubting, frozen=True, kw_only=True):
     """Zero or more failure memories."""
 
     memories: tuple[AuthoredFailure, ...]
@@ -126,7 +134,7 @@ class AuthoredPrinciple(msgspec.Struct, frozen=True, kw_only=True):
     cases: tuple[str, ...]
 
 
-class PrinciplesReply(msgspec.Struct, frozen=True, kw_only=True):
+class PrinciplesReply(Doubting, frozen=True, kw_only=True):
     """Zero or more principles."""
 
     principles: tuple[AuthoredPrinciple, ...]
@@ -214,7 +222,7 @@ class AuthoredTool(msgspec.Struct, frozen=True, kw_only=True):
     examples: tuple[AuthoredExample, ...]
 
 
-class ToolsReply(msgspec.Struct, frozen=True, kw_only=True):
+class ToolsReply(Doubting, frozen=True, kw_only=True):
     """Zero or more tools."""
 
     tools: tuple[AuthoredTool, ...]
@@ -277,12 +285,13 @@ class RefinementBrief(Brief, frozen=True, kw_only=True, tag="prompt_refinement")
     task_type: str
     prompt_template: str = ""
     strategy: str = ""
+    existing: tuple[str, ...] = ()
     cases: tuple[FailureCase, ...]
     solved: tuple[SolvedCase, ...] = ()
     length: int
 
 
-class RefinementReply(msgspec.Struct, frozen=True, kw_only=True):
+class RefinementReply(Doubting, frozen=True, kw_only=True):
     """New values of both slots, each at most `length` characters; "" leaves one as it is."""
 
     prompt_template: str = ""

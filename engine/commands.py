@@ -207,6 +207,7 @@ class CheckedTool(NamedTuple):
 
 class CheckedTools(NamedTuple):
     tools: Sequence[CheckedTool]
+    doubtful: Sequence[str] = ()
 
 
 EvolveReply = FailureReply | PrinciplesReply | CheckedTools | RetrievalReply | RefinementReply | SplittingReply

@@ -1,6 +1,8 @@
 """The history of each evolution question: how often asked, how it went last, in which epochs it was fresh.
 
 Rules
+    - A wrong answer is kept until the question is answered rightly. A question whose right answer the teacher doubts is
+      no open failure: nothing can be learned from missing it.
     - Only fresh questions and revisits count; anchors and exam questions have no history here.
     - Of two verdicts the later iteration's counts; within one iteration a wrong answer outweighs a right one.
 """
@@ -14,11 +16,12 @@ import msgspec
 
 from mage_es.events.digests import digest
 from mage_es.events.segments import Columns, Reads
-from mage_es.events.vocabulary import AnswerJudged, Event, IterationPlanned
+from mage_es.events.vocabulary import ActionTaken, AnswerJudged, Event, IterationPlanned
 from mage_es.projections.protocol import Order, unread
 
 EVOLVING: frozenset[str] = frozenset({"fresh", "revisit"})
 """The purposes of questions from which something may be learned."""
+_LONGEST = 1000  # characters of a wrong answer that are kept
 
 
 class History(NamedTuple):
@@ -33,7 +36,8 @@ class Questions:
     name: ClassVar[str] = "questions"
     reads: ClassVar[Reads] = {
         IterationPlanned: ("epoch", "fresh"),
-        AnswerJudged: ("iteration", "purpose", "question_id", "correct"),
+        AnswerJudged: ("iteration", "purpose", "question_id", "correct", "answer"),
+        ActionTaken: ("doubtful",),
     }
     columnar: ClassVar[frozenset[type[Event]]] = frozenset({AnswerJudged})
     order: ClassVar[Order] = "by_type"
@@ -41,7 +45,9 @@ class Questions:
     def __init__(self) -> None:
         self._histories: dict[str, History] = {}
         self._fresh: dict[int, Counter[str]] = {}
-        self._open: set[str] = set()  # asked for in every PLAN, so it is kept beside the histories
+        # Wrong answers of open failures. Asked for in every PLAN, so they are kept beside the histories.
+        self._open: dict[str, str] = {}
+        self.doubtful: set[str] = set()
         # Many questions have few different histories: each is kept once and shared.
         self._known: dict[tuple[int, bool, int], History] = {}
 
@@ -50,7 +56,9 @@ class Questions:
             case AnswerJudged():
                 # An anchor's or an exam's verdict must not make its question one that evolution asks again.
                 if event.purpose in EVOLVING:
-                    self._judge(event.question_id, iteration=event.iteration, correct=event.correct)
+                    self._judge(event.question_id, event.answer, iteration=event.iteration, correct=event.correct)
+            case ActionTaken():
+                self.doubtful.update(event.doubtful)
             case IterationPlanned():
                 self._fresh.setdefault(event.epoch, Counter()).update(event.fresh)
             case _:
@@ -63,31 +71,37 @@ class Questions:
             self._shared(1, correct, iteration) if purpose in EVOLVING else None
             for purpose, iteration, correct in verdicts.keys
         ]
-        for question_id, number in zip(columns["question_id"], verdicts.of.tolist(), strict=True):
+        for question_id, answer, number in zip(
+            columns["question_id"], columns["answer"], verdicts.of.tolist(), strict=True
+        ):
             history = first[number]
             if history is None:
                 continue
             if question_id in self._histories:
-                self._judge(question_id, iteration=history.iteration, correct=history.correct)
+                self._judge(question_id, answer, iteration=history.iteration, correct=history.correct)
             else:
                 self._histories[question_id] = history
                 if not history.correct:
-                    self._open.add(question_id)
+                    self._open[question_id] = answer[:_LONGEST]
 
     def history(self, question_id: str) -> History | None:
         return self._histories.get(question_id)
 
     def open_failures(self) -> list[str]:
-        return sorted(self._open)
+        return sorted(self._open.keys() - self.doubtful)
+
+    def wrong_answer(self, question_id: str) -> str:
+        """Return the last answer to an open failure, "" of any other question."""
+        return self._open.get(question_id, "")
 
     def times_fresh(self) -> Counter[str]:
         return sum(self._fresh.values(), Counter())
 
     def digest(self) -> str:
-        return digest([self._histories, sorted(self._fresh.items())])
+        return digest([self._histories, sorted(self._fresh.items()), sorted(self._open.items()), sorted(self.doubtful)])
 
     def dump(self) -> Any:
-        """Return the questions, the different histories, which one each question has, and fresh ones by epoch."""
+        """Return the questions, the different histories, which one each question has; then what is kept as it is."""
         # Compact: each question id once, and a small number for its history.
         numbers = {history: number for number, history in enumerate(dict.fromkeys(self._histories.values()))}
         return [
@@ -95,28 +109,32 @@ class Questions:
             list(numbers),
             list(map(numbers.__getitem__, self._histories.values())),
             self._fresh,
+            self._open,
+            sorted(self.doubtful),
         ]
 
     def load(self, dumped: Any) -> None:
-        question_ids, different, numbers, fresh = dumped
+        question_ids, different, numbers, fresh, self._open, doubtful = dumped
         histories = msgspec.convert(different, list[History])
         self._known = {history: history for history in histories}
         self._histories = dict(zip(question_ids, map(histories.__getitem__, numbers), strict=True))
         self._fresh = {epoch: Counter(asked) for epoch, asked in fresh.items()}
-        self._open = {question_id for question_id, history in self._histories.items() if not history.correct}
+        self.doubtful = set(doubtful)
 
-    def _judge(self, question_id: str, *, iteration: int, correct: bool) -> None:
+    def _judge(self, question_id: str, answer: str, *, iteration: int, correct: bool) -> None:
         attempts, last_correct, last = self._histories.get(question_id) or (0, True, iteration)
         # No rule about arrival: a fold by type may bring the verdicts of two iterations in any order.
+        known = "" if iteration > last else self._open.get(question_id, "")
         if iteration > last:
             last, last_correct = iteration, correct
         elif iteration == last:
             last_correct = last_correct and correct
         self._histories[question_id] = self._shared(attempts + 1, last_correct, last)
         if last_correct:
-            self._open.discard(question_id)
-        else:
-            self._open.add(question_id)
+            self._open.pop(question_id, None)
+        elif iteration == last:
+            # Of two wrong answers in one iteration either will do, as long as it is the same in any order.
+            self._open[question_id] = known if correct else max(known, answer[:_LONGEST])
 
     def _shared(self, attempts: int, correct: bool, iteration: int) -> History:
         values = (attempts, correct, iteration)

@@ -4,7 +4,8 @@ Rules
     - Answers are taken in question-id order, not in the order of their arrival.
     - Mastery counts fresh questions only, and for the question's own skill: an answer by way of a chain or a guiding
       skill says nothing about those by itself. Rewards count every answer of the iteration; without bandits none.
-    - A correct answer with reasoning of its own becomes a success memory; met again, it is reinforced. An episode of
+    - A correct answer with reasoning of its own becomes a success memory; met again, it is reinforced. A tool's result
+      is no reasoning. An episode of
       an open-ended benchmark brings one for each achievement (rules/milestones.py), and all its recipes.
 """
 
@@ -146,10 +147,12 @@ def _reached(state: State, command: LearnFromAnswers, verdict: AnswerJudged) -> 
 def _solved(setting: Setting, state: State, command: LearnFromAnswers, verdict: AnswerJudged) -> Iterable[_Solved]:
     if not verdict.correct or verdict.reason:  # a reply that was cut is right by its answer, not by its reasoning
         return
+    if any(not ran.problem for ran in state.progress.tool_runs(verdict.purpose, verdict.question_id)):
+        return  # what led to the answer is in the tool, which no example shows
     steps = _steps(state, verdict.question_id, cap=setting.config.reasoning_cap)
     reply = account_of(state, "evaluate", verdict)
     # A chain's last reply may do no more than state the answer: the reasoning is in its steps then.
-    reasoning = reasoning_of(reply, verdict.answer) or "\n".join(step.output for step in steps)
+    reasoning = reasoning_of(reply, verdict.answer, setting.answer_format) or "\n".join(step.output for step in steps)
     if reasoning:
         question = command.questions[verdict.question_id].question
         kept = steps if setting.config.decompositions else ()

@@ -136,12 +136,11 @@ def next_fresh(setting: Setting, *, asked: Mapping[str, int], count: int, withou
 
 
 def _failure(setting: Setting, state: State, question: Question, detail: Detail) -> FailureCase:
-    memory = state.memory.latest_failure(question.id)
     return FailureCase(
         question_id=question.id,
         question=clipped(question.question, detail.text // 2),
         answer=clipped(seen(setting, question).answer, detail.text // 2),
-        wrong_answer=clipped(memory.wrong_answer, detail.text // 2) if memory else "",
+        wrong_answer=clipped(state.questions.wrong_answer(question.id), detail.text // 2),
     )
 
 

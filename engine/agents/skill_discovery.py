@@ -146,7 +146,8 @@ class _Asking:
 
     def __init__(self, setting: Setting, state: State, iteration: int, questions: Mapping[str, Question]) -> None:
         self.setting, self.state, self.iteration, self.questions = setting, state, iteration, questions
-        self.verdicts = state.progress.verdicts("evaluate")
+        doubtful = state.questions.doubtful
+        self.verdicts = [each for each in state.progress.verdicts("evaluate") if each.question_id not in doubtful]
         self.done: set[str] = set()
         config = setting.config
         self.actions: dict[str, tuple[bool, type[Brief], Callable[[str, str], BriefOf | None]]] = {
@@ -188,6 +189,7 @@ class _Asking:
             skill=skill,
             cases=self._cases(due, detail),
             solved=self._solved(right, detail),
+            existing=self._existing(task_type, skill, detail),
             wants_strategy=wants_strategy,
             limit=len(due),
         )
@@ -201,13 +203,14 @@ class _Asking:
             skill=skill,
             cases=self._cases(wrong, detail),
             solved=self._solved(right, detail),
-            existing=tuple(row.reasoning for row in self.state.memory.principles(skill)),
+            existing=self._existing(task_type, skill, detail),
             limit=PRINCIPLES_PER_TARGET,
         )
 
     def _tools(self, task_type: str, skill: str) -> BriefOf | None:
         wrong, right = self._wrong(task_type), self._right(task_type)
-        if len(wrong) + len(right) < LEAST_SUPPORT:
+        # What is the same for all questions needs no tool to work it out.
+        if len({each.expected for each in (*wrong, *right)}) < LEAST_SUPPORT:
             return None
         tools = [tool for tool in self.state.tools.tools() if tool.skill == skill][-MOST_KNOWN:]
         return lambda detail: ToolsBrief(
@@ -244,7 +247,7 @@ class _Asking:
 
     def _refinement(self, task_type: str, skill: str) -> BriefOf | None:
         wrong, right = self._wrong(task_type), self._right(task_type)
-        if not wrong:
+        if len(wrong) < LEAST_SUPPORT:
             return None
         return lambda detail: RefinementBrief(
             skill=skill,
@@ -252,6 +255,7 @@ class _Asking:
             task_type=task_type,
             prompt_template=self.state.slots.prompt_template(skill),
             strategy=self.state.slots.strategy(skill),
+            existing=self._existing(task_type, skill, detail),
             cases=self._cases(wrong, detail),
             solved=self._solved(right, detail, with_replies=True),
             length=SLOT_LENGTH,
@@ -274,6 +278,13 @@ class _Asking:
             skills=tuple(skills),
             limit=limit,
         )
+
+    def _existing(self, task_type: str, skill: str, detail: Detail) -> tuple[str, ...]:
+        """Return what the prompts of a type say of it already: the skill's principles, and the type's strategy."""
+        strategy = self.state.memory.latest_strategy(task_type)
+        texts = [row.reasoning for row in self.state.memory.principles(skill)]
+        texts += [f"{strategy.recognise}: {strategy.reasoning}"] if strategy else []
+        return tuple(clipped(text, detail.text) for text in texts)
 
     def _is_due(self, latest: MemoryRow | None) -> bool:
         return latest is None or self.iteration - latest.iteration >= self.setting.config.refresh_gap
@@ -306,8 +317,9 @@ class _Asking:
         question = self.questions[verdict.question_id]
         case = shown(self.setting, question, detail)
         about = f"{question.question} {case.answer} {case.solution} {verdict.answer}"
+        context = window(question.context, about, detail.context, answer=case.answer)
         return FailureCase(
-            **msgspec.structs.asdict(case) | {"context": window(question.context, about, detail.context)},
+            **msgspec.structs.asdict(case) | {"context": context},
             wrong_answer=clipped(verdict.answer, detail.text),
             wrong_reasoning=clipped(account_of(self.state, "evaluate", verdict), detail.text),
             steps=tuple(clipped(step, detail.text) for step in steps_of(self.state, "evaluate", verdict)),

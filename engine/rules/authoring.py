@@ -114,7 +114,13 @@ class _Writing:
                 task_type=authored.task_type,
                 outcome=_outcome(authored, written),
                 authored=written.authored,
+                doubtful=self._doubtful(authored),
             )
+
+    def _doubtful(self, authored: Authored) -> tuple[str, ...]:
+        named = getattr(authored.reply, "doubtful", ())
+        asked = {name for name, verdict in self.verdicts.items() if verdict.task_type == authored.task_type}
+        return tuple(name for name in dict.fromkeys(named) if name in asked)
 
     def _written(self, authored: Authored) -> Written:
         iteration, call, task_type = self.command.iteration, authored.call, authored.task_type

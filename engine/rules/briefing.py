@@ -3,8 +3,8 @@
 Rules
     - `seen` is the one place where a right answer or the data set's own solution gets into a brief.
     - A brief that is too long shows less of every text, then fewer questions. What it was cut to is an event.
-    - Of a context that is cut, the passages stay that share the rarest words with the question and what is known of its
-      answer.
+    - Of a context that is cut, the passages stay that hold the answer, as far as it is known, and after them those that
+      share the rarest words with the question.
 """
 
 from __future__ import annotations
@@ -88,8 +88,9 @@ def shown(setting: Setting, question: Question, detail: Detail) -> Case:
     )
 
 
-def window(context: str, about: str, most: int) -> str:
-    """Return the passages of a context that say most about something, in their order, at most so many characters."""
+def window(context: str, about: str, most: int, *, answer: str = "") -> str:
+    """Return the passages of a context that say most about something, in their order, at most so many characters; those
+    with the answer word for word first."""
     if len(context) <= most:
         return context
     passages = [passage for passage in _PASSAGES.split(context) if passage.strip()]
@@ -100,8 +101,13 @@ def window(context: str, about: str, most: int) -> str:
     def worth(place: int) -> float:
         return sum(1 / shared[word] for word in wanted & words[place])
 
-    kept, room = list[int](), most
-    for place in sorted(range(len(passages)), key=lambda place: (-worth(place), place)):
+    said = re.compile(rf"(?<!\w){re.escape(answer)}(?!\w)", re.IGNORECASE)
+
+    def holds(place: int) -> bool:
+        return answer != "" and said.search(passages[place]) is not None
+
+    kept, room = list[int](), most - len(GAP)
+    for place in sorted(range(len(passages)), key=lambda place: (not holds(place), -worth(place), place)):
         taken = len(passages[place]) + len(GAP)
         if worth(place) and taken <= room:
             kept.append(place)
@@ -111,7 +117,7 @@ def window(context: str, about: str, most: int) -> str:
     told = ""
     for before, place in zip([-1, *sorted(kept)], sorted(kept), strict=False):
         told += (GAP if place > before + 1 else "\n" if told else "") + passages[place]
-    return told.strip()
+    return (told if place == len(passages) - 1 else told + GAP).strip()
 
 
 def clipped(text: str, most: int) -> str:

@@ -10,6 +10,7 @@ import hashlib
 from typing import Any
 
 from mage_es.engine.rules.normalise import normalise
+from mage_es.engine.rules.prompt import without_final
 from mage_es.events.vocabulary import MemoryAppended, MemoryReinforced
 from mage_es.projections.memory import Memory
 
@@ -42,16 +43,14 @@ def capped(reasoning: str, cap: int) -> str:
     return reasoning[: cut if cut > 0 else cap]
 
 
-def reasoning_of(reply: str, answer: str) -> str:
+def reasoning_of(reply: str, answer: str, answer_format: str) -> str:
     """Return the reply without its final line where that only states the answer; "" if nothing else was said.
 
     An answer without reasoning teaches nothing as an example and is not harvested.
     """
-    lines = reply.strip().splitlines()
-    # "####" begins the last line of a solution in GSM8K's form, which the prompts ask for.
-    if lines and (lines[-1].lstrip().startswith("####") or lines[-1].strip() == answer):
-        lines = lines[:-1]
-    return "\n".join(lines).strip()
+    said = without_final(reply.strip(), answer_format)
+    before, _, last = said.rpartition("\n")
+    return (before if last.strip() == answer else said).strip()
 
 
 class Met:

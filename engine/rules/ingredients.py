@@ -31,7 +31,7 @@ def sections_of_step(state: State, planned: QuestionPlanned, skill: str, *, answ
     """Return the sections for one step of a chain: what was retrieved, and the step's skill in place of the goal's."""
     description, approach = state.graph.description(f"skill/{skill}"), state.slots.strategy(skill)
     # Not its instruction: that says how to work towards an answer, and a step gives none.
-    lines = [f"Skill: {skill}", *_labelled("Description", description), *_labelled("Approach", approach)]
+    lines = [f"Step: {skill}", *_labelled("Description", description), *_labelled("Approach", approach)]
     this_step = Section("This step", [Quote(f"skill/{skill}", "\n".join(lines))])
     return [*_retrieved(state, planned, answer_format), this_step]
 

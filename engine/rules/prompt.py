@@ -101,11 +101,17 @@ def worked(reasoning: str, answer: str, answer_format: str) -> str:
 
     The form is the line that the sentence quotes, with `<...>` where the answer belongs: `"#### <number>"`.
     """
-    before, after = found.groups() if (found := _FORM.search(answer_format)) else ("Answer: ", "")
+    before, after = _form(answer_format)
+    return f"{without_final(reasoning, answer_format)}\n{before}{answer}{after}".lstrip()
+
+
+def without_final(reply: str, answer_format: str) -> str:
+    """Return a reply without its last line where that is the answer in the form that was asked for."""
+    before, _ = _form(answer_format)
     # Without brackets: a reply may have the mark and leave them out.
-    head, mark, last = reasoning.rpartition(before.rstrip(" \n([{$") or "\n")
+    head, mark, last = reply.rpartition(before.rstrip(" \n([{$") or "\n")
     is_line = before and mark and not head.rpartition("\n")[2].strip(" *_`>#") and "\n" not in last.strip()
-    return f"{(head.rstrip(' *_`>#') if is_line else reasoning).rstrip()}\n{before}{answer}{after}".lstrip()
+    return (head.rstrip(" *_`>#") if is_line else reply).rstrip()
 
 
 def render_guidance(name: str, brief: msgspec.Struct) -> Prompt:
@@ -116,6 +122,11 @@ def render_guidance(name: str, brief: msgspec.Struct) -> Prompt:
 def quoted(text: str) -> str:
     # `splitlines` knows every line break there is (also \x0b, \u2028): none may begin a line without the mark.
     return "\n".join("> " + line for line in inert(text).splitlines() or [""])
+
+
+def _form(answer_format: str) -> tuple[str, str]:
+    found = _FORM.search(answer_format)
+    return (found[1], found[2]) if found else ("Answer: ", "")
 
 
 def _filled(name: str, values: Mapping[str, str]) -> str:

@@ -8,13 +8,14 @@ Rules
       (the paper's 0.55) lets it compete by its cosine, from the floor on.
     - A type with fewer memories in an index than a bundle takes borrows, after its own, from types that went out of use
       into it: corrections and examples only. A retrieval recipe may ask a least cosine of every memory.
+    - A question that was missed and later solved is shown once, by its correction.
     - No arm takes more than K memories. `cascade` takes those of `balanced`: its four parts (rules/cascade.py) come
       on top of the base rule (appendix "Cascade-Retrieval Components") and are not memories of the two indexes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -112,9 +113,13 @@ class Candidates:
         return self._pools[index, task_type]
 
     def bundle(self, find: Find, most: Quotas) -> Bundle:
-        return Bundle(*(self._hits(index, find, count) for index, count in zip(get_args(Index), most, strict=True)))
+        success, failure = most
+        corrected = self._hits("failure", find, failure)
+        rows = (self._memory.row(hit.memory_id) for hit in corrected)
+        shown = {row.question_id for row in rows if row.kind != "type_strategy"}
+        return Bundle(self._hits("success", find, success, without=shown), corrected)
 
-    def _hits(self, index: Index, find: Find, count: int) -> list[Hit]:
+    def _hits(self, index: Index, find: Find, count: int, without: Collection[str] = ()) -> list[Hit]:
         if not count:
             return []
         pools = [self.pool(index)]
@@ -122,6 +127,7 @@ class Candidates:
             pools += [self.pool(index, task_type) for task_type in self._query.merged]
         hits: list[Hit] = []
         for pool in pools:
+            pool = pool._replace(nearest=[row for row in pool.nearest if pool.rows.question_ids[row] not in without])
             hits += [Hit(pool.rows.ids[row], float(pool.similarity[row])) for row in find(pool, count - len(hits))]
         return hits
 

@@ -80,4 +80,4 @@ def check_tools(reply: ToolsReply, brief: ToolsBrief) -> CheckedTools:
             # The form first: a tool that breaks it need not be run.
             problem = malformed(tool, questions) or check_tool(sandbox, tool.source, examples)
             checked.append(CheckedTool(tool, problem))
-    return CheckedTools(checked)
+    return CheckedTools(checked, reply.doubtful)

@@ -26,7 +26,7 @@ _NO_REASONING = "no reasoning"
 _LABELS = {
     "Strategy": ("When", "How"),
     "Skill": ("Instruction", "Approach"),
-    "This step": ("Skill", "Description", "Instruction", "Approach"),
+    "This step": ("Step", "Description", "Instruction", "Approach"),
     "Steps so far": ("Step", "Output"),
     "Tool": ("Name", "Description", "Parameters", "Examples"),
     "Tool result": ("Name", "Description", "Arguments", "Result", "Problem"),

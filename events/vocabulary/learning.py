@@ -140,3 +140,5 @@ class ActionTaken(Event, frozen=True, kw_only=True, tag="action.taken"):
     """`authored`, `nothing to author` or a refusal."""
     authored: int
     """How many memories, recipes, tools, refinements or skills were written."""
+    doubtful: tuple[str, ...] = ()
+    """Questions of the brief whose right answer the teacher says contradicts the question."""

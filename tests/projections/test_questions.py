@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from mage_es.events.vocabulary import IterationPlanned
+import msgspec
+
+from mage_es.events.vocabulary import ActionTaken, AnswerJudged, IterationPlanned
 from mage_es.projections.questions import History, Questions
 from tests.projections.test_scores import judged
 
@@ -43,6 +45,30 @@ def test_within_one_iteration_a_wrong_answer_outweighs_a_right_one_in_either_ord
         for verdict in order:
             questions.apply(verdict)
         assert questions.history("q") == History(attempts=2, correct=False, iteration=3)
+
+
+def test_the_last_wrong_answer_is_kept_while_a_question_is_an_open_failure() -> None:
+    def verdict(k: int, answer: str, correct: int) -> AnswerJudged:
+        return msgspec.structs.replace(judged(k, "fresh", "q", correct=correct), answer=answer)
+
+    for verdicts in ([verdict(1, "old", 0), verdict(2, "new", 0)], [verdict(2, "new", 0), verdict(1, "old", 0)]):
+        questions = Questions()
+        for event in verdicts:
+            questions.apply(event)
+        assert questions.wrong_answer("q") == "new"
+        again = Questions()
+        again.load(questions.dump())
+        assert (again.wrong_answer("q"), again.digest()) == ("new", questions.digest())
+    questions.apply(verdict(3, "right", 1))
+    assert questions.wrong_answer("q") == ""
+
+
+def test_a_question_whose_right_answer_is_doubted_is_no_open_failure() -> None:
+    questions = Questions()
+    for event in (judged(0, "fresh", "a", correct=0), judged(0, "fresh", "b", correct=0)):
+        questions.apply(event)
+    questions.apply(ActionTaken(iteration=0, action="", task_type="", outcome="", authored=0, doubtful=("a",)))
+    assert questions.open_failures() == ["b"]
 
 
 def test_how_often_a_question_was_fresh_is_counted_over_all_epochs() -> None:

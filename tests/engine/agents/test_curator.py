@@ -23,6 +23,7 @@ from mage_es.events.vocabulary import (
     Purpose,
     QuestionPlanned,
     Step,
+    ToolRan,
 )
 from tests.engine.rules.states import Built, setting_of
 
@@ -43,7 +44,7 @@ class Answered(Built):
         search: str = "balanced",
         routing: str = "cot",
         chain: tuple[str, ...] = (),
-        replies: Sequence[str] = ("because\n#### 1",),
+        replies: Sequence[str] = ("because\nAnswer: 1",),
     ) -> None:
         """Plan, answer and judge a question of the skill `goal`; of several replies those before the last are steps."""
         self.names.append(name)
@@ -117,7 +118,7 @@ def test_mastery_and_evidence_count_fresh_answers_of_the_questions_own_skill() -
     answered = Answered()
     answered.skill("b")
     answered.skill("goal", needs=("b",))
-    answered.answer("q1", routing="chain", chain=("b", "goal"), replies=("one", "two", "#### 1"))
+    answered.answer("q1", routing="chain", chain=("b", "goal"), replies=("one", "two", "Answer: 1"))
     answered.answer("q2", correct=False)
     answered.answer("q3", purpose="revisit")
     [updated] = [event for event in answered.learned() if isinstance(event, MasteryUpdated)]
@@ -152,7 +153,7 @@ def test_without_bandits_nothing_is_rewarded_and_everything_else_is_learned() ->
 
 @pytest.mark.parametrize(
     ("replies", "reasoning"),
-    [(("one", "two", "#### 1"), "one\ntwo"), (("one", "two", "so it is\n#### 1"), "so it is")],
+    [(("one", "two", "Answer: 1"), "one\ntwo"), (("one", "two", "so it is\nAnswer: 1"), "so it is")],
 )
 def test_a_right_answer_by_way_of_a_chain_is_kept_with_its_steps_where_that_is_on(
     replies: tuple[str, ...], reasoning: str
@@ -169,6 +170,17 @@ def test_an_answer_that_is_wrong_or_says_nothing_but_itself_is_not_kept() -> Non
     answered.answer("q1", correct=False)
     answered.answer("q2", routing="direct", replies=("1",))
     assert not [event for event in answered.learned() if isinstance(event, MemoryAppended)]
+
+
+@pytest.mark.parametrize(("problem", "kept"), [("", 0), ("no b", 1)])
+def test_what_a_tool_worked_out_is_no_reasoning_to_keep(problem: str, kept: int) -> None:
+    answered = Answered()
+    answered.answer("q1", purpose="revisit", replies=("{}", "the tool says so\nAnswer: 1"))
+    ran = ToolRan(
+        iteration=0, purpose="revisit", question_id="q1", tool_id="x", arguments="{}", result="1", problem=problem
+    )
+    answered.state.apply(ran)
+    assert len([event for event in answered.learned() if isinstance(event, MemoryAppended)]) == kept
 
 
 def test_success_memories_can_be_switched_off() -> None:

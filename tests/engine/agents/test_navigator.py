@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from mage_es.engine.agents.navigator import briefs_of, navigator_brief, plan
@@ -67,11 +68,13 @@ def test_a_skill_comes_with_its_failures_what_waits_for_it_and_its_last_brief() 
         Question(id=f"q{n}", benchmark="b", split="evolution", task_type="t", question=f"{n}?", gold="7", solution="no")
         for n in range(5)
     ]
+    for question in wrong[:2]:
+        now.apply(msgspec.structs.replace(judged(0, question.id, correct=False), answer="8"))
     brief, cut = navigator_brief(SETTING, now, 1, failed={"t": wrong}, last={"a": "Count twice."})
     (first,) = brief.frontier
-    assert [(case.question, case.answer, case.solution) for case in first.failures] == [
-        (f"{n}?", "7", "") for n in range(3)
-    ]
+    assert [(case.question, case.answer, case.solution, case.wrong_answer) for case in first.failures] == [
+        ("0?", "7", "", "8"), ("1?", "7", "", "8"), ("2?", "7", "", ""),
+    ]  # fmt: skip
     assert (first.needed_by, first.last_brief, cut) == (("b: c",), "Count twice.", None)
 
 

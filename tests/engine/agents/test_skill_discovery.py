@@ -23,6 +23,7 @@ from mage_es.engine.rules.prompt import render_guidance, template
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.benchmark import Question
 from mage_es.events.vocabulary import (
+    ActionTaken,
     AnswerJudged,
     EdgeAdded,
     MemoryAppended,
@@ -82,9 +83,10 @@ def answer(
         search_arm="balanced", search_probability=1.0, routing_arm="cot", routing_probability=1.0, memories=memories,
         principles=(), template="answer_cot", prompt_sha256="", spans=(), chain=chain, tool_id=tool_id,
     )  # fmt: skip
+    right = "6" if question_id == "t3" else "4"
     verdict = AnswerJudged(
         iteration=0, purpose="fresh", question_id=question_id, task_type=question_id[0], skill="sums",
-        answer="4" if correct else "5", expected="4", score_micro=0, correct=correct, strict=False, judge="rule",
+        answer=right if correct else "5", expected=right, score_micro=0, correct=correct, strict=False, judge="rule",
     )  # fmt: skip
     for event in (plan, said(question_id, "2 + 3 = 5"), verdict):
         state.apply(event)
@@ -171,6 +173,31 @@ def test_a_tool_may_come_of_right_answers_alone(state: State) -> None:
     for name in ("t1", "t2"):
         answer(state, name, correct=True)
     assert [each.action for each in asked(state, "t", iteration=1) if each.brief] == ["dynamic_tool_authoring"]
+
+
+def test_no_tool_is_asked_for_where_all_right_answers_are_the_same(state: State) -> None:
+    state.apply(ActionTaken(iteration=0, action="", task_type="t", outcome="", authored=0, doubtful=("t3",)))
+    assert {each.action for each in asked(state, "t", iteration=1) if each.brief} == {"failure_memories"}
+
+
+def test_a_doubtful_question_is_in_no_later_brief_and_one_mistake_makes_no_instruction(state: State) -> None:
+    state.apply(ActionTaken(iteration=0, action="", task_type="t", outcome="", authored=0, doubtful=("t1",)))
+    failures, refinement = asked(state, "t", iteration=2)
+    assert isinstance(failures.brief, FailureBrief) and [case.question_id for case in failures.brief.cases] == ["t2"]
+    assert refinement.idle == "nothing to author"
+
+
+def test_the_teacher_sees_which_rules_the_learner_has_already(state: State) -> None:
+    for kind, outcome in (("", "principle"), ("type_strategy", "failure_memory")):
+        row = MemoryAppended(
+            memory_id=outcome, outcome=outcome, kind=kind, task_type="t", skill="sums", question_id="", question="",
+            recognise="Two bags", reasoning=f"A {outcome}.", answer="", wrong_answer="", steps=(), derived_from="",
+            iteration=0, phase="evolve", ordinal=0, embedding=b"\x00\x00\x80?",
+        )  # fmt: skip
+        state.apply(row)
+    briefs = [asked(state, "t", iteration=k)[place].brief for k, place in ((0, 0), (0, 1), (2, 1))]
+    known = ("A principle.", "Two bags: A failure_memory.")
+    assert [getattr(brief, "existing", ()) for brief in briefs] == [known] * 3
 
 
 def test_a_strategy_is_wanted_of_two_failures_and_not_of_one(state: State) -> None:

@@ -162,9 +162,10 @@ def _memory(name: str, kind: str, place: int, benchmark: str) -> MemoryAppended:
     is_number = _ENDINGS.get(benchmark, "").startswith("####") or benchmark == "finqa"
     answer, wrong = ("19", "29") if is_number else ("B", "A")
     reply = "4 * 6 = 24\n24 - 5 = 19" if is_number else "The club met in the Old Mint. Its architect came from Bern."
-    whole = f"{reply}\n{_ENDINGS.get(benchmark, 'Answer: {}').format(answer)}"
+    ending = _ENDINGS.get(benchmark, "Answer: {}")
+    whole, form = f"{reply}\n{ending.format(answer)}", f'"{ending.format("<answer>")}"'
     texts = {
-        SUCCESS: {"reasoning": reasoning_of(whole, answer)},
+        SUCCESS: {"reasoning": reasoning_of(whole, answer, form)},
         CORRECTION: {"reasoning": f"{reply} What is given away is taken away.", "wrong_answer": wrong},
         STRATEGY: {
             "reasoning": "1. Find what is the same. 2. Take away what is given.",

@@ -106,6 +106,12 @@ def next_iteration(state: State, events: list[Event], iteration: int) -> None:
         state.apply(judged(name, iteration=iteration + 1))
 
 
+def test_questions_whose_right_answer_the_teacher_doubts_are_on_record_as_far_as_they_were_asked(state: State) -> None:
+    reply = FailureReply(memories=(), doubtful=("q2", "ghost", "q2"))
+    (taken,) = kinds(evolved(state, Authored("t", WRITE_FAILURES, reply, "call")), ActionTaken)
+    assert taken.doubtful == ("q2",)
+
+
 @pytest.mark.paper("appendix, failure memories")
 def test_a_failure_memory_holds_question_wrong_answer_correction_and_the_benchmarks_answer(state: State) -> None:
     memory = kinds(written(state, specific("2 + 2 = 4")), MemoryAppended)[0]

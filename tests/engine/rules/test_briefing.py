@@ -24,8 +24,14 @@ def setting(budget: int, room: int = 0) -> Setting:
 
 
 def test_of_a_long_context_the_passages_stay_that_share_words_with_the_question_in_their_order() -> None:
-    told = window(PASSAGES, "Where did the builder of the mill, Ada Crane, die? Oxbow", 90)
-    assert told == f"[...] The mill was built in 1820 by Ada Crane.{GAP}Ada Crane died in 1851 in Oxbow."
+    told = window(PASSAGES, "Where did the builder of the mill, Ada Crane, die? Oxbow", 100)
+    assert told == f"[...] The mill was built in 1820 by Ada Crane.{GAP}Ada Crane died in 1851 in Oxbow. [...]"
+
+
+def test_the_passage_with_the_answer_goes_first_and_what_is_cut_at_an_end_is_marked_too() -> None:
+    told = window(PASSAGES, "Where did the builder of the mill, Ada Crane, die?", 60, answer="a garden")
+    assert told == "[...] The school has a garden."
+    assert window(PASSAGES, "the river", 40, answer="Elm") == "The river Elm is short. [...]"
 
 
 def test_what_fits_is_left_as_it_is() -> None:

@@ -24,10 +24,12 @@ def test_every_part_of_the_content_changes_the_id() -> None:
 
 
 def test_reasoning_is_the_reply_without_its_answer_line() -> None:
-    assert reasoning_of("2 + 2 = 4\n#### 4\n", "4") == "2 + 2 = 4"
-    assert reasoning_of("2 + 2 = 4\n4", "4") == "2 + 2 = 4"
-    assert reasoning_of("#### 4", "4") == ""
-    assert reasoning_of("", "") == ""
+    number, label = 'Finish with a line "#### <number>".', 'Finish with a line "Answer: <label>", one of: teal, slate.'
+    assert reasoning_of("2 + 2 = 4\n#### 4\n", "4", number) == "2 + 2 = 4"
+    assert reasoning_of("2 + 2 = 4\n4", "4", number) == "2 + 2 = 4"
+    assert reasoning_of("The badge decides.\n\n**Answer: teal**", "teal", label) == "The badge decides."
+    assert {reasoning_of(reply, "4", number) for reply in ("#### 4", "4", "")} == {""}
+    assert reasoning_of("Answer: teal", "teal", label) == ""
 
 
 @pytest.mark.paper("appendix, success memories")

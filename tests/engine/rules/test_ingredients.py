@@ -44,7 +44,7 @@ def test_a_step_shows_its_own_skill_in_place_of_the_goals() -> None:
     built, plan = chained()
     found = quotes(sections_of_step(built.state, plan, "add"))
     assert found == {
-        "This step": [Quote("skill/add", "Skill: add\nDescription: To add.\nApproach: Just add.")],
+        "This step": [Quote("skill/add", "Step: add\nDescription: To add.\nApproach: Just add.")],
     }
 
 

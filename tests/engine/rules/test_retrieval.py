@@ -99,6 +99,19 @@ def test_the_same_question_under_another_id_is_left_out_unless_a_context_tells_t
     assert [hit.memory_id for hit in retrieve("balanced", in_context, memory, TERMS).success] == ["twin", "o"]
 
 
+def test_a_question_that_was_missed_and_then_solved_is_shown_once_by_its_correction() -> None:
+    correction = {"outcome": "failure_memory", "kind": "specific"}
+    memory = memory_of(
+        remembered("solved", NEAR, ordinal=0, question_id="twice"),
+        remembered("other", FAR, ordinal=1),
+        remembered("corrected", NEAR, ordinal=2, question_id="twice", **correction),
+    )
+    for arm in ("balanced", "diverse"):
+        found = retrieve(arm, query(ASKED), memory, TERMS)
+        assert [[hit.memory_id for hit in hits] for hits in found] == [["other"], ["corrected"]]
+    assert retrieve("success_only", query(ASKED), memory, TERMS).success[0].memory_id == "solved"
+
+
 @pytest.mark.parametrize("arm", ["balanced", "success_only", "failure_only", "diverse", "cascade"])
 def test_no_arm_takes_more_than_k_memories(arm: str) -> None:
     both = [{"outcome": "success_memory"}, {"outcome": "failure_memory", "kind": "specific"}]

@@ -141,9 +141,9 @@ def test_a_chain_asks_for_one_part_after_another_and_then_for_the_answer() -> No
     moves, finish = drive(*chained(), ["1 + 1 = 2", "2 * 3 = 6", "6 + 0 = 6", "#### 6"])
     assert [move.about for move in moves if isinstance(move, Ask)] == ["q/1", "q/2", "q/3", "q"]
     first, second, third, last = prompts(moves)
-    assert "> Skill: add\n> Description: To add.\n> Approach: Just add." in first
+    assert "> Step: add\n> Description: To add.\n> Approach: Just add." in first
     assert "Steps so far" not in first and "do not answer the question" in moves[0].request.system  # type: ignore[union-attr]
-    assert "> Step: add\n> Output: 1 + 1 = 2" in second and "Skill: multiply" in second
+    assert "> Step: add\n> Output: 1 + 1 = 2" in second and "Step: multiply" in second
     assert third.index("2 * 3 = 6") < third.index("## This step")
     assert (
         "> Output: 6 + 0 = 6" in last and "This step" not in last and "Answer the question" in moves[-1].request.system

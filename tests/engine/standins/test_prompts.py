@@ -86,7 +86,7 @@ MOVES = """## Skill
 
 ## This step
 
-> Skill: add-3
+> Step: add-3
 > Description: Solve it.
 > Approach: When the question says "all", add.
 

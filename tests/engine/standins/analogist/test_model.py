@@ -121,17 +121,17 @@ def section(name: str, *lines: str) -> str:
 
 
 def test_a_step_gives_the_first_equations_that_its_skill_is_for() -> None:
-    step = section("This step", "Skill: multiply-1", "Description: Solve with one equation, using: multiply.")
+    step = section("This step", "Step: multiply-1", "Description: Solve with one equation, using: multiply.")
     assert reply(step + prompt(LEMONS, solved=JARS)) == "3 * 12 = 36"
-    whole = section("This step", "Skill: all", "Description: First multiply, then subtract.")
+    whole = section("This step", "Step: all", "Description: First multiply, then subtract.")
     assert reply(whole + prompt(LEMONS, solved=JARS)) == "3 * 12 = 36\n36 - 9 = 27"
-    other = section("This step", "Skill: share", "Description: Solve with one equation, using: divide.")
+    other = section("This step", "Step: share", "Description: Solve with one equation, using: divide.")
     assert reply(other + prompt(LEMONS, solved=JARS)) == "Nothing in the question asks for this part."
 
 
 def test_a_step_follows_the_approach_of_its_own_skill() -> None:
     approach = "It asks: how many.\nA stands for a number: said first.\nB stands for a number: said last.\n"
-    step = section("This step", "Skill: area", *f"Approach: {approach}Step 1: multiply A by B.".splitlines())
+    step = section("This step", "Step: area", *f"Approach: {approach}Step 1: multiply A by B.".splitlines())
     question = "How many square meters has a field that is 30 meters long and 17 meters wide?"
     assert reply(step + prompt(question)) == "30 * 17 = 510"
 

@@ -19,7 +19,7 @@ PIECES = (
     "next point is", "(1.5, 2.5", "inflows: [,. ]", "predicted outflows are: [", "| a | 2019 |\n", "| --- | --- |\n",
     "| row | - |\n", "change of row from 2019 to 2020?", "## Question\n", "## Solved earlier\n", "> Question: a\n",
     "> Answer: b\n", "\n\n", "one or two?", "when was it", "[1] T: text.\n", "answered with: x.",
-    "## Tool\n> Name: t\n", "## This step\n> Skill: s\n", "## Earlier attempt\n> Answer: b\n", "## Thoughts on it\n",
+    "## Tool\n> Name: t\n", "## This step\n> Step: s\n", "## Earlier attempt\n> Answer: b\n", "## Thoughts on it\n",
     "Search[x] Finish[x]\n", "## Steps so far\n> Action 1: Search[A]\n> Observation 1: B. C.\n", "## Found\n> T: t.\n",
     "Could not find A. Similar: B, C.", "(0): a (1): b", "your option", "Answer: x", "inflow for 3 time steps",
 )  # fmt: skip

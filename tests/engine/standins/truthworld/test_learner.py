@@ -111,7 +111,7 @@ def test_any_prompt_gets_a_reply(prompt: str) -> None:
 def test_a_step_of_a_chain_and_the_arguments_of_a_tool_are_read_off_the_question() -> None:
     question = NUMERIC[0]
     head = f"## Question\n\n{question.question}\n\nDo not answer yet."
-    step = learn(f"Hello.\n\n## This step\n\n> Skill: read\n\n{head}")
+    step = learn(f"Hello.\n\n## This step\n\n> Step: read\n\n{head}")
     call = learn(f"Hello.\n\n## Tool\n\n> Name: reckon\n\n{head}")
     assert step.startswith("This part is about the marks") and not claims_in(step)
     assert call.startswith('{"start":')

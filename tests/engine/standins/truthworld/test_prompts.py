@@ -48,7 +48,7 @@ def test_the_route_is_told_by_what_the_prompt_shows(sections: tuple[str, ...], i
 
 
 def test_a_step_and_a_tool_call_are_no_answers() -> None:
-    assert read_truth_prompt(prompt(("Steps so far", "a"), ("This step", "Skill: b"))).manner == "step"
+    assert read_truth_prompt(prompt(("Steps so far", "a"), ("This step", "Step: b"))).manner == "step"
     assert read_truth_prompt(prompt(("Tool", "Name: reckon"))).manner == "call"
 
 

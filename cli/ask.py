@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mage_es.cli.options import AtOption, RunOption, examples, takes
+from mage_es.cli.options import AtOption, RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import bundle
@@ -15,17 +15,17 @@ from mage_es.events.errors import UsageError
 
 EXAMPLES = examples(
     "mage-es ask 'Ben buys 3 notebooks at $4 each and 2 pens at $1.50 each. How much does he pay?'",
-    "mage-es ask --run RUN --at iter-3 < question.txt",
+    "mage-es ask - RUN --at iter-3 < question.txt",
 )
 
 
 @takes("runs_dir", "data_dir", "max_usd", "max_calls", "prices")
 def ask(
-    question: Annotated[str | None, typer.Argument(help="The question. [default: read from stdin]")] = None,
+    question: Annotated[str, typer.Argument(help="The question; -: read it from stdin.")] = "-",
+    run: RunArgument = None,
     *,
     settings: Settings,
     out: Output,
-    run: RunOption = None,
     at: AtOption = "latest",
 ) -> None:
     """Answer your own question with what a run has learned.
@@ -46,13 +46,14 @@ def ask(
     )
     known = f"Task type {report.task_type}, skill {report.skill}, state {report.marker} of {report.run_id}"
     out.report(report, known, bundle(report.bundle), report.reply, f"Answer: {report.answer or '(none found)'}")
-    out.next(settings.again("ask", "--run", report.run_id, "--at", "start", text))
+    out.next(settings.again("ask", text, report.run_id, "--at", "start"))
 
 
-def _question(given: str | None) -> str:
-    if given is None and sys.stdin.isatty():
+def _question(given: str) -> str:
+    is_piped = given == "-"
+    if is_piped and sys.stdin.isatty():
         raise UsageError('There is no question. Give it as an argument, as in mage-es ask "...", or on stdin.')
-    text = (sys.stdin.read() if given is None else given).strip()
+    text = (sys.stdin.read() if is_piped else given).strip()
     if not text:
         raise UsageError(f"The question is empty: {text!r}. Give it as an argument or on stdin.")
     return text

@@ -6,12 +6,11 @@ from typing import Annotated
 
 import typer
 
-from mage_es.cli.options import examples, takes
+from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
-from mage_es.events.errors import UsageError
 
-BACKUP_EXAMPLES = examples("mage-es backup /mnt/backups/first", "mage-es backup RUN s3://bucket/runs/first")
+BACKUP_EXAMPLES = examples("mage-es backup RUN", "mage-es backup RUN s3://bucket/runs/first")
 RESTORE_EXAMPLES = examples(
     "mage-es restore /mnt/backups/first again", "mage-es restore s3://bucket/runs/first again --runs-dir /data/runs"
 )
@@ -19,28 +18,27 @@ RESTORE_EXAMPLES = examples(
 
 @takes("runs_dir")
 def backup(
-    words: Annotated[
-        list[str],
+    run: RunArgument = None,
+    destination: Annotated[
+        str | None,
         typer.Argument(
-            metavar="[RUN] DEST",
-            help="Run id or folder (default: the newest run), then the destination: a folder or s3://bucket/prefix.",
+            metavar="[DEST]",
+            help="A folder or s3://bucket/prefix. [default: the run's name in a folder beside the runs]",
             show_default=False,
         ),
-    ],
+    ] = None,
     *,
     settings: Settings,
     out: Output,
 ) -> None:
     """Back up a run's logs, also while it is working.
 
-    Copies what is new and changes nothing in the backup. For buckets, endpoint, region and credentials come from the
-    AWS_* environment variables.
+    Copies what is new and changes nothing in the backup. Without a destination, runs/first goes to runs-backups/first.
+    For buckets, endpoint, region and credentials come from the AWS_* environment variables.
     """
     from mage_es.engine.verbs.backup import backup as back_up
 
-    if len(words) > 2:
-        raise UsageError(f"{len(words)} arguments were given: name at most one run, then one destination.")
-    report = back_up(settings.find_run(words[0] if len(words) == 2 else None), words[-1])
+    report = back_up(settings.find_run(run), destination)
     new = f"{report.objects} new objects, {report.bytes} bytes" if report.objects else "nothing new"
     exams = f" and {report.exams} exams" if report.exams else ""
     text = f"{report.place}: {report.run_id} up to event {report.head_seq}{exams}; {new}."

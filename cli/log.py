@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mage_es.cli.options import RunArgument, RunOption, examples, takes
+from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, clean, in_json
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import Interrupted
@@ -16,7 +16,7 @@ from mage_es.events.errors import Interrupted
 if TYPE_CHECKING:
     from mage_es.events.vocabulary import Record
 
-SHOW_EXAMPLES = examples("mage-es log show seq:120", "mage-es log show iter-3 --run RUN --json")
+SHOW_EXAMPLES = examples("mage-es log show seq:120", "mage-es log show iter-3 RUN --json")
 TAIL_EXAMPLES = examples("mage-es log tail", "mage-es log tail RUN --follow -n 5", "mage-es log tail RUN --json")
 
 POLL_SECONDS = 0.2
@@ -27,10 +27,10 @@ LINE = 200
 @takes("runs_dir")
 def show(
     marker: Annotated[str, typer.Argument(help="The event: seq:120, or a marker such as iter-3 or latest.")],
+    run: RunArgument = None,
     *,
     settings: Settings,
     out: Output,
-    run: RunOption = None,
 ) -> None:
     """Show one record of the log with all its fields."""
     from mage_es.events.log import LogReader
@@ -41,7 +41,7 @@ def show(
     seq = reader.resolve(marker)
     document = plain(next(reader.records(since=seq, until=seq)))
     out.report(document, "\n".join(_fields(document)))
-    out.next(settings.again("log", "show", f"seq:{min(seq + 1, reader.head.seq)}", "--run", found.id))
+    out.next(settings.again("log", "show", f"seq:{min(seq + 1, reader.head.seq)}", found.id))
 
 
 @takes("runs_dir")
@@ -65,7 +65,7 @@ def tail(
     found = settings.find_run(run)
     reader = LogReader(found.log_path)
     since = max(1, reader.head.seq - last + 1)
-    again = settings.again("log", "show", "latest", "--run", found.id)
+    again = settings.again("log", "show", "latest", found.id)
     try:
         records = (
             follow_log(found.log_path, since=since, wait=lambda: time.sleep(POLL_SECONDS))

@@ -9,7 +9,7 @@ import msgspec
 import typer
 
 from mage_es.cli.boxes import BESIDE, PROSE
-from mage_es.cli.options import AtOption, RunArgument, RunOption, examples, takes
+from mage_es.cli.options import AtOption, RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable, clean, is_terminal
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import UsageError, nearest
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.memory import MemoryItem, MemoryReport
 
 LIST_EXAMPLES = examples("mage-es memory list", "mage-es memory list RUN --kind principle --status quarantined")
-SHOW_EXAMPLES = examples("mage-es memory show 5c0f0e8a", "mage-es memory show 5c0f0e8a --run RUN --at iter-3")
+SHOW_EXAMPLES = examples("mage-es memory show 5c0f0e8a", "mage-es memory show 5c0f0e8a RUN --at iter-3")
 QUARANTINE_EXAMPLES = examples('mage-es memory quarantine 5c0f0e8a --reason "it adds where it should subtract"')
 RELEASE_EXAMPLES = examples('mage-es memory release 5c0f0e8a --reason "it was right after all"')
 
@@ -76,7 +76,7 @@ def list_all(
     )
     ahead: tuple[str, ...] = ("memory", "list", found.run_id) if found.items else ("runs", "show", found.run_id)
     if items:
-        ahead = ("memory", "show", items[0].memory_id[:SHOWN_DIGITS], "--run", found.run_id)
+        ahead = ("memory", "show", items[0].memory_id[:SHOWN_DIGITS], found.run_id)
     out.next(settings.again(*ahead))
 
 
@@ -91,7 +91,7 @@ def _is_of(kind: str, wanted: str | None) -> bool:
 
 @takes("runs_dir")
 def show_one(
-    memory: MemoryArgument, *, settings: Settings, out: Output, run: RunOption = None, at: AtOption = "latest"
+    memory: MemoryArgument, run: RunArgument = None, *, settings: Settings, out: Output, at: AtOption = "latest"
 ) -> None:
     """Show one memory in full: its text, its origin and its history."""
     from mage_es.engine.verbs.memory import memory as read_memory
@@ -102,7 +102,7 @@ def show_one(
 
 @takes("runs_dir")
 def quarantine(
-    memory: MemoryArgument, *, settings: Settings, out: Output, reason: Reason, by: By = "user", run: RunOption = None
+    memory: MemoryArgument, run: RunArgument = None, *, settings: Settings, out: Output, reason: Reason, by: By = "user"
 ) -> None:
     """Take a memory out of use; it stays stored and can be released.
 
@@ -113,7 +113,7 @@ def quarantine(
 
 @takes("runs_dir")
 def release(
-    memory: MemoryArgument, *, settings: Settings, out: Output, reason: Reason, by: By = "user", run: RunOption = None
+    memory: MemoryArgument, run: RunArgument = None, *, settings: Settings, out: Output, reason: Reason, by: By = "user"
 ) -> None:
     """Bring a memory back into use, unless a newer one replaced it."""
     _curate(memory, "release", run=run, reason=reason, by=by, settings=settings, out=out)
@@ -142,7 +142,7 @@ def _tell(report: MemoryReport, settings: Settings, out: Output) -> None:
     out.report(report, item, TextTable("", ("field", "value"), rows), used, *report.history)
     is_out = report.item.status == "quarantined"
     name = report.item.memory_id[:SHOWN_DIGITS]
-    way = ("memory", "release" if is_out else "quarantine", name, "--run", report.run_id, "--reason", "...")
+    way = ("memory", "release" if is_out else "quarantine", name, report.run_id, "--reason", "...")
     out.next(settings.again(*way), settings.again("exam", report.run_id))
 
 

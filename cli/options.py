@@ -36,9 +36,6 @@ RunArgument = Annotated[
         metavar="[RUN]", help="Run id or folder. [default: the newest under --runs-dir]", show_default=False
     ),
 ]
-RunOption = Annotated[
-    str | None, typer.Option("--run", metavar="RUN", help="Run id or folder. [default: the newest under --runs-dir]")
-]
 RunIdOption = Annotated[
     str | None, typer.Option("--run-id", metavar="NAME", help="Name of the new run. [default: made up]")
 ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mage_es.cli.options import RunOption, examples, takes
+from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import asked, bundle
@@ -14,16 +14,16 @@ from mage_es.cli.tables import asked, bundle
 if TYPE_CHECKING:
     from mage_es.engine.verbs.transcript import MoveReport
 
-EXAMPLES = examples("mage-es show wordmath-evolution-17", "mage-es show wordmath-evolution-17 --run RUN --iteration 3")
+EXAMPLES = examples("mage-es show wordmath-evolution-17", "mage-es show wordmath-evolution-17 RUN --iteration 3")
 
 
 @takes("runs_dir", "data_dir")
 def show(
     question: Annotated[str, typer.Argument(help="Id of a question of the run.")],
+    run: RunArgument = None,
     *,
     settings: Settings,
     out: Output,
-    run: RunOption = None,
     iteration: Annotated[
         int | None, typer.Option("--iteration", help="Iteration in which it was asked. [default: the last]")
     ] = None,
@@ -39,7 +39,7 @@ def show(
     if report.other_times:
         out.say(f"Also asked: {', '.join(report.other_times)}.")
     is_episode = any(isinstance(move, StepReport) for move in report.moves)
-    ahead = ("exam", report.run_id) if is_episode else ("ask", "--run", report.run_id, "...")
+    ahead = ("exam", report.run_id) if is_episode else ("ask", "...", report.run_id)
     out.next(settings.again(*ahead))
 
 

@@ -49,8 +49,10 @@ class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
     exams: int
 
 
-def backup(run: Run, destination: str) -> BackupReport:
+def backup(run: Run, destination: str | None = None) -> BackupReport:
     """Copy what is new in a run's logs to a folder or to `s3://bucket/prefix`; the run may be at work.
+
+    By default the copy of `runs/first` is `runs-backups/first`: beside the runs, where nothing takes it for one.
 
     Raises:
         UsageError: The destination is neither.
@@ -58,7 +60,7 @@ def backup(run: Run, destination: str) -> BackupReport:
         LogDamaged: A log fails its checksums.
         PrerequisiteError: The destination is not accessible, or the run has no event yet.
     """
-    objects = open_objects(destination)
+    objects = open_objects(destination or str(_beside(run.path)))
     stored = back_up(run.log_path, objects, at=_LOG, fs=LocalFileSystem())
     exams = [
         back_up(exam.log_path, objects, at=f"exams/{exam.path.name}/{_LOG}", fs=LocalFileSystem())
@@ -108,6 +110,12 @@ def restore(source: str, *, runs_dir: Path, name: str) -> RestoreReport:
     return RestoreReport(
         run_id=name, place=objects.place, path=str(target), head_seq=head.seq, head_chain=head.chain, exams=len(exams)
     )
+
+
+def _beside(path: Path) -> Path:
+    """Return where a run's copy goes by default, relative where the run's path is."""
+    runs = path.parent if path.parent.name else path.parent.resolve()
+    return runs.with_name(f"{runs.name}-backups") / path.resolve().name
 
 
 def open_objects(place: str) -> Objects:

@@ -200,7 +200,7 @@ def _never_asked(reader: LogReader, question_id: str) -> str:
     asked = {plan.question_id for plan in reader.of(QuestionPlanned)}
     hint = nearest(question_id, sorted(asked)) if len(asked) < 20 or _has_match(question_id, asked) else ""
     example = f" An example of one that was: {min(asked)}." if asked and not hint else hint
-    return f"The question {question_id!r} was not asked in {reader.run}.{example} Choose another run with --run."
+    return f"The question {question_id!r} was not asked in {reader.run}.{example} Name another run after the question."
 
 
 def _has_match(name: str, known: set[str]) -> bool:

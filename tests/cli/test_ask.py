@@ -27,7 +27,7 @@ def test_a_question_is_answered_from_the_newest_run(mage: Command, runs_dir: Pat
 
 def test_a_question_may_come_from_stdin(mage: Command, runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(QUESTION + "\n"))
-    outcome = mage("ask", "--run", "first", "--at", "iter-0")
+    outcome = mage("ask", "-", "first", "--at", "iter-0")
     assert outcome.code == 0
     assert "Task type" in outcome.out and "Answer: " in outcome.out
 
@@ -38,7 +38,7 @@ def test_nothing_is_recorded(mage: Command, runs_dir: Path) -> None:
     assert {path: path.read_bytes() for path in (runs_dir / "first" / "log").rglob("*") if path.is_file()} == before
 
 
-@pytest.mark.parametrize("words", [[" \n"], [QUESTION, "--at", "iter-5"], [QUESTION, "--run", "second"]])
+@pytest.mark.parametrize("words", [[" \n"], [QUESTION, "--at", "iter-5"], [QUESTION, "second"]])
 def test_what_cannot_be_asked_is_a_usage_error(mage: Command, runs_dir: Path, words: list[str]) -> None:
     outcome = mage("ask", *words)
     assert (outcome.code, outcome.out) == (2, "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ Command = Callable[..., Any]
 
 
 def test_the_newest_run_goes_to_a_folder_and_back(mage: Command, runs_dir: Path) -> None:
-    stored = mage("backup", "saved")
+    stored = mage("backup", "first", "saved")
     assert stored.code == 0
     assert "first up to event" in stored.out
     assert "Next: mage-es restore saved first-restored" in stored.err
@@ -29,6 +30,21 @@ def test_the_newest_run_goes_to_a_folder_and_back(mage: Command, runs_dir: Path)
     assert "finished" in mage("resume", "first-restored").out
 
 
+def test_the_only_word_is_the_run_and_its_copy_goes_beside_the_runs(mage: Command, runs_dir: Path) -> None:
+    shutil.copytree(runs_dir / "first", runs_dir / "second")
+    stored = mage("backup", "first")
+    assert (stored.code, stored.out.partition(":")[0]) == (0, "runs-backups/first")
+    assert "restore runs-backups/first first-restored" in stored.err
+    assert (
+        "nothing new" in mage("backup", "runs/first").out
+        and "nothing new" in mage("backup", str(runs_dir / "first")).out
+    )
+    assert "runs-backups/second" in mage("backup").out
+    unknown = mage("backup", "saved")
+    assert (unknown.code, "There is no run 'saved'" in unknown.err) == (2, True)
+    assert not (runs_dir.parent / "saved").exists()
+
+
 def test_a_run_goes_to_a_bucket_and_back(mage: Command, runs_dir: Path) -> None:
     with bucket() as address:
         stored = json.loads(mage("backup", "first", f"{address}/first", "--json").out)
@@ -38,16 +54,15 @@ def test_a_run_goes_to_a_bucket_and_back(mage: Command, runs_dir: Path) -> None:
 
 
 def test_what_is_refused(mage: Command, runs_dir: Path) -> None:
-    assert mage("backup").code == 2
     assert mage("backup", "a", "b", "c").code == 2
     assert mage("backup", "frist", "saved").code == 2
-    mage("backup", "saved")
+    mage("backup", "first", "saved")
     taken = mage("restore", "saved", "first")
     assert (taken.code, "another name" in taken.err) == (2, True)
 
 
 def test_a_damaged_backup_is_exit_code_five_and_no_run(mage: Command, runs_dir: Path, tmp_path: Path) -> None:
-    mage("backup", "saved")
+    mage("backup", "first", "saved")
     tail = next((tmp_path / "saved" / "log" / "tail").iterdir())
     tail.write_bytes(tail.read_bytes()[:-1])
     outcome = mage("restore", "saved", "again")

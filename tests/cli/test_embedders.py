@@ -40,7 +40,7 @@ def test_replay_verify_and_every_look_at_a_run_ask_the_embedder_for_nothing(mage
         server.plan = lambda number: "401"
         looks = [("replay", "r", "--until", "iter-0"), ("verify", "r"), ("runs", "show", "r"), ("memory", "list", "r")]
         looks += [
-            ("show", first_question(tmp_path), "--run", "r"),
+            ("show", first_question(tmp_path), "r"),
             ("export", "r", "--format", "csv", "--to", str(tmp_path / "out")),
         ]
         outcomes = {look: mage(*look) for look in looks}
@@ -69,7 +69,7 @@ def test_another_model_behind_the_same_name_is_refused_wherever_a_vector_is_need
     with provider() as server:
         begin(mage, server)
         server.embed = lambda texts: [[float(len(text)), *(1.0 for _ in range(127))] for text in texts]
-        for words in (("resume", "r"), ("exam", "r"), ("ask", "How many are left?", "--run", "r")):
+        for words in (("resume", "r"), ("exam", "r"), ("ask", "How many are left?", "r")):
             outcome = mage(*words)
             assert outcome.code == 4, words
             assert "was started with embedder_sha256" in outcome.err
@@ -78,7 +78,7 @@ def test_another_model_behind_the_same_name_is_refused_wherever_a_vector_is_need
 def test_an_episode_is_shown_with_the_vectors_of_the_very_model_or_not_at_all(mage: Command, tmp_path: Path) -> None:
     with provider() as server:
         begin(mage, server, "workshop")
-        words = ("show", first_question(tmp_path), "--run", "r")
+        words = ("show", first_question(tmp_path), "r")
         assert mage(*words).code == 0
         server.embed = lambda texts: [[float(len(text)), *(1.0 for _ in range(127))] for text in texts]
         outcome = mage(*words)

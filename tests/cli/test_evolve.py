@@ -55,7 +55,7 @@ def test_a_benchmark_with_models_of_its_own_needs_no_option_for_them(mage: Comma
     assert " judge calls" in verified.out
     shown = mage("exam", "t", "--json")
     asked = json.loads(shown.out)["answers"][0][0]
-    assert mage("show", asked, "--run", "t").code == 0
+    assert mage("show", asked, "t").code == 0
 
 
 def test_a_run_under_the_papers_preset_records_its_values_and_says_what_to_expect(

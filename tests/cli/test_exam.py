@@ -39,7 +39,6 @@ def test_an_exam_is_shown_as_a_table(mage: Command, runs_dir: Path) -> None:
         (["--questions", "0"], "--questions"),
         (["--questions", "21"], "20"),
         (["--control", "shufled"], "shuffled"),
-        (["--run", "x"], "--run"),
     ],
 )
 def test_what_cannot_be_examined_is_a_usage_error(mage: Command, runs_dir: Path, words: list[str], part: str) -> None:

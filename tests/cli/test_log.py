@@ -27,7 +27,7 @@ def test_one_record_is_shown_with_all_its_fields(mage: Command, runs_dir: Path) 
     rows = [line.split() for line in outcome.out.splitlines()]
     for expected in (["seq", str(record.seq)], ["type", "memory.appended"], ["memory_id", record.event.memory_id]):
         assert expected in rows
-    shown = json.loads(mage("log", "show", f"seq:{record.seq}", "--run", "first", "--json").out)
+    shown = json.loads(mage("log", "show", f"seq:{record.seq}", "first", "--json").out)
     assert list(shown["event"]) == list(MemoryAppended.__struct_fields__)
     assert (shown["event_id"], shown["event"]["reasoning"]) == (record.event_id.hex(), record.event.reasoning)
 

@@ -103,7 +103,7 @@ def test_a_name_that_moves_to_another_model_within_a_run_is_on_record_and_shown(
     told = f"MORE THAN ONE MODEL answered: exec-2026-01 (12 calls), exec-2026-05 ({len(calls) - 12} calls)"
     assert f"{spec}: {told}" in mage("runs", "show", "r").out
     question = next(e.about for e in calls if e.purpose == "fresh" and e.served_by == "exec-2026-05").partition("/")[0]
-    assert "Reply of exec-2026-05:" in mage("show", question, "--run", "r").out
+    assert "Reply of exec-2026-05:" in mage("show", question, "r").out
     closed = events(tmp_path, IterationClosed)
     (tmp_path / "runs" / "r").rename(tmp_path / "runs" / "after")
     (tmp_path / "runs" / "before").rename(tmp_path / "runs" / "r")

@@ -134,11 +134,11 @@ def test_a_whole_run_with_every_fault_that_passes_and_all_that_can_be_looked_at(
         outcome = mage("evolve", "wordmath", *SMALL, *models(url))
         assert outcome.code == 0, outcome.err
         assert mage("doctor", *models(url)).code in (0, 4)
-        assert mage("ask", "How many are 3 and 4?", "--run", "r").code == 0
+        assert mage("ask", "How many are 3 and 4?", "r").code == 0
         assert mage("exam", "r", "--questions", "4").code == 0
         looks = [("runs", "show", "r"), ("log", "tail", "r", "-n", "500"), ("log", "tail", "r", "-n", "500", "--json")]
         looks += [("memory", "list", "r"), ("verify", "r"), ("replay", "r"), ("config", "show")]
-        looks += [("export", "r", "--format", "jsonl", "--to", "out"), ("show", "no-such-question", "--run", "r")]
+        looks += [("export", "r", "--format", "jsonl", "--to", "out"), ("show", "no-such-question", "r")]
         for look in looks:
             assert mage(*look).code in (0, 2), look
     assert echo.keys == set(KEYS.values())

@@ -105,8 +105,8 @@ def looks(runs_dir: Path) -> list[tuple[str, ...]]:
         first.setdefault(type(record.event), record.seq)
         if isinstance(record.event, QuestionPlanned):
             questions[record.event.routing_arm] = record.event.question_id
-    commands = [("log", "show", f"seq:{seq}", "--run", "r") for seq in first.values()]
-    commands += [("show", name, "--run", "r") for name in questions.values()]
+    commands = [("log", "show", f"seq:{seq}", "r") for seq in first.values()]
+    commands += [("show", name, "r") for name in questions.values()]
     commands += [("log", "tail", "r", "-n", "400"), ("memory", "list", "r"), ("runs", "show", "r"), ("runs", "list")]
     return [(*command, "--runs-dir", str(runs_dir)) for command in commands]
 
@@ -116,7 +116,7 @@ def memories(mage: Mage, runs_dir: Path) -> list[tuple[str, ...]]:
     items = json.loads(mage("memory", "list", "r", "--runs-dir", str(runs_dir), "--json").out)["items"]
     first = {item["kind"]: item["memory_id"] for item in reversed(items)}
     assert {"success_memory", "principle"} <= set(first)
-    return [("memory", "show", name, "--run", "r", "--runs-dir", str(runs_dir)) for name in first.values()]
+    return [("memory", "show", name, "r", "--runs-dir", str(runs_dir)) for name in first.values()]
 
 
 @pytest.mark.paper("beyond the paper, terminals and keys")
@@ -151,7 +151,7 @@ def test_an_answer_to_ones_own_question_does_nothing(mage: Mage) -> None:
     with hostile(attacking) as url:
         assert mage("evolve", "wordmath", *SMALL, "--execution", f"openai/e?base_url={url}/v1").code == 0
         question = f"{EVERYTHING} Ana has 3 pens and buys 4 pens. How many pens has Ana?"
-        for words in (("ask", question, "--run", "r"), ("exam", "r", "--questions", "3")):
+        for words in (("ask", question, "r"), ("exam", "r", "--questions", "3")):
             outcome = mage(*words, terminal=True)
             assert outcome.code == 0 and harmful(outcome.out + outcome.err) == set()
 

@@ -122,8 +122,9 @@ _command("Set up", doctor.doctor, doctor.EXAMPLES)
 _group(
     "Set up",
     "data",
-    "List the benchmarks' data, or fetch some.",
+    "List the benchmarks' data, check or fetch some.",
     list=(data.list_all, data.LIST_EXAMPLES),
+    check=(data.check_one, data.CHECK_EXAMPLES),
     fetch=(data.fetch_one, data.FETCH_EXAMPLES),
 )
 _group("Set up", "config", "Show the settings and where each comes from.", show=(config.show, config.EXAMPLES))

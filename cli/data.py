@@ -1,4 +1,4 @@
-"""`mage-es data`: the benchmarks whose data is present, and how to fetch the others."""
+"""`mage-es data`: the benchmarks whose data is present, how to fetch the others, and what a run makes of one."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from mage_es.cli.settings import Settings
 from mage_es.events.errors import PrerequisiteError
 
 LIST_EXAMPLES = examples("mage-es data list", "mage-es data list --data-dir data --json")
+CHECK_EXAMPLES = examples("mage-es data check gsm8k --data-dir data", "mage-es data check tasks/my.jsonl?scorer=number")
 FETCH_EXAMPLES = examples(
     "mage-es data fetch gsm8k --data-dir data", "mage-es data fetch gsm8k --from http://mirror/gsm8k"
 )
@@ -74,6 +75,31 @@ def _row(name: str, settings: Settings) -> DataRow:
         sha256=benchmark.data_sha256,
         problem=missing_files(benchmark),
     )
+
+
+@takes("seed", "held_out", "anchors", "data_dir")
+def check_one(
+    benchmark: Annotated[str | None, typer.Argument(help="Name of the benchmark, or own tasks.")] = None,
+    *,
+    settings: Settings,
+    out: Output,
+) -> None:
+    """Read a benchmark or a file of tasks, divide it as a run would, and list what is left out and why."""
+    from mage_es.engine.verbs.data import check
+
+    report = check(settings.config(), data_dir=settings.data_dir)
+    sizes = (("to learn from", report.evolution), ("anchors", report.anchors), ("held out", report.held_out))
+    counts = (*sizes, ("left out", len(report.left_out)), ("task types", report.task_types))
+    alike = [", ".join(group) for group in report.groups]
+    parts = [TextTable("", tuple(name for name, _ in counts), [tuple(str(count) for _, count in counts)])]
+    if report.left_out:
+        parts.append(TextTable("Left out", ("id", "because"), [(one.id, str(one)) for one in report.left_out]))
+    if alike:
+        parts.append(TextTable("Near-duplicates, each group in one split", ("ids",), [(ids,) for ids in alike]))
+    out.report(report, *parts)
+    for told in report.said:
+        out.say(told)
+    out.next(settings.again("evolve", report.benchmark, names=tuple(n for n in settings.flags() if n != "benchmark")))
 
 
 @takes("data_dir")

@@ -14,13 +14,19 @@ import msgspec
 
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
 from mage_es.engine.benchmarks.records import Records
-from mage_es.engine.seams.benchmark import ContextRole, Question, Split, TaskTypeSource, Traits, Verdict, nowhere
+from mage_es.engine.seams.benchmark import (
+    ContextRole,
+    Question,
+    Split,
+    TaskTypeSource,
+    Traits,
+    Verdict,
+    is_test,
+    nowhere,
+)
 from mage_es.engine.seams.extraction import plain_answer
 from mage_es.engine.seams.plugins import plugins
 from mage_es.events.errors import PrerequisiteError
-
-TEST_SHARE = 0.3
-"""The part of a benchmark with one split that is never learned from."""
 
 
 class DataFile(NamedTuple):
@@ -150,15 +156,6 @@ def _remedy(name: str, data_dir: Path | None) -> str:
     if is_elsewhere(name):
         return f"The package that offers {name} says where its data is: name the folder that holds it with --data-dir."
     return f"Run: mage-es data fetch {name} --data-dir {data_dir}"
-
-
-def is_test(question_id: str) -> bool:
-    """[section 4, STBench, the split] By the hash of file and position: three tenths are the test split.
-
-    So the division is the same on every machine, and adding questions moves none from one split to the other.
-    """
-    first = int.from_bytes(hashlib.sha256(question_id.encode()).digest()[:8], "big")
-    return first < TEST_SHARE * 2**64
 
 
 def find(part: DataFile, name: str, data_dir: Path | None, *, folder: str) -> Path | None:

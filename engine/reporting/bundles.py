@@ -10,6 +10,7 @@ from mage_es.engine.reporting.judging import replies_of
 from mage_es.engine.reporting.recorded import RecordedRun
 from mage_es.engine.reporting.study import Study
 from mage_es.engine.run.exams import RecordedExam
+from mage_es.engine.seams.benchmark import SPLITS
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemoryAppended, QuestionPlanned
@@ -96,7 +97,7 @@ def _question(study: Study, run: RecordedRun, name: str) -> str:
         benchmark = open_benchmark(run.begun.benchmark, seed=run.begun.seed, data_dir=study.data_dir)
     except (PrerequisiteError, UsageError):
         return f"{name} (its text is in the data set, not in the log)"
-    texts = {question.id: question.question for question in benchmark.questions("test")}
+    texts = {question.id: question.question for split in SPLITS for question in benchmark.questions(split)}
     return _cut(texts.get(name, name))
 
 

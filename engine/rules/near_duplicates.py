@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from mage_es.engine.rules.normalise import NEAR_DUPLICATE, shingle_run
+import rustworkx
+
+from mage_es.engine.rules.normalise import NEAR_DUPLICATE, normalise, shingle_run
 
 COMMON_SHARE, FORM_SHARE = 0.5, 0.5
 """A shingle is common to a type if this part of its questions have it; the common ones are their form if they are this
@@ -53,6 +55,28 @@ def common_shingles(groups: Iterable[Sequence[str]]) -> frozenset[str]:
         if sum(len(pieces & shared) / len(pieces) for pieces in counted) >= FORM_SHARE * len(counted):
             common |= shared
     return frozenset(common)
+
+
+def near_groups(texts: Sequence[str], common: Collection[str]) -> list[list[int]]:
+    """Return the places of the texts in groups: texts that are equal in normal form, or nearly, are in one group.
+
+    So are texts that only others connect. Groups are in the order of their first texts, each in order.
+    """
+    index, graph = ExactIndex[str](), rustworkx.PyGraph()
+    graph.add_nodes_from(range(len(texts)))
+    normal, runs = [normalise(text) for text in texts], [compared(text, common) for text in texts]
+    first = {text: place for place, text in reversed(list(enumerate(normal)))}
+    for run in runs:
+        index.add(run)
+    for place, (text, run) in enumerate(zip(normal, runs, strict=True)):
+        # All are in the index first: a text that quotes another is near it, and that one not near the text.
+        graph.add_edges_from_no_data([(place, other) for other in (first[text], *index.near(run))])
+    return sorted(sorted(group) for group in rustworkx.connected_components(graph))
+
+
+def compared(text: str, common: Collection[str]) -> list[str]:
+    """Return the shingles of a text that are not common ones, in order."""
+    return [piece for piece in shingle_run(text) if piece not in common]
 
 
 def passage_similarity(run: Sequence[Piece], question: frozenset[Piece]) -> float:
@@ -100,11 +124,13 @@ class ExactIndex(Generic[Piece]):
             self._needing[piece].append(len(self._questions))
         self._questions.append(pieces)
 
-    def has_near(self, run: Sequence[Piece]) -> bool:
+    def near(self, run: Sequence[Piece]) -> Iterator[int]:
+        """Yield the place of every question of which some passage of a text is a near-duplicate, in no order."""
         pieces = frozenset(run)
-        places = {place for piece in pieces for place in self._needing.get(piece, ())}
-        questions = (self._questions[place] for place in places)
-        return any(_is_near(run, question, len(pieces & question)) for question in questions)
+        for place in {place for piece in pieces for place in self._needing.get(piece, ())}:
+            question = self._questions[place]
+            if _is_near(run, question, len(pieces & question)):
+                yield place
 
     def nearest(self, run: Sequence[Piece], *, above: float = 0.0) -> Nearest:
         best = Nearest(above, -1)

@@ -2,9 +2,11 @@
 
 Rules
     - No question text is in two splits, neither word for word (after normalising) nor nearly (some passage of it
-      has five-word shingles like another's, Jaccard at least 0.8, the form of a type's questions aside). What would is
-      left out of evolution first, then of the anchors.
-    - The form is found in evolution questions alone, and committed to beside the questions.
+      has five-word shingles like another's, Jaccard at least 0.8, the form of a type's questions aside).
+    - Where the data has test questions of its own they stay what they are: what would be in two splits is left out of
+      evolution first, then of the anchors, and named.
+    - Where it has none, the test split is made here: near-duplicates go into one split together, and none is left out.
+    - The form is found in the questions that are not the data's own test questions, and committed to beside them.
     - The splits depend on (questions, seed, sizes) only.
 """
 
@@ -15,10 +17,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mage_es.engine.rules.leaks import LEARNED, packed, packed_shingles
-from mage_es.engine.rules.near_duplicates import ExactIndex, common_shingles
-from mage_es.engine.rules.normalise import normalise, question_hash, shingle_run
+from mage_es.engine.rules.near_duplicates import ExactIndex, common_shingles, compared, near_groups
+from mage_es.engine.rules.normalise import normalise, question_hash
 from mage_es.engine.rules.randomness import shuffled
-from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.seams.benchmark import TEST_SHARE, Question, Repeat, hash_share, is_test
 from mage_es.events.digests import sha256_text
 from mage_es.events.vocabulary import SplitCommitted
 
@@ -31,11 +33,20 @@ class Splits(NamedTuple):
     evolution: tuple[str, ...]
     anchors: tuple[str, ...]
     held_out: tuple[str, ...]
-    duplicates: int
-    """Questions left out because another split (or the same exam) holds their text already."""
-    near_duplicates: int
-    """Questions left out because another split holds nearly their text."""
+    repeats: tuple[Repeat, ...]
+    """Questions left out because another split (or the same exam) holds their text already, or nearly."""
+    groups: tuple[tuple[str, ...], ...]
+    """Near-duplicates that went into one split together."""
     events: tuple[SplitCommitted, ...]
+
+
+class _Parts(NamedTuple):
+    learned: Sequence[Question]
+    guard: Sequence[Question]
+    exam: Sequence[Question]
+    common: frozenset[str]
+    repeats: Sequence[Repeat] = ()
+    groups: Sequence[Sequence[Question]] = ()
 
 
 def make_splits(
@@ -44,8 +55,23 @@ def make_splits(
     """Divide a benchmark's questions among evolution, anchors and held-out. [section 4.1, held-out pool]
 
     `anchors` and `held_out` are wanted sizes: anchors are at most 15 % of the evolution questions, and the exam cannot
-    be larger than the official test split.
+    be larger than the test split: the data's own `test`, or three tenths of the questions where it has none.
     """
+    parts = (_apart if test else _together)(evolution, test, seed=seed, anchors=anchors, held_out=held_out)
+    named = {LEARNED: parts.learned, "anchors": parts.guard, "held_out": parts.exam}
+    return Splits(
+        evolution=tuple(q.id for q in parts.learned),
+        anchors=tuple(q.id for q in parts.guard),
+        held_out=tuple(q.id for q in parts.exam),
+        repeats=tuple(parts.repeats),
+        groups=tuple(tuple(q.id for q in group) for group in parts.groups if len(group) > 1),
+        events=tuple(_committed(name, questions, parts.common) for name, questions in named.items()),
+    )
+
+
+def _apart(
+    evolution: Sequence[Question], test: Sequence[Question], *, seed: int, anchors: int, held_out: int
+) -> _Parts:
     # A small benchmark must not spend its questions on the guard: they could never be learned from.
     guarded = min(anchors, int(ANCHOR_SHARE * len(evolution)))
     order = shuffled(evolution, seed, purpose="split.evolution")
@@ -58,15 +84,34 @@ def make_splits(
     anchored = {question.id for question in guard}
     # `own=False`: two evolution questions may be alike, since both may be learned from.
     learned = taken.first([q for q in order if q.id not in anchored], len(order), own=False)
-    parts = {LEARNED: learned, "anchors": guard, "held_out": exam}
-    return Splits(
-        evolution=tuple(q.id for q in learned),
-        anchors=tuple(q.id for q in guard),
-        held_out=tuple(q.id for q in exam),
-        duplicates=len(taken.duplicates),
-        near_duplicates=len(taken.near_duplicates),
-        events=tuple(_committed(name, questions, common) for name, questions in parts.items()),
-    )
+    return _Parts(learned, guard, exam, common, tuple(taken.repeats.values()))
+
+
+def _together(
+    questions: Sequence[Question], _: Sequence[Question], *, seed: int, anchors: int, held_out: int
+) -> _Parts:
+    # By hash, as the test split is: the form must not depend on how a file is sorted, nor on the seed.
+    common = _common(sorted(questions, key=lambda question: hash_share(question.id)))
+    found = near_groups([question.question for question in questions], common)
+    groups = [[questions[place] for place in places] for places in found]
+    examined = _examined(groups)
+    exam = shuffled([question for group in examined for question in group], seed, purpose="split.held_out")[:held_out]
+    kept_out = {group[0].id for group in examined}
+    learned = [group for group in groups if group[0].id not in kept_out]
+    guarded = min(anchors, int(ANCHOR_SHARE * sum(map(len, learned))))
+    guard: list[Question] = []
+    rest: list[Question] = []
+    for group in shuffled(learned, seed, purpose="split.anchors"):
+        (guard if len(guard) + len(group) <= guarded else rest).extend(group)
+    return _Parts(shuffled(rest, seed, purpose="split.evolution"), guard, exam, common, groups=groups)
+
+
+def _examined(groups: Sequence[Sequence[Question]]) -> list[Sequence[Question]]:
+    """Return the groups to examine: by the hash of their first question, but none that is more than the test share."""
+    most = TEST_SHARE * sum(map(len, groups))
+    found = [group for group in groups if len(group) <= most and is_test(group[0].id)]
+    # A few large groups, or a few questions: the smallest is better than no exam.
+    return found or sorted(groups, key=lambda group: (len(group), hash_share(group[0].id)))[:1]
 
 
 class _Taken:
@@ -74,9 +119,9 @@ class _Taken:
 
     def __init__(self, common: frozenset[str]) -> None:
         self._common = common
-        self.duplicates: set[str] = set()
-        self.near_duplicates: set[str] = set()
-        self._texts: set[str] = set()
+        self.repeats: dict[str, Repeat] = {}
+        self._names: list[str] = []
+        self._texts: dict[str, str] = {}
         self._index: ExactIndex[str] = ExactIndex()
 
     def first(self, questions: Sequence[Question], count: int, *, own: bool) -> list[Question]:
@@ -86,15 +131,16 @@ class _Taken:
             if len(chosen) == count:
                 break
             text = normalise(question.question)
-            # Equal texts are counted apart from near ones, and are much cheaper to find.
+            # Equal texts are named apart from near ones, and are much cheaper to find.
             if text in self._texts:
-                self.duplicates.add(question.id)
-            elif self._index.has_near(run := [piece for piece in shingle_run(text) if piece not in self._common]):
-                self.near_duplicates.add(question.id)
+                self.repeats[question.id] = Repeat(question.id, self._texts[text], nearly=False)
+            elif near := sorted(self._index.near(run := compared(text, self._common))):
+                self.repeats[question.id] = Repeat(question.id, self._names[near[0]], nearly=True)
             else:
                 chosen.append(question)
                 if own:
-                    self._texts.add(text)
+                    self._texts[text] = question.id
+                    self._names.append(question.id)
                     self._index.add(run)
         return chosen
 

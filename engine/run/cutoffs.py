@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 
 from mage_es.engine.config import Config
 from mage_es.engine.rules.splits import ANCHOR_SHARE, Splits
 from mage_es.events.vocabulary import SplitCommitted
+
+SHOWN = 5
 
 
 def cutoffs(config: Config, splits: Iterable[SplitCommitted], *, has_guard: bool = True) -> tuple[str, ...]:
@@ -23,12 +26,14 @@ def cutoffs(config: Config, splits: Iterable[SplitCommitted], *, has_guard: bool
     return tuple(found)
 
 
-def left_out(splits: Splits) -> tuple[str, ...]:
-    """Return a sentence about the questions that are in no split because others nearly repeat them; () without any.
+def left_out(config: Config, splits: Splits) -> tuple[str, ...]:
+    """Return a sentence that names the questions that are in no split because others repeat them; () without any.
 
     The log holds what was taken, not what there was, so only who divides the questions can tell.
     """
-    if not (count := splits.duplicates + splits.near_duplicates):
+    if not (repeats := splits.repeats):
         return ()
-    subject = "1 question is left out: it repeats" if count == 1 else f"{count} questions are left out: they repeat"
-    return (f"{subject}, or nearly so, one of another split or of the exam.",)
+    subject = "1 question is left out" if len(repeats) == 1 else f"{len(repeats)} questions are left out"
+    named = "; ".join(map(str, repeats[:SHOWN]))
+    more = f"; `mage-es data check {shlex.quote(config.benchmark)}` lists all" if len(repeats) > SHOWN else ""
+    return (f"{subject}: {named}{more}.",)

@@ -11,18 +11,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mage_es import __version__
-from mage_es.engine.benchmarks.registry import open_benchmark, with_own_models
+from mage_es.engine.benchmarks.registry import open_benchmark, title, with_own_models
 from mage_es.engine.commands import Asked
 from mage_es.engine.config import Config, canonical, fingerprint, parse
 from mage_es.engine.embedders.registry import PAPER, open_embedder
 from mage_es.engine.rules.leaks import Guarded
+from mage_es.engine.rules.near_duplicates import LEAST_QUESTIONS
 from mage_es.engine.rules.retrieval import recipe_query
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.splits import Splits, make_splits
 from mage_es.engine.rules.step_prompt import retrieval_text
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.task_typing import TaskTyping
-from mage_es.engine.seams.benchmark import Benchmark, Question, traits_of
+from mage_es.engine.seams.benchmark import SPLITS, Benchmark, Question, traits_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import Opening, is_sequential, opening_of
 from mage_es.engine.seams.metering import Metered, SpendingGuard
@@ -162,17 +163,30 @@ def baseline_of(reader: LogReader) -> BaselineStarted | None:
     return next(reader.of(BaselineStarted), None)
 
 
-def _open(config: Config, embedder: Embedder, *, data_dir: Path | str | None, guidance_room: int) -> World:
-    benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
+def divide(config: Config, benchmark: Benchmark) -> Splits:
+    """Return the splits of a run, with what the benchmark itself left out.
+
+    Raises `PrerequisiteError` if there is nothing to learn from, or nothing to examine.
+    """
     evolution, test = benchmark.questions("evolution"), benchmark.questions("test")
     splits = make_splits(evolution, test, seed=config.seed, anchors=config.anchors, held_out=config.held_out)
-    if not splits.evolution or not splits.held_out:
-        raise PrerequisiteError(
-            f"{config.benchmark} has {len(evolution)} evolution and {len(test)} test questions, "
-            f"of which {len(splits.evolution)} and {len(splits.held_out)} are left where no two are alike: "
-            "too few to divide. Give more questions that differ."
-        )
-    questions = {question.id: question for question in (*evolution, *test)}
+    splits = splits._replace(repeats=(*getattr(benchmark, "repeats", ()), *splits.repeats))
+    if splits.evolution and splits.held_out:
+        return splits
+    left = (len(splits.evolution) + len(splits.anchors), len(splits.held_out))
+    count = f"{len(evolution)} evolution and {len(test)} test questions" if test else f"{len(evolution)} questions"
+    alike = f" All nearly repeat one another, such as {' and '.join(splits.groups[0][:2])}." if splits.groups else ""
+    raise PrerequisiteError(
+        f"{title(config.benchmark)} has {count} that differ, of which {left[0]} can be learned from and {left[1]} "
+        f"examined: too few to divide.{alike} Give more questions that differ; what they all have in common, such as a "
+        f"table, is told from what they ask where there are {LEAST_QUESTIONS}."
+    )
+
+
+def _open(config: Config, embedder: Embedder, *, data_dir: Path | str | None, guidance_room: int) -> World:
+    benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
+    splits = divide(config, benchmark)
+    questions = {question.id: question for split in SPLITS for question in benchmark.questions(split)}
     known = [questions[name] for name in splits.evolution]
     setting = Setting(
         config=config,

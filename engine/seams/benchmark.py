@@ -4,10 +4,12 @@ Rules
     - `gold`, `solution` and `meta` are never shown to the learner.
     - `solution` (the worked reference solution) is read for evolution questions only, even if others have one.
     - `score` is a pure function of the question and the reply's text.
+    - A benchmark without test questions is divided by the run: near-duplicates go into one split together.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -16,21 +18,29 @@ import msgspec
 from mage_es.engine.seams.extraction import plain_answer
 
 __all__ = [
+    "SPLITS",
+    "TEST_SHARE",
     "Benchmark",
     "Question",
+    "Repeat",
     "Split",
     "TaskTypeSource",
     "Verdict",
     "everywhere",
     "extract_of",
+    "hash_share",
+    "is_test",
     "may_be_judged",
     "nowhere",
 ]
 
 Split = Literal["evolution", "test"]
+SPLITS: tuple[Split, ...] = ("evolution", "test")
 TaskTypeSource = Literal["metadata", "input", "gold", "none"]
 ONE_TYPE = "task"
 """The only task type of questions that have none of their own."""
+TEST_SHARE = 0.3
+"""The part of a benchmark with one split that is never learned from."""
 ContextRole = Literal["material", "instruction", "question"]
 
 
@@ -54,6 +64,30 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     solution: str = ""
     family: str = ""
     meta: Mapping[str, str] = {}
+
+
+class Repeat(msgspec.Struct, frozen=True):
+    """A question that is in no split, for another one has its text, or nearly."""
+
+    id: str
+    of: str
+    nearly: bool
+
+    def __str__(self) -> str:
+        return f"{self.id} {'nearly ' if self.nearly else ''}repeats {self.of}"
+
+
+def is_test(question_id: str) -> bool:
+    """[section 4, STBench, the split] By the hash of file and position: three tenths are the test split.
+
+    So the division is the same on every machine, and adding questions moves none from one split to the other.
+    """
+    return hash_share(question_id) < TEST_SHARE
+
+
+def hash_share(question_id: str) -> float:
+    """Return where the hash of an id lies among all hashes, from 0 to 1."""
+    return int.from_bytes(hashlib.sha256(question_id.encode()).digest()[:8], "big") / 2**64
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):

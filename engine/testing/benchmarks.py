@@ -6,9 +6,8 @@ from collections.abc import Callable
 from random import Random
 
 from mage_es.engine.rules.splits import make_splits
-from mage_es.engine.seams.benchmark import Benchmark, Split
+from mage_es.engine.seams.benchmark import SPLITS, Benchmark
 
-_SPLITS: tuple[Split, ...] = ("evolution", "test")
 _PIECES = (
     "",
     " ",
@@ -49,7 +48,7 @@ def check_questions(benchmark: Benchmark, *, repeats: int = 0) -> None:
     A question may lack a task type only if types come from metadata, and at least one evolution question must have one.
     """
     ids: set[str] = set()
-    for split in _SPLITS:
+    for split in SPLITS:
         questions = benchmark.questions(split)
         texts = {(question.question, question.context) for question in questions}
         twice = len(questions) - len(texts)
@@ -79,7 +78,7 @@ def check_splits(benchmark: Benchmark, *, seed: int) -> None:
 
 def check_scorer(benchmark: Benchmark, random: Random, *, replies: int = 200) -> None:
     """Check that the scorer never raises, is deterministic, stays in [0, 1] and accepts reference solutions."""
-    questions = [question for split in _SPLITS for question in benchmark.questions(split)]
+    questions = [question for split in SPLITS for question in benchmark.questions(split)]
     for _ in range(replies):
         question = random.choice(questions)
         pieces = (*_PIECES, question.gold, question.question)
@@ -97,6 +96,6 @@ def check_scorer(benchmark: Benchmark, random: Random, *, replies: int = 200) ->
 def check_seed(one: Benchmark, other: Benchmark) -> None:
     """Check that two benchmarks of one seed are equal: questions, their order, and the hash of their data."""
     assert one.data_sha256 == other.data_sha256, "the same seed gives a different data_sha256"
-    for split in _SPLITS:
+    for split in SPLITS:
         for question, same in zip(one.questions(split), other.questions(split), strict=True):
             assert question == same, f"the same seed gives a different question {question.id}"

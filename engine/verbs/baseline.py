@@ -106,7 +106,7 @@ def run_baseline(
         session.commit([*opened, *_beginning(session, name, world.setting.held_out[:questions])])
         if world.setting.config.search != config.search:
             session.announce(f"{name} searches the paragraphs that come with the questions, as with --search {RECORD}.")
-        for told in (*cutoffs(config, world.splits.events, has_guard=False), *left_out(world.splits)):
+        for told in (*cutoffs(config, world.splits.events, has_guard=False), *left_out(config, world.splits)):
             session.announce(told)
         asyncio.run(_answer(session))
     return read_baseline(run)

@@ -1,4 +1,4 @@
-"""The verb `data fetch`: download the data sets of benchmarks.
+"""The verbs `data fetch`: download the data sets of benchmarks; and `data check`: what a run would make of one.
 
 `SOURCE.json` beside the files records their address, licence, SHA-256 and size. A checksum is pinned only if it was
 computed from the complete upstream file.
@@ -22,7 +22,11 @@ from mage_es.engine.benchmarks.realmath.benchmark import REALMATH
 from mage_es.engine.benchmarks.registry import names, open_benchmark
 from mage_es.engine.benchmarks.stbench.benchmark import EXTENDED, STBENCH
 from mage_es.engine.benchmarks.webqa.benchmark import WEBQA
+from mage_es.engine.config import Config
 from mage_es.engine.environments.webshop import files as webshop
+from mage_es.engine.run.cutoffs import cutoffs
+from mage_es.engine.run.world import divide
+from mage_es.engine.seams.benchmark import SPLITS, Repeat
 from mage_es.engine.verbs.download import download
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
 
@@ -114,6 +118,19 @@ class FetchedFile(msgspec.Struct, frozen=True, kw_only=True):
     is_pinned: bool = False
 
 
+class DataReport(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run would divide a benchmark: sizes, what is left out, near-duplicates that go into one split together."""
+
+    benchmark: str
+    evolution: int
+    anchors: int
+    held_out: int
+    task_types: int
+    left_out: tuple[Repeat, ...]
+    groups: tuple[tuple[str, ...], ...]
+    said: tuple[str, ...]
+
+
 class _SourceRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What `SOURCE.json` holds."""
 
@@ -146,6 +163,22 @@ def fetch(
     counts = ", ".join(f"{len(benchmark.questions(split))} {split}" for split in ("evolution", "test"))
     announce(f"{name}: {counts} questions in {folder}")
     return files
+
+
+def check(config: Config, *, data_dir: Path | str | None) -> DataReport:
+    """Divide a benchmark's questions as a run would, and say what is left out. Raises what opening it raises."""
+    benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
+    splits = divide(config, benchmark)
+    return DataReport(
+        benchmark=config.benchmark,
+        evolution=len(splits.evolution),
+        anchors=len(splits.anchors),
+        held_out=len(splits.held_out),
+        task_types=len({question.task_type for split in SPLITS for question in benchmark.questions(split)}),
+        left_out=splits.repeats,
+        groups=splits.groups,
+        said=cutoffs(config, splits.events),
+    )
 
 
 def is_fetched(name: str) -> bool:

@@ -56,7 +56,7 @@ def evolve(
     with run.begin(fs) as log:
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
         said = (*replacement(config.embedder, world.embedder), *cutoffs(config, world.splits.events))
-        for told in (*said, *left_out(world.splits)):
+        for told in (*said, *left_out(config, world.splits)):
             session.announce(told)
         asyncio.run(iterate(session))
     return summarise(run, fs=fs)

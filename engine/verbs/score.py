@@ -72,7 +72,8 @@ def score(
 ) -> ScoreReport:
     """Measure the predictions of a file: JSON lines (or an array) of `{"id": ..., "prediction": ...}`.
 
-    `records` is an upstream file with the questions, None for the test split; `strict`: upstream to the letter.
+    `records` is an upstream file with the questions, None for the test split (all questions of a benchmark
+    without one); `strict`: upstream to the letter.
 
     Raises:
         UsageError: No such benchmark, a prediction for no question of the records, or a judge of episodes.
@@ -82,7 +83,8 @@ def score(
     benchmark = open_records(name, records) if records else open_benchmark(name, seed=seed, data_dir=data_dir)
     if judge is not None and is_sequential(benchmark):
         raise UsageError(f"The tasks of {name} are episodes, which their environment scores: omit --judge.")
-    questions = benchmark.questions("test")
+    # Own tasks that a run would divide are measured whole.
+    questions = benchmark.questions("test") or benchmark.questions("evolution")
     given = _by_id(read_records(predictions, dict[str, Any], _prediction).items, questions, predictions)
     measures, agreed = measures_of(benchmark), None
     measured = [

@@ -167,7 +167,7 @@ def test_sigterm_stops_as_ctrl_c_does_with_143(mage: Command) -> None:
 
 
 @pytest.mark.parametrize("command", [("evolve", "--pool", "8"), ("baseline", "zero_shot_cot")])
-def test_questions_that_nearly_repeat_others_are_left_out_and_that_is_said_once(
+def test_questions_that_repeat_others_are_left_out_and_that_is_said_once(
     mage: Command, empty_folder: Path, command: tuple[str, ...]
 ) -> None:
     rows = [f"What is {k} + {k + 3}?,{2 * k + 3}" for k in range(5, 45)]
@@ -179,7 +179,27 @@ def test_questions_that_nearly_repeat_others_are_left_out_and_that_is_said_once(
     told = (*command, spec, "--held-out", "11", "--anchors", "0", "--run-id", "r")
     outcome = mage(*told, *(("--iterations", "1") if command[0] == "evolve" else ()))
     assert outcome.code == 0
-    assert outcome.err.count("1 question is left out: it repeats, or nearly so, one of another split") == 1
+    assert outcome.err.count("1 question is left out: row-1 repeats test-row-11.") == 1
+
+
+def test_data_check_lists_what_is_left_out_and_which_near_duplicates_stay_together(
+    mage: Command, empty_folder: Path
+) -> None:
+    long = " ".join(f"word{k}" for k in range(20))
+    rows = [
+        *(f"What is {k} + {k + 3}?,{2 * k + 3}" for k in range(30)),
+        "What is 0 + 3?,3",
+        f"{long} a,1",
+        f"{long} b,2",
+    ]
+    (empty_folder / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
+    told = mage("data", "check", "tasks/mine.csv?scorer=number", "--anchors", "2", "--json")
+    found = json.loads(told.out)
+    assert found["evolution"] + found["anchors"] + found["held_out"] == 32
+    assert found["left_out"] == [{"id": "row-31", "of": "row-1", "nearly": False}]
+    assert found["groups"] == [["row-32", "row-33"]]
+    shown = mage("data", "check", "tasks/mine.csv?scorer=number").out
+    assert "row-31 repeats row-1" in shown and "row-32, row-33" in shown
 
 
 def test_tasks_of_ones_own_are_evolved_and_resumed_without_any_code(mage: Command, empty_folder: Path) -> None:

@@ -1,25 +1,27 @@
 """Own tasks as a benchmark: read from a file or the Hugging Face hub, divided, scored by a scorer's name.
 
-A second file or a `split` column marks what is only examined; without either, three tenths are set aside by the hashes
-of their ids.
+Rules
+    - A second file or a `split` column marks what is only examined; without either a run divides the tasks.
+    - A row that repeats another, question and answer, is left out and named. Two answers to one question are an error.
+    - Where rows ask the same of different contexts, the context is part of the question: nothing else tells them apart.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from mage_es.engine.benchmarks.dataset import divided
 from mage_es.engine.benchmarks.records import listed, read_records
 from mage_es.engine.benchmarks.tasks.columns import question_of
 from mage_es.engine.benchmarks.tasks.hub import read_hub
 from mage_es.engine.benchmarks.tasks.scorers import problem_with, scorer_of
 from mage_es.engine.benchmarks.tasks.spec import HUB, TaskSpec, parse
-from mage_es.engine.seams.benchmark import ONE_TYPE, Question, Split, TaskTypeSource, Verdict
+from mage_es.engine.seams.benchmark import ONE_TYPE, Question, Repeat, Split, TaskTypeSource, Verdict
 from mage_es.events.errors import PrerequisiteError
 
 _TRAIN, _TEST = "train", "test"
@@ -34,10 +36,10 @@ class Tasks:
         self._scorer = scorer_of(spec.scorer, spec.labels)
         self.answer_format = self._scorer.answer_format
         self.task, self.instruction = spec.instruction, self._scorer.instruction
-        by_split: dict[Split, list[Question]] = {}
-        for question in read:
-            by_split.setdefault(question.split, []).append(msgspec.structs.replace(question, benchmark=self.name))
-        self._questions = divided({"evolution": [], **by_split})
+        kept, self.repeats = _once(_told_apart(read))
+        self._questions: dict[Split, list[Question]] = {"evolution": [], "test": []}
+        for question in kept:
+            self._questions[question.split].append(msgspec.structs.replace(question, benchmark=self.name))
         has_types = any(question.task_type != ONE_TYPE for question in read)
         self.task_type_source: TaskTypeSource = "metadata" if has_types else "none"
 
@@ -66,6 +68,46 @@ def open_tasks(name: str, data_dir: Path | None) -> Tasks:
                 hashes.append(records.sha256)
         sha256 = hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest()
     return Tasks(spec, questions, sha256)
+
+
+def _told_apart(questions: Sequence[Question]) -> list[Question]:
+    contexts = defaultdict[str, set[str]](set)
+    for question in questions:
+        contexts[question.question].add(question.context)
+    return [
+        msgspec.structs.replace(question, question=f"{question.question}\n\n{question.context}".strip(), context="")
+        if len(contexts[question.question]) > 1
+        else question
+        for question in questions
+    ]
+
+
+def _once(questions: Sequence[Question]) -> tuple[Iterable[Question], tuple[Repeat, ...]]:
+    """Return each question once, and what repeats one; of two splits evolution gives way.
+
+    Raises `PrerequisiteError` for two answers to one question and for two questions of one id.
+    """
+    first: dict[tuple[str, str], Question] = {}
+    ids: dict[str, Question] = {}
+    repeats, problems = list[Repeat](), list[str]()
+    for question in sorted(questions, key=lambda question: question.split == "evolution"):
+        asked = (" ".join(question.question.split()), " ".join(question.context.split()))
+        other = first.setdefault(asked, question)
+        if question.meta["answers"].casefold() != other.meta["answers"].casefold():
+            problems.append(
+                f"{other.id} and {question.id} ask the same, {asked[0][:80]!r}, "
+                f"and have two answers: {other.gold[:80]!r} and {question.gold[:80]!r}"
+            )
+        elif other is not question:
+            repeats.append(Repeat(question.id, other.id, nearly=False))
+        elif ids.setdefault(question.id, question) is not question:
+            problems.append(f"{question.id} is the id of two questions, one of them to be examined: {asked[0][:80]!r}")
+    if problems:
+        raise PrerequisiteError(
+            f"{listed(problems, 'such tasks')}\nCorrect or delete one of each two; where both answers are right, give "
+            "them in one row as a list."
+        )
+    return first.values(), tuple(repeats)
 
 
 def _reader(spec: TaskSpec, split: Split) -> Callable[[int, Mapping[str, Any]], Question]:

@@ -53,7 +53,7 @@ def question_of(row: Mapping[str, Any], columns: Mapping[str, str], *, position:
         text += "".join(f"\n{letter}. {option}" for letter, option in options.items())
     said = _text(row, found["split"]).casefold()
     return Question(
-        id=_text(row, found["id"]) or f"task-{split}-{position}",
+        id=_text(row, found["id"]) or f"{'test-' if split == 'test' else ''}row-{position + 1}",
         benchmark="tasks",
         split="test" if said in _EXAMINED else split,
         task_type=_text(row, found["task_type"]) or ONE_TYPE,

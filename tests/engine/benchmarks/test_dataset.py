@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mage_es.engine.benchmarks.dataset import TEST_SHARE, DataFile, Dataset, Definition, is_test, missing_files
+from mage_es.engine.benchmarks.dataset import DataFile, Dataset, Definition, missing_files
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
 from mage_es.engine.benchmarks.records import Records, read_records
-from mage_es.engine.seams.benchmark import Question, Split, Verdict
+from mage_es.engine.seams.benchmark import TEST_SHARE, Question, Split, Verdict, is_test
 from mage_es.events.errors import PrerequisiteError
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mage_es.engine.rules.near_duplicates import (
     ExactIndex,
     common_shingles,
+    near_groups,
     passage_similarity,
 )
 from mage_es.engine.rules.normalise import NEAR_DUPLICATE, shingle_run
@@ -39,7 +40,7 @@ def test_the_index_finds_the_nearest_question_and_every_near_one(
     wanted = [by_definition(run, question) for question in questions]
 
     assert index.nearest(run).similarity == max([0.0, *wanted])
-    assert index.has_near(run) == any(similarity >= NEAR_DUPLICATE for similarity in wanted)
+    assert sorted(index.near(run)) == [k for k, similarity in enumerate(wanted) if similarity >= NEAR_DUPLICATE]
     above = index.nearest(run, above=0.5)
     assert above.similarity == max([0.5, *wanted])
     assert above.place == -1 or wanted[above.place] == above.similarity > 0.5
@@ -61,14 +62,14 @@ def test_no_planted_duplicate_is_lost_and_nothing_else_is_found() -> None:
     for words in questions:
         index.add(shingle_run(" ".join(words)))
     near = far = 0
-    for words in questions:
-        place = random.randrange(30)
-        changed = shingle_run(" ".join([*words[:place], "another", *words[place + 1 :]]))
+    for place, words in enumerate(questions):
+        at = random.randrange(30)
+        changed = shingle_run(" ".join([*words[:at], "another", *words[at + 1 :]]))
         is_near = passage_similarity(changed, frozenset(shingle_run(" ".join(words)))) >= NEAR_DUPLICATE
-        assert index.has_near(changed) == is_near
+        assert (place in index.near(changed)) == is_near
         near, far = near + is_near, far + (not is_near)
     assert near > 500 and far > 500
-    assert not any(index.has_near(shingle_run(" ".join(sentence(random)))) for _ in range(500))
+    assert not any(list(index.near(shingle_run(" ".join(sentence(random))))) for _ in range(500))
 
 
 def test_a_quote_in_a_longer_text_is_near_and_a_question_of_the_same_form_is_not() -> None:
@@ -76,8 +77,24 @@ def test_a_quote_in_a_longer_text_is_near_and_a_question_of_the_same_form_is_not
     index.add(shingle_run("Three parcels weigh 93, 35 and 53 kilograms. What do they weigh together?"))
 
     quote = "Remember this one: three parcels weigh 93, 35, and 53 kilograms! What do they weigh together? It was 181."
-    assert index.has_near(shingle_run(quote))
-    assert not index.has_near(shingle_run("Three parcels weigh 31, 52 and 53 kilograms. What do they weigh together?"))
+    assert list(index.near(shingle_run(quote))) == [0]
+    other = "Three parcels weigh 31, 52 and 53 kilograms. What do they weigh together?"
+    assert not list(index.near(shingle_run(other)))
+
+
+def test_texts_are_in_a_group_where_one_quotes_the_other_or_a_third_connects_them() -> None:
+    words = [f"word{k}" for k in range(60)]
+    sliding = [" ".join(words[at : at + 40]) for at in (0, 6, 12)]
+    texts = ["A text of its own", *sliding, "a  TEXT of its own!", f"It asked: {sliding[0]}? Why?"]
+    assert near_groups(texts, frozenset()) == [[0, 4], [1, 2, 3, 5]]
+    assert not list(_index(texts[3]).near(shingle_run(texts[1])))
+
+
+def _index(*texts: str) -> ExactIndex[str]:
+    index: ExactIndex[str] = ExactIndex()
+    for text in texts:
+        index.add(shingle_run(text))
+    return index
 
 
 FORM = "Below is a trajectory of a taxi, and each point of it is a tuple. Answer whether it is normal or anomalous:"

@@ -44,12 +44,41 @@ def test_every_kind_of_file_gives_the_same_questions(tmp_path: Path, ending: str
     check_benchmark(lambda seed: opened, 1)
 
 
-def test_without_a_second_file_some_are_set_aside_whatever_else_is_in_the_file(tmp_path: Path) -> None:
-    name = f"tasks/{write(tmp_path, 'jsonl')}?scorer=exact"
-    few = {question.id for question in open_benchmark(name, seed=1).questions("test")}
-    assert 4 <= len(few) <= 20
-    write(tmp_path, "jsonl", ROWS[:20])
-    assert {question.id for question in open_benchmark(name, seed=1).questions("test")} <= few
+def test_a_row_that_repeats_another_is_left_out_and_named_and_evolution_gives_way(tmp_path: Path) -> None:
+    rows = [
+        {"id": k, "question": q, "answer": a}
+        for k, q, a in (("a", "Why?", "x"), ("b", " Why? ", "X"), ("c", "How?", "y"))
+    ]
+    (tmp_path / "held.json").write_text(json.dumps([{"id": "t", "question": "How?", "answer": "y"}]))
+    path = write(tmp_path, "json", rows)
+    opened = open_benchmark(f"tasks/{path}?test={tmp_path}/held.json", seed=1)
+    assert list(map(str, opened.repeats)) == ["b repeats a", "c repeats t"]  # type: ignore[attr-defined]
+    assert [[q.id for q in opened.questions(split)] for split in ("evolution", "test")] == [["a"], ["t"]]
+
+
+def test_two_answers_to_one_question_and_two_questions_of_one_id_are_refused_with_their_ids(tmp_path: Path) -> None:
+    rows = [
+        {"question": "Why?", "answer": "x"},
+        {"question": "How?", "answer": "y"},
+        {"question": "Why?", "answer": "z"},
+    ]
+    with pytest.raises(
+        PrerequisiteError, match=r"row-1 and row-3 ask the same, 'Why\?', and have two answers: 'x' and 'z'"
+    ):
+        open_benchmark(f"tasks/{write(tmp_path, 'json', rows)}", seed=1)
+    (tmp_path / "held.json").write_text(json.dumps([{"id": "row-1", "question": "Who?", "answer": "y"}]))
+    with pytest.raises(PrerequisiteError, match="row-1 is the id of two questions"):
+        open_benchmark(f"tasks/{write(tmp_path, 'json', rows[:2])}?test={tmp_path}/held.json", seed=1)
+
+
+def test_where_rows_ask_the_same_of_different_contexts_the_context_is_part_of_the_question(tmp_path: Path) -> None:
+    rows = [{"question": "Is it praise?", "context": f"Review {k}.", "answer": "no"} for k in range(3)]
+    rows.append({"question": "Is it long?", "context": "Review 1.", "answer": "no"})
+    opened = open_benchmark(f"tasks/{write(tmp_path, 'json', rows)}", seed=1)
+    assert [(q.question, q.context) for q in opened.questions("evolution")] == [
+        *((f"Is it praise?\n\nReview {k}.", "") for k in range(3)),
+        ("Is it long?", "Review 1."),
+    ]
 
 
 def test_a_second_file_is_only_examined(tmp_path: Path) -> None:

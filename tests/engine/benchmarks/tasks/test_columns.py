@@ -19,7 +19,7 @@ def read(row: dict[str, Any], **columns: str):
 def test_the_usual_names_of_columns_are_known_and_the_rest_is_left_alone() -> None:
     question = read({"prompt": " 2 + 3? ", "label": 5, "category": "sums", "rationale": "count", "colour": None})
     assert (question.question, question.gold, question.task_type) == ("2 + 3?", "5", "sums")
-    assert (question.id, question.solution, question.context) == ("task-evolution-4", "count", "")
+    assert (question.id, question.solution, question.context) == ("row-5", "count", "")
 
 
 def test_a_named_column_goes_before_the_usual_ones() -> None:

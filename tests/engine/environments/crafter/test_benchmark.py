@@ -22,7 +22,7 @@ BENCHMARK = Crafter(42)
 def test_no_world_is_lost_to_the_instruction_that_all_share() -> None:
     evolution, test = BENCHMARK.questions("evolution"), BENCHMARK.questions("test")
     splits = make_splits(evolution, test, seed=42, anchors=5, held_out=5)
-    assert splits.duplicates == splits.near_duplicates == 0
+    assert not splits.repeats
     assert (len(splits.evolution), len(splits.anchors), len(splits.held_out)) == (SIZES["evolution"] - 5, 5, 5)
     assert len({question.context for question in (*evolution, *test)}) == 1
 

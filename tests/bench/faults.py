@@ -109,6 +109,7 @@ def one_in_ten(number: int) -> str:
 def misbehaved(folder: Path, config: Config, *, workers: int, timeout_s: float, treat: Plan) -> Account:
     """Run against a server that treats some requests badly. Raises `AssertionError` if the counts differ."""
     with provider(answer=solved, faults=treat) as server:
+        server.context = 8192  # enough for every prompt: the client refuses by itself what it knows not to fit
         spec = f"openai/exec?base_url={server.openai_url}&timeout={timeout_s:g}"
         run = begin(folder, config, spec, workers=workers)
         treated = [treat(number) for number in range(len(server.asked))]

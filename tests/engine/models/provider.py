@@ -76,6 +76,7 @@ class Provider:
         self.output_tokens = 0
         self.embedded = self.embedded_texts = self.embedded_tokens = 0
         self.tells_tokens = True
+        self.context = 2048
         self.error_headers = {"retry-after": "0"}
         self.name_of: Callable[[str], str] = lambda asked: asked
         self.most_in_flight = 0
@@ -142,7 +143,7 @@ class Provider:
             await _write(writer, int(fault.removeprefix("echo ")), json.dumps(error).encode(), self.error_headers)
             return True
         if fault == "too long":
-            error = {"error": {"message": "This model's maximum context length is 2048 tokens."}}
+            error = {"error": {"message": f"This model's maximum context length is {self.context} tokens."}}
             await _write(writer, 400, json.dumps(error).encode(), {})
             return True
         if asked.body.get("stream"):

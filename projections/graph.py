@@ -64,7 +64,7 @@ _Digraph: TypeAlias = "rx.PyDiGraph[str, tuple[str, float, str]]"
 class Graph:
     """The graph, and what the engine asks of it. Skills and task types go in and out by their plain names.
 
-    [section 3.1, graph] Every edge has a reader; `about`, `exercises` and `derived_from` are fields of a memory.
+    [section 3.1, graph] Every edge has a reader; the paper's edges from a memory are its fields.
     Task types have no dependency edges (appendix, EvoKG): no effect found of lending memories along them.
     """
 

@@ -100,7 +100,8 @@ def _schema(dimension: int) -> pa.Schema:
 
     # Spelt out, so that a table of one kind has the columns of all: one query can go over several tables.
     step = pa.struct([("skill", pa.string()), ("output", pa.string())])
-    special = {"steps": pa.list_(step), _VECTOR: pa.list_(pa.float32(), max(1, dimension))}
+    origin = pa.struct([("facts", pa.list_(pa.string())), *((name, pa.string()) for name in ("writer", "saw", "by"))])
+    special = {"steps": pa.list_(step), "origin": origin, _VECTOR: pa.list_(pa.float32(), max(1, dimension))}
     return pa.schema(
         [
             (name, special.get(name) or (pa.int64() if name in _INTEGERS else pa.string()))
@@ -113,6 +114,7 @@ def _to_arrow(rows: Sequence[MemoryRow], schema: pa.Schema) -> pa.Table:
     import pyarrow as pa
 
     columns = dict(zip(MemoryRow.__struct_fields__, zip(*map(msgspec.structs.astuple, rows), strict=True), strict=True))
+    columns["origin"] = tuple(map(msgspec.structs.asdict, columns["origin"]))
     columns["steps"] = tuple([msgspec.structs.asdict(step) for step in steps] for steps in columns["steps"])
     arrays = [
         _vectors(rows, field.type) if field.name == _VECTOR else pa.array(columns[field.name], type=field.type)

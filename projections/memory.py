@@ -29,6 +29,7 @@ from mage_es.events.vocabulary import (
     MemoryReinforced,
     MemoryReleased,
     MemorySuperseded,
+    Origin,
     Outcome,
     Phase,
     Step,
@@ -61,7 +62,7 @@ class MemoryRow(msgspec.Struct, frozen=True, array_like=True):
     answer: str
     wrong_answer: str
     steps: tuple[Step, ...]
-    derived_from: str
+    origin: Origin
     iteration: int
     phase: Phase
     ordinal: int

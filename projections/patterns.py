@@ -16,6 +16,7 @@ from mage_es.events.vocabulary import (
     Event,
     MemoryQuarantined,
     MemoryReleased,
+    Origin,
     PatternAbstracted,
     PatternPruned,
     PatternSupported,
@@ -36,7 +37,7 @@ class PatternRow(msgspec.Struct, frozen=True, array_like=True):
     successes: int
     failures: int
     confidence_micro: int
-    derived_from: str
+    origin: Origin
     iteration: int
     phase: Phase
     ordinal: int

@@ -25,7 +25,7 @@ from mage_es.engine.rules.milestones import Milestone, account_of_milestone, mil
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.task_types import revised_types
-from mage_es.engine.rules.trajectories import account_of, trajectory_of
+from mage_es.engine.rules.trajectories import account_of, own_origin, trajectory_of
 from mage_es.engine.seams.embedder import Vector, to_bytes
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
@@ -36,9 +36,9 @@ from mage_es.events.vocabulary import (
     MasteryUpdated,
     MemoryAppended,
     MemoryReinforced,
+    Origin,
     Step,
 )
-from mage_es.events.vocabulary.envelope import fact_id
 from mage_es.projections.bandits import Posterior
 from mage_es.projections.fold import State
 
@@ -132,8 +132,9 @@ def _harvest(
             if setting.traits.is_open_ended
             else _solved(setting, state, command, verdict)
         )
+        origin = own_origin(state, "evaluate", verdict)
         for one in solved:
-            event = met.again(_success_memory(setting, command, verdict, one, ordinal))
+            event = met.again(_success_memory(setting, command, verdict, one, origin, ordinal))
             ordinal += isinstance(event, MemoryAppended)
             yield event
 
@@ -183,9 +184,8 @@ def _action_recipes(
 
 
 def _success_memory(
-    setting: Setting, command: LearnFromAnswers, verdict: AnswerJudged, solved: _Solved, ordinal: int
+    setting: Setting, command: LearnFromAnswers, verdict: AnswerJudged, solved: _Solved, origin: Origin, ordinal: int
 ) -> MemoryAppended:
-    origin = fact_id(command.iteration, "evaluate", verdict.subject, "answer.judged", 0)
     return new_memory(
         outcome="success_memory",
         task_type=verdict.task_type,
@@ -195,7 +195,7 @@ def _success_memory(
         reasoning=capped(solved.reasoning, setting.config.reasoning_cap),
         answer=solved.answer,
         steps=solved.steps,
-        derived_from=origin.hex(),
+        origin=origin,
         iteration=command.iteration,
         phase="update",
         ordinal=ordinal,

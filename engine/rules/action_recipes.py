@@ -56,7 +56,7 @@ def harvest_recipes(
                 question_id=trajectory.question_id,
                 achievement=achievement,
                 actions=actions,
-                derived_from=trajectory.derived_from,
+                origin=trajectory.origin,
                 iteration=iteration,
                 phase=phase,
                 ordinal=len(recipes),

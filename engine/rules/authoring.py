@@ -8,6 +8,7 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from mage_es.engine.briefs import (
     AuthoredFailure,
@@ -28,6 +29,7 @@ from mage_es.engine.rules.rotation import AUTHORED, FAILED, NOTHING, UNREADABLE,
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.splitting import split
 from mage_es.engine.rules.tools import author_tools
+from mage_es.engine.rules.trajectories import fact_of
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.embedder import to_bytes
 from mage_es.events.vocabulary import (
@@ -37,12 +39,12 @@ from mage_es.events.vocabulary import (
     Event,
     MemoryAppended,
     MemorySuperseded,
+    Origin,
     Outcome,
     SkillCreated,
     Target,
     TargetsSelected,
 )
-from mage_es.events.vocabulary.envelope import fact_id
 from mage_es.projections.fold import State
 
 PRINCIPLES_PER_TARGET = 3  # principles asked for at a time; the cap on active ones is the configuration's
@@ -123,18 +125,18 @@ class _Writing:
         return tuple(name for name in dict.fromkeys(named) if name in asked)
 
     def _written(self, authored: Authored) -> Written:
-        iteration, call, task_type = self.command.iteration, authored.call, authored.task_type
+        iteration, task_type, origin = self.command.iteration, authored.task_type, self._taught(authored.call)
         skill = self.state.graph.skill_for_task(task_type)
         match authored.reply:
             case None:  # not asked, or no reply that could be read: `_outcome` says which
                 return Written()
             case FailureReply(memories=memories):
-                return self._failures(task_type, memories)
+                return self._failures(task_type, memories, authored.call)
             case PrinciplesReply(principles=principles):
                 return self._principles(task_type, skill, principles, authored)
             case CheckedTools(tools=tools):
                 return author_tools(
-                    self.state, iteration=iteration, task_type=task_type, tools=tools, call=call, skill=skill
+                    self.state, iteration=iteration, task_type=task_type, tools=tools, origin=origin, skill=skill
                 )
             case RetrievalReply(recipe=recipe):
                 self.ordinal += 1
@@ -144,24 +146,24 @@ class _Writing:
                     task_type=task_type,
                     skill=skill,
                     recipe=recipe,
-                    call=call,
+                    origin=origin,
                     ordinal=self.ordinal - 1,
                     bundle=self.setting.config.bundle,
                 )
             case RefinementReply() as reply:
-                return refine(self.state, iteration=iteration, skill=skill, reply=reply, call=call)
+                return refine(self.state, iteration=iteration, skill=skill, reply=reply, origin=origin)
             case SplittingReply() as reply:
                 return split(
                     self.state,
                     iteration=iteration,
                     skill=skill,
                     reply=reply,
-                    call=call,
+                    origin=origin,
                     taken=self.created,
                     guarded=self.setting.guarded,
                 )
 
-    def _failures(self, task_type: str, items: Sequence[AuthoredFailure]) -> Written:
+    def _failures(self, task_type: str, items: Sequence[AuthoredFailure], call: str) -> Written:
         # One for each question: a second memory about it would only supersede the first at once. A strategy is about
         # none, and counts apart.
         usable: dict[str, AuthoredFailure] = {}
@@ -171,7 +173,7 @@ class _Writing:
                 usable.setdefault("" if item.kind == "type_strategy" else item.question_id, item)
         strategy = [usable.pop("")] if "" in usable else []
         kept = [*strategy, *list(usable.values())[: self.setting.config.failure_memories_per_target]]
-        return Written([event for item in kept for event in self._failure(task_type, item)], len(kept))
+        return Written([event for item in kept for event in self._failure(task_type, item, call)], len(kept))
 
     def _principles(
         self, task_type: str, skill: str, replied: Sequence[AuthoredPrinciple], authored: Authored
@@ -192,11 +194,9 @@ class _Writing:
             events.append(event)
         return Written(events, len(events))
 
-    def _failure(self, task_type: str, item: AuthoredFailure) -> Iterable[Event]:
+    def _failure(self, task_type: str, item: AuthoredFailure, call: str) -> Iterable[Event]:
         question = self.command.questions[item.question_id]
         verdict = self.verdicts[item.question_id]
-        # Where the memory comes from is the verdict, by its fact id: the same in every run that records it.
-        origin = fact_id(self.command.iteration, "evaluate", verdict.subject, "answer.judged", 0)
         is_strategy = item.kind == "type_strategy"
         # A type strategy is about the type and not a question, so it takes the place of the type's last one.
         older = (
@@ -215,7 +215,7 @@ class _Writing:
             # Where the teacher may not see right answers, its own belief must not be mended by one either.
             answer=item.answer if self.setting.config.teacher_sees == "errors" else verdict.expected,
             wrong_answer=verdict.answer,
-            derived_from=origin.hex(),
+            origin=self._taught(fact_of("evaluate", verdict), call),
             source=source_of(item, question),
         )
         event = self._append(memory)
@@ -231,10 +231,14 @@ class _Writing:
             # What only one question taught is not shown to it; of several no one owns it (rules/own.py).
             question_id=authored.cases[0] if len(authored.cases) == 1 else "",
             reasoning=capped(text, self.setting.config.reasoning_cap),
-            derived_from=authored.call,
+            origin=self._taught(authored.call),
             source=text,
         )
         return self._append(memory)
+
+    def _taught(self, *facts: str) -> Origin:
+        config = self.setting.config
+        return Origin(facts=facts, writer=config.guidance, saw=config.teacher_sees)
 
     def _append(self, memory: MemoryAppended) -> Event:
         # Ordinals count new memories only, since birth is an order among what is stored.
@@ -242,7 +246,7 @@ class _Writing:
         self.ordinal += isinstance(event, MemoryAppended)
         return event
 
-    def _memory(self, *, outcome: Outcome, source: str, **fields: str) -> MemoryAppended:
+    def _memory(self, *, outcome: Outcome, source: str, **fields: Any) -> MemoryAppended:
         return new_memory(
             outcome=outcome,
             skill=self.state.graph.skill_for_task(fields["task_type"]),

@@ -22,6 +22,7 @@ from mage_es.events.vocabulary import (
     MICRO,
     EpisodeStepped,
     Event,
+    Origin,
     PatternAbstracted,
     PatternPruned,
     PatternSupported,
@@ -46,7 +47,7 @@ class Shown(NamedTuple):
 class _Tally(NamedTuple):
     successes: int
     failures: int
-    derived_from: str
+    origin: Origin
     skill: str
 
     def counting(self, *, supported: bool) -> _Tally:
@@ -97,14 +98,14 @@ def abstract_patterns(
 def _count(
     trajectories: Sequence[Trajectory], known: Mapping[str, PatternRow], patterns: Patterns
 ) -> dict[str, _Tally]:
-    tallies = {text: _Tally(row.successes, row.failures, row.derived_from, row.skill) for text, row in known.items()}
+    tallies = {text: _Tally(row.successes, row.failures, row.origin, row.skill) for text, row in known.items()}
     changed: set[str] = set()
     for trajectory in trajectories:
         for shown in shown_by(trajectory.steps):
             for text in shown.abstracts:
                 # A pruned pattern is not among `known`, but it is kept: it must not come back with fresh counts.
                 if text not in tallies and patterns.pattern(_identity(trajectory.task_type, text)) is None:
-                    tallies[text] = _Tally(0, 0, trajectory.derived_from, trajectory.skill)
+                    tallies[text] = _Tally(0, 0, trajectory.origin, trajectory.skill)
             # Those that this very trajectory abstracted count too: their first success is the episode they are from.
             for text in [text for text in tallies if subject(text) == shown.achievement]:
                 tallies[text] = tallies[text].counting(supported=text in shown.supports)
@@ -130,7 +131,7 @@ def _events(
             successes=tally.successes,
             failures=tally.failures,
             confidence_micro=sure,
-            derived_from=tally.derived_from,
+            origin=tally.origin,
             iteration=iteration,
             phase=phase,
             ordinal=ordinal,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from mage_es.engine.briefs import RefinementReply
 from mage_es.engine.rules.harvest import capped
 from mage_es.engine.rules.rotation import Written
-from mage_es.events.vocabulary import SkillRefined
+from mage_es.events.vocabulary import Origin, SkillRefined
 from mage_es.projections.fold import State
 
 SLOT_LENGTH = 1200
 """Most characters of each of the two slots, cut at a line border: every prompt of the skill carries them."""
 
 
-def refine(state: State, *, iteration: int, skill: str, reply: RefinementReply, call: str) -> Written:
+def refine(state: State, *, iteration: int, skill: str, reply: RefinementReply, origin: Origin) -> Written:
     """Return the refinement; an empty slot of the reply leaves the skill's own, and no change is no event.
 
     [section 3.3, prompt refinement] The event holds both slots before and after.
@@ -31,6 +31,6 @@ def refine(state: State, *, iteration: int, skill: str, reply: RefinementReply, 
         strategy=strategy,
         prompt_template_before=template_before,
         strategy_before=strategy_before,
-        derived_from=call,
+        origin=origin,
     )
     return Written([refined], 1)

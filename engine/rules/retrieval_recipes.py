@@ -12,7 +12,7 @@ import math
 from mage_es.engine.briefs import AuthoredRecipe
 from mage_es.engine.rules.harvest import memory_id
 from mage_es.engine.rules.rotation import Written
-from mage_es.events.vocabulary import RetrievalRecipeAuthored
+from mage_es.events.vocabulary import Origin, RetrievalRecipeAuthored
 from mage_es.projections.fold import State
 
 QUESTION = "{question}"
@@ -42,7 +42,7 @@ def author_recipe(
     task_type: str,
     skill: str,
     recipe: AuthoredRecipe | None,
-    call: str,
+    origin: Origin,
     ordinal: int,
     bundle: int,
 ) -> Written:
@@ -78,7 +78,7 @@ def author_recipe(
         failure_quota=recipe.failure_quota,
         least_similarity=recipe.least_similarity,
         reasoning=recipe.reasoning,
-        derived_from=call,
+        origin=origin,
         iteration=iteration,
         phase="evolve",
         ordinal=ordinal,

@@ -16,7 +16,7 @@ from mage_es.engine.briefs import AuthoredChild, SplittingReply
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.ontology import SKILL_CAP, is_name, ordering_edge
 from mage_es.engine.rules.rotation import Written
-from mage_es.events.vocabulary import EdgeAdded, EdgeRefused, Event, SkillCreated, SkillSplit
+from mage_es.events.vocabulary import EdgeAdded, EdgeRefused, Event, Origin, SkillCreated, SkillSplit
 from mage_es.projections.fold import State
 from mage_es.projections.graph import Graph
 
@@ -41,7 +41,7 @@ def split(
     iteration: int,
     skill: str,
     reply: SplittingReply,
-    call: str,
+    origin: Origin,
     taken: Sequence[str] = (),
     guarded: Guarded = NOTHING_GUARDED,
 ) -> Written:
@@ -74,7 +74,7 @@ def split(
             skill=skill,
             children=tuple(child.name for child in children),
             reason=reply.reason,
-            derived_from=call,
+            origin=origin,
         )
     ]
     events += [

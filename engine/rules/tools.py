@@ -18,7 +18,7 @@ from mage_es.engine.briefs import AuthoredExample, AuthoredTool
 from mage_es.engine.commands import CheckedTool
 from mage_es.engine.rules.rotation import Written
 from mage_es.engine.seams.replies import encodable, objects_in
-from mage_es.events.vocabulary import Event, Parameter, ToolAuthored, ToolExample
+from mage_es.events.vocabulary import Event, Origin, Parameter, ToolAuthored, ToolExample
 from mage_es.projections.fold import State
 
 TOOLS_PER_TARGET = 1  # tools asked for at a time: a skill has at most one in use
@@ -84,7 +84,7 @@ def _typed(value: object, kind: str) -> float | str | None:
 
 
 def author_tools(
-    state: State, *, iteration: int, task_type: str, tools: Collection[CheckedTool], call: str, skill: str
+    state: State, *, iteration: int, task_type: str, tools: Collection[CheckedTool], origin: Origin, skill: str
 ) -> Written:
     """Return the tools as events; those that were written before with the same outcome are passed over.
 
@@ -111,7 +111,7 @@ def author_tools(
             examples=tuple(map(example_of, tool.examples)),
             active=not problem,
             problem=problem,
-            derived_from=call,
+            origin=origin,
         )
         events.append(authored)
         problems += [problem] if problem else []

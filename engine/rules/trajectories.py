@@ -11,19 +11,19 @@ from typing import NamedTuple
 
 from mage_es.engine.courses import call_of
 from mage_es.engine.seams.environment import transcript_line
-from mage_es.events.vocabulary import AnswerJudged, EpisodeStepped, Phase
+from mage_es.events.vocabulary import AnswerJudged, EpisodeStepped, ModelCalled, Origin, Phase, tag_of
 from mage_es.events.vocabulary.envelope import fact_id
 from mage_es.projections.fold import State
 
 
 class Trajectory(NamedTuple):
-    """An episode that was played: its question, task type and skill, its steps, and the fact id of its verdict."""
+    """An episode that was played: its question, task type and skill, its steps, and the origin of what it taught."""
 
     question_id: str
     task_type: str
     skill: str
     steps: Sequence[EpisodeStepped]
-    derived_from: str
+    origin: Origin
 
 
 def transcript_of(steps: Sequence[EpisodeStepped]) -> str:
@@ -32,14 +32,12 @@ def transcript_of(steps: Sequence[EpisodeStepped]) -> str:
 
 def trajectory_of(state: State, phase: Phase, verdict: AnswerJudged) -> Trajectory:
     """Return the trajectory of a judged question of the open iteration; one without steps if it was no episode."""
-    # The verdict's fact id, as for answers: what is learned from an episode names what judged it.
-    origin = fact_id(verdict.iteration, phase, verdict.subject, "answer.judged", 0)
     return Trajectory(
         question_id=verdict.question_id,
         task_type=verdict.task_type,
         skill=verdict.skill,
         steps=state.progress.steps(verdict.purpose, verdict.question_id),
-        derived_from=origin.hex(),
+        origin=own_origin(state, phase, verdict),
     )
 
 
@@ -64,3 +62,19 @@ def account_of(state: State, phase: Phase, verdict: AnswerJudged) -> str:
     steps = state.progress.steps(verdict.purpose, verdict.question_id)
     # A single reply of an episode says nothing of it; what is remembered and corrected is what was done.
     return transcript_of(steps) if steps else state.progress.reply(phase, verdict.question_id).text
+
+
+def own_origin(state: State, phase: Phase, verdict: AnswerJudged) -> Origin:
+    """Return the origin of what a judged question taught without a teacher: its verdict, and the replies that led to it
+    (of an episode the last)."""
+    progress, name = state.progress, verdict.question_id
+    chain = () if progress.steps(verdict.purpose, name) else progress.plan(phase, name).chain
+    abouts = [call_of(name, place) for place in range(1, 1 + len(chain))]
+    replies = [progress.reply(phase, about) for about in (*abouts, name) if progress.is_replied(phase, about)]
+    facts = (fact_of(phase, verdict), *(fact_of(phase, reply) for reply in replies))
+    return Origin(facts=facts, writer=replies[-1].model if replies else "")
+
+
+def fact_of(phase: Phase, event: AnswerJudged | ModelCalled) -> str:
+    """Return the fact id of a verdict or a reply, in hexadecimal digits: the same in every run that records it."""
+    return fact_id(event.iteration, phase, event.subject, tag_of(event), 0).hex()

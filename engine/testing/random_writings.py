@@ -17,6 +17,7 @@ from mage_es.events.vocabulary import (
     MemoryQuarantined,
     MemoryReleased,
     ObservationRecorded,
+    Origin,
     Parameter,
     PatternAbstracted,
     PatternPruned,
@@ -153,7 +154,7 @@ class Writings:
             task_type=self.random.choice(self.task_types),
             achievement=self.random.choice(("collect wood", "make an axe")),
             actions=("up", "left", "collect wood")[: self.random.randrange(1, 4)],
-            derived_from=f"episode/explore-{k}",
+            origin=Origin(facts=(f"episode/explore-{k}",)),
             iteration=k,
             phase="explore",
             ordinal=0,
@@ -172,7 +173,7 @@ class Writings:
                 successes=1,
                 failures=0,
                 confidence_micro=2 * MICRO // 3,
-                derived_from=f"episode/explore-{k}",
+                origin=Origin(facts=(f"episode/explore-{k}",)),
                 iteration=k,
                 phase="explore",
                 ordinal=0,
@@ -207,7 +208,7 @@ class Writings:
             examples=(ToolExample(arguments='{"a": 1}', result="2"),),
             active=active,
             problem="" if active else "gave 3",
-            derived_from=sha256_text("call")[:32],
+            origin=Origin(facts=(sha256_text("call")[:32],)),
         )
 
     def _retrieval(self, k: int) -> RetrievalRecipeAuthored:
@@ -222,7 +223,7 @@ class Writings:
             failure_quota=1,
             least_similarity=0.25,
             reasoning="the numbers do not matter",
-            derived_from=sha256_text("call")[:32],
+            origin=Origin(facts=(sha256_text("call")[:32],)),
             iteration=k,
             phase="evolve",
             ordinal=0,
@@ -239,7 +240,7 @@ class Writings:
             strategy=after[1],
             prompt_template_before=before[0],
             strategy_before=before[1],
-            derived_from=sha256_text("call")[:32],
+            origin=Origin(facts=(sha256_text("call")[:32],)),
         )
 
     def _split(self, k: int) -> list[Event]:
@@ -267,5 +268,7 @@ class Writings:
             target=f"skill/{children[0]}",
             reason="it would close a cycle",
         )
-        split = SkillSplit(iteration=k, skill=skill, children=children, reason="it is two", derived_from="call")
+        split = SkillSplit(
+            iteration=k, skill=skill, children=children, reason="it is two", origin=Origin(facts=("call",))
+        )
         return [split, *events, refused]

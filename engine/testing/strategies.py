@@ -17,6 +17,7 @@ from mage_es.events.vocabulary import (
     MICRO,
     Event,
     MasteryUpdated,
+    Origin,
     SkillCreated,
     SkillRefined,
     SlotsRolledBack,
@@ -103,5 +104,5 @@ def _refined(skill: str, words: str) -> SkillRefined:
         strategy=f"s {words}",
         prompt_template_before="",
         strategy_before="",
-        derived_from="",
+        origin=Origin(),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -24,6 +24,7 @@ from mage_es.events.vocabulary import (
     MemoryQuarantined,
     MemoryReleased,
     MemorySuperseded,
+    ModelCalled,
     PatternPruned,
     QuestionPlanned,
     RunStarted,
@@ -52,12 +53,13 @@ class MemoryList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryReport(msgspec.Struct, frozen=True, kw_only=True):
-    """An item in full, its history, the number of `prompts` that it was in, and how many were answered right."""
+    """An item in full, its origin and history, the number of `prompts` that it was in, how many were answered right."""
 
     run_id: str
     marker: str
     item: MemoryItem
     fields: dict[str, Any]
+    origin: tuple[str, ...]
     prompts: int
     right: int
     history: tuple[str, ...]
@@ -90,6 +92,7 @@ def memory(run: Run, name: str, *, at: str) -> MemoryReport:
         marker=at,
         item=items[found],
         fields=_fields(state, found),
+        origin=tuple(_origin(reader, _fields(state, found)["origin"], until=state.seq)),
         prompts=asked,
         right=right,
         history=tuple(_history(reader, found, until=state.seq)),
@@ -184,6 +187,16 @@ def _fields(state: State, name: str) -> dict[str, Any]:
     values = msgspec.structs.asdict(thing)
     values.pop("embedding", None)
     return {field: msgspec.to_builtins(value) for field, value in values.items()}
+
+
+def _origin(reader: LogReader, origin: Mapping[str, Any], *, until: int) -> Iterator[str]:
+    """Yield what an item was made of, a line each."""
+    wrote = f"Written by {origin['writer']}" if origin["writer"] else "Written by no model"
+    saw = "from its own replies" if origin["saw"] == "nothing" else f"which saw {origin['saw']}"
+    yield f"{wrote}, {saw}{f', given by {by}' if (by := origin['by']) else ''}; made of:"
+    for record in reader.records({AnswerJudged, ModelCalled}, until=until):
+        if record.fact_id.hex() in origin["facts"]:
+            yield f"{tag_of(record.event)} {record.event.subject} in iteration {record.iteration} (event {record.seq})"
 
 
 def _use(reader: LogReader, name: str, *, until: int) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from mage_es.engine.theorems.growth import check_growth
 from mage_es.engine.theorems.inference import check_inference
 from mage_es.engine.theorems.leaks import check_leaks, check_splits
 from mage_es.engine.theorems.log import check_head, check_log
+from mage_es.engine.theorems.origins import check_origins
 from mage_es.engine.theorems.own import check_own
 from mage_es.engine.theorems.ratchet import check_ratchet
 from mage_es.engine.theorems.replay import check_replay
@@ -57,6 +58,7 @@ def _theorems(run: Run, reader: LogReader) -> Iterator[Check]:
     yield check_splits(reader)
     yield check_leaks(reader)
     yield check_growth(reader)
+    yield check_origins(reader)
     if started := next(reader.of(RunStarted), None):  # a run that ended before its first event has taken no step
         config = parse(started.config)
         yield check_coverage(reader, config)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from mage_es.engine.seams.benchmark import Question, Split, TaskTypeSource
 
-Origin = TypeVar("Origin", bound=Hashable)
+Root = TypeVar("Root", bound=Hashable)
 
 
 class Generated:
@@ -20,7 +20,7 @@ class Generated:
 # A run, its exams and every look at it open the same world: of a few origins the questions are made once.
 @lru_cache(maxsize=6)
 def distinct(
-    generate: Callable[[Origin, Split, int], Question], origin: Origin, split: Split, size: int
+    generate: Callable[[Root, Split, int], Question], origin: Root, split: Split, size: int
 ) -> tuple[Question, ...]:
     """Generate questions 0, 1, ... and keep the first of each text, until there are `size` of them."""
     by_text: dict[str, Question] = {}

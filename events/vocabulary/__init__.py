@@ -59,7 +59,18 @@ from mage_es.events.vocabulary.exploring import (
     ObservationRecorded,
     TaskContextOpened,
 )
-from mage_es.events.vocabulary.form import MICRO, EmbeddingBytes, Event, Outcome, Part, Phase, Purpose, Tier, tag_of
+from mage_es.events.vocabulary.form import (
+    MICRO,
+    EmbeddingBytes,
+    Event,
+    Origin,
+    Outcome,
+    Part,
+    Phase,
+    Purpose,
+    Tier,
+    tag_of,
+)
 from mage_es.events.vocabulary.learning import (
     ActionTaken,
     BanditUpdated,
@@ -133,6 +144,7 @@ __all__ = [
     "MemorySuperseded",
     "ModelCalled",
     "ObservationRecorded",
+    "Origin",
     "Outcome",
     "Parameter",
     "Part",

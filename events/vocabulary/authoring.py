@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mage_es.events.vocabulary.form import Event, Part, Phase
+from mage_es.events.vocabulary.form import Event, Origin, Part, Phase
 
 
 class BriefCut(Event, frozen=True, kw_only=True, tag="brief.cut"):
@@ -67,7 +67,7 @@ class ToolAuthored(Event, frozen=True, kw_only=True, tag="tool.authored"):
     active: bool
     """Whether the tool may be used."""
     problem: str
-    derived_from: str
+    origin: Origin
 
 
 class RetrievalRecipeAuthored(Event, frozen=True, kw_only=True, tag="retrieval_recipe.authored"):
@@ -86,7 +86,7 @@ class RetrievalRecipeAuthored(Event, frozen=True, kw_only=True, tag="retrieval_r
     least_similarity: float
     """Cosine below which no memory is taken."""
     reasoning: str
-    derived_from: str
+    origin: Origin
     iteration: int
     phase: Phase
     ordinal: int
@@ -103,7 +103,7 @@ class SkillRefined(Event, frozen=True, kw_only=True, tag="skill.refined"):
     strategy: str
     prompt_template_before: str
     strategy_before: str
-    derived_from: str
+    origin: Origin
 
 
 class SkillSplit(Event, frozen=True, kw_only=True, tag="skill.split"):
@@ -117,4 +117,4 @@ class SkillSplit(Event, frozen=True, kw_only=True, tag="skill.split"):
     """The skills that it was split into."""
     reason: str
     """Why it was split."""
-    derived_from: str
+    origin: Origin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mage_es.events.vocabulary.form import Event, Phase
+from mage_es.events.vocabulary.form import Event, Origin, Phase
 
 
 class MemoryQuarantined(Event, frozen=True, kw_only=True, tag="memory.quarantined"):
@@ -42,7 +42,7 @@ class PatternAbstracted(Event, frozen=True, kw_only=True, tag="pattern.abstracte
     successes: int
     failures: int
     confidence_micro: int
-    derived_from: str
+    origin: Origin
     iteration: int
     phase: Phase
     ordinal: int

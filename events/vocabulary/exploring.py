@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mage_es.events.vocabulary.form import Event, Phase
+from mage_es.events.vocabulary.form import Event, Origin, Phase
 
 
 class TaskContextOpened(Event, frozen=True, kw_only=True, tag="task_context.opened"):
@@ -87,7 +87,7 @@ class ActionRecipeHarvested(Event, frozen=True, kw_only=True, tag="action_recipe
     """What the actions led to."""
     actions: tuple[str, ...]
     """The actions, in order."""
-    derived_from: str
+    origin: Origin
     iteration: int
     phase: Phase
     ordinal: int

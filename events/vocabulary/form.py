@@ -23,6 +23,20 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     """A value inside an event; never recorded on its own."""
 
 
+class Origin(Part, frozen=True, kw_only=True):
+    """Where something learned comes from. Bound when it is written: a lineage that is guessed later proves nothing."""
+
+    facts: tuple[str, ...] = ()
+    """Fact ids of the verdict and the replies that it was made of, in hexadecimal digits."""
+    writer: str = ""
+    """Model that wrote it."""
+    saw: str = "nothing"
+    """What its writer was shown of right answers: errors, answers or solutions; `nothing`: a verdict chose it among
+    replies to questions."""
+    by: str = ""
+    """Person or key that gave it; empty: the run itself."""
+
+
 class Event(msgspec.Struct, frozen=True, kw_only=True):
     """A fact. Subclasses name their stable tag as `class X(Event, frozen=True, kw_only=True, tag="noun.verbed")`.
 

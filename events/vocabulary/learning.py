@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from mage_es.events.vocabulary.form import EmbeddingBytes, Event, Outcome, Part, Phase
+from mage_es.events.vocabulary.form import EmbeddingBytes, Event, Origin, Outcome, Part, Phase
 
 
 class Step(Part, frozen=True, kw_only=True):
@@ -16,7 +16,7 @@ class Step(Part, frozen=True, kw_only=True):
 
 
 class MemoryAppended(Event, frozen=True, kw_only=True, tag="memory.appended"):
-    """A new experience node, with its `about`, `exercises` and `derived_from` edges."""
+    """A new experience node. The paper's edges from it are fields: `question_id`, `skill` and `origin`."""
 
     stream: ClassVar[str] = "memory/{0.memory_id}"
     memory_id: str
@@ -40,7 +40,7 @@ class MemoryAppended(Event, frozen=True, kw_only=True, tag="memory.appended"):
     """The wrong answer that was given; else empty."""
     steps: tuple[Step, ...]
     """Sub-answers of a multi-step answer."""
-    derived_from: str
+    origin: Origin
     # Its birth. Order among memories must not depend on which answer came first.
     iteration: int
     phase: Phase

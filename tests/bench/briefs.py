@@ -29,6 +29,7 @@ from mage_es.events.vocabulary import (
     EdgeAdded,
     MemoryAppended,
     ModelCalled,
+    Origin,
     Outcome,
     QuestionPlanned,
     SkillCreated,
@@ -104,7 +105,7 @@ def _answered(questions: list[Question]) -> State:
         for number in range(3):
             row = MemoryAppended(
                 memory_id=f"{outcome}{number}", outcome=outcome, kind="", task_type="t", skill="s", question_id="",
-                question="?", recognise="", reasoning="r", answer="", wrong_answer="", steps=(), derived_from="",
+                question="?", recognise="", reasoning="r", answer="", wrong_answer="", steps=(), origin=Origin(),
                 iteration=-9, phase="update", ordinal=number, embedding=b"\x00\x00\x80?",
             )  # fmt: skip
             state.apply(row)

@@ -34,7 +34,7 @@ from mage_es.engine.seams.embedder import to_bytes
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.session.session import Session
 from mage_es.events.log import Log
-from mage_es.events.vocabulary import Draft, MemoryAppended
+from mage_es.events.vocabulary import Draft, MemoryAppended, Origin
 from mage_es.projections.fold import State
 
 
@@ -111,7 +111,7 @@ def fill(session: Session, count: int) -> None:
                 answer="42",
                 wrong_answer="13",
                 steps=(),
-                derived_from="",
+                origin=Origin(),
                 iteration=0,
                 phase="evolve",
                 ordinal=i,

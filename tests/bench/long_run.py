@@ -28,6 +28,7 @@ from mage_es.events.vocabulary import (
     MasteryUpdated,
     MemoryAppended,
     ModelCalled,
+    Origin,
     Outcome,
     Phase,
     PhaseCompleted,
@@ -189,7 +190,8 @@ class _Run:
             memory_id=memory_id, outcome=outcome, kind=kind, task_type=self._one(TASK_TYPES), skill=self._one(SKILLS),
             question_id=f"wordmath-evolution-{k * QUESTIONS + ordinal}", question=self._text(60),
             recognise=self._text(15) if kind == "type_strategy" else "", reasoning=self._reasoning("7"), answer="7",
-            wrong_answer="" if outcome == "success_memory" else "9", steps=(), derived_from=self._hash()[:32],
+            wrong_answer="" if outcome == "success_memory" else "9", steps=(),
+            origin=Origin(facts=(self._hash()[:32],)),
             iteration=k, phase=phase, ordinal=ordinal, embedding=(numbers / np.linalg.norm(numbers)).tobytes(),
         )  # fmt: skip
         self._memories = [*self._memories[-50:], memory_id]

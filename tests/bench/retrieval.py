@@ -27,7 +27,7 @@ import numpy as np
 from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.rules.retrieval import Query, Terms, retrieve
 from mage_es.engine.seams.embedder import to_bytes
-from mage_es.events.vocabulary import MemoryAppended
+from mage_es.events.vocabulary import MemoryAppended, Origin
 from mage_es.projections.memory import Memory
 
 TERMS = Terms(bundle=3, long_context=500, strategy_floor=0.3, exclude_self=True)
@@ -67,7 +67,7 @@ def filled(memories: int, types: int, vectors: Vectors) -> Memory:
                 answer="2",
                 wrong_answer="",
                 steps=(),
-                derived_from="",
+                origin=Origin(),
                 iteration=0,
                 phase="update",
                 ordinal=i,

@@ -42,6 +42,7 @@ def test_each_check_prints_its_margin(mage: Command, runs_dir: Path) -> None:
         "splits",
         "leaks",
         "growth",
+        "origins",
         "coverage",
         "ratchet",
         "own memories",

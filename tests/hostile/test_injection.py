@@ -34,6 +34,7 @@ from mage_es.events.vocabulary import (
     EntitySeen,
     IterationPlanned,
     MemoryAppended,
+    Origin,
     PatternAbstracted,
     QuestionPlanned,
     Retrieved,
@@ -108,7 +109,7 @@ def known(text: str) -> State:
     state.apply(TaskTypeCreated(task_type="t", description=text))
     state.apply(EdgeAdded(kind="resolves", source="skill/goal", target="task_type/t"))
     state.apply(EdgeAdded(kind="prerequisite_of", source="skill/part", target="skill/goal"))
-    common = {"task_type": "t", "skill": "goal", "iteration": 0, "derived_from": ""}
+    common = {"task_type": "t", "skill": "goal", "iteration": 0, "origin": Origin()}
     kinds = {"success": ("success_memory", ""), "corrected": ("failure_memory", "specific")}
     kinds |= {"strategy": ("failure_memory", "type_strategy"), "principle": ("principle", "")}
     for number, (name, (outcome, kind)) in enumerate(kinds.items()):

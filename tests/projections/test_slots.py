@@ -11,6 +11,7 @@ from mage_es.events.errors import LogError
 from mage_es.events.vocabulary import (
     Event,
     MasteryUpdated,
+    Origin,
     SkillCreated,
     SkillRefined,
     SlotsRolledBack,
@@ -38,7 +39,7 @@ def refined(skill: str, words: str) -> SkillRefined:
         strategy=f"s {words}",
         prompt_template_before="",
         strategy_before="",
-        derived_from="",
+        origin=Origin(),
     )
 
 

@@ -28,6 +28,7 @@ from mage_es.events.vocabulary import (
     MasteryUpdated,
     MemoryAppended,
     MemoryQuarantined,
+    Origin,
     SkillCreated,
     SlotsRolledBack,
     SnapshotTaken,
@@ -69,7 +70,7 @@ def test_protected_ids_and_words_only_grow_through_pruning_rollback_and_quaranti
 
 
 def memory(bit: str) -> MemoryAppended:
-    texts = dict.fromkeys(("kind", "question", "recognise", "reasoning", "wrong_answer", "derived_from"), "")
+    texts = dict.fromkeys(("kind", "question", "recognise", "reasoning", "wrong_answer"), "")
     return MemoryAppended(
         memory_id=bit,
         outcome="principle",
@@ -82,6 +83,7 @@ def memory(bit: str) -> MemoryAppended:
         phase="evolve",
         ordinal=0,
         embedding=b"",
+        origin=Origin(),
         **texts,
     )
 

@@ -23,7 +23,7 @@ from mage_es.engine.seams.embedder import Vector, to_bytes
 from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.truthworld.learner import reply
 from mage_es.engine.worlds.truthworld.benchmark import TruthWorld
-from mage_es.events.vocabulary import MemoryAppended, MemorySuperseded, Outcome
+from mage_es.events.vocabulary import MemoryAppended, MemorySuperseded, Origin, Outcome
 from mage_es.projections.memory import Memory, MemoryRow
 from tests.engine.worlds.truthworld.oracle import BUNDLE, Oracle
 
@@ -72,7 +72,7 @@ def remembered(experience: Experience, ordinal: int) -> MemoryAppended:
         reasoning=reasoning,
         wrong_answer="",
         steps=(),
-        derived_from="",
+        origin=Origin(),
         iteration=0,
         phase="update",
         ordinal=ordinal,

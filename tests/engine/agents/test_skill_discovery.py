@@ -28,6 +28,7 @@ from mage_es.events.vocabulary import (
     EdgeAdded,
     MemoryAppended,
     ModelCalled,
+    Origin,
     Outcome,
     QuestionPlanned,
     Retrieved,
@@ -64,7 +65,7 @@ def said(about: str, text: str) -> ModelCalled:
 def tool(tool_id: str, name: str) -> ToolAuthored:
     return ToolAuthored(
         iteration=0, tool_id=tool_id, skill="sums", task_type="t", name=name, description="", parameters=(),
-        source="def run(): pass", examples=(), active=False, problem="it has no examples", derived_from="",
+        source="def run(): pass", examples=(), active=False, problem="it has no examples", origin=Origin(),
     )  # fmt: skip
 
 
@@ -118,7 +119,7 @@ def remember(state: State, outcome: Outcome, count: int) -> None:
         row = MemoryAppended(
             memory_id=f"{outcome}{number}", outcome=outcome, kind="", task_type="t", skill="sums",
             question_id=f"x{number}", question="?", recognise="", reasoning="r", answer="4", wrong_answer="", steps=(),
-            derived_from="", iteration=0, phase="update", ordinal=number, embedding=b"\x00\x00\x80?",
+            origin=Origin(), iteration=0, phase="update", ordinal=number, embedding=b"\x00\x00\x80?",
         )  # fmt: skip
         state.apply(row)
 
@@ -271,7 +272,7 @@ def test_the_ontology_shows_every_type_even_one_without_a_question() -> None:
 def test_a_question_written_about_is_written_about_again_only_after_the_gap(state: State) -> None:
     memory = MemoryAppended(
         memory_id="m", outcome="failure_memory", kind="specific", task_type="t", skill="sums", question_id="t1",
-        question="?", recognise="", reasoning="r", answer="4", wrong_answer="5", steps=(), derived_from="",
+        question="?", recognise="", reasoning="r", answer="4", wrong_answer="5", steps=(), origin=Origin(),
         iteration=0, phase="evolve", ordinal=0, embedding=b"\x00\x00\x80?",
     )  # fmt: skip
     state.apply(memory)

@@ -30,7 +30,7 @@ from mage_es.engine.seams.model import Request
 from mage_es.engine.worlds.truthworld.benchmark import TruthWorld
 from mage_es.engine.worlds.wordmath.benchmark import WordMath
 from mage_es.engine.worlds.workshop.benchmark import Workshop
-from mage_es.events.vocabulary import MemoryAppended, QuestionPlanned, Retrieved, SkillRefined
+from mage_es.events.vocabulary import MemoryAppended, Origin, QuestionPlanned, Retrieved, SkillRefined
 from mage_es.projections.fold import State
 from tests.engine.rules.states import setting_of
 from tests.engine.rules.test_routes import TOOL, chained, planned, told
@@ -147,7 +147,7 @@ def _known(name: str, kinds: Collection[str], *, is_refined: bool) -> tuple[Stat
                 strategy="First multiply what is the same, then take away what is given.",
                 prompt_template_before="",
                 strategy_before="",
-                derived_from="",
+                origin=Origin(),
             )
         )
     named: dict[str, list[str]] = {kind: [f"{kind}{place}" for place in range(3)] for kind in kinds}
@@ -187,7 +187,7 @@ def _memory(name: str, kind: str, place: int, benchmark: str) -> MemoryAppended:
             "answer": answer,
             "wrong_answer": "",
             "steps": (),
-            "derived_from": "",
+            "origin": Origin(),
             "iteration": 0,
             "phase": "evolve",
             "ordinal": place,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mage_es.engine.rules.trajectories import Trajectory
-from mage_es.events.vocabulary import EpisodeStepped
+from mage_es.events.vocabulary import EpisodeStepped, Origin
 
 
 def stepped(step: int, action: str, *achievements: str, effect: str = "") -> EpisodeStepped:
@@ -29,4 +29,4 @@ def trajectory(*actions: tuple[str, ...], task_type: str = "t", skill: str = "s"
         stepped(step, action, *achievements, effect=f"got {achievements[0]}" if achievements else "")
         for step, (action, *achievements) in enumerate(actions, start=1)
     ]
-    return Trajectory(question, task_type, skill, steps, f"origin-{question}")
+    return Trajectory(question, task_type, skill, steps, Origin(facts=(f"origin-{question}",)))

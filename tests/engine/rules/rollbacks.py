@@ -26,6 +26,7 @@ from mage_es.events.vocabulary import (
     Event,
     GuardDecided,
     MasteryUpdated,
+    Origin,
     SkillCreated,
     SkillRefined,
     SlotsRolledBack,
@@ -102,7 +103,7 @@ class History:
                     strategy=f"s {words}",
                     prompt_template_before="",
                     strategy_before="",
-                    derived_from="",
+                    origin=Origin(),
                 )
             )
             self.values[skill][1:] = [f"p {words}", f"s {words}"]

@@ -16,6 +16,7 @@ from mage_es.events.vocabulary import (
     EdgeAdded,
     MasteryUpdated,
     MemoryAppended,
+    Origin,
     Outcome,
     RetrievalRecipeAuthored,
     SkillCreated,
@@ -86,7 +87,7 @@ class Built:
                 answer="1",
                 wrong_answer="",
                 steps=steps,
-                derived_from="",
+                origin=Origin(),
                 iteration=0,
                 phase="evolve",
                 ordinal=self.ordinal,
@@ -104,7 +105,7 @@ class Built:
                 task_type="t",
                 achievement=achievement,
                 actions=("look", "take", "use"),
-                derived_from="",
+                origin=Origin(),
                 iteration=0,
                 phase="update",
                 ordinal=self.ordinal,
@@ -129,7 +130,7 @@ class Built:
                 examples=tuple(ToolExample(arguments="{}", result="1", question_id=name) for name in questions),
                 active=active,
                 problem="",
-                derived_from="",
+                origin=Origin(),
             )
         )
 
@@ -147,7 +148,7 @@ class Built:
             failure_quota=quotas[1],
             least_similarity=least,
             reasoning="",
-            derived_from="",
+            origin=Origin(),
             iteration=0,
             phase="evolve",
             ordinal=self.ordinal,

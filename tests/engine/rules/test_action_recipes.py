@@ -29,8 +29,8 @@ def test_the_same_recipe_is_harvested_once_and_never_again_once_the_graph_has_it
     again = trajectory(("a",), ("b", "won"), question="q2")
     graph = Graph()
     found = harvest_recipes([won, again], graph, iteration=3, phase="explore")
-    assert [(recipe.achievement, recipe.actions, recipe.derived_from) for recipe in found] == [
-        ("won", ("a", "b"), "origin-q1")
+    assert [(recipe.achievement, recipe.actions, recipe.origin.facts) for recipe in found] == [
+        ("won", ("a", "b"), ("origin-q1",))
     ]
     for recipe in found:
         graph.apply(recipe)

@@ -162,7 +162,7 @@ def test_a_principle_is_kept_once_and_names_the_call_it_came_from(state: State) 
         written(state, principles=(rule("Add first."), rule("Add first."))), MemoryAppended, MemoryReinforced
     )
     assert [type(event) for event in memories] == [MemoryAppended, MemoryReinforced]
-    assert memories[0].derived_from == "call"
+    assert memories[0].origin.facts == ("call",)
 
 
 def test_a_principle_says_when_and_what_and_rests_on_two_questions_that_were_asked(state: State) -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mage_es.engine.rules.retrieval import Query, Terms, quotas, recipe_query, retrieve
 from mage_es.engine.seams.embedder import to_bytes
-from mage_es.events.vocabulary import MemoryAppended, MemoryQuarantined, MemoryReleased, MemorySuperseded
+from mage_es.events.vocabulary import MemoryAppended, MemoryQuarantined, MemoryReleased, MemorySuperseded, Origin
 from mage_es.projections.memory import Memory
 from tests.engine.rules.states import Built
 
@@ -31,7 +31,7 @@ def remembered(name: str, vector: np.ndarray, *, ordinal: int, **fields: str) ->
         "reasoning": "r",
         "answer": "1",
         "wrong_answer": "",
-        "derived_from": "",
+        "origin": Origin(),
     } | fields
     return MemoryAppended(
         memory_id=name, steps=(), iteration=0, phase="update", ordinal=ordinal, embedding=to_bytes(vector), **values

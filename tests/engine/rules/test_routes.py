@@ -14,6 +14,7 @@ from mage_es.engine.rules.routes import NO_ARGUMENTS, ROUTING_ARMS, Route, follo
 from mage_es.engine.seams.benchmark import Question
 from mage_es.events.vocabulary import (
     ModelCalled,
+    Origin,
     Parameter,
     QuestionPlanned,
     Retrieved,
@@ -38,7 +39,7 @@ TOOL = ToolAuthored(
     examples=(ToolExample(arguments='{"count": 2, "each": 3}', result="6"),),
     active=True,
     problem="",
-    derived_from="",
+    origin=Origin(),
 )
 
 
@@ -213,7 +214,7 @@ def everything() -> tuple[Built, dict[str, Any]]:
             strategy="Multiply first.",
             prompt_template_before="",
             strategy_before="",
-            derived_from="",
+            origin=Origin(),
         )
     )
     memories = tuple(Retrieved(memory_id=name, similarity=1.0) for name in ("solved", "corrected"))

@@ -8,7 +8,15 @@ from mage_es.engine.briefs import AuthoredChild, SplittingReply
 from mage_es.engine.rules.ontology import SKILL_CAP
 from mage_es.engine.rules.rotation import Written
 from mage_es.engine.rules.splitting import split
-from mage_es.events.vocabulary import EdgeAdded, EdgeRefused, Event, MasteryUpdated, SkillCreated, TaskTypeCreated
+from mage_es.events.vocabulary import (
+    EdgeAdded,
+    EdgeRefused,
+    Event,
+    MasteryUpdated,
+    Origin,
+    SkillCreated,
+    TaskTypeCreated,
+)
 from mage_es.projections.fold import State
 
 
@@ -33,7 +41,7 @@ def state() -> State:
 
 def after(state: State, *children: AuthoredChild, skill: str = "sums") -> Written:
     reply = SplittingReply(children=children, reason="They differ.")
-    writing = split(state, iteration=3, skill=skill, reply=reply, call="c")
+    writing = split(state, iteration=3, skill=skill, reply=reply, origin=Origin(facts=("c",)))
     for event in writing.events:
         state.apply(event)
     return writing

@@ -18,6 +18,7 @@ from mage_es.events.vocabulary import (
     Draft,
     Event,
     MemoryAppended,
+    Origin,
     QuestionPlanned,
     Retrieved,
     Span,
@@ -31,10 +32,10 @@ from tests.engine.rules.test_retrieval import NEAR, remembered
 EXAMPLES = tuple(ToolExample(arguments='{"a": 1}', result="2", question_id=name) for name in ("q", "r"))
 TOOL = ToolAuthored(
     iteration=0, tool_id="t", skill="s", task_type="t", name="add", description="", parameters=(), source="",
-    examples=EXAMPLES, active=True, problem="", derived_from="",
+    examples=EXAMPLES, active=True, problem="", origin=Origin(),
 )  # fmt: skip
 RECIPE = ActionRecipeHarvested(
-    recipe_id="steps", skill="s", task_type="t", achievement="made", actions=("look",), derived_from="",
+    recipe_id="steps", skill="s", task_type="t", achievement="made", actions=("look",), origin=Origin(),
     iteration=0, phase="update", ordinal=0, question_id="q",
 )  # fmt: skip
 WRITTEN: list[Event] = [

@@ -48,6 +48,7 @@ def test_everything_learned_is_listed_and_each_can_be_shown_by_the_beginning_of_
         report = memory(run, item.memory_id[:12], at="latest")
         assert report.item == item and "embedding" not in report.fields
         assert 0 <= report.right <= report.prompts
+        assert report.origin[0].startswith("Written by builtin/") and len(report.origin) > 1
 
 
 def test_a_quarantined_memory_is_in_no_exam_until_it_is_released(run: Run) -> None:

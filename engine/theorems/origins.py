@@ -1,0 +1,49 @@
+"""Everything learned names what it was made of: verdicts and replies that are in the log before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mage_es.engine.theorems.check import Check
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import (
+    ActionRecipeHarvested,
+    AnswerJudged,
+    MemoryAppended,
+    ModelCalled,
+    PatternAbstracted,
+    RetrievalRecipeAuthored,
+    SkillRefined,
+    SkillSplit,
+    ToolAuthored,
+)
+
+NAME = "origins"
+BOUND = "0 without an origin"
+LEARNED = (
+    ActionRecipeHarvested,
+    MemoryAppended,
+    PatternAbstracted,
+    RetrievalRecipeAuthored,
+    SkillRefined,
+    SkillSplit,
+    ToolAuthored,
+)
+
+
+def check_origins(reader: LogReader) -> Check:
+    """Return whether every fact that an origin names is in the log, and before what was made of it."""
+    recorded = {record.fact_id.hex(): record.seq for record in reader.records({AnswerJudged, ModelCalled})}
+    learned: list[tuple[int, Any]] = list(reader.numbered(*LEARNED))
+    for seq, event in learned:
+        if not event.origin.facts:
+            return _broken(seq, "what was learned names nothing that it was made of")
+        for fact in event.origin.facts:
+            if not 0 < recorded.get(fact, 0) < seq:
+                return _broken(seq, f"what was learned names the fact {fact}, which the log does not have before it")
+    detail = f"{len(learned)} things learned, each with its origin"
+    return Check(name=NAME, ok=True, detail=detail, measured=BOUND, bound=BOUND)
+
+
+def _broken(seq: int, detail: str) -> Check:
+    return Check(name=NAME, ok=False, detail=detail, measured="1 without an origin", bound=BOUND, seq=seq)

@@ -24,13 +24,17 @@ EXAMPLES = examples("mage-es resume", "mage-es resume RUN --workers 16")
 def resume(run: RunArgument = None, *, settings: Settings, out: Output) -> None:
     """Continue a run where it stopped.
 
-    No recorded model call is made again. The run keeps the settings that it was started with. Other options of `evolve`
-    (--pool, --guidance, ...) are only compared with those: a difference is shown as an error, and nothing happens.
+    No recorded model call is made again. The run keeps its settings, and its budget unless --max-usd, --max-calls or
+    --max-iterations give another (`none` lifts one). Other options of `evolve` (--pool, --guidance, ...) are only
+    compared with the run's: a difference is shown as an error, and nothing happens.
     """
+    from mage_es.engine.run.budget import limits_of
     from mage_es.engine.verbs.baseline import is_baseline, resume_baseline
     from mage_es.engine.verbs.resume import resume as go_on
+    from mage_es.events.log import LogReader
 
     found = settings.find_run(run)
+    settings = settings.within(limits_of(LogReader(found.log_path)))
     asked = _asked_for(found, settings.flags())
     if is_baseline(found):
         with session(out, settings) as runtime:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import typer
 
 from mage_es.cli.interrupts import Interrupts
-from mage_es.cli.options import SPENDING
 from mage_es.cli.output import Output
 from mage_es.cli.progress import ProgressDisplay
-from mage_es.cli.settings import Settings, flag_of
+from mage_es.cli.settings import Settings
 from mage_es.cli.tables import episodes, iterations, overview
 from mage_es.events.errors import BudgetReached, Interrupted
 
@@ -36,9 +35,8 @@ def session(out: Output, settings: Settings) -> Iterator[Runtime]:
     except Interrupted as stopped:
         if not progress.run_id:
             raise
-        is_spent = isinstance(stopped, BudgetReached)
-        spent, why = (_reached(settings, stopped), f" {stopped}") if is_spent else ((), "")
-        out.say(f"Stopped; everything recorded is kept.{why} {_way_back(settings, progress, spent)}")
+        more, why = (stopped.options, f" {stopped}") if isinstance(stopped, BudgetReached) else ("", "")
+        out.say(f"Stopped; everything recorded is kept.{why} {_way_back(settings, progress, more)}")
         _show_stopped(out, settings, progress.run_id)
         raise typer.Exit(stopped.exit_code) from stopped
 
@@ -63,19 +61,10 @@ def watched(
         raise
 
 
-def _reached(settings: Settings, stopped: Interrupted) -> tuple[str, ...]:
-    """Return the limits on this command line that the budget's message names: to resume, they must be raised."""
-    return tuple(name for name in SPENDING if name in settings.flags() and flag_of(name) in str(stopped))
-
-
-def _way_back(settings: Settings, progress: ProgressDisplay, spent: Sequence[str] = ()) -> str:
-    """Return the command that resumes the run; a limit that is spent is left for the user to fill in."""
-    # The other limits are repeated: a resumption without them could spend any amount.
-    names = ("runs_dir", "data_dir", "guidance_batch", *SPENDING)
-    again = settings.again("resume", progress.run_id, names=tuple(name for name in names if name not in spent))
-    more = "".join(f" {flag_of(name)} N" for name in spent)
-    above = ", ".join(f"N above {settings.flags()[name]}" for name in spent)
-    return f"Resume it with: {again}{more}{f' ({above})' if above else ''}"
+def _way_back(settings: Settings, progress: ProgressDisplay, more: str = "") -> str:
+    """Return the command that resumes the run, with the limit that must be raised: the run keeps the others."""
+    again = settings.again("resume", progress.run_id, names=("runs_dir", "data_dir", "guidance_batch", "prices"))
+    return f"Resume it with: {again} {more}".rstrip()
 
 
 def _show_stopped(out: Output, settings: Settings, run_id: str) -> None:

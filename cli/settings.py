@@ -36,6 +36,8 @@ DATA_VARIABLE = "MAGE_ES_DATA"
 """The short form of MAGE_ES_DATA_DIR."""
 LIMITS = ("max_usd", "max_calls", "max_iterations")
 """Settings where 0 means no limit. A flag may not be 0: a user who types that means to spend nothing."""
+NO_LIMIT = "none"
+"""What lifts a limit as a flag."""
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +91,15 @@ class Settings:
         from mage_es.engine.run.budget import Limits
 
         return msgspec.convert([self.entries[name].value for name in Limits._fields], Limits)
+
+    def within(self, recorded: Limits) -> Settings:
+        """Return the same settings with a run's recorded limits, except where a flag or a stricter limit is given."""
+        kept = {
+            name: ResolvedSetting(name, limit, "the run")
+            for name, limit in recorded._asdict().items()
+            if limit and self.entries[name].origin != "flag" and not 0 < float(str(self.entries[name].value)) < limit
+        }
+        return Settings({**self.entries, **kept})
 
     def prices(self) -> Prices:
         """Return what models cost, by the user's own file first. Raises `UsageError` for a file that is not valid."""
@@ -189,13 +200,15 @@ def _first(layers: Sequence[Mapping[str, ResolvedSetting]], name: str) -> Resolv
 
 def _from_flags(flags: Mapping[str, object]) -> dict[str, ResolvedSetting]:
     given = {name: value for name, value in flags.items() if value is not None}
-    found = {name: ResolvedSetting(name, _fit(name, value, flag_of(name)), "flag") for name, value in given.items()}
+    unlimited = {name: ResolvedSetting(name, 0, "flag") for name in LIMITS if given.get(name) == NO_LIMIT}
+    found = {
+        name: unlimited.get(name) or ResolvedSetting(name, _fit(name, value, flag_of(name)), "flag")
+        for name, value in given.items()
+    }
     for name in LIMITS:
-        if name in found and not found[name].value:
-            flag, variable = flag_of(name), f"{PREFIX}{name.upper()}"
+        if name in found and name not in unlimited and not found[name].value:
             raise UsageError(
-                f"{flag} {given[name]} would allow nothing. Give a larger number; for no limit leave {flag} out "
-                f"({variable}=0 in the environment lifts a limit that {FILE} sets)."
+                f"{flag_of(name)} {given[name]} would allow nothing. Give a larger number, or {NO_LIMIT} for no limit."
             )
     return found
 

@@ -22,6 +22,7 @@ from mage_es.engine.seams.faults import FailedAttempt
 from mage_es.engine.seams.metering import EmbeddingAttempt
 from mage_es.engine.seams.model import Completion
 from mage_es.events.vocabulary import (
+    BudgetSet,
     Digest,
     Draft,
     Event,
@@ -38,6 +39,7 @@ from mage_es.events.vocabulary import (
 class OpenRun(NamedTuple):
     started: RunStarted
     splits: Sequence[SplitCommitted]
+    budget: Sequence[BudgetSet] = ()
 
 
 class InduceOntology(NamedTuple):

@@ -68,7 +68,8 @@ def decide(setting: Setting, state: State, command: Command) -> list[Draft]:
 def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
     match command:
         case OpenRun():
-            return [Draft(event=event, iteration=-1, phase="open") for event in (command.started, *command.splits)]
+            opened = (command.started, *command.splits, *command.budget)
+            return [Draft(event=event, iteration=-1, phase="open") for event in opened]
         case InduceOntology():
             return induce_ontology(setting, state, command)
         case PlanIteration():

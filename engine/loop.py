@@ -51,7 +51,6 @@ from mage_es.engine.commands import (
     InduceOntology,
     LearnFromAnswers,
     LearnFromEpisodes,
-    OpenRun,
     PlanIteration,
     TakeSnapshot,
 )
@@ -104,7 +103,7 @@ async def iterate(session: Session, k: int) -> None:
 async def open_run(session: Session) -> None:
     """Commit to configuration and splits, induce the ontology, answer the anchors once."""
     if session.state.seq == 0:
-        session.do(OpenRun(session.world.started(session.run.id), session.world.splits.events))
+        session.do(session.opening())
     if not session.state.progress.is_completed(START, "open"):
         session.report_progress(START, "open", 0, 0)
         evolution = [session.world.questions[name] for name in session.world.setting.evolution]

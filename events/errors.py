@@ -44,9 +44,13 @@ class Terminated(Interrupted):
 
 
 class BudgetReached(Interrupted):
-    """What may be spent on a run is spent; what is recorded stays, and the run can be resumed with more."""
+    """What may be spent on a run is spent; what is recorded stays, and the run can be resumed with `options`."""
 
     exit_code = 3
+
+    def __init__(self, message: str, options: str = "") -> None:
+        super().__init__(f"{message} To go on, pass {options}." if options else message)
+        self.options = options
 
 
 class PrerequisiteError(MageError):

@@ -10,6 +10,7 @@ Rules
     - Calls of a billed embedder count like any other. Those of its fingerprint are booked after they were made.
     - Reaching the budget is not a failure: calls in flight are finished, and the run can be resumed with a higher
       limit.
+    - Limits are recorded with the run (`budget.set`) and outlive a session: only new ones replace them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from typing import NamedTuple
 from mage_es.engine.run.pricing import Prices, Rate, Used, require_rates
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.events.errors import BudgetReached, UsageError
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import MICRO, BudgetSet
 from mage_es.projections.ledger import Ledger
 
 
@@ -32,8 +35,29 @@ class Limits(NamedTuple):
     max_calls: int = 0
     max_iterations: int = 0
 
+    def recorded(self) -> BudgetSet:
+        micro = round(self.max_usd * MICRO)
+        return BudgetSet(max_usd_micro=micro, max_calls=self.max_calls, max_iterations=self.max_iterations)
+
+    def __str__(self) -> str:
+        usd, calls, iterations = self
+        shown = (
+            *([f"${usd:.2f}"] if usd else []),
+            *([f"{calls} calls"] if calls else []),
+            *([f"{iterations} iterations"] if iterations else []),
+        )
+        return ", ".join(shown) or "no limit"
+
 
 UNLIMITED = Limits()
+
+
+def limits_of(reader: LogReader) -> Limits:
+    """Return the limits that a run recorded last."""
+    found = UNLIMITED
+    for event in reader.of(BudgetSet):
+        found = Limits(event.max_usd_micro / MICRO, event.max_calls, event.max_iterations)
+    return found
 
 
 def require_prices(limits: Limits, prices: Prices, models: Mapping[str, str]) -> None:
@@ -127,21 +151,23 @@ class Budget:
         """Raise `BudgetReached` where an iteration is one too many."""
         limit = self._limits.max_iterations
         if limit and iteration >= limit:
-            raise BudgetReached(f"The budget of {limit} iterations is reached. Raise --max-iterations to go on.")
+            raise BudgetReached(f"The budget of {limit} iterations is reached.", "--max-iterations N")
 
     def _require(self, most: float) -> None:
         max_usd, max_calls, _ = self._limits
         if max_calls and self._calls >= max_calls:
-            raise BudgetReached(f"The budget of {max_calls} calls is reached. Raise --max-calls to go on.")
+            raise BudgetReached(f"The budget of {max_calls} calls is reached.", "--max-calls N")
         if max_usd and (silent := [model for model, tells in self._tells.items() if not tells]):
             raise BudgetReached(
                 f"The server of {silent[0]} does not tell how many tokens it reads and writes, so a budget in dollars "
-                "cannot hold it. Limit the calls instead (--max-calls, without --max-usd)."
+                "cannot hold it. Limit the calls instead.",
+                "--max-usd none --max-calls N",
             )
         if self._is_short(most):
             raise BudgetReached(
                 f"The budget of ${max_usd:.2f} is reached: ${self._usd:.4f} are spent, calls in flight may cost up to "
-                f"${self._held:.4f}, and the next one up to ${most:.4f}. Raise --max-usd to go on."
+                f"${self._held:.4f}, and the next one up to ${most:.4f}.",
+                "--max-usd N",
             )
 
     def _is_short(self, most: float) -> bool:

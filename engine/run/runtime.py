@@ -54,8 +54,8 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     stop: Callable[[], bool] = lambda: False
     """Returns true once the process should stop."""
     retry_policy: RetryPolicy = DEFAULT_RETRIES
-    limits: Limits = UNLIMITED
-    """What the run may use in total, over all processes that work on it."""
+    limits: Limits | None = None
+    """What the run may use in total, over all processes that work on it; None: what the run recorded, if anything."""
     prices: Prices = msgspec.field(default_factory=Prices)
     """What models cost; by default the package's own table."""
     batches: bool = False
@@ -63,11 +63,11 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
 
     def budget(self, ledger: Ledger) -> Budget:
         """Return the budget that is left after what the ledger has booked."""
-        return Budget(self.limits, self.prices, ledger)
+        return Budget(self.limits or UNLIMITED, self.prices, ledger)
 
     def require_prices(self, models: Mapping[str, str]) -> None:
         """Raise `UsageError` if dollars are limited and a model (tier -> spec) has no price."""
-        require_prices(self.limits, self.prices, models)
+        require_prices(self.limits or UNLIMITED, self.prices, models)
 
 
 ACCURACY, MEAN_SCORE = "accuracy", "mean score"

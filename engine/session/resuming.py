@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+
 from mage_es.engine.benchmarks.registry import with_own_models
 from mage_es.engine.config import Config, parse, require_same
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import Models, open_models
+from mage_es.engine.run.budget import limits_of
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import first_event, reopen_world, state_of
@@ -41,6 +44,9 @@ def reopened(
         reader = LogReader(run.log_path, fs)
         # Own models are filled in first, as they were before the configuration was recorded.
         require_same(parse(first_event(reader).config), with_own_models(config) if config else None)
+        recorded = limits_of(reader)
+        if runtime.limits is None:
+            runtime = msgspec.structs.replace(runtime, limits=recorded)
         world = reopen_world(reader, data_dir=data_dir, embedder=models.embedder if models else None)
         models = models or open_models(world.setting.config, has_guidance=has_guidance)
         # Before the fold and the first call: that a price is missing should cost neither time nor money.
@@ -50,4 +56,6 @@ def reopened(
         session = Session(run=run, world=world, log=log, state=state, models=models, runtime=runtime)
         # The state does not hold sequence numbers of plans, and what is recorded next names them as its cause.
         session.remember_plans(reader.records({IterationPlanned, QuestionPlanned}))
+        if not state.progress.finished:
+            session.keep_budget(recorded)
         yield session

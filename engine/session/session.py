@@ -37,13 +37,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from mage_es.engine.agents.critic import judgement
-from mage_es.engine.commands import Asked, Command, PlanAnswers, RecordEmbedding, RecordFact
+from mage_es.engine.commands import Asked, Command, OpenRun, PlanAnswers, RecordEmbedding, RecordFact
 from mage_es.engine.courses import Act, Ask, Fact, Look, Move, Use, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.models.batches import Batching
 from mage_es.engine.models.registry import Models
 from mage_es.engine.models.retrying import RetryingClient
 from mage_es.engine.rules.trimming import trimming_of
+from mage_es.engine.run.budget import UNLIMITED, Limits
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import ProgressNote, RunningScore, Runtime, measure_of
 from mage_es.engine.run.world import World
@@ -133,6 +134,21 @@ class Session:
         self.in_flight.close()
 
     # ------------------------------------------------------------ deciding and recording
+
+    def opening(self) -> OpenRun:
+        """Return the command that begins the run: its configuration, splits and budget."""
+        limits = self.runtime.limits
+        budget = [limits.recorded()] if limits and any(limits) else []
+        return OpenRun(self.world.started(self.run.id), self.world.splits.events, budget)
+
+    def keep_budget(self, recorded: Limits) -> None:
+        """Record limits that differ from the run's, and say which hold from here on."""
+        limits, kept = self.runtime.limits or UNLIMITED, recorded.recorded()
+        if (now := limits.recorded()) != kept:
+            self.commit([Draft(event=now, iteration=-1, phase="log", ordinal=self.state.seq)])
+            self.announce(f"Budget over all sessions: {limits} (before: {recorded}).")
+        elif any(limits):
+            self.announce(f"Budget over all sessions, as recorded: {limits}.")
 
     def do(self, command: Command) -> Appended:
         """Decide a command on the live state and commit the events, all or none."""

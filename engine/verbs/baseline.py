@@ -19,7 +19,6 @@ import msgspec
 
 from mage_es.engine.baselines.table import BASELINES, planned, started
 from mage_es.engine.benchmarks.registry import open_benchmark, title
-from mage_es.engine.commands import OpenRun
 from mage_es.engine.config import Config, checked
 from mage_es.engine.decide import decide
 from mage_es.engine.embedders.registry import metered
@@ -101,7 +100,7 @@ def run_baseline(
     run = create_run(runs_dir, benchmark=f"{title(config.benchmark)}-{name}", seed=config.seed, run_id=run_id)
     with run.begin() as log:
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
-        opened = decide(world.setting, session.state, OpenRun(world.started(run.id), world.splits.events))
+        opened = decide(world.setting, session.state, session.opening())
         # One commit: a run killed between the two would not be recognisable as a baseline.
         session.commit([*opened, *_beginning(session, name, world.setting.held_out[:questions])])
         if world.setting.config.search != config.search:

@@ -83,6 +83,7 @@ from mage_es.events.vocabulary.learning import (
     TargetsSelected,
 )
 from mage_es.events.vocabulary.marks import (
+    BudgetSet,
     Digest,
     GuardDecided,
     IterationClosed,
@@ -116,6 +117,7 @@ __all__ = [
     "BatchSubmitted",
     "BatchedCall",
     "BriefCut",
+    "BudgetSet",
     "BundleTrimmed",
     "CallFailed",
     "Coordinates",

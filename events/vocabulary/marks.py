@@ -83,6 +83,17 @@ class RunResumed(Event, frozen=True, kw_only=True, tag="run.resumed"):
     """Number of this resumption, from 1."""
 
 
+class BudgetSet(Event, frozen=True, kw_only=True, tag="budget.set"):
+    """What the run may use over all sessions from here on, 0: no limit; read by no projection that has a digest."""
+
+    max_usd_micro: int
+    """Millionths of a dollar."""
+    max_calls: int
+    """Calls of every kind, with failed attempts."""
+    max_iterations: int
+    """Iterations after which the run pauses."""
+
+
 class RunFinished(Event, frozen=True, kw_only=True, tag="run.finished"):
     """The run reached the end of its configuration."""
 

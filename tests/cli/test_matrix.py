@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -14,6 +15,10 @@ from typing import Any
 
 import pytest
 
+from mage_es.engine.config import Config
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.verbs.evolve import evolve
+from mage_es.events.errors import Interrupted
 from tests.engine.verbs.test_baseline import hotpot
 
 pytestmark = pytest.mark.slow
@@ -57,22 +62,12 @@ def test_every_cell_is_run_and_examined_and_found_done_the_next_time(mage: Comma
 @pytest.mark.usefixtures("whole_benchmark")
 def test_what_stopped_is_resumed_what_fails_is_named_and_the_rest_is_done(mage: Command) -> None:
     file = write('benchmarks = ["wordmath", "gsm8k"]\nseeds = [3]\nexams = []')
-    words = (
-        "--iterations",
-        "1",
-        "--pool",
-        "6",
-        "--held-out",
-        "6",
-        "--anchors",
-        "0",
-        "--guard",
-        "off",
-        "--explore-episodes",
-        "0",
+    config = Config(
+        benchmark="wordmath", seed=3, iterations=1, pool=6, held_out=6, anchors=0, guard="off", explore_episodes=0
     )
-    stopped = mage("evolve", "wordmath", "--seed", "3", "--run-id", "wordmath-full-s3", *words, "--max-calls", "3")
-    assert stopped.code == 3
+    looks = itertools.count()
+    with pytest.raises(Interrupted):
+        evolve(config, runs_dir="runs", run_id="wordmath-full-s3", runtime=Runtime(stop=lambda: next(looks) > 3))
     outcome = mage("matrix", file)
     assert outcome.code == 1
     assert "wordmath-full-s3: resume" in outcome.err and "[1/2] wordmath-full-s3: done" in outcome.err

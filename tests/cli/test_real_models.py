@@ -174,14 +174,19 @@ def test_a_killed_run_says_to_the_call_what_it_makes_again(mage: Command, tmp_pa
     assert len(server.asked) == len(called) + 5
 
 
-def test_a_budget_ends_a_run_with_exit_code_3_and_the_way_to_go_on(mage: Command) -> None:
+def test_a_budget_ends_a_run_with_exit_code_3_and_outlives_the_session_until_another_is_given(
+    mage: Command, tmp_path: Path
+) -> None:
     outcome = mage("evolve", "wordmath", *SMALL, "--max-calls", "12")
     assert outcome.code == 3
     assert "budget of 12 calls is reached" in outcome.err
-    assert "Resume it with: mage-es resume r --max-calls N (N above 12)" in outcome.err
+    assert "Resume it with: mage-es resume r --max-calls N\n" in outcome.err
     assert "Run r: wordmath, seed 42, unfinished" in outcome.out
-    assert mage("resume", "r", "--max-calls", "12").code == 3
-    assert mage("resume", "r").code == 0
+    (tmp_path / "mage-es.toml").write_text("max_calls = 1000\n")
+    plain = mage("resume", "r")
+    assert plain.code == 3 and "Budget over all sessions, as recorded: 12 calls." in plain.err
+    more = mage("resume", "r", "--max-calls", "none")
+    assert more.code == 0 and "Budget over all sessions: no limit (before: 12 calls)." in more.err
 
 
 def test_dollars_are_refused_for_a_model_that_nobody_priced(

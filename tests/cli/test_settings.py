@@ -9,6 +9,7 @@ import pytest
 from mage_es.cli.settings import fields, resolve
 from mage_es.engine.benchmarks.registry import with_own_models
 from mage_es.engine.config import Config
+from mage_es.engine.run.budget import Limits
 from mage_es.events.errors import UsageError
 
 
@@ -148,12 +149,25 @@ def test_the_sizes_of_a_benchmark_are_above_the_preset_and_below_what_was_set(tm
 
 
 @pytest.mark.parametrize("name", ["max_usd", "max_calls", "max_iterations"])
-def test_a_budget_of_nothing_is_refused_as_a_flag_and_lifts_one_of_the_file_as_a_variable(
-    tmp_path: Path, name: str
-) -> None:
+def test_a_budget_of_nothing_is_refused_as_a_flag_and_none_lifts_one(tmp_path: Path, name: str) -> None:
     (tmp_path / "mage-es.toml").write_text(f"{name} = 5\n")
     flag, variable = f"--{name.replace('_', '-')}", f"MAGE_ES_{name.upper()}"
-    with pytest.raises(UsageError, match=f"^{flag} 0 would allow nothing.* leave {flag} out .*{variable}=0"):
+    with pytest.raises(UsageError, match=f"^{flag} 0 would allow nothing.* none for no limit"):
         resolve({name: "0"}, environment={}, folder=tmp_path)
     assert getattr(resolve({}, environment={}, folder=tmp_path).limits, name) == 5
-    assert getattr(resolve({}, environment={variable: "0"}, folder=tmp_path).limits, name) == 0
+    for lifted in (
+        resolve({}, environment={variable: "0"}, folder=tmp_path),
+        resolve({name: "none"}, environment={}, folder=tmp_path),
+    ):
+        assert getattr(lifted.limits, name) == 0
+
+
+def test_a_resumed_run_keeps_its_limits_unless_a_flag_gives_others_or_the_surroundings_are_stricter(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "mage-es.toml").write_text("max_usd = 5.0\nmax_calls = 10\nmax_iterations = 3\n")
+    recorded = Limits(max_usd=2.0, max_calls=30)
+    plain = resolve({}, environment={}, folder=tmp_path).within(recorded)
+    assert plain.limits == Limits(2.0, 10, 3)
+    told = resolve({"max_usd": "9", "max_calls": "none"}, environment={}, folder=tmp_path).within(recorded)
+    assert told.limits == Limits(9.0, 0, 3)

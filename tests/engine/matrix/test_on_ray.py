@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +15,10 @@ from mage_es.engine.config import Config, canonical
 from mage_es.engine.matrix.on_ray import run_on_ray
 from mage_es.engine.matrix.working import Job, next_words
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.verbs.backup import backup
+from mage_es.engine.verbs.evolve import evolve
+from mage_es.events.errors import Interrupted
 
 pytestmark = pytest.mark.slow
 
@@ -73,11 +76,9 @@ def test_cells_are_done_on_the_cluster_and_restored_here_and_done_only_once(ray:
 
 @pytest.mark.paper("section 4.1, matrix")
 def test_a_cell_that_somebody_left_half_done_is_gone_on_with_from_the_store(ray: Any, tmp_path: Path) -> None:
-    import subprocess
-
-    halves = tmp_path / "halves"
-    words = [*job("half").begin, "--runs-dir", str(halves), "--max-iterations", "1"]
-    assert subprocess.run([sys.executable, *PROGRAM, *words], capture_output=True).returncode == 3
+    halves, looks = tmp_path / "halves", itertools.count()
+    with pytest.raises(Interrupted):
+        evolve(CONFIG, runs_dir=halves, run_id="half", runtime=Runtime(stop=lambda: next(looks) > 3))
     backup(Run("half", halves / "half"), str(tmp_path / "store" / "cells" / "half"))
     before = (halves / "half" / "log" / "FORMAT").read_bytes()
     assert on_ray([job("half", exams=())], tmp_path, []) == ["done"]

@@ -25,6 +25,8 @@ from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
 from mage_es.events.errors import BudgetReached, UsageError
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import BudgetSet
 from mage_es.projections.ledger import Ledger
 from tests.engine.conftest import SMALL
 
@@ -76,7 +78,7 @@ def begin(folder: Path, limits: Limits, models: Models, prices: Prices = PACKAGE
     return find_run(folder, "r")
 
 
-def go_on(run: Run, limits: Limits, models: Models, prices: Prices = PACKAGED) -> None:
+def go_on(run: Run, limits: Limits | None, models: Models, prices: Prices = PACKAGED) -> None:
     resume(run, config=None, data_dir=None, runtime=Runtime(workers=4, limits=limits, prices=prices), models=models)
 
 
@@ -93,8 +95,12 @@ def test_a_run_makes_exactly_as_many_calls_as_it_may_over_all_its_sessions(tmp_p
     with pytest.raises(BudgetReached):
         go_on(run, Limits(max_calls=41), paid())
     assert calls(run) == 41
+    with pytest.raises(BudgetReached, match="41 calls"):
+        go_on(run, None, paid())
+    assert calls(run) == 41
     go_on(run, Limits(), paid())
     assert summarise(run).state == "finished"
+    assert [event.max_calls for event in LogReader(run.log_path).of(BudgetSet)] == [30, 41, 0]
 
 
 def test_a_run_never_costs_more_than_it_may(tmp_path: Path) -> None:
@@ -279,7 +285,7 @@ def test_a_reply_without_tokens_is_taken_to_have_cost_the_most_that_it_can(tmp_p
         pass
     with budget.holding("openai/paid", request) as pay:
         pay(Completion(text="!", input_tokens=0, output_tokens=0))
-    with pytest.raises(BudgetReached, match=r"Raise --max-usd"), budget.holding("openai/paid", request):
+    with pytest.raises(BudgetReached, match=r"pass --max-usd N"), budget.holding("openai/paid", request):
         pass
 
 
@@ -295,7 +301,9 @@ def test_dollars_cannot_be_limited_where_a_model_tells_no_tokens_and_what_it_rep
     run = begin(tmp_path / "runs", Limits(max_usd=50.0), models, prices)
     made = calls(run)
     assert made == sum(row.calls for row in summarise(run).ledger if row.tier == "guidance") + models.execution.calls
-    with pytest.raises(BudgetReached, match=r"openai/paid does not tell how many tokens[\s\S]*--max-calls, without"):
+    with pytest.raises(
+        BudgetReached, match=r"openai/paid does not tell how many tokens[\s\S]*--max-usd none --max-calls N"
+    ):
         go_on(run, Limits(max_usd=50.0), models, prices)
     assert calls(run) == made
     with pytest.raises(BudgetReached, match=f"{made + 5} calls"):

@@ -67,9 +67,8 @@ def _taught(summary: RunSummary) -> str:
 
 def _unguided(lost: MissingGuidance) -> str:
     failures = sum(lost.failed.values())
-    kinds = ", ".join(f"{fault.replace('_', ' ')} {count}" for fault, count in lost.failed.items())
     why = [f"{lost.unreadable} replies unreadable"] if lost.unreadable else []
-    why += [f"{failures} calls failed ({kinds})"] if failures else []
+    why += [f"{failures} calls failed ({_by_kind(lost.failed)})"] if failures else []
     return f"WARNING: no guidance {lost.unreadable + failures} of {lost.asked} times: {', '.join(why)}"
 
 
@@ -215,6 +214,7 @@ def baseline_table(report: BaselineReport) -> TextTable:
         "95 %": _between(report.correct, report.total),
         "correct": f"{report.correct}/{report.total}",
         "unanswered": str(sum(report.unanswered.values())),
+        "undecided": str(sum(report.undecided.values())),
         "calls": str(report.execution_calls),
         "judge": str(report.judge_calls),
         "guidance": str(report.guidance_calls),
@@ -357,20 +357,28 @@ def memory_sizes(successes: int, failures: int, principles: int) -> str:
 def examined(report: ExamReport) -> str:
     judge = f", {report.judge_calls} judge calls" if report.judge_calls else ""
     embedder = f", {report.embedder_calls} embedder calls" if report.embedder_calls else ""
-    undecided = f"; {report.undecided} undecided, counted as wrong" if report.undecided else ""
-    kinds = ", ".join(f"{fault.replace('_', ' ')} {count}" for fault, count in report.unanswered.items())
-    undecided += f"; {sum(report.unanswered.values())} unanswered ({kinds}), counted as wrong" if kinds else ""
+    left = "".join(
+        f"; {sum(counts.values())} {what} ({_by_kind(counts)}), counted as wrong"
+        for what, counts in (("undecided", report.undecided), ("unanswered", report.unanswered))
+        if counts
+    )
     return (
         f"{report.execution_calls} execution calls, {report.guidance_calls} guidance calls{judge}{embedder}, "
         f"{report.seconds:.1f} s; task types from {report.task_type_source}, "
-        f"the teacher saw {report.teacher_sees}{undecided}"
+        f"the teacher saw {report.teacher_sees}{left}"
     )
+
+
+def _by_kind(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{kind.replace('_', ' ')} {count}" for kind, count in counts.items())
 
 
 def asked(report: QuestionReport) -> TextTable:
     verdict = {True: "correct", False: "wrong", None: "not judged"}[report.correct]
     if report.unanswered:
         verdict = f"unanswered ({report.unanswered})"
+    if report.undecided:
+        verdict = f"undecided, counted as wrong ({report.undecided})"
     when = f"iteration {report.iteration}, " if report.iteration >= 0 else ""
     rows = [
         ("asked", f"{report.run_id}, {when}seq {report.seq}, as {report.purpose}"),

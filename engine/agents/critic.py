@@ -8,6 +8,9 @@ from __future__ import annotations
 from mage_es.engine.seams.benchmark import Verdict
 from mage_es.events.vocabulary import MICRO, AnswerJudged, QuestionPlanned
 
+UNEXPLAINED = "unexplained"
+"""Why a verdict is undecided where the benchmark gives no reason."""
+
 
 def judgement(planned: QuestionPlanned, verdict: Verdict, *, expected: str, reason: str) -> AnswerJudged:
     """Return the verdict as a fact; its score is rounded to millionths, the unit of every reward. [agents, Critic]"""
@@ -23,6 +26,7 @@ def judgement(planned: QuestionPlanned, verdict: Verdict, *, expected: str, reas
         correct=verdict.correct,
         strict=verdict.strict,
         judge=verdict.by,
+        undecided=(verdict.why or UNEXPLAINED) if verdict.undecided else "",
         reason=reason,
         seen=planned.seen,
     )

@@ -24,7 +24,7 @@ from mage_es.engine.courses import Ask, Course, Finish, call_of, finish_of, repl
 from mage_es.engine.rules.prompt import PromptQuestion, Quote, Section, render_answer, worked
 from mage_es.engine.rules.routes import reasoned_about
 from mage_es.engine.rules.setting import Setting
-from mage_es.engine.seams.benchmark import Benchmark, Question
+from mage_es.engine.seams.benchmark import Benchmark, Question, scored
 from mage_es.engine.seams.model import RAISE, Request
 from mage_es.events.vocabulary import ModelCalled
 
@@ -108,7 +108,7 @@ def self_consistency(trial: BaselineTrial) -> Course:
     votes: Counter[str] = Counter()
     for place in (*range(1, SAMPLES), 0):
         reply = yield from trial.ask(_COT, place=place, sampled_at=SAMPLING_TEMPERATURE)
-        answer = _ballot(trial.benchmark.score(trial.question, reply.reply).answer)
+        answer = _ballot(scored(trial.benchmark, trial.question, reply.reply).answer)
         if answer:
             votes[answer] += 1
             replies.setdefault(answer, reply)
@@ -125,7 +125,7 @@ def reflexion(trial: BaselineTrial, *, oracle_stop: bool = False) -> Course:
     reply = yield from trial.ask(_COT, place=1)
     thoughts: list[str] = []
     for rounds in range(1, ROUNDS + 1):
-        if oracle_stop and trial.benchmark.score(trial.question, reply.reply).correct:
+        if oracle_stop and scored(trial.benchmark, trial.question, reply.reply).correct:
             break
         earlier = Section("Earlier attempt", [Quote(f"call/{trial.question.id}", reply.reply)])
         thoughts.append((yield from trial.ask(_CRITIQUE, [earlier], place=2 * rounds)).reply)

@@ -29,7 +29,7 @@ TASK_TYPES: Mapping[str, str] = {"step1": "medqa_step1", "step2&3": "medqa_step2
 _MARK = "\nAnswer: "
 _WRAPPED = (
     r"\(\s*([{0}])\s*\)|\[\s*([{0}])\s*\]|\{{\s*([{0}])\s*\}}|\*\*\s*([{0}])\s*\*\*"
-    r"|\\(?:boxed|text)\{{\s*(?:\\text\{{)?\s*([{0}])\s*\}}"
+    r"|\\(?:boxed|text)\{{\s*(?:\\text\{{\s*)?([{0}])\s*\}}"
 )
 _BARE = r"([{0}])(?![\w'’])"
 _NO_ARTICLE = r"(?!A(?!\s*(?:$|[.):,;*–—-]|(?:or|and|since|because|as)\b)))"
@@ -170,7 +170,7 @@ def _patterns_in_form(letters: str) -> _Patterns:
     """Return what names an option in form: a bare A counts only at the end or before . ) :"""
     wrapped, bare, never = _WRAPPED.format(letters), _BARE.format(letters), re.compile(r"(?!)")
     letter = rf"(?:{wrapped}|(?!A(?!\s*(?:$|[.):]))){bare})"
-    said = rf"\b(?:(?i:answer\s+is)\s*:?\s*{letter}|(?i:option)\s+(?:{wrapped}|{bare}))"
+    said = rf"\b(?:(?i:answer\s+is)\s*(?::\s*)?{letter}|(?i:option)\s+(?:{wrapped}|{bare}))"
     return _Patterns(
         re.compile(letter), re.compile(rf"{letter}(?:{_BETWEEN}{letter})*"), re.compile(said), never, never
     )

@@ -15,7 +15,7 @@ from mage_es.engine.reporting.statistics import cell_of
 from mage_es.engine.reporting.study import Study
 from mage_es.engine.reporting.systems import Placement
 from mage_es.engine.run.exams import RULE, RecordedExam
-from mage_es.engine.seams.benchmark import Benchmark, Question
+from mage_es.engine.seams.benchmark import Benchmark, Question, scored
 from mage_es.engine.session.judge import NOBODY
 from mage_es.engine.verbs.agreement import kappa
 from mage_es.engine.verbs.score import ByVerdict, measures_of
@@ -183,7 +183,7 @@ def _scored(
         name, texts = event.question_id, replies.get(event.question_id, {})
         found[name] = texts[name] if texts.keys() == {name} else f"Answer: {event.answer}" if event.answer else ""
         for text in texts.values() if len(texts) > 1 else ():
-            if benchmark.score(questions[name], text).answer == event.answer:
+            if scored(benchmark, questions[name], text).answer == event.answer:
                 found[name] = text
     return found
 

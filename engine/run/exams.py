@@ -27,7 +27,10 @@ from mage_es.projections.ledger import Ledger
 
 RULE = "rule"
 """The judge of an answer that the rule decided."""
-ANSWERED = ("iteration", "purpose", "question_id", "task_type", "score_micro", "correct", "strict", "judge", "reason")
+ANSWERED = (
+    *("iteration", "purpose", "question_id", "task_type", "score_micro", "correct", "strict", "judge", "reason"),
+    "undecided",
+)
 LOST = ("iteration", "purpose", "question_id", "task_type", "problem")
 PLAYED = ("iteration", "purpose", "episode_id", "steps", "score_micro", "achievements", "unparsed")
 """The fields of answers, of questions left without one, and of episodes that reports use."""
@@ -90,7 +93,7 @@ def asked(found: Mapping[type[Event], pl.DataFrame]) -> pl.DataFrame:
     denominator of every accuracy.
     """
     judged = found[AnswerJudged].with_columns(problem=pl.when(pl.col("correct")).then(pl.lit("")).otherwise("reason"))
-    wrong = {"score_micro": 0, "correct": False, "strict": False, "judge": RULE, "reason": ""}
+    wrong = {"score_micro": 0, "correct": False, "strict": False, "judge": RULE, "reason": "", "undecided": ""}
     types = {name: judged.schema[name] for name in wrong}
     lost = found[AnswerUnanswered].with_columns(
         pl.lit(value).cast(types[name]).alias(name) for name, value in wrong.items()
@@ -99,9 +102,12 @@ def asked(found: Mapping[type[Event], pl.DataFrame]) -> pl.DataFrame:
     return rows.with_columns(score=pl.col("score_micro") / MICRO)
 
 
-def reasons(answers: pl.DataFrame) -> dict[str, int]:
-    """Return how many questions were left without an answer, by the kind of the fault (engine/seams/faults.py)."""
-    problems = answers.filter(pl.col("problem") != "")["problem"]
+def reasons(answers: pl.DataFrame, column: str = "problem") -> dict[str, int]:
+    """Return how many questions were left without an answer, by the kind of the fault (engine/seams/faults.py).
+
+    Of the column `undecided` how many were left without a verdict, by the kind of the reason.
+    """
+    problems = answers.filter(pl.col(column) != "")[column]
     return dict(sorted(Counter(problem.partition(":")[0] for problem in problems).items()))
 
 

@@ -41,13 +41,13 @@ def without_leading_reasoning(reply: str) -> str:
 
 def last_boxed(text: str) -> str | None:
     r"""Return the content of the last `\boxed{}` whose braces balance, None without one."""
-    opened, boxes = list[re.Match[str]](), list[tuple[int, str]]()
+    opened, last = list[re.Match[str]](), (-1, 0)
     for brace in _BRACE.finditer(text):
         if brace[0] != "}":
             opened.append(brace)
         elif opened and (box := opened.pop())[1]:
-            boxes.append((box.start(), text[box.end() : brace.start()]))
-    return max(boxes)[1] if boxes else None
+            last = max(last, (box.end(), brace.start()))
+    return text[slice(*last)] if last[0] >= 0 else None
 
 
 def _after_label(text: str) -> str | None:

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import msgspec
 
 from mage_es.engine.seams.extraction import plain_answer
+from mage_es.events.errors import MageError
 
 __all__ = [
     "SPLITS",
@@ -32,6 +33,7 @@ __all__ = [
     "is_test",
     "may_be_judged",
     "nowhere",
+    "scored",
 ]
 
 Split = Literal["evolution", "test"]
@@ -41,6 +43,10 @@ ONE_TYPE = "task"
 """The only task type of questions that have none of their own."""
 TEST_SHARE = 0.3
 """The part of a benchmark with one split that is never learned from."""
+LONGEST_REPLY = 1_000_000
+"""Characters of the longest reply that is scored by rule."""
+NEAR_MISS = "near miss: it shares something with the right answer"
+_LONGEST_ANSWER, _LONGEST_WHY, _SHOWN = 20_000, 400, 1500
 ContextRole = Literal["material", "instruction", "question"]
 
 
@@ -94,8 +100,9 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """A scorer's verdict. `answer` is what was extracted from the reply ("" if nothing); score in [0, 1].
     `strict`: it is right by upstream's own rule, or right in exactly the form that was asked for (`answer_form.py`).
 
-    `undecided` means that the rule cannot tell, but a judge may; without a judge the score is 0. `by` is who decided:
-    `rule`, a judge's model, or `nobody`. `passing` is the least score of a correct answer.
+    `undecided` means that the rule cannot tell, but a judge may; without a judge the score is 0. `why` says why: a
+    kind, by which such answers are counted, and behind a colon the case. `by` is who decided: `rule`, a judge's model,
+    or `nobody`. `passing` is the least score of a correct answer.
     """
 
     answer: str
@@ -104,6 +111,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     undecided: bool = False
     by: str = "rule"
     passing: float = 0.5
+    why: str = ""
 
     @property
     def correct(self) -> bool:
@@ -123,6 +131,29 @@ def may_be_judged(benchmark: Benchmark, question: Question, verdict: Verdict) ->
         return True
     is_cross_checked: Callable[[Question], bool] = getattr(benchmark, "is_cross_checked", nowhere)
     return not verdict.correct and verdict.answer.strip() != "" and is_cross_checked(question)
+
+
+def scored(benchmark: Benchmark, question: Question, reply: str) -> Verdict:
+    """Return a benchmark's verdict on a reply: nothing that a model writes stops a run.
+
+    A reply over `LONGEST_REPLY` characters, and one that makes the scorer fail, is undecided; a judge sees its end.
+    Raises `MageError`, such as `PrerequisiteError` for a missing library: no reply causes that.
+    """
+    if len(reply) > LONGEST_REPLY:
+        return _undecided(reply, f"too long: {len(reply)} characters, of which no rule reads over {LONGEST_REPLY}")
+    try:
+        verdict = benchmark.score(question, reply)
+        if not 0 <= verdict.score <= 1:
+            return _undecided(reply, f"scorer failed: the score {verdict.score} is not between 0 and 1")
+        return msgspec.structs.replace(verdict, answer=verdict.answer[:_LONGEST_ANSWER])
+    except MageError:
+        raise
+    except Exception as error:
+        return _undecided(reply, f"scorer failed: {type(error).__name__}: {error}"[:_LONGEST_WHY])
+
+
+def _undecided(reply: str, why: str) -> Verdict:
+    return Verdict(answer=reply[-_SHOWN:].strip(), score=0.0, strict=False, undecided=True, why=why)
 
 
 def nowhere(question: Question) -> bool:
@@ -179,4 +210,7 @@ class Benchmark(Protocol):
         """Return all questions of an upstream split, in upstream order."""
 
     def score(self, question: Question, reply: str) -> Verdict:
-        """Judge a reply by rule. Never raises: what cannot be read is wrong, or `undecided` if it may be right."""
+        """Judge a reply by rule: what cannot be read is wrong, or `undecided` if it may be right.
+
+        Call it by `scored`, which bears that it fails.
+        """

@@ -15,7 +15,8 @@ from typing import NamedTuple, Protocol, TypeGuard
 
 import msgspec
 
-from mage_es.engine.seams.benchmark import Benchmark, Question
+from mage_es.engine.seams.benchmark import LONGEST_REPLY, Benchmark, Question
+from mage_es.events.errors import MageError
 
 __all__ = [
     "NO_ACTION",
@@ -28,6 +29,7 @@ __all__ = [
     "SequentialBenchmark",
     "StepOutcome",
     "TellsResult",
+    "action_in",
     "is_sequential",
     "modes_of",
     "opening_of",
@@ -86,7 +88,7 @@ class Environment(Protocol):
         """Return the actions that are valid now, as shown to the model; one may be a pattern: `search[<query>]`."""
 
     def parse(self, reply: str) -> str | None:
-        """Return the action that a model's reply names; None where it names none. Never raises."""
+        """Return the action that a model's reply names; None where it names none."""
 
     def step(self, action: str | None) -> StepOutcome:
         """Do an action that `parse` returned; None is a reply without an action."""
@@ -120,6 +122,18 @@ def modes_of(benchmark: Benchmark) -> tuple[str, ...]:
 
 def is_sequential(benchmark: Benchmark) -> TypeGuard[SequentialBenchmark]:
     return hasattr(benchmark, "environment")
+
+
+def action_in(environment: Environment, reply: str) -> str | None:
+    """Return the action that a reply names; None also where it is too long to be one, or makes `parse` fail."""
+    if len(reply) > LONGEST_REPLY:
+        return None
+    try:
+        return environment.parse(reply)
+    except MageError:
+        raise
+    except Exception:  # nothing that a model writes stops a run
+        return None
 
 
 def tells_result(environment: Environment | TellsResult) -> TypeGuard[TellsResult]:

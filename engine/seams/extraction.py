@@ -117,6 +117,8 @@ AS_WRITTEN = (*((mark, mark) for mark in ("**", "__", "*", "_")), *_QUOTES.items
 _WITH_MATH = (*AS_WRITTEN, ("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"))
 _LONGEST = 4000
 """Characters of a mark's content that are read."""
+_LONGEST_LINE = 8000
+"""Characters of the last line that are read, from its end."""
 _MOST_MARKS = 64
 """Marks that are tried, from the last one on."""
 
@@ -222,12 +224,13 @@ def _is_within(place: int, spans: Sequence[range]) -> bool:
 
 
 def _bare(content_of: Callable[[], str]) -> str:
-    return content_of().strip(" \t\r\n").strip("…").removeprefix("...").strip()
+    return content_of().strip(" \t\r\n")[:_LONGEST].strip("…").removeprefix("...").strip()
 
 
 def conclusion(text: str) -> str:
-    """Return the last line with a letter or a digit in it beside its marks, "" without one."""
-    return next((line for line in reversed(text.splitlines()) if re.search(r"\w", _without_marks(line))), "")
+    """Return the last line (of a very long one, its end) with a letter or a digit beside its marks, "" without one."""
+    lines = (line[-_LONGEST_LINE:] for line in reversed(text.splitlines()))
+    return next((line for line in lines if re.search(r"\w", _without_marks(line))), "")
 
 
 def _without_marks(line: str) -> str:
@@ -253,7 +256,8 @@ def _boxes(text: str) -> Iterator[tuple[int, str]]:
             if not is_box or brace.start() - inner > _LONGEST:
                 continue
             content = text[inner : brace.start()]
-            if held and start - held[2] <= 24 and _BETWEEN_BOXES.fullmatch(text, held[2], start):
+            is_near = held is not None and start - held[2] <= 24 and len(held[1]) < _LONGEST
+            if held and is_near and _BETWEEN_BOXES.fullmatch(text, held[2], start):
                 held = (held[0], f"{held[1]}, {content}", brace.end())
                 continue
             if held:
@@ -284,9 +288,9 @@ def _json_value(value: str) -> str:
 
 def _after_label(text: str, label: re.Match[str]) -> str:
     content = _block(text, label.end())
-    opened = re.search(r"[*_]+$", label["margin"])
+    opened = label["margin"][len(label["margin"].rstrip("*_")) :]
     if opened and label["closed"].strip() in (":", "："):  # **Answer: Paris**: the emphasis ends behind the answer
-        before, _, behind = content.partition(opened[0])
+        before, _, behind = content.partition(opened)
         return before + behind
     return content
 
@@ -294,13 +298,15 @@ def _after_label(text: str, label: re.Match[str]) -> str:
 def _block(text: str, start: int) -> str:
     """Return the line at a place, or the first one after it, with the lines that it goes on in."""
     lines = text[start : start + _LONGEST].lstrip().split("\n")
-    taken = lines[:1]
+    taken, brackets, dollars = lines[:1], 0, 0
     for line in lines[1:]:
         so_far = taken[-1].rstrip()
+        brackets += taken[-1].count("\\[") - taken[-1].count("\\]")
+        dollars += taken[-1].count("$$")
         is_open = (
             so_far.endswith((",", ":", ";"))
-            or sum(each.count("\\[") - each.count("\\]") for each in taken) > 0
-            or sum(each.count("$$") for each in taken) % 2 == 1
+            or brackets > 0
+            or dollars % 2 == 1
             or (_BULLET.match(line) and _BULLET.match(so_far))
         )
         if not (is_open or (not so_far and len(taken) < 3)):
@@ -330,20 +336,25 @@ def trimmed(answer: str, pairs: Sequence[tuple[str, str]] = _WITH_MATH) -> str:
 
 
 def _unwrapped(text: str, pairs: Sequence[tuple[str, str]]) -> str:
-    """Strip matching pairs from the outside, as many as there are (each pass shortens the text)."""
-    while len(text) >= 2:
+    """Strip matching pairs from the outside, as many as there are; the text is cut once, at the end."""
+    start, end = 0, len(text)
+    while end - start >= 2:
         pair = next(
             (
                 (one, other)
                 for one, other in pairs
-                if len(text) > len(one) + len(other) - (one in _QUOTES)
-                and text.startswith(one)
-                and text.endswith(other)
-                and not (one == "$" and "$" in text[1:-1])
+                if end - start > len(one) + len(other) - (one in _QUOTES)
+                and text.startswith(one, start, end)
+                and text.endswith(other, start, end)
+                and not (one == "$" and text.find("$", start + 1, end - 1) >= 0)
             ),
             None,
         )
         if pair is None:
             break
-        text = text[len(pair[0]) : len(text) - len(pair[1])].strip()
-    return text
+        start, end = start + len(pair[0]), end - len(pair[1])
+        while start < end and text[start].isspace():
+            start += 1
+        while start < end and text[end - 1].isspace():
+            end -= 1
+    return text[start:end]

@@ -30,6 +30,7 @@ from mage_es.engine.seams.environment import (
     Observation,
     SequentialBenchmark,
     StepOutcome,
+    action_in,
     transcript_line,
 )
 from mage_es.engine.seams.extraction import without_reasoning
@@ -94,7 +95,7 @@ def _play(episode: _Episode, environment: Environment) -> Course:
         ):
             dropped.add(fact.memory_id)
             planned = without(planned, dropped)
-        action = environment.parse(fact.text)
+        action = action_in(environment, fact.text)
         # Played before it is recorded, as the fact holds what it led to. For a recorded step this is the replay.
         outcome = environment.step(action)
         yield from _recorded(episode.stepped(step, planned, action, outcome))

@@ -20,7 +20,7 @@ import msgspec
 from mage_es.engine.briefs import JudgeBrief, JudgeReply
 from mage_es.engine.courses import Ask, Course, Fact, Move
 from mage_es.engine.rules.prompt import render_guidance
-from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict, may_be_judged
+from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict, may_be_judged, scored
 from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Request
 from mage_es.engine.seams.replies import read_reply, schema_of
 from mage_es.engine.session.call import MOST_REPAIRS, repair_prompt
@@ -64,7 +64,7 @@ def judged(course: Course, question: Question, *, benchmark: Benchmark, has_judg
     finish = yield from course
     if finish.verdict is not None:
         return finish
-    verdict = benchmark.score(question, finish.reply)
+    verdict = scored(benchmark, question, finish.reply)
     if has_judge and may_be_judged(benchmark, question, verdict):
         # Without a usable reply the rule's verdict holds: a judge that fails must not make answers right or wrong.
         verdict = (yield from opinion(question, verdict, template_of(benchmark))) or verdict

@@ -49,7 +49,8 @@ class BaselineReport(msgspec.Struct, frozen=True, kw_only=True):
     """A baseline's results on the held-out questions; `answers` is (question id, correct) in id order.
 
     `shots` is the number of worked examples in every prompt. `unanswered` questions, by the kind of the fault,
-    count as wrong. `interval` is the Wilson score interval of `correct` in `total` at 95 %.
+    and `undecided` answers, by that of the reason, count as wrong. `interval` is the Wilson score interval of `correct`
+    in `total` at 95 %.
     """
 
     run_id: str
@@ -68,6 +69,7 @@ class BaselineReport(msgspec.Struct, frozen=True, kw_only=True):
     answers: tuple[tuple[str, bool], ...]
     episodes: tuple[EpisodeRow, ...] = ()
     embedder_calls: int = 0
+    undecided: dict[str, int] = {}
 
 
 SPLITS: tuple[Split, ...] = ("evolution", "test")
@@ -152,6 +154,7 @@ def read_baseline(run: Run) -> BaselineReport:
         correct=int(sat.answers["correct"].sum()),
         total=len(sat.answers),
         unanswered=reasons(sat.answers),
+        undecided=reasons(sat.answers, "undecided"),
         interval=interval(int(sat.answers["correct"].sum()), len(sat.answers)),
         execution_calls=used["execution"].calls,
         judge_calls=used["judge"].calls,

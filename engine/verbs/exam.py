@@ -29,7 +29,6 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, reopen_world, state_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.model import Model
-from mage_es.engine.session.judge import NOBODY
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.runs import episode_rows
 from mage_es.engine.verbs.summary import EpisodeRow
@@ -62,7 +61,8 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     `unfamiliar` are the questions of phrasing families that occur only in the exam (None if the benchmark has no
     families). `answers` is (question id, correct) in id order, for paired comparisons. `interval` is the Wilson score
     interval of `correct` in `total` at 95 %. `undecided` answers, which neither the rule nor a judge could decide,
-    count as wrong, and so do `unanswered` questions, whose call failed for good, by the kind of the fault.
+    count as wrong, by the kind of the reason, and so do `unanswered` questions, whose call failed for good, by the
+    kind of the fault.
     """
 
     run_id: str
@@ -80,7 +80,7 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
     task_type_source: str
     answers: tuple[tuple[str, bool], ...]
     judge_calls: int = 0
-    undecided: int = 0
+    undecided: dict[str, int] = {}
     unanswered: dict[str, int] = {}
     interval: tuple[float, float] | None = None
     episodes: tuple[EpisodeRow, ...] = ()
@@ -201,7 +201,7 @@ def _report(run: Run, exam: Run, world: World, *, seconds: float) -> ExamReport:
         embedder_calls=sat.ledger.total("embedder").calls,
         unanswered=reasons(sat.answers),
         interval=interval(int(sat.answers["correct"].sum()), len(rows)),
-        undecided=int((sat.answers["judge"] == NOBODY).sum()),
+        undecided=reasons(sat.answers, "undecided"),
     )
 
 

@@ -18,7 +18,7 @@ import msgspec
 from mage_es.engine.benchmarks.measuring import Measured, Measures, Prediction, means
 from mage_es.engine.benchmarks.records import listed, read_records
 from mage_es.engine.benchmarks.registry import open_benchmark, open_records
-from mage_es.engine.seams.benchmark import Benchmark, Question
+from mage_es.engine.seams.benchmark import Benchmark, Question, scored
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.session.judge import template_of
 from mage_es.engine.verbs.agreement import Agreement, Judge, JudgeCase, agreement, opinions_of
@@ -52,7 +52,7 @@ class ByVerdict(NamedTuple):
     benchmark: Benchmark
 
     def measure(self, question: Question, prediction: Prediction, *, strict: bool) -> Measured:
-        verdict = self.benchmark.score(question, prediction.text)
+        verdict = scored(self.benchmark, question, prediction.text)
         is_right = verdict.strict if strict else verdict.correct
         return Measured(verdict.answer, {"accuracy": float(is_right), "score": verdict.score})
 
@@ -120,7 +120,7 @@ def _judged(
     for question in questions:
         if question.id in given:
             text = _said(given[question.id])
-            verdict = benchmark.score(question, text)
+            verdict = scored(benchmark, question, text)
             cases.append(JudgeCase(question, text, verdict, verdict.strict if strict else verdict.correct))
     template = template_of(benchmark)
     opinions = opinions_of(cases, judge, template)

@@ -54,7 +54,7 @@ class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
 
     `prompt` and `reply` are those of the execution tier's last call; `prompt_verified`: every prompt, rendered again,
     has its recorded hash. `judge` is who decided: `rule`, a judge's model, or `nobody`; `unanswered` is the problem of
-    a question without an answer.
+    a question without an answer, `undecided` why nobody decided.
     """
 
     run_id: str
@@ -79,6 +79,7 @@ class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
     other_times: tuple[str, ...]
     judge: str = "rule"
     unanswered: str = ""
+    undecided: str = ""
 
 
 class Asking(NamedTuple):
@@ -157,6 +158,7 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
         correct=verdict.correct if verdict else None,
         judge=verdict.judge if verdict else "",
         unanswered=next((fact.problem for fact in facts if isinstance(fact, AnswerUnanswered)), ""),
+        undecided=verdict.undecided if verdict else "",
         moves=tuple(moves),
         seq=asking.record.seq,
         other_times=tuple(others),

@@ -206,6 +206,8 @@ class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):
     """What the reply lacked: `truncated`, `empty`, `refused`; empty for a whole one."""
     seen: str = ""
     """Of an anchor what the plan says: by it a later snapshot knows that nothing changed for the anchor."""
+    undecided: str = ""
+    """Why neither the rule nor a judge could decide, so it counts as wrong: a kind, and behind a colon the case."""
 
 
 class AnswerCarried(Event, frozen=True, kw_only=True, tag="answer.carried"):

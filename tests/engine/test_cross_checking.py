@@ -207,7 +207,7 @@ def test_an_exam_and_an_inspected_question_say_who_decided(tmp_path: Path, data:
         run, at="latest", questions=None, control="none", data_dir=data, runtime=Runtime(workers=4),
         execution=Wordy(), judge=judge,
     )  # fmt: skip
-    assert report.judge_calls > 0 and report.correct == report.total and report.undecided == 0
+    assert report.judge_calls > 0 and report.correct == report.total and report.undecided == {}
     events = list(LogReader(run.log_path).of(AnswerJudged))
     word = next(e for e in events if e.answer == "twelve" and e.purpose == "fresh")
     shown = show(run, word.question_id, iteration=word.iteration, data_dir=data)

@@ -137,7 +137,7 @@ def _is_initialled(said: str, name: Sequence[str]) -> bool:
     """Return whether a name of two words occurs with initials in place of the first."""
     if len(name) != 2 or not all(word.isalpha() and len(word) > 2 for word in name):
         return False
-    return re.search(rf"\b{name[0][0].upper()}\.\s?(?:[A-Z]\.\s?)*{name[1].title()}", said) is not None
+    return re.search(rf"\b{name[0][0].upper()}\.\s?(?:[A-Z]\.\s?){{0,4}}{name[1].title()}", said) is not None
 
 
 def _comes_first(before: Sequence[str], asked: Sequence[str]) -> bool:
@@ -182,7 +182,10 @@ def _places(words: Sequence[str], wanted: Sequence[str]) -> list[int]:
         place
         for each in ends
         for place in range(len(words) - len(each) + 1)
-        if all(_is_spelt(word, other, len(each)) for word, other in zip(words[place:], each, strict=False))
+        if all(
+            _is_spelt(word, other, len(each))
+            for word, other in zip(words[place : place + len(each)], each, strict=True)
+        )
     )
 
 

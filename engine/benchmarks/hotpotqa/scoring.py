@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from mage_es.engine.benchmarks.hotpotqa.answers import exact_match, harmonic, is_other, may_mean, overlap, states
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.seams.answer_form import answer_in_form
-from mage_es.engine.seams.benchmark import Question, Verdict
+from mage_es.engine.seams.benchmark import NEAR_MISS, Question, Verdict
 from mage_es.engine.seams.extraction import plain_answer
 
 LENIENT = 0.5
@@ -38,7 +38,9 @@ def verdict(question: Question, reply: str) -> Verdict:
     if score < 1 and states(answer, question.gold, question.question):
         score = 1.0
     is_open = (score < LENIENT and may_mean(answer, question.gold)) or (score < 1 and is_other(answer, question.gold))
-    return Verdict(answer=answer, score=0.0 if is_open else score, strict=is_strict, undecided=is_open)
+    if is_open:
+        return Verdict(answer=answer, score=0.0, strict=is_strict, undecided=True, why=NEAR_MISS)
+    return Verdict(answer=answer, score=score, strict=is_strict)
 
 
 def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:

@@ -22,8 +22,9 @@ from mage_es.engine.benchmarks.realmath.tokens import matching, plain, split_at,
 
 MOST_SIGNS = 4
 """Signs of plus-or-minus in one item; four make sixteen variants."""
-_DISPLAYED = re.compile(r"\$\$(.+?)\$\$|\\\[(.+?)\\\]", re.DOTALL)
-_INLINE = re.compile(r"(?<![\\$])\$([^$]+)\$|\\\((.+?)\\\)", re.DOTALL)
+_DISPLAYED = re.compile(r"\$\$|\\\[")
+_INLINE = re.compile(r"(?<![\\$])\$(?!\$)|\\\(")
+_CLOSED_BY = {"$$": "$$", "\\[": "\\]", "$": "$", "\\(": "\\)"}
 _WORD = re.compile(r"(?<!\\)\b[a-zA-Z]{2,}\b")
 _LONG_WORD = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{3,}")
 _NAME = re.compile(r"\\(?:operatorname|mathrm|mathsf|mathbf|mathit)\s*\{[^{}]*\}")
@@ -48,16 +49,31 @@ def formula_in(text: str, *, is_gold: bool) -> str:
     Raises `Unreadable`: words around the formula may change its meaning, or several formulas are among words.
     """
     for kind in (_DISPLAYED, _INLINE):
-        found = list(kind.finditer(text))
-        around = kind.sub(" ", text)
+        found, around = _formulas(text, kind)
         words = [word.lower() for word in _WORD.findall(plain(around))]
         if len(found) == 1 and (is_gold or _SAYING_NOTHING.issuperset(words)) and (words or kind is _DISPLAYED):
-            return str(found[0][1] or found[0][2])
+            return found[0]
         if len(found) > 1 and set(words) <= {"and"}:
-            return " , ".join(str(each[1] or each[2]) for each in found)
+            return " , ".join(found)
         if found and words:
             raise Unreadable("several formulas among words, or words that may change the meaning")
     return text
+
+
+def _formulas(text: str, opening: re.Pattern[str]) -> tuple[list[str], str]:
+    """Return the formulas between marks of a kind, and the text around them; a mark that nothing closes is text."""
+    found, around, at, unclosed = list[str](), list[str](), 0, set[str]()
+    for mark in opening.finditer(text):
+        if mark.start() < at or mark[0] in unclosed:
+            continue
+        end = text.find(_CLOSED_BY[mark[0]], mark.end() + 1)
+        if end < 0:
+            unclosed.add(mark[0])
+            continue
+        found.append(text[mark.end() : end])
+        around.append(text[at : mark.start()])
+        at = end + len(_CLOSED_BY[mark[0]])
+    return found, " ".join([*around, text[at:]])
 
 
 def read_answer(text: str, *, is_gold: bool) -> StatedAnswer:

@@ -20,6 +20,7 @@ _WORDS_BEHIND = re.compile(
 )
 _SECTION_END = r"(?=\\section|\Z)"
 _SUBSECTION_END = r"(?=\\section|\\subsection|\Z)"
+_OPENED, _CLOSED = "[FINAL ANSWER]", "[/FINAL ANSWER]"
 _PATTERNS = tuple(
     re.compile(pattern, re.DOTALL)
     for pattern in (
@@ -27,17 +28,12 @@ _PATTERNS = tuple(
         rf"\\section\{{Final Answer\}}(.*?){_SECTION_END}",
         rf"\\subsection\*\{{Final Answer\}}(.*?){_SUBSECTION_END}",
         rf"\\subsection\{{Final Answer\}}(.*?){_SUBSECTION_END}",
-        r"\[FINAL ANSWER\](.*?)\[/FINAL ANSWER\]",
     )
 )
 
 
 def final_section(text: str) -> str | None:
-    for pattern in _PATTERNS:
-        found = pattern.search(text)
-        if found and found[1].strip():
-            return found[1].strip()
-    return None
+    return next((content for _, content in _sections(text)), None)
 
 
 def official_answer(text: str) -> str:
@@ -59,6 +55,10 @@ def _sections(text: str) -> Iterator[tuple[int, str]]:
     for pattern in _PATTERNS:
         if (found := pattern.search(text)) and found[1].strip():
             yield found.start(), found[1].strip()
+    start = text.find(_OPENED)
+    end = text.find(_CLOSED, start)
+    if 0 <= start < end and (content := text[start + len(_OPENED) : end].strip()):
+        yield start, content
 
 
 def shown_to_judge(reply: str) -> str:

@@ -11,10 +11,11 @@ MOST_TOKENS = 600
 
 _LAYOUT = re.compile(
     r"\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits|nolimits|quad|qquad|newline|nonumber|notag|hfill|"
-    r"thinspace|enspace)(?![a-zA-Z])\.?|\\[,;:!> ]|~|\\label\{[^{}]*\}|\\\\\[[^\]]*\]"
+    r"thinspace|enspace)(?![a-zA-Z])\.?|\\[,;:!> ]|~|\\label\{[^{}]*\}|\\\\\[[^\[\]\\]*\]"
 )
 _DELIMITER = re.compile(r"\$|\\[()\[\]]")
-_WRAPPER = re.compile(r"\\(?:text|mbox|textbf|textit|textrm|boxed|fbox|ensuremath|emph)\s*\{")
+_BRACE = re.compile(r"(?P<wrapper>\\(?:text|mbox|textbf|textit|textrm|boxed|fbox|ensuremath|emph)\s*\{)|(?<!\\)[{}]")
+_FINAL = ".,;:"
 _SIZED = re.compile(r"\\[dtc]frac(?![a-zA-Z])")
 _SIZED_BINOMIAL = re.compile(r"\\[dt]binom(?![a-zA-Z])")
 _SAME = {
@@ -35,9 +36,7 @@ def plain(text: str) -> str:
     """Return a text without delimiters, sizes, spacing and wrappers of words, and without final punctuation."""
     bare = _DELIMITER.sub(" ", _LAYOUT.sub(" ", text.translate(_UNICODE)))
     bare = _SIZED_BINOMIAL.sub(r"\\binom", _SIZED.sub(r"\\frac", bare))
-    bare = unwrapped(bare).strip()
-    while bare.endswith((".", ",", ";", ":")) and not bare.endswith("\\,"):
-        bare = bare[:-1].rstrip()
+    bare = _without_final(unwrapped(bare).strip())
     if _GROUPED.fullmatch(bare):
         bare = bare.replace("{,}", "").replace(",", "")
     return bare
@@ -49,22 +48,24 @@ def squeezed(text: str) -> str:
 
 
 def unwrapped(text: str) -> str:
-    while found := _WRAPPER.search(text):
-        end = closing(text, found.end() - 1)
-        text = f"{text[: found.start()]} {text[found.end() : end]} {text[end + 1 :]}"
-    return text
+    """Return a text with a space in place of each wrapper and of the brace that closes it."""
+    pieces, start, opened = list[str](), 0, list[bool]()
+    for brace in _BRACE.finditer(text):
+        if brace[0] != "}":
+            opened.append(bool(brace["wrapper"]))
+        if brace["wrapper"] or (brace[0] == "}" and opened and opened.pop()):
+            pieces.append(text[start : brace.start()])
+            start = brace.end()
+    return " ".join([*pieces, text[start:]])
 
 
-def closing(text: str, opening: int) -> int:
-    """Return where the brace that opens at a place closes; the end of the text if it does not."""
-    depth = 0
-    for place in range(opening, len(text)):
-        if text[place - 1 : place] == "\\":
-            continue
-        depth += {"{": 1, "}": -1}.get(text[place], 0)
-        if depth == 0:
-            return place
-    return len(text)
+def _without_final(text: str) -> str:
+    end = len(text)
+    while end and text[end - 1] in _FINAL and text[max(end - 2, 0) : end] != "\\,":
+        end -= 1
+        while end and text[end - 1].isspace():
+            end -= 1
+    return text[:end]
 
 
 def tokens_of(text: str) -> list[str]:

@@ -19,6 +19,8 @@ from decimal import Decimal
 from functools import partial
 from typing import NamedTuple
 
+import msgspec
+
 from mage_es.engine.benchmarks.hotpotqa.answers import exact_match, normalise_answer, overlap
 from mage_es.engine.benchmarks.medqa import chosen, chosen_in_form, contained
 from mage_es.engine.benchmarks.numbers import ANSWER_FORMAT, INSTRUCTION, number_in, read_number, score_number
@@ -120,7 +122,7 @@ def _label(labels: Sequence[str], question: Question, reply: str) -> Verdict:
 def _judge(question: Question, reply: str) -> Verdict:
     verdict = _exact(question, reply)
     is_open = not verdict.correct and bool(verdict.answer)
-    return Verdict(answer=verdict.answer, score=verdict.score, strict=verdict.strict, undecided=is_open)
+    return msgspec.structs.replace(verdict, undecided=is_open, why="left to a judge" if is_open else "")
 
 
 SCORERS: Mapping[str, Scorer] = {

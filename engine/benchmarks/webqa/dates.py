@@ -46,6 +46,11 @@ class Date(NamedTuple):
     month: int = 0
     day: int = 0
 
+    def meets(self, wanted: Date) -> bool:
+        """Return whether it is the wanted date in all parts that that one states."""
+        stated = sum(1 for part in wanted if part)
+        return self[:stated] == wanted[:stated]
+
 
 def read_date(text: str) -> Date | None:
     """Month and day in American order."""
@@ -61,14 +66,6 @@ def read_date(text: str) -> Date | None:
             continue
         return Date(*(found.tm_year, found.tm_mon, found.tm_mday)[:parts])
     return None
-
-
-def is_same_date(answer: str, gold: str) -> bool:
-    wanted, given = read_date(gold), read_date(answer)
-    if wanted is None or given is None:
-        return False
-    stated = sum(1 for part in wanted if part)
-    return given[:stated] == wanted[:stated]
 
 
 def dates_in(prose: str) -> list[str]:

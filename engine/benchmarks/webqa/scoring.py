@@ -7,21 +7,30 @@ Source: the evaluation script of WebQuestions (Berant et al. 2013).
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from operator import eq
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from mage_es.engine.benchmarks.hotpotqa.answers import harmonic, may_mean, normalise_answer, states
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
-from mage_es.engine.benchmarks.webqa.dates import dates_in, is_same_date
+from mage_es.engine.benchmarks.webqa.dates import Date, dates_in, read_date
 from mage_es.engine.seams.answer_form import answer_in_form
-from mage_es.engine.seams.benchmark import Question, Verdict
+from mage_es.engine.seams.benchmark import NEAR_MISS, Question, Verdict
 from mage_es.engine.seams.extraction import marked, said, trimmed
 
 LEAST_PART = 4
 """The characters that a prediction needs to count as right by being part of a gold answer."""
 
+T = TypeVar("T")
+
+_MOST_ANSWERS = 1_000
+"""Items of a list in prose that are read."""
+_LONGEST_PROSE = 8_000
 _SEPARATORS = re.compile(r"[\n;,]| and ")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 
@@ -34,7 +43,8 @@ def verdict(question: Question, reply: str) -> Verdict:
     answer = formal if is_strict else _prose_in(reply)
     is_hit = is_strict or hit(golds, answer, question.question)
     is_open = not is_hit and any(may_mean(answer, gold) for gold in golds)
-    return Verdict(answer=answer, score=float(is_hit), strict=is_strict, undecided=is_open)
+    why = NEAR_MISS if is_open else ""
+    return Verdict(answer=answer, score=float(is_hit), strict=is_strict, undecided=is_open, why=why)
 
 
 def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:
@@ -44,13 +54,14 @@ def measure(question: Question, prediction: Prediction, strict: bool) -> Measure
         given = list(value) if isinstance(value, list | tuple) else _as_list(value)
         return Measured(prediction.text, official(golds, given))
     if isinstance(value, list | tuple):
-        answers = [one if isinstance(one, str) else str(one) for one in value]
+        answers = [one if isinstance(one, str) else json.dumps(one) for one in islice(value, _MOST_ANSWERS)]
         whole = ", ".join(answers)
         is_hit = any(hit(golds, one) for one in answers)
     else:
         whole = _prose_in(prediction.text)
         answers, is_hit = answers_in(whole, golds), hit(golds, whole, question.question)
-    return Measured(whole, {**compared(golds, answers, _is_same), "hit": float(is_hit)})
+    forms, forms_given = [_form(gold) for gold in golds], [_form(one) for one in answers]
+    return Measured(whole, {**compared(forms, forms_given, _is_same), "hit": float(is_hit)})
 
 
 def official(golds: Sequence[object], given: Sequence[object]) -> dict[str, float | None]:
@@ -59,12 +70,10 @@ def official(golds: Sequence[object], given: Sequence[object]) -> dict[str, floa
     [section 4, WebQuestions, the metric] A `hit` decides; the official F1 is reported beside it, on values as given
     (strict) or on a list split from prose.
     """
-    return compared(golds, given, lambda left, right: bool(left == right))
+    return compared(golds, given, eq)
 
 
-def compared(
-    golds: Sequence[object], given: Sequence[object], is_same: Callable[[object, object], bool]
-) -> dict[str, float | None]:
+def compared(golds: Sequence[T], given: Sequence[T], is_same: Callable[[T, T], bool]) -> dict[str, float | None]:
     """An empty list has precision 1, recall 0, F1 0. Raises `ValueError` without gold answers."""
     if not golds:
         raise ValueError("a question without gold answers cannot be measured")
@@ -77,27 +86,29 @@ def compared(
 
 def answers_in(answer: str, golds: Sequence[str]) -> list[str]:
     """Split an answer in prose into its list, unless the whole equals a gold."""
-    if any(_is_same(answer, gold) for gold in golds):
+    whole = _form(answer)
+    if any(_is_same(whole, _form(gold)) for gold in golds):
         return [answer]
-    pieces = (trimmed(_BULLET.sub("", piece)) for piece in _SEPARATORS.split(answer))
+    pieces = (trimmed(_BULLET.sub("", piece)) for piece in _SEPARATORS.split(answer, maxsplit=_MOST_ANSWERS))
     return [piece for piece in pieces if normalise_answer(piece)]
 
 
 def hit(golds: Sequence[str], answer: str, question: str = "") -> bool:
     """Return whether an answer equals a gold, states it in prose, or is a part of it (four letters or more)."""
-    given = normalise_answer(answer)
-    if any(_is_same(answer, gold) or states(answer, gold, question) for gold in golds):
+    given, wanted = _form(answer), [_form(gold) for gold in golds]
+    if any(_is_same(given, gold) or states(answer, gold.text, question) for gold in wanted):
         return True
-    pieces = [*answers_in(answer, golds), *dates_in(answer)]
-    if any(is_same_date(piece, gold) for piece in pieces for gold in golds):
-        return True
-    return len(given) >= LEAST_PART and any(_holds(normalise_answer(gold), given) for gold in golds)
+    if dates := [gold.date for gold in wanted if gold.date]:
+        found = map(read_date, [*answers_in(answer, golds), *dates_in(answer)])
+        if any(one.meets(date) for one in found if one for date in dates):
+            return True
+    return len(given.normal) >= LEAST_PART and any(_holds(gold.normal, given.normal) for gold in wanted)
 
 
 def _prose_in(reply: str) -> str:
     """Return the last mark, else all that a reply says: in prose the answer may come first."""
     text = said(reply)
-    return trimmed(next(marked(text), None) or text)
+    return trimmed((next(marked(text), None) or text)[:_LONGEST_PROSE])
 
 
 def total(measured: Sequence[tuple[Question, Measured]]) -> Mapping[str, float]:
@@ -112,10 +123,21 @@ def golds_of(question: Question) -> list[str]:
     return msgspec.json.decode(question.meta["answers"], type=list[str])
 
 
-def _is_same(answer: object, gold: object) -> bool:
-    left, right = str(answer), str(gold)
-    normal = normalise_answer(left)
-    return (bool(normal) and normal == normalise_answer(right)) or left == right or is_same_date(left, right)
+class _Form(NamedTuple):
+    """An answer in the forms in which it is compared, each made once."""
+
+    text: str
+    normal: str
+    date: Date | None
+
+
+def _form(text: str) -> _Form:
+    return _Form(text, normalise_answer(text), read_date(text))
+
+
+def _is_same(answer: _Form, gold: _Form) -> bool:
+    is_equal = answer.text == gold.text or (bool(answer.normal) and answer.normal == gold.normal)
+    return is_equal or (answer.date is not None and gold.date is not None and answer.date.meets(gold.date))
 
 
 def _holds(text: str, part: str) -> bool:

@@ -9,7 +9,6 @@ Rules
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -20,8 +19,6 @@ from mage_es.engine.environments.webshop.nouns import NounFinder
 from mage_es.engine.environments.webshop.pages import PagePiece, ShopPage
 from mage_es.engine.environments.webshop.reward import Reward, purchase_reward
 from mage_es.engine.environments.webshop.search import SearchEngine
-
-_ACTION = re.compile(r"(.+)\[(.+)\]")
 
 
 class Action(NamedTuple):
@@ -49,8 +46,11 @@ def open_store(catalogue: Catalogue, *, nouns: NounFinder, has_attributes: bool 
 
 
 def parse_action(text: str) -> Action | None:
-    found = _ACTION.match(text)
-    return Action(found.group(1), found.group(2).lower()) if found else None
+    """Upstream matches `(.+)[(.+)]` from the start; searched from the end, the same is found in linear time."""
+    line = text.partition("\n")[0]
+    end = line.rfind("]")
+    start = line.rfind("[", 1, max(end - 1, 0))
+    return Action(line[:start], line[start + 1 : end].lower()) if start > 0 else None
 
 
 class Visit:

@@ -33,7 +33,7 @@ def score_standing(gold: str, reply: str) -> Verdict:
     answer = answer_in(reply)
     if (word := _word(answer)) in STANDINGS or not word:
         return Verdict(answer=answer, score=float(word == gold), strict=False)
-    return Verdict(answer=answer, score=0.0, strict=False, undecided=True)
+    return Verdict(answer=answer, score=0.0, strict=False, undecided=True, why="other words")
 
 
 def _word(answer: str) -> str:

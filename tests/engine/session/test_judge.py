@@ -14,7 +14,7 @@ from mage_es.engine.courses import Ask, Course, Finish, advance, begin
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.seams.benchmark import LONGEST_REPLY, Question, Verdict
 from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.session.call import MOST_REPAIRS
 from mage_es.engine.session.judge import NOBODY, STRICT, TEMPLATE, judged
@@ -24,7 +24,7 @@ from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.show import show
 from mage_es.engine.worlds.truthworld.benchmark import TruthWorld
 from mage_es.engine.worlds.truthworld.standings import SAYINGS
-from mage_es.events.errors import Interrupted
+from mage_es.events.errors import Interrupted, PrerequisiteError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, ModelCalled, ReplyRejected
 from mage_es.projections.fold import fold
@@ -121,6 +121,47 @@ def test_without_a_judge_nobody_decides_and_the_answer_is_wrong() -> None:
     assert asked == []
     assert finish.verdict is not None
     assert (finish.verdict.correct, finish.verdict.by, finish.verdict.answer) == (False, NOBODY, SURPLUS.rstrip("."))
+
+
+class Failing(TruthWorld):
+    """A benchmark whose scorer some replies are too much for."""
+
+    def score(self, question: Question, reply: str) -> Verdict:
+        if reply == "nan":
+            return Verdict(answer=reply, score=float("nan"), strict=False)
+        if reply == "deep":
+            return self.score(question, reply)
+        if reply == "missing":
+            raise PrerequisiteError("Run: python -m pip install something")
+        raise ValueError("what is this?")
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ("?", "scorer failed: ValueError: what is this?"),
+        ("nan", "scorer failed: the score nan is not between 0 and 1"),
+        ("deep", "scorer failed: RecursionError: maximum recursion depth exceeded"),
+        ("x" * (LONGEST_REPLY + 1), "too long: 1000001 characters, of which no rule reads over 1000000"),
+    ],
+)
+def test_a_reply_that_the_scorer_fails_on_is_undecided_with_the_reason_and_the_judge_may_still_decide(
+    reply: str, why: str
+) -> None:
+    course = judged(answered(reply), ESTATE, benchmark=Failing(42), has_judge=False)
+    _, finish = follow(course)
+    assert finish.verdict is not None
+    assert (finish.verdict.correct, finish.verdict.by) == (False, NOBODY)
+    assert finish.verdict.why.startswith(why)
+    course = judged(answered(reply), ESTATE, benchmark=Failing(42), has_judge=True)
+    asked, finish = follow(course, '{"score": 1, "reason": "right"}')
+    assert len(asked) == 1 and reply[-1000:] in asked[0].request.prompt
+    assert finish.verdict is not None and finish.verdict.correct
+
+
+def test_a_missing_library_is_no_fault_of_the_reply_and_stops_the_run() -> None:
+    with pytest.raises(PrerequisiteError, match="pip install"):
+        begin(judged(answered("missing"), ESTATE, benchmark=Failing(42), has_judge=False))
 
 
 class Garbling:
@@ -228,7 +269,7 @@ def test_an_exam_may_ask_the_judge_and_has_no_guidance_calls(tmp_path: Path) -> 
     report = examine(run, at="latest", questions=None, control="none", data_dir=None, runtime=Runtime(workers=4))
     assert report.guidance_calls == 0
     assert report.judge_calls > 0
-    assert report.undecided == 0
+    assert report.undecided == {}
 
 
 def test_an_inspected_question_shows_the_learners_reply_and_who_decided(tmp_path: Path) -> None:
@@ -247,7 +288,10 @@ def test_an_exam_without_a_judge_counts_what_nobody_decided(tmp_path: Path) -> N
         find_run(tmp_path, "r"), at="latest", questions=None, control="none", data_dir=None, runtime=Runtime(workers=4)
     )
     assert report.judge_calls == 0
-    assert report.undecided > 0
+    sat = find_run(tmp_path, "r").exams()[0]
+    left = [e for e in LogReader(sat.log_path).of(AnswerJudged) if e.judge == NOBODY]
+    assert report.undecided == {"other words": len(left)} and left
+    assert report.total == len(report.answers) and not any(e.correct for e in left)
 
 
 class Exacting(TruthWorld):

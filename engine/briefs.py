@@ -87,13 +87,14 @@ class Doubting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FailureBrief(Brief, frozen=True, kw_only=True, tag="failure_memories"):
-    """EVOLVE: write at most `limit` corrections of these failures, and beside them a strategy if one is wanted, beside
-    what the learner has already."""
+    """EVOLVE: write at most `limit` corrections of these failures, and a strategy if one is wanted; `others` were
+    missed, too, and `existing` is what the learner has already."""
 
     task_type: str
     skill: str
     cases: tuple[FailureCase, ...]
     solved: tuple[SolvedCase, ...] = ()
+    others: tuple[Case, ...] = ()
     existing: tuple[str, ...] = ()
     wants_strategy: bool = False
     limit: int

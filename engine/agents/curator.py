@@ -152,8 +152,9 @@ def _solved(setting: Setting, state: State, command: LearnFromAnswers, verdict: 
         return  # what led to the answer is in the tool, which no example shows
     steps = _steps(state, verdict.question_id, cap=setting.config.reasoning_cap)
     reply = account_of(state, "evaluate", verdict)
-    # A chain's last reply may do no more than state the answer: the reasoning is in its steps then.
-    reasoning = reasoning_of(reply, verdict.answer, setting.answer_format) or "\n".join(step.output for step in steps)
+    last = reasoning_of(reply, verdict.answer, setting.answer_format)
+    # A chain's last reply does the skill's own step again, from what the steps before found; or only states the answer.
+    reasoning = "\n".join([*(step.output for step in (steps[:-1] if last else steps)), *([last] if last else [])])
     if reasoning:
         question = command.questions[verdict.question_id].question
         kept = steps if setting.config.decompositions else ()

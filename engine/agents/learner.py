@@ -12,7 +12,7 @@ import msgspec
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.courses import Ask, Course, begin
 from mage_es.engine.rules.choice import Choosing, Chosen
-from mage_es.engine.rules.ingredients import sections_of_step
+from mage_es.engine.rules.ingredients import sections_of, sections_of_step
 from mage_es.engine.rules.prompt import Prompt
 from mage_es.engine.rules.routes import ROUTING_ARMS, Route, follow
 from mage_es.engine.rules.setting import Setting
@@ -92,9 +92,10 @@ def _plan(
 
 
 def _seen(state: State, planned: QuestionPlanned, prompt_sha256: str) -> str:
-    # The first prompt has all but what the later calls of a course add: other skills' steps, and the tool's source.
-    steps = [sections_of_step(state, planned, skill)[-1].quotes[0].text for skill in planned.chain]
-    about = (prompt_sha256, planned.template, planned.tool_id, str(planned.max_tokens), *steps)
+    # What the first prompt need not have: what was retrieved, other skills' steps, and the tool's source.
+    sections = [*sections_of(state, planned), *(sections_of_step(state, planned, each)[-1] for each in planned.chain)]
+    texts = [quote.text for section in sections for quote in section.quotes]
+    about = (prompt_sha256, planned.template, planned.tool_id, str(planned.max_tokens), *texts)
     return sha256_text("\x00".join(about))[:16]
 
 

@@ -22,6 +22,7 @@ from mage_es.engine.briefs import (
     AuthoredRecipe,
     Brief,
     BundleOutcome,
+    Case,
     FailureBrief,
     FailureCase,
     FailureReply,
@@ -46,6 +47,7 @@ from mage_es.engine.commands import Candidate
 from mage_es.engine.rules.authoring import LEAST_SUPPORT, PRINCIPLES_PER_TARGET
 from mage_es.engine.rules.briefing import Detail, clipped, fitted, shown, window
 from mage_es.engine.rules.curriculum import candidates_of, select_targets
+from mage_es.engine.rules.harvest import reasoning_of
 from mage_es.engine.rules.ontology import SKILL_CAP
 from mage_es.engine.rules.refinement import SLOT_LENGTH
 from mage_es.engine.rules.rotation import (
@@ -72,7 +74,7 @@ from mage_es.projections.memory import MemoryRow
 
 SAMPLES_PER_TYPE = 3  # questions of each task type that the ontology is induced from
 MOST_CHILDREN = 4
-MOST_KNOWN = 3  # tools of a skill that are shown, the newest
+MOST_KNOWN = 3  # tools of a skill, and corrections of a type, that are shown, the newest
 
 TEMPLATES: dict[type[Brief], tuple[str, type[msgspec.Struct]]] = {
     FailureBrief: ("failure_memories_v1", FailureReply),
@@ -177,8 +179,10 @@ class _Asking:
 
     def _failures(self, task_type: str, skill: str) -> BriefOf | None:
         config, memory = self.setting.config, self.state.memory
-        due = [each for each in self._wrong(task_type) if self._is_due(memory.latest_failure(each.question_id))]
+        wrong = self._wrong(task_type)
+        due = [each for each in wrong if self._is_due(memory.latest_failure(each.question_id))]
         due = due[: config.failure_memories_per_target]
+        others = [each for each in wrong if each not in due]
         # One failure is no pattern.
         wants_strategy = len(due) >= LEAST_SUPPORT and self._is_due(memory.latest_strategy(task_type))
         if not due:
@@ -189,6 +193,7 @@ class _Asking:
             skill=skill,
             cases=self._cases(due, detail),
             solved=self._solved(right, detail),
+            others=self._plainly(others[: detail.solved], detail),
             existing=self._existing(task_type, skill, detail),
             wants_strategy=wants_strategy,
             limit=len(due),
@@ -280,10 +285,16 @@ class _Asking:
         )
 
     def _existing(self, task_type: str, skill: str, detail: Detail) -> tuple[str, ...]:
-        """Return what the prompts of a type say of it already: the skill's principles, and the type's strategy."""
-        strategy = self.state.memory.latest_strategy(task_type)
-        texts = [row.reasoning for row in self.state.memory.principles(skill)]
-        texts += [f"{strategy.recognise}: {strategy.reasoning}"] if strategy else []
+        """Return what prompts of a type say of it already: principles of the skill, failure memories of the type."""
+        memory = self.state.memory
+        rows = [memory.row(name) for name in memory.slice("failure", task_type).ids]
+        strategies = [row for row in rows if row.kind == "type_strategy"]
+        corrections = [row for row in rows if row not in strategies][-min(MOST_KNOWN, detail.solved) :]
+        texts = [
+            *(row.reasoning for row in memory.principles(skill)),
+            *(f"{row.recognise}: {row.reasoning}" for row in strategies),
+            *(f"{row.question}\n{row.reasoning}" for row in corrections),
+        ]
         return tuple(clipped(text, detail.text) for text in texts)
 
     def _is_due(self, latest: MemoryRow | None) -> bool:
@@ -296,7 +307,7 @@ class _Asking:
             task_type=task_type,
             right=len(right),
             wrong=len(wrong),
-            samples=tuple(shown(self.setting, self.questions[each.question_id], detail) for each in few),
+            samples=self._plainly(few, detail),
         )
 
     def _wrong(self, task_type: str) -> list[AnswerJudged]:
@@ -317,13 +328,17 @@ class _Asking:
         question = self.questions[verdict.question_id]
         case = shown(self.setting, question, detail)
         about = f"{question.question} {case.answer} {case.solution} {verdict.answer}"
+        said = account_of(self.state, "evaluate", verdict)
         context = window(question.context, about, detail.context, answer=case.answer)
         return FailureCase(
             **msgspec.structs.asdict(case) | {"context": context},
             wrong_answer=clipped(verdict.answer, detail.text),
-            wrong_reasoning=clipped(account_of(self.state, "evaluate", verdict), detail.text),
+            wrong_reasoning=clipped(reasoning_of(said, verdict.answer, self.setting.answer_format), detail.text),
             steps=tuple(clipped(step, detail.text) for step in steps_of(self.state, "evaluate", verdict)),
         )
+
+    def _plainly(self, verdicts: Sequence[AnswerJudged], detail: Detail) -> tuple[Case, ...]:
+        return tuple(shown(self.setting, self.questions[each.question_id], detail) for each in verdicts)
 
     def _solved(
         self, right: Sequence[AnswerJudged], detail: Detail, *, with_replies: bool = False

@@ -2,8 +2,9 @@
 
 Rules
     - It comes on top of the base rule: the arm `cascade` also retrieves what `balanced` would (rules/retrieval.py).
-    - D first: where the question's skill is mastered, the next frontier skill guides instead. The guiding skill
-      decides what A and B bring; C is about the goal, which stays the question's own skill.
+    - D first: where the question's skill is mastered, the first frontier skill that needs it guides instead; one that
+      does not need it has nothing to say about its questions. The guiding skill decides what A and B bring; C is about
+      the goal, which stays the question's own skill.
     - A brings the active principles of all prerequisites of the guiding skill, of each the newest
       `principles_per_skill`, prerequisites first; a guide other than the question's own skill brings its own too. Those
       of the question's own skill belong to the route `cot_principles`.
@@ -58,17 +59,13 @@ def cascade(setting: Setting, state: State, skill: str) -> Cascade:
 
 
 def next_skill(setting: Setting, state: State, skill: str) -> str:
-    """Return the frontier skill that replaces a mastered one, "" if it is not mastered or nothing is open.
-
-    A frontier skill that needs the mastered one comes before any other; else the first of the frontier.
-    """
+    """Return the first frontier skill that needs a mastered one, "" if it is not mastered or none does."""
     threshold, mastery = setting.config.mastery_threshold, estimated_mastery(setting, state)
     if mastery.get(skill, 0.0) < threshold:
         return ""
     # `learnable` falls back to the weakest skills where all are mastered; nothing has to guide then.
-    open_skills = [name for name in learnable(setting, state) if mastery[name] < threshold]
-    further = [name for name in open_skills if skill in state.graph.closure(name)]
-    return next(iter(further + open_skills), "")
+    open_skills = (name for name in learnable(setting, state) if mastery[name] < threshold)
+    return next((name for name in open_skills if skill in state.graph.closure(name)), "")
 
 
 def active_principles(setting: Setting, state: State, skill: str) -> tuple[str, ...]:

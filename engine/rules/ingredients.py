@@ -77,7 +77,8 @@ def _retrieved(state: State, planned: QuestionPlanned, answer_format: str) -> li
     recipes = [state.recipes.action_recipe(recipe_id) for recipe_id in planned.action_recipes]
     sections = [
         Section("Principles", [_quote(row, row.reasoning) for row in principles]),
-        Section("Plan", _plan(state, planned.planning)),
+        # The steps of a chain are the plan.
+        Section("Plan", _plan(state, () if planned.chain else planned.planning)),
         Section("Strategy", [_quote(row, _strategy(row)) for row in strategies]),
         Section("Actions that worked", [Quote(f"recipe/{recipe.recipe_id}", _actions(recipe)) for recipe in recipes]),
         Section("Solved earlier", [_quote(row, _solved(row, answer_format)) for row in solved]),

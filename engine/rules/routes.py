@@ -1,8 +1,8 @@
 """The routes to an answer as courses: at once, step by step over what the skill needs, or by way of a tool.
 
 Rules
-    - Every call of a course shows what was retrieved for the question; calls differ in what comes before the
-      question and in what they ask for.
+    - Every call of a course shows what was retrieved for the question, but for one that asks for the arguments of a
+      tool; calls differ in what comes before the question and in what they ask for.
     - What had to be left out of one call, because its prompt did not fit, is left out of those after it.
     - Where the run has a search, the question itself is looked up first, and what is found comes before it.
     - `tool`: the model fills in the arguments, the tool runs, and the model answers with the result before it. Where
@@ -134,10 +134,8 @@ def _tool(route: Route) -> Course:
     if route.setting.terms.exclude_self:
         tool = msgspec.structs.replace(tool, examples=examples_of_others(tool, route.question.id))
 
-    # The tool first: it is the same for all questions of the skill.
-    filled = yield from route.ask(
-        route.planned.template, lambda: [tool_section(tool), *route.shown(is_bare=True)], place=1
-    )
+    # What was retrieved says how to answer, not how to read off arguments.
+    filled = yield from route.ask(route.planned.template, lambda: [tool_section(tool)], place=1)
     arguments, result, problem = arguments_in(filled.reply, tool.parameters), "", NO_ARGUMENTS
     if arguments:
         ran = yield from fact_of(Use(tool.tool_id, arguments), ToolRan)

@@ -153,7 +153,7 @@ def test_without_bandits_nothing_is_rewarded_and_everything_else_is_learned() ->
 
 @pytest.mark.parametrize(
     ("replies", "reasoning"),
-    [(("one", "two", "Answer: 1"), "one\ntwo"), (("one", "two", "so it is\nAnswer: 1"), "so it is")],
+    [(("one", "two", "Answer: 1"), "one\ntwo"), (("one", "two", "so it is\nAnswer: 1"), "one\nso it is")],
 )
 def test_a_right_answer_by_way_of_a_chain_is_kept_with_its_steps_where_that_is_on(
     replies: tuple[str, ...], reasoning: str

@@ -201,6 +201,34 @@ def test_the_teacher_sees_which_rules_the_learner_has_already(state: State) -> N
     assert [getattr(brief, "existing", ()) for brief in briefs] == [known] * 3
 
 
+def test_the_teacher_sees_the_last_corrections_of_a_type_and_what_else_was_missed(state: State) -> None:
+    for number in range(5):
+        row = MemoryAppended(
+            memory_id=f"m{number}", outcome="failure_memory", kind="specific", task_type="t", skill="sums",
+            question_id=f"t{number}", question=f"{number}?", recognise="", reasoning="Add.", answer="", wrong_answer="",
+            steps=(), derived_from="", iteration=0, phase="evolve", ordinal=number, embedding=b"\x00\x00\x80?",
+        )  # fmt: skip
+        state.apply(row)
+    for name in ("t7", "t8"):
+        answer(state, name, correct=False)
+    known = QUESTIONS | {name: msgspec.structs.replace(QUESTIONS["t1"], id=name) for name in ("t7", "t8")}
+    config = msgspec.structs.replace(CONFIG, failure_memories_per_target=1)
+    setting = Setting(config, tuple(known), (), (), ("t", "u"), "")
+    brief = assignments(setting, state, 0, [Candidate("t", 1, 1, -1)], known)[0].brief
+    assert isinstance(brief, FailureBrief)
+    assert [case.question_id for case in brief.cases] == ["t7"]
+    assert [case.question_id for case in brief.others] == ["t1", "t2", "t8"]
+    assert brief.existing == ("2?\nAdd.", "3?\nAdd.", "4?\nAdd.")
+
+
+def test_a_reply_that_is_only_its_answer_is_not_shown_again_as_reasoning(state: State) -> None:
+    answer(state, "t1", correct=False)
+    state.apply(said("t1", "5"))
+    brief = asked(state, "t", iteration=1)[1].brief
+    assert isinstance(brief, ToolsBrief)
+    assert [case.wrong_reasoning for case in brief.cases] == ["", "2 + 3 = 5"]
+
+
 def test_a_strategy_is_wanted_of_two_failures_and_not_of_one(state: State) -> None:
     def wanted() -> tuple[int, bool]:
         brief = asked(state, "t", iteration=0)[0].brief

@@ -138,8 +138,18 @@ def _tell(report: MemoryReport, settings: Settings, out: Output) -> None:
     rows = [(name, _shown(value)) for name, value in report.fields.items()]
     prompts = "1 prompt" if report.prompts == 1 else f"{report.prompts} prompts"
     used = f"Quoted in {prompts} of the run; {report.right} of them led to a right answer."
+    (with_it, shown), (without, left_out) = report.coin
+    tossed = f"The coin: {with_it} of {shown} right with it, {without} of {left_out} without." if left_out else ""
     item = _table(f"Run {report.run_id} at {report.marker}", [report.item])
-    out.report(report, item, TextTable("", ("field", "value"), rows), used, *report.origin, *report.history)
+    out.report(
+        report,
+        item,
+        TextTable("", ("field", "value"), rows),
+        used,
+        *filter(None, [tossed]),
+        *report.origin,
+        *report.history,
+    )
     is_out = report.item.status == "quarantined"
     name = report.item.memory_id[:SHOWN_DIGITS]
     way = ("memory", "release" if is_out else "quarantine", name, report.run_id, "--reason", "...")

@@ -108,6 +108,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     bandits: bool = True
     """Learn which arm to pull, section 3.2; off: always `balanced` retrieval and the route `cot`."""
+    coin: Share = 0.0
+    """Share of the memories retrieved for an evolution question that are left out of its prompt, at random and on
+    record, so that what a memory is worth can be told without bias; not in episodes, which retrieve at every step."""
     exploration: Share = 0.02
     """Probability of a uniform arm."""
     warmup: Amount = 0
@@ -230,6 +233,7 @@ PAPER: Mapping[str, object] = {
     "recency_weight": "3/10",
     "targets": 3,
     "bundle": 3,
+    "coin": 0.0,
     "long_context": 500,
     "strategy_floor": 0.55,
     "refresh_gap": 5,

@@ -7,6 +7,9 @@ Rules
 
 from __future__ import annotations
 
+from itertools import compress
+from operator import not_
+
 import msgspec
 
 from mage_es.engine.commands import Asked, PlanAnswers
@@ -14,6 +17,7 @@ from mage_es.engine.courses import Ask, Course, begin
 from mage_es.engine.rules.choice import Choosing, Chosen
 from mage_es.engine.rules.ingredients import sections_of, sections_of_step
 from mage_es.engine.rules.prompt import Prompt
+from mage_es.engine.rules.randomness import stream
 from mage_es.engine.rules.routes import ROUTING_ARMS, Route, follow
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.step_prompt import EXPLORING, Consulted, step_prompt
@@ -61,6 +65,10 @@ def _plan(
     setting: Setting, state: State, command: PlanAnswers, asked: Asked, skill: str, chosen: Chosen
 ) -> QuestionPlanned:
     question, donor = asked.question, command.donors.get(asked.question.id)
+    coin = 0.0 if command.frozen or asked.opening is not None else setting.config.coin
+    retrieved = [Retrieved(**hit._asdict()) for hit in (*chosen.bundle.success, *chosen.bundle.failure)]
+    tosses = stream(setting.config.seed, "coin", command.iteration, question.id).random(len(retrieved))
+    is_kept = [bool(toss >= coin) for toss in tosses]
     draft = QuestionPlanned(
         iteration=command.iteration,
         purpose=asked.purpose,
@@ -71,7 +79,7 @@ def _plan(
         search_probability=chosen.search.probability,
         routing_arm=chosen.routing.arm,
         routing_probability=chosen.routing.probability,
-        memories=tuple(Retrieved(**hit._asdict()) for hit in (*chosen.bundle.success, *chosen.bundle.failure)),
+        memories=tuple(compress(retrieved, is_kept)),
         principles=chosen.principles,
         template=_template(asked, chosen),
         prompt_sha256="",
@@ -84,6 +92,8 @@ def _plan(
         action_recipes=chosen.cascade.action_recipes,
         donor=donor.question.id if donor else "",
         max_tokens=_raised_limit(setting, state),
+        coin=coin,
+        left_out=tuple(compress(retrieved, map(not_, is_kept))),
     )
     prompt = _first_prompt(setting, state, draft, asked, donor or asked)
     digest = sha256_text(Request(system=prompt.system, prompt=prompt.text).text) if prompt.text else ""

@@ -53,7 +53,10 @@ class MemoryList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryReport(msgspec.Struct, frozen=True, kw_only=True):
-    """An item in full, its origin and history, the number of `prompts` that it was in, how many were answered right."""
+    """An item in full, its origin and history, the number of `prompts` that it was in, how many were answered right.
+
+    `coin` has (right, asked) of the questions for which the coin showed it, and of those for which it left it out.
+    """
 
     run_id: str
     marker: str
@@ -62,6 +65,7 @@ class MemoryReport(msgspec.Struct, frozen=True, kw_only=True):
     origin: tuple[str, ...]
     prompts: int
     right: int
+    coin: tuple[tuple[int, int], tuple[int, int]]
     history: tuple[str, ...]
 
 
@@ -86,7 +90,7 @@ def memory(run: Run, name: str, *, at: str) -> MemoryReport:
     reader, state = _folded(run, at)
     items = {item.memory_id: item for item in _items(state)}
     found = _named(name, items)
-    asked, right = _use(reader, found, until=state.seq)
+    (right, asked), *coin = _use(reader, found, until=state.seq)
     return MemoryReport(
         run_id=run.id,
         marker=at,
@@ -95,6 +99,7 @@ def memory(run: Run, name: str, *, at: str) -> MemoryReport:
         origin=tuple(_origin(reader, _fields(state, found)["origin"], until=state.seq)),
         prompts=asked,
         right=right,
+        coin=(coin[0], coin[1]),
         history=tuple(_history(reader, found, until=state.seq)),
     )
 
@@ -199,20 +204,29 @@ def _origin(reader: LogReader, origin: Mapping[str, Any], *, until: int) -> Iter
             yield f"{tag_of(record.event)} {record.event.subject} in iteration {record.iteration} (event {record.seq})"
 
 
-def _use(reader: LogReader, name: str, *, until: int) -> tuple[int, int]:
-    """Return how many prompts an item was in, and how many of those were answered right."""
-    asked: set[tuple[int, str, str]] = set()
-    right = 0
-    for event in reader.of(QuestionPlanned, BundleTrimmed, AnswerJudged, until=until):
-        if isinstance(event, QuestionPlanned):
-            chosen = (member.memory_id for member in event.memories)
-            if name in (*chosen, *event.principles, *event.action_recipes, event.tool_id, event.recipe_id):
-                asked.add((event.iteration, event.purpose, event.question_id))
-        elif isinstance(event, BundleTrimmed) and event.memory_id == name:
-            asked.discard((event.iteration, event.purpose, event.question_id))
-        elif isinstance(event, AnswerJudged) and (event.iteration, event.purpose, event.question_id) in asked:
-            right += event.correct
-    return len(asked), right
+def _use(reader: LogReader, name: str, *, until: int) -> list[tuple[int, int]]:
+    """Return (right, asked) of the prompts that an item was in, of those among them for which the coin could have left
+    it out, and of those for which it did."""
+    quoted, shown, left_out = (set[tuple[int, str, str]]() for _ in range(3))
+    right: set[tuple[int, str, str]] = set()
+    events: Iterator[Any] = reader.of(QuestionPlanned, BundleTrimmed, AnswerJudged, until=until)
+    for event in events:
+        key = (event.iteration, event.purpose, event.question_id)
+        match event:
+            case QuestionPlanned():
+                memories = [member.memory_id for member in event.memories]
+                if name in (*memories, *event.principles, *event.action_recipes, event.tool_id, event.recipe_id):
+                    quoted.add(key)
+                if event.coin and name in memories:
+                    shown.add(key)
+                if name in (member.memory_id for member in event.left_out):
+                    left_out.add(key)
+            case BundleTrimmed() if event.memory_id == name:
+                quoted.discard(key)
+                shown.discard(key)
+            case AnswerJudged() if event.correct:
+                right.add(key)
+    return [(len(right & asked), len(asked)) for asked in (quoted, shown, left_out)]
 
 
 def _curations(reader: LogReader, name: str, until: int | None = None) -> Iterator[tuple[int, Event]]:

@@ -92,6 +92,10 @@ class QuestionPlanned(Event, frozen=True, kw_only=True, tag="question.planned"):
     """The raised limit of its replies, where replies of an earlier phase were cut; 0: the configured limit."""
     seen: str = ""
     """Of an anchor the hash of all that its calls can show; empty where that cannot be told beforehand (episodes)."""
+    coin: float = 0.0
+    """Probability with which each retrieved memory was left out."""
+    left_out: tuple[Retrieved, ...] = ()
+    """Memories that the coin left out, with the cosine that would have brought them there."""
 
 
 class ModelCalled(Event, frozen=True, kw_only=True, tag="model.called"):

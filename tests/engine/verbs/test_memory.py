@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mage_es.engine.config import Config
@@ -18,7 +21,7 @@ from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import Interrupted, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import MemoryQuarantined, MemoryReleased, QuestionPlanned
+from mage_es.events.vocabulary import MemoryQuarantined, MemoryReleased, QuestionPlanned, Retrieved
 from mage_es.projections.fold import fold
 from tests.engine.conftest import SMALL
 
@@ -176,3 +179,31 @@ def test_a_memory_quarantined_between_two_iterations_is_in_no_prompt_after_it(tm
     chosen = {member.memory_id for plan in plans for member in plan.memories}
     assert names and plans and not chosen & set(names)
     assert fold(reader).progress.finished and verify(run).ok
+
+
+def test_the_coin_leaves_out_its_share_of_what_evolution_retrieves_and_each_memory_says_what_became_of_it(
+    tmp_path: Path, start: Callable[..., Run]
+) -> None:
+    tossing = start(tmp_path, msgspec.structs.replace(SMALL, coin=0.5))
+    plans = list(LogReader(tossing.log_path).of(QuestionPlanned))
+    tossed = [plan for plan in plans if plan.purpose in ("fresh", "revisit")]
+    assert {plan.coin for plan in tossed} == {0.5} and {plan.coin for plan in plans if plan.purpose == "anchor"} == {
+        0.0
+    }
+    shown, left_out = (Counter(hit.memory_id for plan in tossed for hit in hits(plan)) for hits in (kept, dropped))
+    assert 0.3 < left_out.total() / (shown.total() + left_out.total()) < 0.7
+    for plan in tossed:
+        assert not {hit.memory_id for hit in plan.left_out} & {span.source.rpartition("/")[2] for span in plan.spans}
+    for name in {*shown, *left_out}:
+        coin = memory(tossing, name, at="latest").coin
+        assert [asked for _, asked in coin] == [shown[name], left_out[name]]
+        assert all(0 <= right <= asked for right, asked in coin)
+    assert verify(tossing).ok
+
+
+def kept(plan: QuestionPlanned) -> Sequence[Retrieved]:
+    return plan.memories
+
+
+def dropped(plan: QuestionPlanned) -> Sequence[Retrieved]:
+    return plan.left_out

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import importlib
 import importlib.util
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ import mage_es
 
 pytestmark = pytest.mark.slow
 
+CONFIG = mage_es.Config(benchmark="wordmath", iterations=1, pool=16, held_out=12, anchors=8)
 HEAVY = {"pyarrow", "numpy", "lancedb", "polars", "msgspec", "scipy", "typer", "asyncio"}
 
 
@@ -61,9 +65,7 @@ def test_the_package_runs_as_the_command_does() -> None:
 
 def test_a_run_evolves_and_is_examined_asked_replayed_and_verified_with_paths_as_text(tmp_path: Path) -> None:
     runs_dir = str(tmp_path / "runs")
-    config = mage_es.Config(benchmark="wordmath", iterations=1, pool=16, held_out=12, anchors=8)
-
-    summary = mage_es.evolve(config, runs_dir=runs_dir, run_id="mine")
+    summary = mage_es.evolve(CONFIG, runs_dir=runs_dir, run_id="mine")
     assert (summary.state, summary.run_id) == ("finished", "mine")
 
     run = mage_es.find_run(runs_dir)
@@ -73,9 +75,71 @@ def test_a_run_evolves_and_is_examined_asked_replayed_and_verified_with_paths_as
     assert mage_es.ask(run, "Ben buys 3 pens at $4 each. How much does he pay?").answer
     replayed = mage_es.replay(run, into=str(tmp_path / "rebuilt"))
     assert all(check.equal for check in replayed.checks)
-    assert mage_es.verify(run).ok
+    assert mage_es.verify(str(run.path)).ok
     with pytest.raises(mage_es.UsageError, match="no run 'other'"):
         mage_es.find_run(runs_dir, "other")
+
+
+def test_the_async_form_asks_models_in_the_callers_loop_and_the_sync_form_works_beside_it(tmp_path: Path) -> None:
+    class Noting:
+        name = "test/noting"
+
+        def __init__(self) -> None:
+            self.model, self.loops = mage_es.open_model("builtin/analogist", "execution"), set[object]()
+
+        async def complete(self, request: mage_es.Request) -> mage_es.Completion:
+            self.loops.add(asyncio.get_running_loop())
+            return await self.model.complete(request)
+
+    async def both() -> None:
+        here, model = asyncio.get_running_loop(), Noting()
+        models = mage_es.Models(model, mage_es.open_model("builtin/reference", "guidance"))
+        awaited = await mage_es.aevolve(CONFIG, runs_dir=tmp_path, run_id="awaited", models=models)
+        assert model.loops == {here}
+        beside = mage_es.evolve(CONFIG, runs_dir=tmp_path, run_id="beside", models=models)
+        assert here in model.loops and len(model.loops) == 2
+        assert awaited.iterations == beside.iterations
+        run, question = str(tmp_path / "awaited"), "Ben buys 3 pens at $4 each. How much does he pay?"
+        assert (await mage_es.aask(run, question)).answer == mage_es.ask(run, question).answer
+        assert (await mage_es.aexamine(run, questions=4)).total == 4
+        assert all(check.equal for check in (await mage_es.areplay(run)).checks) and (await mage_es.averify(run)).ok
+
+    asyncio.run(both())
+
+
+def test_the_stop_of_a_notebook_ends_what_works_beside_its_loop_and_resume_continues_it(tmp_path: Path) -> None:
+    stopped = list[None]()
+
+    class Stopping:
+        name = "test/stopping"
+
+        async def complete(self, request: mage_es.Request) -> mage_es.Completion:
+            if not stopped:
+                stopped.append(signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT))
+            await asyncio.sleep(3600)
+            raise AssertionError
+
+    async def cell() -> None:
+        models = mage_es.Models(Stopping(), mage_es.open_model("builtin/reference", "guidance"))
+        mage_es.evolve(CONFIG, runs_dir=tmp_path, run_id="mine", models=models)
+
+    loop = asyncio.new_event_loop()  # a runner would take the signal itself, which the loop of a notebook does not
+    with pytest.raises(KeyboardInterrupt):
+        loop.run_until_complete(cell())
+    loop.close()
+    assert mage_es.resume(tmp_path / "mine").state == "finished"
+
+
+def test_a_cell_of_a_notebook_evolves_and_awaits(tmp_path: Path) -> None:
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    cells = (
+        "import mage_es\nconfig = mage_es.Config(benchmark='wordmath', iterations=1, pool=16, held_out=12, anchors=8)",
+        "mage_es.evolve(config, run_id='mine').state",
+        "(await mage_es.aexamine('mine', questions=4)).total",
+    )
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    nbclient.NotebookClient(book, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert [cell.outputs[0].data["text/plain"] for cell in book.cells[1:]] == ["'finished'", "4"]
 
 
 def test_a_baseline_answers_the_same_questions(tmp_path: Path) -> None:

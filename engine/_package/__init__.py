@@ -2,12 +2,14 @@
 
     import mage_es
 
-    summary = mage_es.evolve(mage_es.Config(benchmark="wordmath", iterations=2, pool=40), runs_dir="runs")
-    run = mage_es.find_run("runs", summary.run_id)
+    run = mage_es.evolve(mage_es.Config(benchmark="wordmath", iterations=2, pool=40)).run_id
     before, after = mage_es.examine(run, at="start"), mage_es.examine(run)
     assert mage_es.verify(run).ok
 
 Rules
+    - Each verb has an async form, `await mage_es.aevolve(...)`, which calls models in the running loop. The sync form
+      works everywhere, in a notebook's cell too.
+    - A run is given as such, by its folder, or by its name in the folder `runs`.
     - A name is imported when it is first used: `import mage_es` itself loads no data library.
     - What is not listed here is not for users; it may change without notice.
 """
@@ -27,17 +29,17 @@ if TYPE_CHECKING:
     from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict
     from mage_es.engine.seams.embedder import Embedder
     from mage_es.engine.seams.model import Completion, Model, Request
-    from mage_es.engine.verbs.ask import AskReport, ask
-    from mage_es.engine.verbs.baseline import BaselineReport, resume_baseline
+    from mage_es.engine.verbs.ask import AskReport, aask, ask
+    from mage_es.engine.verbs.baseline import BaselineReport, abaseline, aresume_baseline, resume_baseline
     from mage_es.engine.verbs.baseline import run_baseline as baseline
-    from mage_es.engine.verbs.evolve import evolve
-    from mage_es.engine.verbs.exam import ExamReport, examine
-    from mage_es.engine.verbs.replay import ReplayReport, replay
-    from mage_es.engine.verbs.resume import resume
+    from mage_es.engine.verbs.evolve import aevolve, evolve
+    from mage_es.engine.verbs.exam import ExamReport, aexamine, examine
+    from mage_es.engine.verbs.replay import ReplayReport, areplay, replay
+    from mage_es.engine.verbs.resume import aresume, resume
     from mage_es.engine.verbs.runs import summarise
     from mage_es.engine.verbs.show import QuestionReport, show
     from mage_es.engine.verbs.summary import RunSummary
-    from mage_es.engine.verbs.verify import VerifyReport, verify
+    from mage_es.engine.verbs.verify import VerifyReport, averify, verify
     from mage_es.events.errors import (
         BudgetReached,
         Interrupted,
@@ -80,7 +82,15 @@ __all__ = [
     "UsageError",
     "Verdict",
     "VerifyReport",
+    "aask",
+    "abaseline",
+    "aevolve",
+    "aexamine",
+    "areplay",
+    "aresume",
+    "aresume_baseline",
     "ask",
+    "averify",
     "baseline",
     "evolve",
     "examine",
@@ -107,16 +117,16 @@ _HOMES = {
     "engine.seams.benchmark": ("Benchmark", "Question", "Verdict"),
     "engine.seams.embedder": ("Embedder",),
     "engine.seams.model": ("Completion", "Model", "Request"),
-    "engine.verbs.ask": ("AskReport", "ask"),
-    "engine.verbs.baseline": ("BaselineReport", "baseline", "resume_baseline"),
-    "engine.verbs.evolve": ("evolve",),
-    "engine.verbs.exam": ("ExamReport", "examine"),
-    "engine.verbs.replay": ("ReplayReport", "replay"),
-    "engine.verbs.resume": ("resume",),
+    "engine.verbs.ask": ("AskReport", "aask", "ask"),
+    "engine.verbs.baseline": ("BaselineReport", "abaseline", "aresume_baseline", "baseline", "resume_baseline"),
+    "engine.verbs.evolve": ("aevolve", "evolve"),
+    "engine.verbs.exam": ("ExamReport", "aexamine", "examine"),
+    "engine.verbs.replay": ("ReplayReport", "areplay", "replay"),
+    "engine.verbs.resume": ("aresume", "resume"),
     "engine.verbs.runs": ("summarise",),
     "engine.verbs.show": ("QuestionReport", "show"),
     "engine.verbs.summary": ("RunSummary",),
-    "engine.verbs.verify": ("VerifyReport", "verify"),
+    "engine.verbs.verify": ("VerifyReport", "averify", "verify"),
     "events.errors": (
         *("BudgetReached", "Interrupted", "LogDamaged", "MageError"),
         *("PrerequisiteError", "RunLocked", "UsageError"),

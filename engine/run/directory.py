@@ -18,6 +18,8 @@ from mage_es.events.disk import FileSystem, Layout, LocalFileSystem
 from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError, nearest
 from mage_es.events.log import Log, LogReader
 
+RUNS_DIR = "runs"
+"""The folder of the runs where none is given, in the folder of the process."""
 NAME_OF_ORDINAL = "{benchmark}-s{seed}-{ordinal:03d}"
 _OURS = ("log", "snapshots", "replays", "exams", "in-flight")
 FLOOR_MIB = 256
@@ -131,7 +133,7 @@ def require_name(name: str) -> None:
         raise UsageError(f"{name!r} cannot be a run's name: give a plain folder name, such as gsm8k-s42-001.")
 
 
-def list_runs(runs_dir: Path | str) -> list[Run]:
+def list_runs(runs_dir: Path | str = RUNS_DIR) -> list[Run]:
     """Return the runs in a folder, oldest first."""
     runs_dir = Path(runs_dir)
     if not runs_dir.is_dir():
@@ -145,7 +147,7 @@ def age(run: Run) -> tuple[int, str]:
     return (marker if marker.exists() else run.path).stat().st_mtime_ns, run.id
 
 
-def find_run(runs_dir: Path | str, name: str | None = None) -> Run:
+def find_run(runs_dir: Path | str = RUNS_DIR, name: str | None = None) -> Run:
     """Return a run by its name or path, or the newest one where no name is given.
 
     Raises:
@@ -166,6 +168,11 @@ def find_run(runs_dir: Path | str, name: str | None = None) -> Run:
                 return Run(candidate.resolve().name, candidate)
             raise UsageError(f"{candidate} is not a run: it has no log/FORMAT. Give a folder that `evolve` made.")
     raise UsageError(f"There is no run {name!r} in {runs_dir}.{nearest(name, [run.id for run in runs])}")
+
+
+def as_run(run: Run | Path | str) -> Run:
+    """Return a run that is given as such, by its folder, or by its name in `RUNS_DIR`. Raises `UsageError`."""
+    return run if isinstance(run, Run) else find_run(RUNS_DIR, str(run))
 
 
 def require_free_space(path: Path, *, floor_mib: int = FLOOR_MIB) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
@@ -17,7 +16,7 @@ from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.retrying import RetryingClient
 from mage_es.engine.rules.trimming import without
 from mage_es.engine.run.budget import UNLIMITED, Budget, Limits, require_prices
-from mage_es.engine.run.directory import Run
+from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import World, reopen_world, state_of
 from mage_es.engine.sandbox.sandbox import Sandbox
@@ -28,6 +27,7 @@ from mage_es.engine.seams.metering import Metered
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.verbs.exam import require_ontology
+from mage_es.engine.verbs.forms import blocking
 from mage_es.engine.verbs.transcript import BundleMember, CallReport, MoveReport, TrimReport, bundle_of, report_of
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
@@ -50,8 +50,8 @@ class AskReport(msgspec.Struct, frozen=True, kw_only=True):
     moves: tuple[MoveReport, ...]
 
 
-def ask(
-    run: Run,
+async def aask(
+    run: Run | Path | str,
     question: str,
     *,
     at: str = "latest",
@@ -72,7 +72,7 @@ def ask(
         PrerequisiteError: The model gives no answer.
         BudgetReached: The next call could exceed the `limits`.
     """
-    text = _checked(question)
+    run, text = as_run(run), _checked(question)
     reader = LogReader(run.log_path)
     seq = reader.resolve(at)
     world = reopen_world(reader, data_dir=data_dir, embedder=embedder)
@@ -92,7 +92,7 @@ def ask(
         world.setting, state, {"execution": client}, Sandbox(), record=lambda command: None, searches=world.searches
     )
     course = course_of(world.setting, state, planned, asked)
-    moves, reply = asyncio.run(_followed(course, state, planned, effects, client))
+    moves, reply = await _followed(course, state, planned, effects, client)
     return AskReport(
         run_id=run.id,
         marker=at,
@@ -104,6 +104,9 @@ def ask(
         answer=extract_of(world.benchmark)(reply),
         moves=tuple(moves),
     )
+
+
+ask = blocking(aask)
 
 
 def _budget(world: World, model: Model, limits: Limits, prices: Prices) -> Budget:

@@ -9,7 +9,6 @@ Rules
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
@@ -24,7 +23,7 @@ from mage_es.engine.decide import decide
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import Models, open_models
 from mage_es.engine.run.cutoffs import cutoffs, left_out
-from mage_es.engine.run.directory import Run, create_run
+from mage_es.engine.run.directory import RUNS_DIR, Run, as_run, create_run
 from mage_es.engine.run.exams import interval, read_exam, reasons
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, baseline_of, first_event, open_world
@@ -36,6 +35,7 @@ from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.session.resuming import reopened
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.exam import exam_closed
+from mage_es.engine.verbs.forms import blocking
 from mage_es.engine.verbs.runs import episode_rows
 from mage_es.engine.verbs.summary import EpisodeRow
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
@@ -75,11 +75,11 @@ class BaselineReport(msgspec.Struct, frozen=True, kw_only=True):
 SPLITS: tuple[Split, ...] = ("evolution", "test")
 
 
-def run_baseline(
+async def abaseline(
     name: str,
     config: Config,
     *,
-    runs_dir: Path | str,
+    runs_dir: Path | str = RUNS_DIR,
     data_dir: Path | str | None = None,
     runtime: Runtime | None = None,
     questions: int | None = None,
@@ -109,12 +109,12 @@ def run_baseline(
             session.announce(f"{name} searches the paragraphs that come with the questions, as with --search {RECORD}.")
         for told in (*cutoffs(config, world.splits.events, has_guard=False), *left_out(config, world.splits)):
             session.announce(told)
-        asyncio.run(_answer(session))
+        await _answer(session)
     return read_baseline(run)
 
 
-def resume_baseline(
-    run: Run,
+async def aresume_baseline(
+    run: Run | Path | str,
     *,
     data_dir: Path | str | None = None,
     runtime: Runtime | None = None,
@@ -127,13 +127,17 @@ def resume_baseline(
         UsageError: `config` is given and differs from the run's; the message lists the differences.
         RunLocked: Another process is writing the run.
     """
+    run = as_run(run)
     with reopened(
         run, config=config, data_dir=data_dir, models=models, has_guidance=False, runtime=runtime or Runtime()
     ) as session:
         if not session.state.progress.finished:
             session.announce_continuation(f"Resuming {run.id}.")
-            asyncio.run(_answer(session))
+            await _answer(session)
     return read_baseline(run)
+
+
+run_baseline, resume_baseline = blocking(abaseline), blocking(aresume_baseline)
 
 
 def is_baseline(run: Run) -> bool:

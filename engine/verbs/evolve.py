@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import aclosing
 from pathlib import Path
 
@@ -12,10 +11,11 @@ from mage_es.engine.embedders.registry import metered, replacement
 from mage_es.engine.loop import run_iterations
 from mage_es.engine.models.registry import Models, open_models, require_teaching
 from mage_es.engine.run.cutoffs import cutoffs, left_out
-from mage_es.engine.run.directory import create_run
+from mage_es.engine.run.directory import RUNS_DIR, create_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import open_world
 from mage_es.engine.session.session import Session
+from mage_es.engine.verbs.forms import blocking
 from mage_es.engine.verbs.providers import room_for_briefs
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import RunSummary
@@ -24,10 +24,10 @@ from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 
 
-def evolve(
+async def aevolve(
     config: Config,
     *,
-    runs_dir: Path | str,
+    runs_dir: Path | str = RUNS_DIR,
     data_dir: Path | str | None = None,
     runtime: Runtime | None = None,
     run_id: str | None = None,
@@ -58,8 +58,11 @@ def evolve(
         said = (*replacement(config.embedder, world.embedder), *cutoffs(config, world.splits.events))
         for told in (*said, *left_out(config, world.splits)):
             session.announce(told)
-        asyncio.run(iterate(session))
+        await iterate(session)
     return summarise(run, fs=fs)
+
+
+evolve = blocking(aevolve)
 
 
 async def iterate(session: Session) -> None:

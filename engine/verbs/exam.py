@@ -9,7 +9,6 @@ Rules
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Mapping, Sequence, Set
 from contextlib import aclosing, suppress
@@ -23,13 +22,14 @@ from mage_es.engine.config import canonical
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.rules.randomness import shuffled
-from mage_es.engine.run.directory import Run, clock
+from mage_es.engine.run.directory import Run, as_run, clock
 from mage_es.engine.run.exams import interval, read_exam, reasons
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, reopen_world, state_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.session import Session
+from mage_es.engine.verbs.forms import blocking
 from mage_es.engine.verbs.runs import episode_rows
 from mage_es.engine.verbs.summary import EpisodeRow
 from mage_es.events.errors import BudgetReached, Interrupted, RunLocked, UsageError, nearest
@@ -91,8 +91,8 @@ class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
 CONTROLS = ("none", "shuffled")
 
 
-def examine(
-    run: Run,
+async def aexamine(
+    run: Run | Path | str,
     *,
     at: str = "latest",
     questions: int | None = None,
@@ -119,7 +119,7 @@ def examine(
     """
     if control not in CONTROLS:
         raise UsageError(f"There is no control {control!r}.{nearest(control, list(CONTROLS))}")
-    began, runtime = time.perf_counter(), runtime or Runtime()
+    run, began, runtime = as_run(run), time.perf_counter(), runtime or Runtime()
     reader = LogReader(run.log_path)
     seq = reader.resolve(at)
     world = reopen_world(reader, data_dir=data_dir, embedder=embedder)
@@ -144,10 +144,13 @@ def examine(
             state.seq = record.seq
         session = Session(run=exam, world=world, log=log, state=state, models=models, runtime=runtime)
         session.commit([_beginning(session, started, recorded)])
-        asyncio.run(_sit(session, names, control))
+        await _sit(session, names, control)
         closed = exam_closed(session, _families(world))
         session.commit([Draft(event=closed, iteration=-1, phase="exam")])
     return _report(run, exam, world, seconds=time.perf_counter() - began)
+
+
+examine = blocking(aexamine)
 
 
 def require_ontology(state: State, marker: str) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from mage_es.engine.run.directory import Run
+from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.verbs.forms import in_thread
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import IterationClosed
@@ -48,7 +49,9 @@ class ReplayReport(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[DigestCheck, ...]
 
 
-def replay(run: Run, *, until: str = "latest", into: Path | str | None = None, tables: bool = False) -> ReplayReport:
+def replay(
+    run: Run | Path | str, *, until: str = "latest", into: Path | str | None = None, tables: bool = False
+) -> ReplayReport:
     """Rebuild the state at a marker in a new place: a fold with graph, memory, slots and bandits.
 
     With `tables` the memory is written as LanceDB tables too, and its digest is that of the tables, read back.
@@ -58,6 +61,7 @@ def replay(run: Run, *, until: str = "latest", into: Path | str | None = None, t
         UsageError: The marker does not exist, or `into` is not empty.
         LogDamaged: The log fails its checksums.
     """
+    run = as_run(run)
     reader = LogReader(run.log_path)
     seq = reader.resolve(until)
     if tables:
@@ -87,6 +91,9 @@ def replay(run: Run, *, until: str = "latest", into: Path | str | None = None, t
             for name, value in rebuilt.items()
         ),
     )
+
+
+areplay = in_thread(replay)
 
 
 def recorded_digests(reader: LogReader, state: State) -> dict[str, str]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 from mage_es import __version__
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models
-from mage_es.engine.run.directory import Run
+from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.session.resuming import reopened
 from mage_es.engine.verbs.evolve import iterate
+from mage_es.engine.verbs.forms import blocking
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import RunSummary
 from mage_es.events.disk import FileSystem
@@ -19,8 +19,8 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import Draft, RunResumed
 
 
-def resume(
-    run: Run,
+async def aresume(
+    run: Run | Path | str,
     *,
     config: Config | None = None,
     data_dir: Path | str | None = None,
@@ -34,6 +34,7 @@ def resume(
         UsageError: `config` is given and differs from the run's; the message lists the differences.
         RunLocked: Another process is writing the run.
     """
+    run = as_run(run)
     with reopened(
         run, config=config, data_dir=data_dir, models=models, has_guidance=True, runtime=runtime or Runtime(), fs=fs
     ) as session:
@@ -43,5 +44,8 @@ def resume(
             at = max(-1, session.state.progress.closed)
             session.commit([Draft(event=resumed, iteration=at, phase="log", ordinal=attempt)])
             session.announce_continuation(f"Resuming {run.id}.")
-            asyncio.run(iterate(session))
+            await iterate(session)
     return summarise(run, fs=fs)
+
+
+resume = blocking(aresume)

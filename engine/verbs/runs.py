@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from pathlib import Path
 from typing import get_args
 
 from mage_es.engine.agents.navigator import briefs_of
 from mage_es.engine.config import Config, parse
 from mage_es.engine.rules.coverage import effective_bound, selections
 from mage_es.engine.run.cutoffs import cutoffs
-from mage_es.engine.run.directory import Run
+from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import measure_of
 from mage_es.engine.run.world import baseline_of, first_event, state_of
@@ -46,11 +47,12 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import State
 
 
-def summarise(run: Run, *, prices: Prices | None = None, fs: FileSystem | None = None) -> RunSummary:
+def summarise(run: Run | Path | str, *, prices: Prices | None = None, fs: FileSystem | None = None) -> RunSummary:
     """Return the run's configuration, its progress, and a row for each iteration; `prices` default to the package's.
 
     A log that cannot be read has the state `damaged` and the problem.
     """
+    run = as_run(run)
     try:
         return _summary(run, prices or Prices(), fs)
     except (LogError, PrerequisiteError) as error:

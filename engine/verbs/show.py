@@ -11,7 +11,7 @@ import msgspec
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.embedders.late import LateEmbedder
 from mage_es.engine.rules.trimming import without
-from mage_es.engine.run.directory import Run
+from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.world import World, first_event, reopen_world, state_of
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.session.judge import judged
@@ -93,13 +93,14 @@ class Asking(NamedTuple):
 
 
 def show(
-    run: Run, question_id: str, *, iteration: int | None = None, data_dir: Path | str | None = None
+    run: Run | Path | str, question_id: str, *, iteration: int | None = None, data_dir: Path | str | None = None
 ) -> QuestionReport:
     """Return the last time that a question was asked (in an iteration, if one is given), in the run or its exams.
 
     Raises:
         UsageError: The question was never asked; the message lists near matches.
     """
+    run = as_run(run)
     reader = LogReader(run.log_path)
     ever = _askings(run, reader, question_id)
     times = [asking for asking in ever if iteration in (None, asking.planned.iteration)]

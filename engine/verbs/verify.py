@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 
 from mage_es.engine.config import parse
-from mage_es.engine.run.directory import Run
+from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.coverage import check_coverage
 from mage_es.engine.theorems.growth import check_growth
@@ -18,6 +19,7 @@ from mage_es.engine.theorems.origins import check_origins
 from mage_es.engine.theorems.own import check_own
 from mage_es.engine.theorems.ratchet import check_ratchet
 from mage_es.engine.theorems.replay import check_replay
+from mage_es.engine.verbs.forms import in_thread
 from mage_es.events.care import verify_log
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import RunStarted
@@ -35,7 +37,7 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
         return all(check.ok for check in self.checks)
 
 
-def verify(run: Run, *, head: str | None = None) -> VerifyReport:
+def verify(run: Run | Path | str, *, head: str | None = None) -> VerifyReport:
     """Check every byte of a run, and every theorem on its log.
 
     With a `head` printed earlier (64 hexadecimal digits, or at least the first 16), check also that this log had it.
@@ -44,6 +46,7 @@ def verify(run: Run, *, head: str | None = None) -> VerifyReport:
     Raises:
         UsageError: `head` is malformed.
     """
+    run = as_run(run)
     verdict = verify_log(run.log_path, head=head)
     checks = [check_log(verdict)]
     if verdict.search:
@@ -51,6 +54,9 @@ def verify(run: Run, *, head: str | None = None) -> VerifyReport:
     if checks[0].ok:
         checks += _theorems(run, LogReader(run.log_path))
     return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks))
+
+
+averify = in_thread(verify)
 
 
 def _theorems(run: Run, reader: LogReader) -> Iterator[Check]:

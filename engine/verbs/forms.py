@@ -1,0 +1,74 @@
+"""The two forms of a verb: `evolve` returns what `await aevolve` gives.
+
+Rules
+    - The async form of a verb that calls models works in the caller's loop, and so do the models: a client that was
+      made there stays there. What is computed between calls holds that loop up.
+    - The sync form works anywhere. Where a loop runs already, as in a notebook's cell, it works in a thread beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_TURN = 0.2
+"""Seconds after which a waiting thread looks for a signal."""
+
+
+def blocking(verb: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """Return the sync form of an async verb whose name begins with `a`."""
+
+    @functools.wraps(verb)
+    def blocked(*args: P.args, **kwargs: P.kwargs) -> T:
+        return _finished(verb(*args, **kwargs))
+
+    return _called(blocked, verb.__name__.removeprefix("a"))
+
+
+def in_thread(verb: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Return the async form of a verb that calls no model: it works in a thread."""
+
+    @functools.wraps(verb)
+    async def awaited(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(verb, *args, **kwargs)
+
+    return _called(awaited, f"a{verb.__name__}")
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _called(function: F, name: str) -> F:
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+def _finished(work: Coroutine[Any, Any, T]) -> T:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    begun = Future[tuple[asyncio.AbstractEventLoop, "asyncio.Task[Any] | None"]]()
+
+    async def followed() -> T:
+        begun.set_result((asyncio.get_running_loop(), asyncio.current_task()))
+        return await work
+
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(asyncio.run, followed())
+        try:
+            # In turns: where a library has set a signal's action, as data libraries do, a signal need not end a wait.
+            while not done.done():
+                wait([done], timeout=_TURN)
+            return done.result()
+        except KeyboardInterrupt:  # a notebook's stop button reaches the main thread alone
+            loop, task = begun.result()
+            with suppress(RuntimeError):  # it has ended by itself
+                loop.call_soon_threadsafe(task.cancel if task else loop.stop)
+            raise

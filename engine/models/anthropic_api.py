@@ -16,6 +16,7 @@ Rules
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -137,8 +138,7 @@ class Anthropic:
 
     async def complete(self, request: Request) -> Completion:
         async with self._connected() as client:
-            reply = await client.messages.create(**self._fields(request))
-        return self._read(reply)
+            return self._read(await client.messages.create(**self._fields(request)))
 
     async def submit(self, requests: Mapping[str, Request]) -> str:
         entries: Any = [{"custom_id": name, "params": self._params(request)} for name, request in requests.items()]
@@ -262,7 +262,7 @@ def read_message(reply: object, *, asked: str = "", key: str = "") -> Completion
     read = read_as(_Reply, reply, what="message")
     said = "".join(block.text or "" for block in read.content if block.type == "text")
     called = [block.input for block in read.content if (block.type, block.name) == ("tool_use", "reply")]
-    said = said if said.strip() or not called else msgspec.json.encode(called[0]).decode()
+    said = said if said.strip() or not called else json.dumps(called[0], ensure_ascii=False, separators=(",", ":"))
     aside = "".join(block.thinking or "" for block in read.content)
     usage = read.usage or _Usage()
     cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0

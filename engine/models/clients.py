@@ -18,14 +18,14 @@ import msgspec
 
 from mage_es.engine.seams.extraction import without_reasoning
 from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened, without_key
-from mage_es.engine.seams.model import Request
+from mage_es.engine.seams.model import MOST_TOKENS, Request
 from mage_es.engine.seams.replies import in_words
 from mage_es.engine.seams.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError
 
 TIMEOUT = 600.0
 """Seconds for one whole reply of a model."""
-Tokens = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+Tokens = Annotated[int, msgspec.Meta(ge=0, le=MOST_TOKENS)]
 """What a provider may say that a call took."""
 Form = TypeVar("Form")
 SYSTEMS = ("apart", "joined")

@@ -179,6 +179,7 @@ class OpenAICompatible:
             async with asyncio.timeout(self._timeout):
                 with as_faults(openai, url=self._url, key=self._key, silence=self._longest_silence):
                     reply = await self._reply(client, self._fields(request, limit))
+                    return read_completion(reply, asked=self._spec.model, key=self._key)
         except TimeoutError:
             raise ModelFault(Fault("timeout", f"no whole reply within {self._timeout:g} s")) from None
         except ModelFault as error:
@@ -187,7 +188,6 @@ class OpenAICompatible:
                 if fitting(request, self._context) < limit:
                     raise ModelFault(error.fault._replace(kind="no_room")) from None
             raise
-        return read_completion(reply, asked=self._spec.model, key=self._key)
 
     async def _reply(self, client: AsyncOpenAI, fields: dict[str, Any]) -> ChatCompletion:
         if not self._is_streamed:

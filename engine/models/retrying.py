@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from mage_es.engine.seams.clock import SYSTEM_CLOCK, Clock
 from mage_es.engine.seams.faults import HOPELESS, FailedAttempt, Fault, ModelFault
 from mage_es.engine.seams.metering import SpendingGuard
-from mage_es.engine.seams.model import Completion, Model, Request, reason_of
+from mage_es.engine.seams.model import Completion, Model, Request, reason_of, recordable
 from mage_es.events.errors import Interrupted, PrerequisiteError
 
 if TYPE_CHECKING:
@@ -62,8 +62,6 @@ class RetryPolicy(NamedTuple):
 
 
 DEFAULT_RETRIES = RetryPolicy()
-LONGEST_REPLY = 2_000_000
-"""Characters: far more than any call's `max_tokens` gives, far fewer than an event may hold."""
 _POLL_S = 0.2
 """Seconds between two checks for a stop."""
 
@@ -200,11 +198,11 @@ class RetryingClient:
 
     async def _complete(self, request: Request) -> Completion:
         if self.spending is None:
-            return _bounded(await self.model.complete(request))
+            return recordable(await self.model.complete(request))
         with self.spending.holding(self.name, request) as pay:
             completion = await self.model.complete(request)
             pay(completion)
-        return _bounded(completion)
+        return recordable(completion)
 
     def _note_text(self, completion: Completion) -> None:
         self._said += bool(completion.text.strip())
@@ -331,14 +329,6 @@ def require_near(name: str, fault: Fault, retry_policy: RetryPolicy) -> None:
             f"{name} wants no call before {until:%Y-%m-%d %H:%M} UTC: {fault.sentence} Everything recorded is kept; "
             "resume the run then, or use another model."
         ) from None
-
-
-def _bounded(completion: Completion) -> Completion:
-    """Return a completion that can be recorded. Raises `ModelFault` for one longer than any that is asked for."""
-    if len(completion.text) > LONGEST_REPLY:
-        told = f"a reply of {len(completion.text)} characters; {LONGEST_REPLY} are read at most"
-        raise ModelFault(Fault("malformed", told))
-    return completion
 
 
 def _is_of_all(fault: Fault) -> bool:

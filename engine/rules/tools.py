@@ -128,6 +128,6 @@ def active_tool(state: State, skill: str) -> ToolAuthored | None:
 def _keys(arguments: str) -> set[str] | None:
     try:
         decoded = json.loads(arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return set(decoded) if isinstance(decoded, dict) else None

@@ -124,7 +124,11 @@ def without_key(text: str, key: str) -> str:
 
     [beyond the paper, terminals and keys] Nothing is recorded before the key is out of it.
     """
-    return _HALVES.sub("\ufffd", text.replace(key, HIDDEN) if len(key) >= _LEAST_KEY else text)
+    return without_halves(text.replace(key, HIDDEN) if len(key) >= _LEAST_KEY else text)
+
+
+def without_halves(text: str) -> str:
+    return _HALVES.sub("\ufffd", text)
 
 
 def other_name(name: object, asked: str, key: str) -> str:

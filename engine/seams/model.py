@@ -11,15 +11,29 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from mage_es.engine.seams.faults import Fault, ModelFault, shortened, without_halves
 from mage_es.events.digests import sha256_text
 from mage_es.events.vocabulary import ModelCalled
 
-__all__ = ["MAX_TOKENS", "RAISE", "Completion", "Model", "Request", "asked_again", "reason_of"]
+__all__ = [
+    "LONGEST_REPLY",
+    "MAX_TOKENS",
+    "MOST_TOKENS",
+    "RAISE",
+    "Completion",
+    "Model",
+    "Request",
+    "asked_again",
+    "reason_of",
+    "recordable",
+]
 
 MAX_TOKENS = 4096
 """Tokens of a reply, thinking included: room for the 900 that a small model thinks in the median, and for its tail."""
 RAISE = 2
 """By how much a limit is raised, once, that cut a reply."""
+LONGEST_REPLY, MOST_TOKENS = 2_000_000, 2**40
+"""Characters and tokens of a reply: far more than any call's `max_tokens` gives, far fewer than an event may hold."""
 _REACHED = 0.9
 """Share of its limit from which on a reply that was cut was cut by it, and not by the model's context."""
 
@@ -73,6 +87,9 @@ class Completion(msgspec.Struct, frozen=True, kw_only=True):
     served_by: str = ""
 
 
+_COUNTS = [name for name in Completion.__struct_fields__ if name.endswith("_tokens")]
+
+
 class Model(Protocol):
     """A model. `name` is its full spec, such as `builtin/analogist`; it goes into every recorded call."""
 
@@ -85,6 +102,20 @@ class Model(Protocol):
             ModelFault: The call failed; its kind says whether to retry (engine/seams/faults.py).
             PrerequisiteError: The model is unavailable, as when a package or key is missing.
         """
+
+
+def recordable(completion: Completion) -> Completion:
+    """Return a completion as a log can hold it: Unicode, names on one line, counts that can be summed.
+
+    Raises `ModelFault` for one longer than any that is asked for.
+    """
+    if len(completion.text) > LONGEST_REPLY:
+        told = f"a reply of {len(completion.text)} characters; {LONGEST_REPLY} are read at most"
+        raise ModelFault(Fault("malformed", told))
+    names = {name: shortened(getattr(completion, name)) for name in ("stop_reason", "provider_id", "served_by")}
+    said = {name: without_halves(text) for name, text in (names | {"text": completion.text}).items()}
+    counts = {name: min(max(0, getattr(completion, name)), MOST_TOKENS) for name in _COUNTS}
+    return msgspec.structs.replace(completion, **said, **counts)
 
 
 def reason_of(reply: Completion | ModelCalled) -> Literal["", "truncated", "empty", "refused"]:

@@ -29,16 +29,19 @@ Reply = TypeVar("Reply")
 
 _BEGINS = re.compile(r"""\{(?=\s*(?:["'“}]|[A-Za-z_]\w*\s*:))|\[(?=\s*["'“{])""")
 """Where a JSON value may begin, unlike a brace or bracket of prose or TeX."""
-_WRAPPED = re.compile(r"\s*```|</")
+_WRAPPED = ("```", "</")
 _DELIMITED = re.compile(r"""\s*(?:[:\]}`<]|/[/*]|\Z|,\s*(?:["'“{}\[\]\d/-]|\Z|(?i:true|false|null|none)\b|\w+\s*:))""")
 """What follows the end of a quoted text, and hardly a quotation mark within one."""
 _MARK = re.compile(r'(?<!\\)"')
-_PARAMETER = re.compile(r"""<parameter(?:\s+name)?=["']?([\w.-]+)["']?>(.*?)</parameter>""", re.DOTALL)
-"""A parameter of Claude's `<invoke>` and of Qwen's `<function=...>`."""
+_PARAMETER, _PARAMETER_ENDS = re.compile(r"""<parameter(?:\s+name)?=["']?([\w.-]+)["']?>"""), "</parameter>"
+"""Around a parameter of Claude's `<invoke>` and of Qwen's `<function=...>`."""
 _PAYLOADS = ("arguments", "parameters", "input", "function", "tool_calls")
 """Under which names a call of a tool has its arguments: OpenAI, Qwen and Mistral; Llama; Claude."""
-_MOST_REPAIRS = 8
-"""Values of a reply that are repaired; what comes after so many broken ones must be JSON."""
+_MOST_REPAIRS, _LONGEST_REPAIR = 8, 30_000
+"""Values of a reply that are repaired, and the characters of them all; what comes after so many must be JSON."""
+_MOST_BROKEN, _LONGEST = 200, 100_000
+"""Beginnings of no value after which a reply holds none, and how much of a reply's end is read, in characters."""
+_DECODER = json.JSONDecoder(strict=False)
 
 
 def schema_of(form: type[Any]) -> str:
@@ -78,11 +81,12 @@ def read_reply(text: str, form: type[Reply], *, stop_reason: str = "end") -> tup
     """Return what a reply says as `form`, a struct, or None and the problem."""
     problem = "the reply holds no JSON object"
     depth = -1
+    fields = inspect.type_info(form)
     names = [field.encode_name for field in msgspec.structs.fields(form)]  # type: ignore[arg-type]
     try:
         for value in objects_in(text, is_cut=stop_reason == "length"):
             try:
-                found = msgspec.convert(_lenient(value, inspect.type_info(form)), form, strict=False)
+                found = msgspec.convert(_lenient(value, fields), form, strict=False)
                 if isinstance(value, dict) and not any(name in value for name in names):
                     # Where nothing is required any object would fit, an envelope or a `{}` of prose too.
                     raise msgspec.ValidationError(f"Object has none of the fields {', '.join(names)}")
@@ -98,24 +102,31 @@ def read_reply(text: str, form: type[Reply], *, stop_reason: str = "end") -> tup
 
 def objects_in(text: str, *, is_cut: bool = False) -> Iterator[Any]:
     """Yield the JSON objects and lists of a reply, the last first, each before what it wraps."""
-    text = without_reasoning(text).strip()
+    text = without_reasoning(text).strip()[-_LONGEST:]
     found = list(_values(text, is_cut=is_cut))
-    if parameters := _PARAMETER.findall(text):
-        found.append({name: _decoded(value.strip()) for name, value in parameters})
+    if parameters := dict(_parameters(text)):
+        found.append(parameters)
     for value in reversed(found):
         yield from _unwrapped(value)
 
 
+def _parameters(text: str) -> Iterator[tuple[str, Any]]:
+    for piece in text.split(_PARAMETER_ENDS)[:-1]:
+        if begins := _PARAMETER.search(piece):
+            yield begins[1], _decoded(piece[begins.end() :].strip())
+
+
 def _values(text: str, *, is_cut: bool) -> Iterator[Any]:
-    at, broken = 0, 0
-    while begins := _BEGINS.search(text, at):
+    at, broken, room = 0, 0, _LONGEST_REPAIR
+    while broken < _MOST_BROKEN and (begins := _BEGINS.search(text, at)):
         try:
-            value, at = json.JSONDecoder(strict=False).raw_decode(text, begins.start())
+            value, at = _DECODER.raw_decode(text, begins.start())
         except ValueError:
             value, at, broken = None, begins.end(), broken + 1
             if broken <= _MOST_REPAIRS:
                 found = _Value(text, begins.start())
-                value = None if is_cut and found.is_open else _repaired(found.text)
+                room -= len(found.text)
+                value = None if room < 0 or (is_cut and found.is_open) else _repaired(found.text)
                 at = at if value is None else found.end
         if value is not None:
             yield value
@@ -137,7 +148,7 @@ class _Value:
                     return
                 pieces.append(_requoted(reply[at + 1 : end]))
                 at = end
-            elif _WRAPPED.match(reply, at):
+            elif reply.startswith(_WRAPPED, at):
                 break
             else:
                 depth += (letter in "{[") - (letter in "}]")
@@ -167,7 +178,7 @@ def _requoted(text: str) -> str:
 def _repaired(text: str) -> Any:
     try:
         value = json_repair.loads(text) if text else None
-    except (ValueError, IndexError, KeyError, TypeError):
+    except Exception:  # a library that guesses, on whatever a model wrote: no failure of its own may end a run
         return None
     # What only looked like an object (`{"a"}` in prose) is repaired to a list.
     return value if isinstance(value, dict if text.startswith("{") else list) else None
@@ -176,7 +187,7 @@ def _repaired(text: str) -> Any:
 def _decoded(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

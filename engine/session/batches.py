@@ -31,7 +31,7 @@ from mage_es.engine.models.retrying import (
     require_near,
 )
 from mage_es.engine.seams.faults import HOPELESS, FailedAttempt, Fault, ModelFault
-from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.model import Completion, Request, recordable
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import Interrupted
 from mage_es.projections.fold import State
@@ -127,6 +127,9 @@ class BatchQueue:
                 outcome = await self._batch_reply(call, request)
                 if isinstance(outcome, Completion):
                     pay(outcome)
+                    outcome = recordable(outcome)
+        except ModelFault as error:
+            outcome = error.fault
         except Interrupted as reason:
             # A caller that goes no further never joins the queue, so all others would wait for it for ever.
             self.cancel(reason)

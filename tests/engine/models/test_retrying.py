@@ -11,9 +11,9 @@ from contextlib import suppress
 import msgspec
 import pytest
 
-from mage_es.engine.models.retrying import LONGEST_REPLY, ProviderDown, RetryingClient, RetryPolicy, Unanswered
+from mage_es.engine.models.retrying import ProviderDown, RetryingClient, RetryPolicy, Unanswered
 from mage_es.engine.seams.faults import FailedAttempt, Fault, FaultKind, ModelFault
-from mage_es.engine.seams.model import Completion, Request
+from mage_es.engine.seams.model import LONGEST_REPLY, Completion, Request
 from mage_es.events.errors import Interrupted
 
 REPLY = Completion(text="7", input_tokens=1, output_tokens=1)

@@ -84,6 +84,7 @@ def test_a_newer_tool_takes_the_place_of_the_one_before() -> None:
         ({"examples": (AuthoredExample(question_id="q1", arguments='{"b": 2}', result="4"),)}, "exactly the param"),
         ({"examples": (AuthoredExample(question_id="q1", arguments="[2]", result="4"),)}, "exactly the param"),
         ({"examples": (AuthoredExample(question_id="q1", arguments="{", result="4"),)}, "exactly the param"),
+        ({"examples": (AuthoredExample(question_id="q1", arguments="[" * 5000, result=""),)}, "exactly the param"),
     ],
 )
 def test_a_tool_that_cannot_be_called_as_it_says_is_not_even_tried(changes: dict[str, object], problem: str) -> None:

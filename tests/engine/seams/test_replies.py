@@ -193,7 +193,13 @@ def test_what_was_written_as_json_is_read_as_it_was_meant(rules: list[str], pros
     }
 
 
-@pytest.mark.parametrize("text", ['{"' * 5_000, "[{'" * 5_000, '{"a":' * 5_000, '{"a": "' + "\\" * 20_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *('{"' * 100_000, "[{'" * 5_000, '{"a":' * 5_000, '{"a": "' + "\\" * 20_000, "<parameter=x>" * 15_000),
+        *('{"a":1}' * 30_000, '{"a":' + " " * 200_000 + "x"),
+    ],
+)
 def test_a_long_reply_that_is_no_json_is_read_in_bounded_work(text: str) -> None:
     assert read_reply(text, Items)[0] is None
 

@@ -106,6 +106,16 @@ def test_a_judge_is_asked_about_what_the_rule_holds_wrong_and_about_nothing_that
     assert (asked, verdict.correct, verdict.by) == (0, True, "rule")
 
 
+@pytest.mark.paper("section 4, RealMath, the judge")
+def test_what_realmaths_rule_holds_wrong_goes_to_its_strict_judge(tmp_path: Path) -> None:
+    record = {"id": "1", "question": "How many?", "answer": "$n+2$"}
+    mathematics = opened(REALMATH, tmp_path, record, "Math_arXiv.json")
+    for says, is_right in (("true", True), ("false", False)):
+        asked, verdict = put(mathematics, "$n+3$", f'{{"is_correct": {says}, "explanation": ""}}')
+        assert (asked, verdict.correct, verdict.by) == (1, is_right, "some/judge")
+    assert put(mathematics, "$2+n$", "")[0] == 0
+
+
 @pytest.mark.paper("section 4, semantic judge")
 @pytest.mark.parametrize(("definition", "record", "name", "wrong", "right"), CROSS_CHECKED)
 def test_without_a_judge_or_a_reply_of_it_that_can_be_used_the_rules_verdict_stands(
@@ -127,14 +137,13 @@ def test_nobody_is_asked_about_no_answer(tmp_path: Path, reply: str) -> None:
 def test_the_score_of_a_benchmark_with_a_rule_of_its_own_or_with_measured_numbers_is_not_cross_checked(
     tmp_path: Path,
 ) -> None:
-    mathematics = opened(REALMATH, tmp_path, {"id": "1", "question": "How many?", "answer": "$n+2$"}, "Math_arXiv.json")
     choice = {
         "question": "Which?", "answer": "Fever", "options": {"A": "Fever", "B": "Cough"}, "answer_idx": "A",
         "meta_info": "step1",
     }  # fmt: skip
     medicine = opened(MEDQA, tmp_path, choice, "choice.json")
     points = opened(STBENCH, tmp_path, FOLLOWING, POINT)
-    for benchmark, reply in ((mathematics, "$n+3$"), (medicine, "Answer: B"), (points, "Answer: (108.5, 34.0)")):
+    for benchmark, reply in ((medicine, "Answer: B"), (points, "Answer: (108.5, 34.0)")):
         asked, verdict = put(benchmark, reply, RIGHT)
         assert (asked, verdict.correct, verdict.by) == (0, False, "rule"), benchmark.name
 

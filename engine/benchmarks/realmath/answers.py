@@ -90,7 +90,7 @@ def read_answer(text: str, *, is_gold: bool) -> StatedAnswer:
     items = tuple(_item(part) for _, part in named)
     only = items[0]
     if len(items) == 1 and isinstance(only, Collection) and only.is_ordered:
-        return StatedAnswer(only.items, ("",) * len(only.items))
+        return StatedAnswer(only.items, ("",) * len(only.items), is_tuple=True)
     return StatedAnswer(items, tuple(name for name, _ in named))
 
 

@@ -18,7 +18,7 @@ from mage_es.engine.benchmarks.realmath.machine import MachineAnswer
 from mage_es.engine.benchmarks.realmath.records import SUBSETS, read
 from mage_es.engine.benchmarks.realmath.tokens import squeezed
 from mage_es.engine.seams.answer_form import answer_in_form
-from mage_es.engine.seams.benchmark import Question, Verdict
+from mage_es.engine.seams.benchmark import Question, Verdict, everywhere
 
 
 def verdict(question: Question, reply: str) -> Verdict:
@@ -29,11 +29,11 @@ def verdict(question: Question, reply: str) -> Verdict:
     machine = question.meta.get("machine_readable")
     readable = msgspec.json.decode(machine, type=MachineAnswer) if machine else None
     decision = decide(question.gold, answer, readable)
-    if decision is Equivalence.UNDECIDED and (bare := without_units(answer)) != answer:
+    if decision.equivalence is Equivalence.UNDECIDED and (bare := without_units(answer)) != answer:
         decision = decide(without_units(question.gold), bare, readable)
-    if decision is Equivalence.UNDECIDED:
-        return Verdict(answer=shown_to_judge(reply), score=0.0, strict=False, undecided=True)
-    return Verdict(answer=answer, score=float(decision is Equivalence.SAME), strict=is_strict)
+    if decision.equivalence is Equivalence.UNDECIDED:
+        return Verdict(answer=shown_to_judge(reply), score=0.0, strict=False, undecided=True, why=decision.why)
+    return Verdict(answer=answer, score=float(decision.equivalence is Equivalence.SAME), strict=is_strict)
 
 
 def measure(question: Question, prediction: Prediction, strict: bool) -> Measured:
@@ -71,5 +71,6 @@ REALMATH = Definition(
     measure=measure,
     extract=answer_of,
     judge_template="judge_strict_v1",
+    is_cross_checked=everywhere,
 )
 """Research mathematics: 633 questions from mathematics papers, 111 from computer science, 542 from a Q&A site."""

@@ -57,8 +57,11 @@ class StatedAnswer(NamedTuple):
 
     items: tuple[StatedItem, ...]
     names: tuple[str, ...]
+    is_tuple: bool = False
 
 
+MAYBE_APPLIED = "maybe applied"
+"""The head of a name that is read as a factor, but may be a function of the bracket that follows it."""
 PI, EULER, IMAGINARY = Application("pi", ()), Application("e", ()), Application("i", ())
 
 
@@ -69,6 +72,13 @@ def number(value: int | str) -> Number:
         return Number(Fraction(value))
     except ValueError as error:
         raise Unreadable(f"{value} is no number") from error
+
+
+def is_known(expression: Expression) -> bool:
+    """Return whether all functions in an expression are known, so that its values show what it is not."""
+    if not isinstance(expression, Application):
+        return True
+    return not expression.head.startswith(("of ", MAYBE_APPLIED)) and all(map(is_known, expression.args))
 
 
 def symbols_of(item: StatedItem) -> set[str]:

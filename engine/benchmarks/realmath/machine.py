@@ -54,7 +54,7 @@ def read_machine(answer: MachineAnswer) -> StatedAnswer:
     items = tuple(_read(text) for text in texts)
     only = items[0] if len(items) == 1 else None
     if isinstance(only, Collection) and only.is_ordered:
-        items = only.items
+        return StatedAnswer(only.items, ("",) * len(only.items), is_tuple=True)
     return StatedAnswer(items, ("",) * len(items))
 
 

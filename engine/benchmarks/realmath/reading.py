@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from mage_es.engine.benchmarks.realmath.expressions import (
     EULER,
     IMAGINARY,
+    MAYBE_APPLIED,
     PI,
     Application,
     Expression,
@@ -145,7 +146,10 @@ class _Reader:
 
     def _command(self, name: str) -> Expression:
         if name == "frac":
-            return Application("divide", (self._argument(), self._argument()))
+            above, below = self._raw_argument(), self._raw_argument()
+            if _is_differential(above) and _is_differential(below):
+                raise Unreadable("a derivative")
+            return Application("divide", (self._inner(above), self._inner(below)))
         if name == "binom":
             return Application("binomial", (self._argument(), self._argument()))
         if name == "sqrt":
@@ -228,6 +232,8 @@ class _Reader:
             if is_operator or base in _FUNCTION_LETTERS or len(parts) > 1 or is_numeral:
                 self._at = end + 1
                 return _applied(name, tuple(self._inner(part) for part in parts))
+            if name not in self._bound and (base[:1].isupper() or len(parts[0]) == 1):
+                return Application(MAYBE_APPLIED, (_CONSTANTS.get(name, Variable(name)),))
         if is_operator:
             raise Unreadable(f"{name} is applied to nothing in brackets")
         return Variable(name) if name in self._bound else _CONSTANTS.get(name, Variable(name))
@@ -275,6 +281,11 @@ class _Reader:
         token = self._next()
         self._at += 1
         return token
+
+
+def _is_differential(tokens: Sequence[str]) -> bool:
+    shown = [token for token in tokens if token not in ("{", "}", "\\mathrm")]
+    return shown[:1] == ["d"] and (len(shown) == 1 or shown[1] == "^" or shown[1].lstrip("\\")[:1].isalpha())
 
 
 def _product(factors: Sequence[Expression]) -> Expression:

@@ -1,9 +1,12 @@
-"""The value of an expression for given numbers: exact where possible, to 40 digits elsewhere.
+"""The value of an expression for given numbers: exact where possible, elsewhere to as many digits as its terms span.
 
 Rules
     - Work is bounded by counting, not by a clock: an expression has the same value, or none, on every machine.
     - What is too large, undefined or without a plain value (an infinite sum) raises `NoValue`.
-    - An undefined function has some value for each argument, the same in both answers that are compared.
+    - Rounded values are equal if they agree in all digits that were computed. These are enough to show the smallest
+      term beside the largest: with nine digits, e^30 would be e^30 + 1000.
+    - An undefined function has some value for each argument, the same in both answers that are compared: that can show
+      that two answers are the same, never that they differ.
 """
 
 from __future__ import annotations
@@ -15,36 +18,77 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from mage_es.engine.benchmarks.realmath.expressions import Application, Expression, Number, Variable
+from mage_es.engine.benchmarks.realmath.expressions import MAYBE_APPLIED, Application, Expression, Number, Variable
 from mage_es.events.errors import PrerequisiteError
 
 Numeric = Any
 """A Fraction if exact, else a real or complex number of `_arithmetic`."""
 
 DIGITS = 40
-MOST_STEPS = 20_000
-"""Nodes that one evaluation may visit, the terms of sums included."""
+MOST_DIGITS = 640
+MOST_WORK = 120_000
+"""Units of work that one decision may cost, about two microseconds each."""
+_GUARD_BITS, _ROUNDED_BITS = 100, 20
+"""Bits that must be left behind the smallest term, and of the last ones those that rounding may have changed."""
 _MOST_TERMS = 500
 _MOST_BITS = 8192
 _LARGEST = 1_000_000
-"""Largest argument of a factorial, and largest logarithm of a power."""
+"""Largest argument of an elementary function, and largest logarithm of a power."""
+_LARGEST_OF_SPECIAL, _HIGHEST_OF_ZETA = 10_000, 100
+_LARGEST_FACTORIAL = 960
 
 
 class NoValue(ArithmeticError):
     """An expression has no value at a point, or only one that is too costly."""
 
 
-class Evaluation:
-    """Evaluates expressions at one point, with a budget of steps for all of them. [section 4, RealMath, the metric]"""
+class Work:
+    """What is left of the work that a decision may cost."""
 
-    def __init__(self, point: Mapping[str, Fraction]) -> None:
-        self._names: dict[str, Numeric] = dict(point)
-        self._left = MOST_STEPS
+    def __init__(self, most: int = MOST_WORK) -> None:
+        self._left = most
 
-    def value(self, expression: Expression) -> Numeric:
-        self._left -= 1
+    def spend(self, units: int) -> None:
+        self._left -= units
         if self._left < 0:
             raise NoValue("too much work")
+
+
+def are_equal(one: Expression, other: Expression, point: Mapping[str, Fraction], work: Work) -> bool:
+    """Compare the values of two expressions at a point. Raises `NoValue`. [section 4, RealMath, the metric]"""
+    digits = DIGITS
+    while digits <= MOST_DIGITS:
+        evaluation = Evaluation(point, work, digits)
+        left, right = evaluation.value(one), evaluation.value(other)
+        if evaluation.is_precise or (isinstance(left, Fraction) and isinstance(right, Fraction)):
+            return evaluation.is_equal(left, right)
+        digits *= 2
+    raise NoValue("terms too far apart in size")
+
+
+class Evaluation:
+    """Evaluates expressions at one point, to so many decimal digits."""
+
+    def __init__(self, point: Mapping[str, Fraction], work: Work | None = None, digits: int = DIGITS) -> None:
+        self._names: dict[str, Numeric] = dict(point)
+        self._work, self._mp = work or Work(), _arithmetic(digits)
+        self._cost = digits // DIGITS
+        self._highest = self._lowest = 0
+
+    @property
+    def is_precise(self) -> bool:
+        """Whether the digits show the smallest rounded term beside the largest."""
+        return bool(self._highest - self._lowest + _GUARD_BITS <= self._mp.prec)
+
+    def is_equal(self, one: Numeric, other: Numeric) -> bool:
+        """Exactly if both are exact, else in the digits that were computed."""
+        if isinstance(one, Fraction) and isinstance(other, Fraction):
+            return one == other
+        limit = self._mp.mpf(2) ** (self._highest - self._mp.prec + _ROUNDED_BITS)
+        return bool(abs(self._real(one) - self._real(other)) <= limit)
+
+    def value(self, expression: Expression) -> Numeric:
+        self._work.spend(self._cost)
         if isinstance(expression, Number):
             return expression.value
         if isinstance(expression, Variable):
@@ -53,9 +97,23 @@ class Evaluation:
             return self._repeated(expression)
         args = [self.value(part) for part in expression.args]
         try:
-            return _applied(expression.head, args)
-        except (ArithmeticError, ValueError, TypeError) as error:
+            result = self._applied(expression.head, args)
+        except (NoValue, PrerequisiteError):
+            raise
+        except Exception as error:  # the library has errors of its own, such as for a series that does not converge
             raise NoValue(f"{expression.head}: {error}") from error
+        if not isinstance(result, Fraction):
+            self._note(expression.head, args, result)
+        return result
+
+    def _note(self, head: str, args: list[Numeric], result: Numeric) -> None:
+        """Note the size of what was rounded; not of a sum, which may be nothing but the rounding of its terms."""
+        noted = [self._mp.mag(self._real(each)) for each in args if isinstance(each, Fraction) and each]
+        if head != "add" and result:
+            size = self._mp.mag(result)
+            if head not in ("multiply", "divide", "negative") or abs(size) < self._mp.prec - _GUARD_BITS // 2:
+                noted.append(size)
+        self._highest, self._lowest = max([self._highest, *noted]), min([self._lowest, *noted])
 
     def _repeated(self, expression: Application) -> Numeric:
         index, low, high, body = expression.args
@@ -64,29 +122,143 @@ class Evaluation:
         if last - first >= _MOST_TERMS:
             raise NoValue(f"{last - first + 1} terms")
         hidden = self._names.get(index.name)
-        total: Numeric = Fraction(0 if expression.head == "sum" else 1)
+        head = "add" if expression.head == "sum" else "multiply"
+        total: Numeric = Fraction(head == "multiply")
         for place in range(first, last + 1):
             self._names[index.name] = Fraction(place)
-            term = self.value(body)
-            total = _sum(total, term) if expression.head == "sum" else _product(total, term)
+            args = [total, self.value(body)]
+            total = self._applied(head, args)
+            if not isinstance(total, Fraction):
+                self._note(head, args, total)
         if hidden is None:
             self._names.pop(index.name, None)
         else:
             self._names[index.name] = hidden
         return total
 
+    def _applied(self, head: str, args: list[Numeric]) -> Numeric:
+        if head in ("add", "multiply"):
+            total: Numeric = Fraction(head == "multiply")
+            for each in args:
+                total = self._two(head, total, each)
+            return total
+        if head in LIBRARY:
+            return self._library(LIBRARY[head], *args)
+        if head.startswith("of "):
+            return self._undefined(head, args)
+        if head == MAYBE_APPLIED:
+            return args[0]
+        function: Callable[..., Numeric] = getattr(self, f"_{head}")
+        return self._checked(function(*args))
 
-def is_near(one: Numeric, other: Numeric) -> bool:
-    """Return whether two values are equal: exactly if both are exact, else to nine digits."""
-    if isinstance(one, Fraction) and isinstance(other, Fraction):
-        return one == other
-    left, right = _real(one), _real(other)
-    size = max(abs(left), abs(right))
-    return bool(abs(left - right) <= 1e-9 * size or size < 1e-30)
+    def _two(self, head: str, one: Numeric, other: Numeric) -> Numeric:
+        if not (isinstance(one, Fraction) and isinstance(other, Fraction)):
+            one, other = self._real(one), self._real(other)
+        return self._checked(one + other if head == "add" else one * other)
+
+    def _checked(self, value: Numeric) -> Numeric:
+        """Return a value, an exact one rounded if it has too many digits."""
+        if isinstance(value, Fraction):
+            bits = max(value.numerator.bit_length(), value.denominator.bit_length())
+            self._work.spend(bits // 200)
+            return self._real(value) if bits > _MOST_BITS else value
+        if not self._mp.isfinite(value):
+            raise NoValue("infinite")
+        return value
+
+    def _real(self, value: Numeric) -> Numeric:
+        return self._mp.mpf(value.numerator) / value.denominator if isinstance(value, Fraction) else value
+
+    def _negative(self, value: Numeric) -> Numeric:
+        return -value
+
+    def _divide(self, one: Numeric, other: Numeric) -> Numeric:
+        if isinstance(one, Fraction) and isinstance(other, Fraction):
+            return one / other
+        return self._real(one) / self._real(other)
+
+    def _power(self, base: Numeric, exponent: Numeric) -> Numeric:
+        if isinstance(base, Fraction) and isinstance(exponent, Fraction) and exponent.denominator == 1:
+            bits = max(base.numerator.bit_length(), base.denominator.bit_length())
+            if bits * abs(exponent) <= _MOST_BITS:
+                return base ** int(exponent)
+        base, exponent = self._real(base), self._real(exponent)
+        if base == 0:
+            if self._mp.re(exponent) > 0:
+                return Fraction(0)
+            raise NoValue("a power of zero")
+        self._work.spend(10 * self._cost)
+        if abs(exponent) > _LARGEST or abs(exponent * self._mp.log(base)) > _LARGEST:
+            raise NoValue("too large a power")
+        return self._mp.power(base, exponent)
+
+    def _factorial(self, value: Numeric) -> Numeric:
+        if isinstance(value, Fraction) and value.denominator == 1 and 0 <= value <= _LARGEST_FACTORIAL:
+            return Fraction(math.factorial(int(value)))
+        return self._library("factorial", value)
+
+    def _binomial(self, upper: Numeric, lower: Numeric) -> Numeric:
+        are_whole = all(isinstance(each, Fraction) and each.denominator == 1 for each in (upper, lower))
+        if are_whole and lower < 0:
+            return Fraction(0)
+        if are_whole and 0 <= upper <= _MOST_BITS:
+            self._work.spend(int(upper) // 4)
+            return Fraction(math.comb(int(upper), int(lower)))
+        return self._library("binomial", upper, lower)
+
+    def _library(self, name: str, *args: Numeric) -> Numeric:
+        """Call the library; refuse what would cost too much, as some arguments do by their size alone."""
+        given = [self._real(each) for each in args]
+        special = _SPECIAL.get(name, 0)
+        self._work.spend(special * self._cost**2 or 10 * self._cost)
+        if any(abs(each) > (_LARGEST_OF_SPECIAL if special else _LARGEST) for each in given):
+            raise NoValue("too large an argument")
+        if name == "zeta" and abs(self._mp.im(given[0])) > _HIGHEST_OF_ZETA:
+            raise NoValue("too far from the real numbers")
+        return self._checked(getattr(self._mp, name)(*given))
+
+    def _floor(self, value: Numeric) -> Numeric:
+        return Fraction(math.floor(value if isinstance(value, Fraction) else self._between_integers(value)))
+
+    def _ceiling(self, value: Numeric) -> Numeric:
+        return Fraction(math.ceil(value if isinstance(value, Fraction) else self._between_integers(value)))
+
+    def _between_integers(self, value: Numeric) -> Fraction:
+        """Return a rounded number whose whole part the rounding cannot have changed."""
+        if self._mp.im(value):
+            raise NoValue("no real number")
+        if abs(value - self._mp.nint(value)) <= self._mp.mpf(10) ** (-DIGITS // 2) or abs(value) > _LARGEST**3:
+            raise NoValue("a rounded number that may be whole")
+        return Fraction(str(self._mp.nstr(value, DIGITS)))
+
+    def _absolute(self, value: Numeric) -> Numeric:
+        return abs(value)
+
+    def _min(self, *args: Numeric) -> Numeric:
+        return min(args, key=self._real)
+
+    def _max(self, *args: Numeric) -> Numeric:
+        return max(args, key=self._real)
+
+    def _pi(self) -> Numeric:
+        return +self._mp.pi
+
+    def _e(self) -> Numeric:
+        return +self._mp.e
+
+    def _i(self) -> Numeric:
+        return self._mp.mpc(0, 1)
+
+    def _undefined(self, name: str, args: list[Numeric]) -> Fraction:
+        """Return a value for a function without definition: a number derived from its name and arguments."""
+        self._work.spend(10)
+        shown = (str(each) if isinstance(each, Fraction) else self._mp.nstr(each, 30) for each in args)
+        digest = hashlib.sha256(f"{name}({','.join(shown)})".encode()).digest()
+        return Fraction(1 + int.from_bytes(digest[:4], "big"), 2**31)
 
 
-@lru_cache(maxsize=1)
-def _arithmetic() -> Any:
+@lru_cache(maxsize=8)
+def _arithmetic(digits: int) -> Any:
     """Return a private context: the precision of the library's shared one can be changed by any other user of it."""
     try:
         from mpmath import MPContext
@@ -96,13 +268,8 @@ def _arithmetic() -> Any:
             "Run: python -m pip install 'mage-es[benchmarks]'"
         ) from error
     arithmetic = MPContext()
-    arithmetic.dps = DIGITS
+    arithmetic.dps = digits
     return arithmetic
-
-
-def _real(value: Numeric) -> Numeric:
-    mp = _arithmetic()
-    return mp.mpf(value.numerator) / value.denominator if isinstance(value, Fraction) else value
 
 
 def _integer(value: Numeric) -> int:
@@ -111,129 +278,11 @@ def _integer(value: Numeric) -> int:
     raise NoValue("no whole number")
 
 
-def _checked(value: Numeric) -> Numeric:
-    """Return an exact value, rounded if it has too many digits."""
-    if isinstance(value, Fraction):
-        large = max(value.numerator.bit_length(), value.denominator.bit_length()) > _MOST_BITS
-        return _real(value) if large else value
-    if not _arithmetic().isfinite(value):
-        raise NoValue("infinite")
-    return value
-
-
-def _sum(one: Numeric, other: Numeric) -> Numeric:
-    if isinstance(one, Fraction) and isinstance(other, Fraction):
-        return _checked(one + other)
-    return _checked(_real(one) + _real(other))
-
-
-def _product(one: Numeric, other: Numeric) -> Numeric:
-    if isinstance(one, Fraction) and isinstance(other, Fraction):
-        return _checked(one * other)
-    return _checked(_real(one) * _real(other))
-
-
-def _quotient(one: Numeric, other: Numeric) -> Numeric:
-    if isinstance(one, Fraction) and isinstance(other, Fraction):
-        return _checked(one / other)
-    return _checked(_real(one) / _real(other))
-
-
-def _power(base: Numeric, exponent: Numeric) -> Numeric:
-    if isinstance(base, Fraction) and isinstance(exponent, Fraction) and exponent.denominator == 1:
-        bits = max(base.numerator.bit_length(), base.denominator.bit_length())
-        if bits * abs(exponent) <= _MOST_BITS:
-            return base ** int(exponent)
-    mp = _arithmetic()
-    base, exponent = _real(base), _real(exponent)
-    if base == 0:
-        if mp.re(exponent) > 0:
-            return Fraction(0)
-        raise NoValue("a power of zero")
-    if abs(exponent) > _LARGEST or abs(exponent * mp.log(base)) > _LARGEST:
-        raise NoValue("too large a power")
-    return _checked(mp.power(base, exponent))
-
-
-def _factorial(value: Numeric) -> Numeric:
-    if isinstance(value, Fraction) and value.denominator == 1 and 0 <= value <= 500:
-        return _checked(Fraction(math.factorial(int(value))))
-    return _special("factorial", value)
-
-
-def _binomial(upper: Numeric, lower: Numeric) -> Numeric:
-    if all(isinstance(each, Fraction) and each.denominator == 1 for each in (upper, lower)) and abs(upper) <= 1000:
-        below = int(lower)
-        if below < 0:
-            return Fraction(0)
-        if upper >= 0:
-            return _checked(Fraction(math.comb(int(upper), below)))
-    return _special("binomial", upper, lower)
-
-
-def _special(name: str, *args: Numeric) -> Numeric:
-    """Refuse a call whose cost, which grows with its arguments, would be too high."""
-    given = [_real(each) for each in args]
-    if any(abs(each) > _LARGEST for each in given):
-        raise NoValue("too large an argument")
-    return _checked(getattr(_arithmetic(), name)(*given))
-
-
-def _rounded(towards: Callable[[Fraction], int], name: str) -> Callable[[Numeric], Numeric]:
-    def rounded(value: Numeric) -> Numeric:
-        if isinstance(value, Fraction):
-            return Fraction(towards(value))
-        if _arithmetic().im(value):
-            raise NoValue("no real number")
-        return Fraction(int(getattr(_arithmetic(), name)(value)))
-
-    return rounded
-
-
-def _extreme(choose: Callable[[list[Numeric]], Numeric]) -> Callable[..., Numeric]:
-    return lambda *args: choose(list(args)) if all(isinstance(each, Fraction) for each in args) else choose(
-        [_real(each) for each in args]
-    )  # fmt: skip
-
-
-def _undefined(name: str, args: list[Numeric]) -> Fraction:
-    """Return a value for a function without definition: a number derived from its name and arguments."""
-    shown = ",".join(str(_arithmetic().nstr(_real(each), 15)) for each in args)
-    digest = hashlib.sha256(f"{name}({shown})".encode()).digest()
-    return Fraction(1 + int.from_bytes(digest[:4], "big"), 2**31)
-
-
-_FUNCTIONS: Mapping[str, Callable[..., Numeric]] = {
-    "negative": lambda value: _product(Fraction(-1), value),
-    "divide": _quotient,
-    "power": _power,
-    "factorial": _factorial,
-    "binomial": _binomial,
-    "floor": _rounded(math.floor, "floor"),
-    "ceiling": _rounded(math.ceil, "ceil"),
-    "absolute": abs,
-    "min": _extreme(min),
-    "max": _extreme(max),
-    "pi": lambda: +_arithmetic().pi,
-    "e": lambda: +_arithmetic().e,
-    "i": lambda: _arithmetic().mpc(0, 1),
-}
 LIBRARY = {
     "sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot", "sec": "sec", "csc": "csc",
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
     "exp": "exp", "log": "log", "gamma": "gamma", "zeta": "zeta", "lambertw": "lambertw",
 }  # fmt: skip
 """Functions that the library computes, by our name."""
-
-
-def _applied(head: str, args: list[Numeric]) -> Numeric:
-    if head in ("add", "multiply"):
-        total: Numeric = Fraction(head == "multiply")
-        for each in args:
-            total = _sum(total, each) if head == "add" else _product(total, each)
-        return total
-    if head in LIBRARY:
-        return _special(LIBRARY[head], *args)
-    if head.startswith("of "):
-        return _undefined(head, args)
-    return _checked(_FUNCTIONS[head](*args))
+_SPECIAL = {"gamma": 100, "factorial": 100, "binomial": 300, "lambertw": 300, "zeta": 2000}
+"""Units of work for a call at the usual precision; of the others it is ten."""

@@ -182,7 +182,7 @@ def test_every_real_gold_is_the_same_as_itself_and_the_two_forms_of_no_gold_cont
     for question in every(DATA):
         machine = question.meta.get("machine_readable")
         answer = msgspec.json.decode(machine, type=MachineAnswer) if machine else None
-        assert decide(question.gold, question.gold, answer) is Equivalence.SAME, question.id
+        assert decide(question.gold, question.gold, answer).equivalence is Equivalence.SAME, question.id
         try:
             latex = read_answer(question.gold, is_gold=True)
             read += 1

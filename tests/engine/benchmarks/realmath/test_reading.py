@@ -12,7 +12,7 @@ from mage_es.engine.benchmarks.realmath.answers import read_answer
 from mage_es.engine.benchmarks.realmath.expressions import Unreadable, symbols_of
 from mage_es.engine.benchmarks.realmath.reading import read_expression
 from mage_es.engine.benchmarks.realmath.tokens import plain, squeezed, tokens_of
-from mage_es.engine.benchmarks.realmath.values import Evaluation, NoValue, is_near
+from mage_es.engine.benchmarks.realmath.values import Evaluation, NoValue
 
 POINT = {"n": Fraction(5), "k": Fraction(2), "x": Fraction(1, 2), "m": Fraction(3), "alpha": Fraction(7)}
 
@@ -84,7 +84,7 @@ def value_of(text: str) -> object:
 )
 def test_exact_expressions_have_exact_values(text: str, value: int | str) -> None:
     found = value_of(text)
-    assert is_near(found, Fraction(value)), found
+    assert Evaluation(POINT).is_equal(found, Fraction(value)), found
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ from mage_es.engine.session.resuming import reopened
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.exam import exam_closed
 from mage_es.engine.verbs.forms import blocking
+from mage_es.engine.verbs.providers import require_served
 from mage_es.engine.verbs.runs import episode_rows
 from mage_es.engine.verbs.summary import EpisodeRow
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
@@ -95,16 +96,19 @@ async def abaseline(
     """
     require_baseline(name)
     config, runtime = checked(msgspec.structs.replace(config, guidance="", iterations=1)), runtime or Runtime()
-    models = models or open_models(config, has_guidance=False)
-    runtime.require_prices({**models.names(), **metered(config.embedder)})
+    opened = models or open_models(config, has_guidance=False)
+    runtime.require_prices({**opened.names(), **metered(config.embedder)})
+    if models is None:
+        await require_served(opened.names().values())
+    models = opened
     budget = runtime.budget(Ledger())
     world = _looking(name, open_world(config, data_dir=data_dir, embedder=models.embedder, spending=budget))
     run = create_run(runs_dir, benchmark=f"{title(config.benchmark)}-{name}", seed=config.seed, run_id=run_id)
     with run.begin() as log:
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
-        opened = decide(world.setting, session.state, session.opening())
+        begun = decide(world.setting, session.state, session.opening())
         # One commit: a run killed between the two would not be recognisable as a baseline.
-        session.commit([*opened, *_beginning(session, name, world.setting.held_out[:questions])])
+        session.commit([*begun, *_beginning(session, name, world.setting.held_out[:questions])])
         if world.setting.config.search != config.search:
             session.announce(f"{name} searches the paragraphs that come with the questions, as with --search {RECORD}.")
         for told in (*cutoffs(config, world.splits.events, has_guard=False), *left_out(config, world.splits)):

@@ -16,7 +16,7 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import open_world
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.forms import blocking
-from mage_es.engine.verbs.providers import room_for_briefs
+from mage_es.engine.verbs.providers import require_served, room_for_briefs
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import RunSummary
 from mage_es.events.disk import FileSystem
@@ -47,9 +47,12 @@ async def aevolve(
     """
     config, runtime = checked(config), runtime or Runtime()
     room = 0 if models else room_for_briefs(with_own_models(config).guidance)
-    models = models or open_models(config, has_guidance=True)
-    require_teaching(with_own_models(config), models.guidance)
-    runtime.require_prices({**models.names(), **metered(config.embedder)})
+    opened = models or open_models(config, has_guidance=True)
+    require_teaching(with_own_models(config), opened.guidance)
+    runtime.require_prices({**opened.names(), **metered(config.embedder)})
+    if models is None:
+        await require_served(opened.names().values())
+    models = opened
     budget = runtime.budget(Ledger())
     world = open_world(config, data_dir=data_dir, embedder=models.embedder, spending=budget, guidance_room=room)
     run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, run_id=run_id)

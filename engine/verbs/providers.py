@@ -10,7 +10,7 @@ Rules
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -106,6 +106,39 @@ def room_for_briefs(guidance: str) -> int:
             return 0  # a server that is not there says so at the first call
         context = str(served.contexts.get(served.find(spec.model) or "", 0))
     return max(1, int(context) - MAX_TOKENS) if context.isdecimal() and int(context) else 0
+
+
+async def require_served(models: Iterable[str]) -> None:
+    """Raise `PrerequisiteError` for a model that its server does not know, before a run is begun with it.
+
+    A model that is not in the server's list gets one short request, for some servers answer under any name. A server
+    that cannot be asked says so at the first call.
+    """
+    for text in dict.fromkeys(models):
+        if text.partition("/")[0] not in REMOTE:
+            continue
+        spec = parse_spec(text, known=OPTIONS)
+        try:
+            served = _listed(spec, key_of(spec, _KEYS[spec.provider], needed=False))
+        except ModelFault as error:
+            if error.fault.kind != "missing":
+                continue
+            served = Served({})
+        if served.find(spec.model) is None and await _is_unknown(spec):
+            names = nearest(spec.model, list(served.contexts)[:200]) if served.contexts else ""
+            hint = names or " Check the model's name and the address (base_url)."
+            raise PrerequisiteError(f"{_url(spec)} does not serve {spec.model}.{hint} No run was begun.")
+
+
+async def _is_unknown(spec: ModelSpec) -> bool:
+    model: Any = open_model(spec.text, "execution")
+    try:
+        await model.complete(Request(prompt="Say hello in one word.", max_tokens=16))
+    except ModelFault as error:
+        return error.fault.kind == "missing"
+    finally:
+        await model.close()
+    return False
 
 
 def _listed(spec: ModelSpec, key: str) -> Served:

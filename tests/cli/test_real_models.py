@@ -130,6 +130,18 @@ def test_a_provider_that_refuses_every_call_ends_the_run_at_once_with_the_remedy
     assert "Resume it with: mage-es resume r" in outcome.err
 
 
+def test_a_model_that_is_not_served_is_told_with_those_that_are_and_leaves_no_run(
+    mage: Command, tmp_path: Path
+) -> None:
+    with provider(answer=solved, faults=["404"] * 2) as server:
+        few = ("--execution", f"openai/exce?base_url={server.openai_url}", "--questions", "2", "--run-id", "b")
+        for words in (("evolve", "wordmath", *SMALL, *few[:2]), ("baseline", "zero_shot_cot", "wordmath", *few)):
+            outcome = mage(*words)
+            assert (outcome.code, "does not serve exce. Did you mean exec?" in outcome.err) == (4, True)
+            assert not (tmp_path / "runs").exists()
+        assert mage("baseline", "zero_shot_cot", "wordmath", *few).code == 0  # a server that answers to any name
+
+
 def test_a_server_that_dies_in_the_middle_and_comes_back_costs_nothing_but_the_calls_in_flight(
     mage: Command, tmp_path: Path
 ) -> None:

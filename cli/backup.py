@@ -30,6 +30,10 @@ def backup(
     *,
     settings: Settings,
     out: Output,
+    without_gold: Annotated[
+        bool,
+        typer.Option("--without-gold", help="Leave the right answers out. The copy takes no exam and no resume."),
+    ] = False,
 ) -> None:
     """Back up a run's logs, also while it is working.
 
@@ -38,7 +42,7 @@ def backup(
     """
     from mage_es.engine.verbs.backup import backup as back_up
 
-    report = back_up(settings.find_run(run), destination)
+    report = back_up(settings.find_run(run), destination, gold=not without_gold)
     new = f"{report.objects} new objects, {report.bytes} bytes" if report.objects else "nothing new"
     exams = f" and {report.exams} exams" if report.exams else ""
     text = f"{report.place}: {report.run_id} up to event {report.head_seq}{exams}; {new}."

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
+import typer
 
 from mage_es.cli.options import CONFIG, SPENDING, RunArgument, examples, takes
 from mage_es.cli.output import Output
@@ -21,12 +22,22 @@ EXAMPLES = examples("mage-es resume", "mage-es resume RUN --workers 16")
 
 
 @takes("workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *SPENDING, unlisted=CONFIG)
-def resume(run: RunArgument = None, *, settings: Settings, out: Output) -> None:
+def resume(
+    run: RunArgument = None,
+    *,
+    settings: Settings,
+    out: Output,
+    tasks: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Say what changed in this file of tasks since.", show_default=False),
+    ] = None,
+) -> None:
     """Continue a run where it stopped.
 
-    No recorded model call is made again. The run keeps its settings, and its budget unless --max-usd, --max-calls or
-    --max-iterations give another (`none` lifts one). Other options of `evolve` (--pool, --guidance, ...) are only
-    compared with the run's: a difference is shown as an error, and nothing happens.
+    No recorded model call is made again. The run keeps its questions and settings, and its budget unless --max-usd,
+    --max-calls or --max-iterations give another (`none` lifts one). It needs no file of tasks; one given with --tasks,
+    and other options of `evolve` (--pool, --guidance, ...), are only compared with the run's: a difference is shown as
+    an error, and nothing happens.
     """
     from mage_es.engine.run.budget import limits_of
     from mage_es.engine.verbs.baseline import is_baseline, resume_baseline
@@ -38,11 +49,11 @@ def resume(run: RunArgument = None, *, settings: Settings, out: Output) -> None:
     asked = _asked_for(found, settings.flags())
     if is_baseline(found):
         with session(out, settings) as runtime:
-            report = resume_baseline(found, config=asked, data_dir=settings.data_dir, runtime=runtime)
+            report = resume_baseline(found, config=asked, tasks=tasks, data_dir=settings.data_dir, runtime=runtime)
         out.report(report, baseline_table(report), *episodes(report.episodes))
         return
     with session(out, settings) as runtime:
-        summary = go_on(found, config=asked, data_dir=settings.data_dir, runtime=runtime)
+        summary = go_on(found, config=asked, tasks=tasks, data_dir=settings.data_dir, runtime=runtime)
     conclude(out, summary, settings)
 
 

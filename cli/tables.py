@@ -379,6 +379,7 @@ def asked(report: QuestionReport) -> TextTable:
         verdict = f"unanswered ({report.unanswered})"
     if report.undecided:
         verdict = f"undecided, counted as wrong ({report.undecided})"
+    wanted = "the right one is not in this copy" if report.expected is None else f"expected {report.expected}"
     when = f"iteration {report.iteration}, " if report.iteration >= 0 else ""
     rows = [
         ("asked", f"{report.run_id}, {when}seq {report.seq}, as {report.purpose}"),
@@ -386,7 +387,7 @@ def asked(report: QuestionReport) -> TextTable:
         ("skill", report.skill),
         ("search arm", f"{report.search_arm}, chosen with probability {report.search_probability:.3f}"),
         ("routing arm", f"{report.routing_arm}, chosen with probability {report.routing_probability:.3f}"),
-        ("answer", f"{report.answer or 'none found'}, expected {report.expected}"),
+        ("answer", f"{report.answer or 'none found'}, {wanted}"),
         ("verdict", verdict if report.judge in ("", "rule") else f"{verdict}, decided by {report.judge}"),
     ]
     return TextTable(f"Question {report.question_id}", ("fact", "value"), rows)

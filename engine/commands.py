@@ -29,6 +29,7 @@ from mage_es.events.vocabulary import (
     Phase,
     Purpose,
     QuestionPlanned,
+    QuestionsStored,
     RunStarted,
     SplitCommitted,
     TaskTypeCreated,
@@ -38,7 +39,7 @@ from mage_es.events.vocabulary import (
 
 class OpenRun(NamedTuple):
     started: RunStarted
-    splits: Sequence[SplitCommitted]
+    commitments: Sequence[SplitCommitted | QuestionsStored]
     budget: Sequence[BudgetSet] = ()
 
 

@@ -68,7 +68,7 @@ def decide(setting: Setting, state: State, command: Command) -> list[Draft]:
 def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
     match command:
         case OpenRun():
-            opened = (command.started, *command.splits, *command.budget)
+            opened = (command.started, *command.commitments, *command.budget)
             return [Draft(event=event, iteration=-1, phase="open") for event in opened]
         case InduceOntology():
             return induce_ontology(setting, state, command)

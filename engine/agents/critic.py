@@ -12,7 +12,7 @@ UNEXPLAINED = "unexplained"
 """Why a verdict is undecided where the benchmark gives no reason."""
 
 
-def judgement(planned: QuestionPlanned, verdict: Verdict, *, expected: str, reason: str) -> AnswerJudged:
+def judgement(planned: QuestionPlanned, verdict: Verdict, *, reason: str) -> AnswerJudged:
     """Return the verdict as a fact; its score is rounded to millionths, the unit of every reward. [agents, Critic]"""
     return AnswerJudged(
         iteration=planned.iteration,
@@ -21,7 +21,6 @@ def judgement(planned: QuestionPlanned, verdict: Verdict, *, expected: str, reas
         task_type=planned.task_type,
         skill=planned.skill,
         answer=verdict.answer,
-        expected=expected,
         score_micro=round(verdict.score * MICRO),
         correct=verdict.correct,
         strict=verdict.strict,

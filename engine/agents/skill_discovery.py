@@ -215,7 +215,7 @@ class _Asking:
     def _tools(self, task_type: str, skill: str) -> BriefOf | None:
         wrong, right = self._wrong(task_type), self._right(task_type)
         # What is the same for all questions needs no tool to work it out.
-        if len({each.expected for each in (*wrong, *right)}) < LEAST_SUPPORT:
+        if len({self.questions[each.question_id].gold for each in (*wrong, *right)}) < LEAST_SUPPORT:
             return None
         tools = [tool for tool in self.state.tools.tools() if tool.skill == skill][-MOST_KNOWN:]
         return lambda detail: ToolsBrief(

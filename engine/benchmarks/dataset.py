@@ -15,6 +15,7 @@ import msgspec
 from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
 from mage_es.engine.benchmarks.records import Records
 from mage_es.engine.seams.benchmark import (
+    SPLITS,
     ContextRole,
     Question,
     Split,
@@ -70,8 +71,17 @@ class Definition(NamedTuple):
 
 
 class Dataset:
-    def __init__(self, definition: Definition, data_dir: Path | None, *, file: Path | None = None) -> None:
-        """`file` is one upstream file to read instead: its questions are the test split. Raises `PrerequisiteError`."""
+    def __init__(
+        self,
+        definition: Definition,
+        data_dir: Path | None,
+        *,
+        file: Path | None = None,
+        stored: tuple[Sequence[Question], str] | None = None,
+    ) -> None:
+        """`file` is one upstream file to read instead: its questions are the test split. `stored` are the questions
+        that a run has, with the hash of their data: nothing is read then. Raises `PrerequisiteError`.
+        """
         self.definition = definition
         self.name, self.licence = definition.name, definition.licence
         self.task_type_source, self.answer_format = definition.task_type_source, definition.answer_format
@@ -84,15 +94,7 @@ class Dataset:
             definition.is_cross_checked,
             definition.total,
         )
-        hashes: list[str] = []
-        if file is None:
-            read = {split: self._read(split, data_dir, hashes) for split in definition.parts}
-        else:
-            records = definition.read(file, "test")
-            read = {"evolution": [], "test": records.items}
-            hashes.append(f"{file.name} {records.sha256}")
-        self.data_sha256 = hashlib.sha256("\n".join(hashes).encode()).hexdigest()
-        self._questions = divided(read)
+        self.data_sha256, self._questions = self._opened(data_dir, file) if stored is None else _as_stored(*stored)
 
     def questions(self, split: Split) -> Sequence[Question]:
         return self._questions[split]
@@ -102,6 +104,16 @@ class Dataset:
 
     def measure(self, question: Question, prediction: Prediction, *, strict: bool) -> Measured:
         return self.definition.measure(question, prediction, strict)
+
+    def _opened(self, data_dir: Path | None, file: Path | None) -> tuple[str, Mapping[Split, tuple[Question, ...]]]:
+        hashes: list[str] = []
+        if file is None:
+            read = {split: self._read(split, data_dir, hashes) for split in self.definition.parts}
+        else:
+            records = self.definition.read(file, "test")
+            read = {"evolution": [], "test": records.items}
+            hashes.append(f"{file.name} {records.sha256}")
+        return hashlib.sha256("\n".join(hashes).encode()).hexdigest(), divided(read)
 
     def _read(self, split: Split, data_dir: Path | None, hashes: list[str]) -> Sequence[Question]:
         name, found = self.definition.name, dict[str, Question]()
@@ -127,6 +139,10 @@ class Dataset:
                 f"{_remedy(name, data_dir)}"
             )
         return list(found.values())
+
+
+def _as_stored(questions: Sequence[Question], sha256: str) -> tuple[str, Mapping[Split, tuple[Question, ...]]]:
+    return sha256, {split: tuple(question for question in questions if question.split == split) for split in SPLITS}
 
 
 def divided(read: Mapping[Split, Sequence[Question]]) -> dict[Split, tuple[Question, ...]]:

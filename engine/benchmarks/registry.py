@@ -6,7 +6,7 @@ What a benchmark is run with by default (models, sizes) is known without reading
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -15,7 +15,7 @@ import msgspec
 
 from mage_es.engine.benchmarks.tasks import OWN_TASKS
 from mage_es.engine.config import BENCHMARK, Config
-from mage_es.engine.seams.benchmark import Benchmark
+from mage_es.engine.seams.benchmark import Benchmark, Question
 from mage_es.engine.seams.plugins import Group, faulty, load, open_plugin, plugins
 from mage_es.events.errors import UsageError, nearest
 
@@ -38,12 +38,15 @@ class BenchmarkEntry(NamedTuple):
 
     `defaults` are settings of a run by name (`iterations`, `pool`, `episode_steps`) that the user may override.
     `records` opens a single file of a benchmark that is read from files; all of its questions are the test split.
+    `reopen` makes the benchmark of questions that a run has stored and the hash of their data; one that has more than
+    questions (a world to play in) has none, and is opened again.
     """
 
     open: Callable[[int, Path | None], Benchmark]
     models: OwnModels = OwnModels()
     defaults: Mapping[str, int] = {}
     records: Callable[[Path], Benchmark] | None = None
+    reopen: Callable[[Sequence[Question], str], Benchmark] | None = None
 
 
 def _part(place: str) -> Any:
@@ -53,13 +56,16 @@ def _part(place: str) -> Any:
 
 
 def _from_files(definition: Callable[[], Definition], models: OwnModels | None = None) -> BenchmarkEntry:
-    def opened(data_dir: Path | None, file: Path | None = None) -> Benchmark:
+    def opened(data_dir: Path | None, **how: Any) -> Benchmark:
         from mage_es.engine.benchmarks.dataset import Dataset
 
-        return Dataset(definition(), data_dir, file=file)
+        return Dataset(definition(), data_dir, **how)
 
     return BenchmarkEntry(
-        lambda seed, data_dir: opened(data_dir), models or OwnModels(), records=lambda path: opened(None, path)
+        lambda seed, data_dir: opened(data_dir),
+        models or OwnModels(),
+        records=lambda path: opened(None, file=path),
+        reopen=lambda questions, data_sha256: opened(None, stored=(questions, data_sha256)),
     )
 
 
@@ -159,6 +165,10 @@ def open_benchmark(name: str, *, seed: int, data_dir: Path | str | None = None) 
     return _entry(name).open(seed, None if data_dir is None else Path(data_dir))
 
 
+def reopening(name: str) -> Callable[[Sequence[Question], str], Benchmark] | None:
+    return _entry(name).reopen
+
+
 def check_name(name: str) -> None:
     _entry(name)
 
@@ -186,7 +196,10 @@ def _found(name: str) -> BenchmarkEntry | None:
     if name in _TABLE:
         return _TABLE[name]
     if name.startswith(OWN_TASKS):
-        return BenchmarkEntry(lambda _, data_dir: _part("benchmarks.tasks.benchmark:open_tasks")(name, data_dir))
+        return BenchmarkEntry(
+            lambda _seed, _data_dir: _part("benchmarks.tasks.benchmark:open_tasks")(name),
+            reopen=lambda *stored: _part("benchmarks.tasks.benchmark:reopen_tasks")(name, *stored),
+        )
     for group in _GROUPS:
         if name in plugins(group):
             return _offered(group, name, load(group, name))

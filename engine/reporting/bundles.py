@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.reporting.cells import Entry, StudyTable, columns
 from mage_es.engine.reporting.judging import replies_of
 from mage_es.engine.reporting.recorded import RecordedRun
 from mage_es.engine.reporting.study import Study
 from mage_es.engine.run.exams import RecordedExam
-from mage_es.engine.seams.benchmark import SPLITS
-from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import MemoryAppended, QuestionPlanned
 
@@ -30,7 +27,7 @@ def bundles(study: Study) -> StudyTable:
         for seed, exam in study.exams(place).items():
             if place.benchmark not in shown and (planned := _richest(study.at(place)[seed], exam)):
                 shown.add(place.benchmark)
-                body += [(place.benchmark, *row) for row in _rows(study, study.at(place)[seed], exam, planned)]
+                body += [(place.benchmark, *row) for row in _rows(study.at(place)[seed], exam, planned)]
     return StudyTable(
         name="bundles",
         title="Retrieved memory bundles",
@@ -62,10 +59,10 @@ def _kinds(run: RecordedRun) -> Mapping[str, tuple[str, str]]:
     return {memory.memory_id: (memory.outcome, memory.kind) for memory in run.reader.of(MemoryAppended)}
 
 
-def _rows(study: Study, run: RecordedRun, exam: RecordedExam, planned: QuestionPlanned) -> Sequence[tuple[str, str]]:
+def _rows(run: RecordedRun, exam: RecordedExam, planned: QuestionPlanned) -> Sequence[tuple[str, str]]:
     reply = str(replies_of(run, exam).get(planned.question_id, ""))
     rows = [
-        ("question", _question(study, run, planned.question_id)),
+        ("question", _question(run, planned.question_id)),
         ("task type / skill", f"{planned.task_type} / {planned.skill}"),
         ("search arm / route", f"{planned.search_arm} / {planned.routing_arm}"),
     ]
@@ -91,13 +88,8 @@ def _memory(memory: MemoryAppended, similarity: float) -> Sequence[tuple[str, st
     return [(title, born), *((f"  {name}", _cut(text)) for name, text in texts.items() if text)]
 
 
-def _question(study: Study, run: RecordedRun, name: str) -> str:
-    """Return the question's text, or its id if its data set is missing."""
-    try:
-        benchmark = open_benchmark(run.begun.benchmark, seed=run.begun.seed, data_dir=study.data_dir)
-    except (PrerequisiteError, UsageError):
-        return f"{name} (its text is in the data set, not in the log)"
-    texts = {question.id: question.question for split in SPLITS for question in benchmark.questions(split)}
+def _question(run: RecordedRun, name: str) -> str:
+    texts = {text.id: text.question for text in run.reader.questions()[0]}
     return _cut(texts.get(name, name))
 
 

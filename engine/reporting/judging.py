@@ -8,18 +8,18 @@ from typing import NamedTuple
 import polars as pl
 
 from mage_es.engine.benchmarks.measuring import Prediction
-from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.reporting.cells import Blank, Entry, StudyTable, columns
 from mage_es.engine.reporting.recorded import RecordedRun
 from mage_es.engine.reporting.statistics import cell_of
 from mage_es.engine.reporting.study import Study
 from mage_es.engine.reporting.systems import Placement
 from mage_es.engine.run.exams import RULE, RecordedExam
-from mage_es.engine.seams.benchmark import Benchmark, Question, scored
+from mage_es.engine.run.questions import recorded_benchmark
+from mage_es.engine.seams.benchmark import SPLITS, Benchmark, Question, scored
 from mage_es.engine.session.judge import NOBODY
 from mage_es.engine.verbs.agreement import kappa
 from mage_es.engine.verbs.score import ByVerdict, measures_of
-from mage_es.events.errors import PrerequisiteError, UsageError
+from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerJudged, EpisodeStepped, ModelCalled
 
@@ -143,13 +143,15 @@ def _measured(study: Study, place: Placement) -> tuple[list[Mapping[str, float]]
     for seed, exam in study.exams(place).items():
         run = study.at(place)[seed]
         try:
-            benchmark = open_benchmark(place.benchmark, seed=run.begun.seed, data_dir=study.data_dir)
-        except (PrerequisiteError, UsageError) as error:
+            benchmark, has_gold = recorded_benchmark(run.reader, run.begun, data_dir=study.data_dir)
+        except (LogDamaged, PrerequisiteError, UsageError) as error:
             return [], f"{place.benchmark}: {error}"
+        if not has_gold:
+            return [], f"{place.benchmark}: this copy of {run.run.id} was made without its gold answers."
         measures = measures_of(benchmark)
         if isinstance(measures, ByVerdict):
             return [], f"{place.benchmark} has no metrics but the verdict."
-        questions = {q.id: q for split in ("evolution", "test") for q in benchmark.questions(split)}
+        questions = {q.id: q for split in SPLITS for q in benchmark.questions(split)}
         replies = sorted(_scored(run, exam, benchmark, questions).items())
         known = [(questions[name], Prediction(name, value)) for name, value in replies if name in questions]
         found.append(measures.total([(asked, measures.measure(asked, said, strict=False)) for asked, said in known]))

@@ -213,7 +213,7 @@ class _Writing:
             recognise=item.recognise,
             reasoning=capped(item.reasoning, self.setting.config.reasoning_cap),
             # Where the teacher may not see right answers, its own belief must not be mended by one either.
-            answer=item.answer if self.setting.config.teacher_sees == "errors" else verdict.expected,
+            answer=item.answer if self.setting.config.teacher_sees == "errors" else question.gold,
             wrong_answer=verdict.answer,
             origin=self._taught(fact_of("evaluate", verdict), call),
             source=source_of(item, question),

@@ -93,7 +93,7 @@ def reasoned_about(question: Question) -> str:
 
     [section 4, STBench, prompts]
     """
-    return question.question.removesuffix(question.meta.get("stub", ""))
+    return question.question.removesuffix(question.stub)
 
 
 def follow(route: Route) -> Course:

@@ -1,6 +1,6 @@
 """Run directories: one run, one folder, that can be copied, zipped and read without this program.
 
-<runs-dir>/<run>/log/          the event log: everything else follows from it
+<runs-dir>/<run>/log/          the event log, with the questions: everything else follows from it
 <runs-dir>/<run>/snapshots/    folds kept to start faster; may be deleted
 <runs-dir>/<run>/replays/      what `replay` rebuilt; may be deleted
 <runs-dir>/<run>/exams/<n>/    one log for each exam

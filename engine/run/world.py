@@ -1,7 +1,7 @@
 """Opening a run's surroundings: benchmark, splits, embedder, typer and models, and what they fix for good.
 
-A new run commits to them in its first events. What is opened later (resume, exam, ask) is compared with that, so that
-a data set that changed meanwhile is noticed before it does harm.
+A new run commits to them in its first events, and stores its questions. What is opened later (resume, exam, ask) takes
+these, and is compared with the rest, so that what changed meanwhile is noticed before it does harm.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.splits import Splits, make_splits
 from mage_es.engine.rules.step_prompt import retrieval_text
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.questions import recorded_benchmark
 from mage_es.engine.run.task_typing import TaskTyping
 from mage_es.engine.seams.benchmark import SPLITS, Benchmark, Question, traits_of
 from mage_es.engine.seams.embedder import Embedder
@@ -45,6 +46,8 @@ class World(NamedTuple):
     questions: Mapping[str, Question]
     splits: Splits
     searches: Searches | None = None
+    has_gold: bool = True
+    """Whether the gold answers are there: a copy of a run can be without them."""
 
     def asked(
         self, state: State, questions: Sequence[Question], task_types: Sequence[str], purposes: Sequence[Purpose]
@@ -110,39 +113,51 @@ def open_world(
     embedder = embedder or open_embedder(config.embedder)
     if spending and isinstance(embedder, Metered):
         embedder.meter.charge(spending)
-    world = _open(config, embedder, data_dir=data_dir, guidance_room=guidance_room)
+    benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
+    world = _open(config, embedder, benchmark, guidance_room=guidance_room)
     if world.searches:
         world.searches.open(world.questions.values())
     return world
 
 
 def reopen_world(reader: LogReader, *, data_dir: Path | str | None, embedder: Embedder | None = None) -> World:
-    """Return the world that a run was started in, after comparing it with the run's first events.
+    """Return the world that a run was started in, with the questions that it stored, after comparing the rest.
 
     `embedder` replaces the one that the run's configuration names.
 
     Raises:
-        PrerequisiteError: The data, the splits or the embedder are not those that the run committed to.
+        PrerequisiteError: What the benchmark has beside questions, the splits or the embedder are not those that the
+            run committed to.
+        LogDamaged: The stored questions are.
     """
     started = first_event(reader)
     config = parse(started.config)
     # What `paper` stood for then: what can be loaded may have changed since.
     embedder = embedder or open_embedder(started.embedder if config.embedder == PAPER else config.embedder)
-    committed = list(reader.of(SplitCommitted))
-    world = _open(config, embedder, data_dir=data_dir, guidance_room=started.guidance_room)
+    benchmark, has_gold = recorded_benchmark(reader, started, data_dir=data_dir)
+    world = _open(config, embedder, benchmark, guidance_room=started.guidance_room)._replace(has_gold=has_gold)
     now = world.started(started.run_id)
-    for name in ("data_sha256", "embedder", "embedder_dimension", "embedder_sha256"):
+    for name in ("embedder", "embedder_dimension", "embedder_sha256"):
         if getattr(now, name) != getattr(started, name):
             raise PrerequisiteError(
                 f"The run {started.run_id} was started with {name} {getattr(started, name)}, but now it is "
-                f"{getattr(now, name)}: give it the same data and embedder, or start a new run."
+                f"{getattr(now, name)}: give it the same embedder, or start a new run."
             )
-    if committed != list(world.splits.events):
+    if list(reader.of(SplitCommitted)) != list(world.splits.events):
         raise PrerequisiteError(
-            f"The questions divide differently from what the run {started.run_id} committed to: "
-            "the data set or this program changed. Start a new run."
+            f"The questions divide differently from what the run {started.run_id} committed to: this program changed. "
+            f"Use the release that began it ({started.package_version}), or start a new run."
         )
     return world
+
+
+def require_gold(world: World, what: str) -> None:
+    """Raise `PrerequisiteError` for `what` (a word) in a copy of a run that was made without its gold answers."""
+    if not world.has_gold:
+        raise PrerequisiteError(
+            f"This copy of the run was made without its gold answers, and {what} needs them: restore a backup that has "
+            "them, or copy its folder log/golds here."
+        )
 
 
 def state_of(run: Run, reader: LogReader, *, until: int | None = None) -> State:
@@ -183,8 +198,7 @@ def divide(config: Config, benchmark: Benchmark) -> Splits:
     )
 
 
-def _open(config: Config, embedder: Embedder, *, data_dir: Path | str | None, guidance_room: int) -> World:
-    benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
+def _open(config: Config, embedder: Embedder, benchmark: Benchmark, *, guidance_room: int) -> World:
     splits = divide(config, benchmark)
     questions = {question.id: question for split in SPLITS for question in benchmark.questions(split)}
     known = [questions[name] for name in splits.evolution]

@@ -55,8 +55,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     `task_type` is the benchmark's own label; what it was made from is the benchmark's `task_type_source`. It is ""
     where the metadata that it is made from is missing: such a question is typed from its text.
-    `meta` may have a `stub`: the end of a question that breaks off where its answer belongs, left out where the learner
-    is to reason first.
+    `meta` is what else the scorer must know. `stub` is the end of a question that breaks off where its answer belongs,
+    left out where the learner is to reason first; `titles` are those of the context's paragraphs, where they have any.
     `family` names a group of phrasings, where known; the exam reports families that evolution never shows apart.
     """
 
@@ -69,6 +69,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     gold: str
     solution: str = ""
     family: str = ""
+    stub: str = ""
+    titles: tuple[str, ...] = ()
     meta: Mapping[str, str] = {}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
@@ -17,7 +16,7 @@ _MARK = ": "
 
 def in_record(question: Question) -> ParagraphSearch:
     """Return the search in what a question brings with it; its `titles`, where it has them, tell where each ends."""
-    return ParagraphSearch(question.context, json.loads(question.meta.get("titles", "[]")))
+    return ParagraphSearch(question.context, question.titles)
 
 
 def have_paragraphs(questions: Iterable[Question]) -> bool:

@@ -14,6 +14,7 @@ from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import Models, open_models
 from mage_es.engine.run.budget import limits_of
 from mage_es.engine.run.directory import Run, clock
+from mage_es.engine.run.questions import require_same_tasks
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import first_event, reopen_world, state_of
 from mage_es.engine.session.session import Session
@@ -27,6 +28,7 @@ def reopened(
     run: Run,
     *,
     config: Config | None,
+    tasks: str | None,
     data_dir: Path | str | None,
     models: Models | None,
     has_guidance: bool,
@@ -36,14 +38,17 @@ def reopened(
     """Open a run to continue it; the block gets its session.
 
     Raises:
-        UsageError: `config` differs from the run's, or dollars are limited and a model has no price.
+        UsageError: `config` or `tasks` differs from the run's, or dollars are limited and a model has no price.
         PrerequisiteError: Data, embedder or a model is missing, or not the one that the run was started with.
         RunLocked: Another process is writing the run.
     """
     with Log.open(run.log_path, clock=clock, fs=fs) as log:
         reader = LogReader(run.log_path, fs)
         # Own models are filled in first, as they were before the configuration was recorded.
-        require_same(parse(first_event(reader).config), with_own_models(config) if config else None)
+        started = first_event(reader)
+        require_same(parse(started.config), with_own_models(config) if config else None)
+        if tasks is not None:
+            require_same_tasks(reader, started, tasks)
         recorded = limits_of(reader)
         if runtime.limits is None:
             runtime = msgspec.structs.replace(runtime, limits=recorded)

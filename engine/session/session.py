@@ -46,6 +46,7 @@ from mage_es.engine.models.retrying import RetryingClient
 from mage_es.engine.rules.trimming import trimming_of
 from mage_es.engine.run.budget import UNLIMITED, Limits
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.questions import rows_of
 from mage_es.engine.run.runtime import ProgressNote, RunningScore, Runtime, measure_of
 from mage_es.engine.run.world import World
 from mage_es.engine.sandbox.sandbox import Sandbox
@@ -136,10 +137,12 @@ class Session:
     # ------------------------------------------------------------ deciding and recording
 
     def opening(self) -> OpenRun:
-        """Return the command that begins the run: its configuration, splits and budget."""
+        """Store the world's questions beside the log; return the command that commits to them and begins the run."""
+        # Durable before the event that names them; what a crash leaves without one means nothing.
+        stored = self.log.store(*rows_of(self.world.benchmark))
         limits = self.runtime.limits
         budget = [limits.recorded()] if limits and any(limits) else []
-        return OpenRun(self.world.started(self.run.id), self.world.splits.events, budget)
+        return OpenRun(self.world.started(self.run.id), (*self.world.splits.events, stored), budget)
 
     def keep_budget(self, recorded: Limits) -> None:
         """Record limits that differ from the run's, and say which hold from here on."""
@@ -332,7 +335,7 @@ class Session:
         elif finish is None or finish.verdict is None:
             return []
         else:
-            event = judgement(planned, finish.verdict, expected=moved.pending.question.gold, reason=finish.reason)
+            event = judgement(planned, finish.verdict, reason=finish.reason)
         fact = RecordFact.about(planned, phase, event, causation=moved.pending.causation)
         return decide(self.world.setting, self.state, fact)
 

@@ -97,7 +97,6 @@ def _answers(k: int, types: Mapping[str, tuple[int, int]]) -> list[AnswerJudged]
             task_type=task_type,
             skill="general",
             answer="",
-            expected="",
             score_micro=0,
             correct=place >= failed,
             strict=True,

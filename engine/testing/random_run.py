@@ -144,7 +144,6 @@ class RandomRun:
             task_type=task_type,
             skill=skill,
             answer="4",
-            expected="4" if correct else "5",
             score_micro=MICRO * correct,
             correct=correct,
             strict=True,

@@ -1,6 +1,6 @@
 """The verbs `backup` and `restore`: copy a run's logs (its own and its exams') to a folder or a bucket, and back.
 
-    log/...             the objects of the run's log, see `mage_es.events.care.backup`
+    log/...             the objects of the run's log and its questions, see `mage_es.events.care.backup`
     exams/<n>/log/...   those of each exam's
 
 Everything else in a run directory can be rebuilt from the logs and is not copied.
@@ -49,19 +49,21 @@ class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
     exams: int
 
 
-def backup(run: Run, destination: str | None = None) -> BackupReport:
+def backup(run: Run, destination: str | None = None, *, gold: bool = True) -> BackupReport:
     """Copy what is new in a run's logs to a folder or to `s3://bucket/prefix`; the run may be at work.
 
     By default the copy of `runs/first` is `runs-backups/first`: beside the runs, where nothing takes it for one.
+    Without `gold` it lacks the right answers: it can be read and asked, but neither examined nor resumed.
 
     Raises:
         UsageError: The destination is neither.
-        SequenceConflict: It holds another run, or a later or different state of this one.
+        SequenceConflict: It holds another run, a later or different state of this one, or the answers that it should
+            be without.
         LogDamaged: A log fails its checksums.
         PrerequisiteError: The destination is not accessible, or the run has no event yet.
     """
     objects = open_objects(destination or str(_beside(run.path)))
-    stored = back_up(run.log_path, objects, at=_LOG, fs=LocalFileSystem())
+    stored = back_up(run.log_path, objects, at=_LOG, fs=LocalFileSystem(), gold=gold)
     exams = [
         back_up(exam.log_path, objects, at=f"exams/{exam.path.name}/{_LOG}", fs=LocalFileSystem())
         for exam in run.exams()

@@ -26,7 +26,7 @@ from mage_es.engine.run.cutoffs import cutoffs, left_out
 from mage_es.engine.run.directory import RUNS_DIR, Run, as_run, create_run
 from mage_es.engine.run.exams import interval, read_exam, reasons
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.world import World, baseline_of, first_event, open_world
+from mage_es.engine.run.world import World, baseline_of, first_event, open_world, require_gold
 from mage_es.engine.seams.benchmark import Benchmark, Split
 from mage_es.engine.seams.environment import is_sequential, modes_of
 from mage_es.engine.search.record import have_paragraphs
@@ -123,19 +123,28 @@ async def aresume_baseline(
     data_dir: Path | str | None = None,
     runtime: Runtime | None = None,
     config: Config | None = None,
+    tasks: str | None = None,
     models: Models | None = None,
 ) -> BaselineReport:
     """Continue a baseline where it stopped; a finished one is returned as it is.
 
     Raises:
-        UsageError: `config` is given and differs from the run's; the message lists the differences.
+        UsageError: `config` or `tasks`, a file of own tasks, is given and differs from the run's; the message lists the
+            differences.
         RunLocked: Another process is writing the run.
     """
     run = as_run(run)
     with reopened(
-        run, config=config, data_dir=data_dir, models=models, has_guidance=False, runtime=runtime or Runtime()
+        run,
+        config=config,
+        tasks=tasks,
+        data_dir=data_dir,
+        models=models,
+        has_guidance=False,
+        runtime=runtime or Runtime(),
     ) as session:
         if not session.state.progress.finished:
+            require_gold(session.world, "a baseline")
             session.announce_continuation(f"Resuming {run.id}.")
             await _answer(session)
     return read_baseline(run)

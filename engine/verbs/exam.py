@@ -25,7 +25,7 @@ from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.run.directory import Run, as_run, clock
 from mage_es.engine.run.exams import interval, read_exam, reasons
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.world import World, reopen_world, state_of
+from mage_es.engine.run.world import World, reopen_world, require_gold, state_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.session import Session
@@ -123,6 +123,7 @@ async def aexamine(
     reader = LogReader(run.log_path)
     seq = reader.resolve(at)
     world = reopen_world(reader, data_dir=data_dir, embedder=embedder)
+    require_gold(world, "an exam")
     names = _chosen(world, questions)
     config = world.setting.config
     judge = judge or (open_model(config.judge, "judge") if config.judge else None)

@@ -9,6 +9,7 @@ from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.world import require_gold
 from mage_es.engine.session.resuming import reopened
 from mage_es.engine.verbs.evolve import iterate
 from mage_es.engine.verbs.forms import blocking
@@ -23,6 +24,7 @@ async def aresume(
     run: Run | Path | str,
     *,
     config: Config | None = None,
+    tasks: str | None = None,
     data_dir: Path | str | None = None,
     runtime: Runtime | None = None,
     models: Models | None = None,
@@ -31,14 +33,23 @@ async def aresume(
     """Continue a run. Recorded calls are not made again; a finished run is returned as it is.
 
     Raises:
-        UsageError: `config` is given and differs from the run's; the message lists the differences.
+        UsageError: `config` or `tasks`, a file of own tasks, is given and differs from the run's; the message lists the
+            differences.
         RunLocked: Another process is writing the run.
     """
     run = as_run(run)
     with reopened(
-        run, config=config, data_dir=data_dir, models=models, has_guidance=True, runtime=runtime or Runtime(), fs=fs
+        run,
+        config=config,
+        tasks=tasks,
+        data_dir=data_dir,
+        models=models,
+        has_guidance=True,
+        runtime=runtime or Runtime(),
+        fs=fs,
     ) as session:
         if not session.state.progress.finished:
+            require_gold(session.world, "learning")
             attempt = 1 + sum(1 for _ in LogReader(run.log_path, fs).records({RunResumed}))
             resumed = RunResumed(package_version=__version__, attempt=attempt)
             at = max(-1, session.state.progress.closed)

@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import msgspec
 
+from mage_es.engine.baselines.table import BASELINES
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.embedders.late import LateEmbedder
 from mage_es.engine.rules.trimming import without
 from mage_es.engine.run.directory import Run, as_run
-from mage_es.engine.run.world import World, first_event, reopen_world, state_of
+from mage_es.engine.run.world import World, first_event, reopen_world, require_gold, state_of
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.session.judge import judged
 from mage_es.engine.verbs.transcript import BundleMember, CallReport, MoveReport, TrimReport, bundle_of, walk
@@ -54,7 +55,7 @@ class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
 
     `prompt` and `reply` are those of the execution tier's last call; `prompt_verified`: every prompt, rendered again,
     has its recorded hash. `judge` is who decided: `rule`, a judge's model, or `nobody`; `unanswered` is the problem of
-    a question without an answer, `undecided` why nobody decided.
+    a question without an answer, `undecided` why nobody decided. `expected` is None in a copy without gold answers.
     """
 
     run_id: str
@@ -72,7 +73,7 @@ class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
     prompt_verified: bool
     reply: str
     answer: str
-    expected: str
+    expected: str | None
     correct: bool | None
     moves: tuple[MoveReport, ...]
     seq: int
@@ -108,6 +109,8 @@ def show(
         raise UsageError(_not_then(reader, ever, iteration) if ever else _never_asked(reader, question_id))
     asking = times[-1]
     world = reopen_world(reader, data_dir=data_dir, embedder=LateEmbedder(first_event(reader)))
+    if asking.planned.routing_arm in BASELINES:
+        require_gold(world, "what a baseline asked")
     state = state_of(run, reader, until=asking.state_seq)
     return _report(run, world, state, asking, [other.where for other in times[:-1]])
 
@@ -131,7 +134,9 @@ def _askings(run: Run, reader: LogReader, question_id: str) -> list[Asking]:
 def _report(run: Run, world: World, state: State, asking: Asking, others: list[str]) -> QuestionReport:
     planned, question, facts = asking.planned, world.questions[asking.planned.question_id], _facts(asking)
     has_judge = any(isinstance(fact, ModelCalled) and fact.tier == "judge" for fact in facts)
-    course = judged(planned_course(world, state, planned), question, benchmark=world.benchmark, has_judge=has_judge)
+    course = planned_course(world, state, planned)
+    if world.has_gold:  # what a judge was asked cannot be written again without it
+        course = judged(course, question, benchmark=world.benchmark, has_judge=has_judge)
     moves = walk(course, state, facts)
     calls = [move for move in moves if isinstance(move, CallReport)]
     trimmed = [move for move in moves if isinstance(move, TrimReport)]
@@ -155,7 +160,7 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
         prompt_verified=is_as_planned and all(m.verified for m in calls) and all(m.verified for m in trimmed),
         reply=last.reply,
         answer=verdict.answer if verdict else "",
-        expected=verdict.expected if verdict else question.gold,
+        expected=question.gold if world.has_gold else None,
         correct=verdict.correct if verdict else None,
         judge=verdict.judge if verdict else "",
         unanswered=next((fact.problem for fact in facts if isinstance(fact, AnswerUnanswered)), ""),

@@ -17,10 +17,11 @@ from mage_es.engine.theorems.leaks import check_leaks, check_splits
 from mage_es.engine.theorems.log import check_head, check_log
 from mage_es.engine.theorems.origins import check_origins
 from mage_es.engine.theorems.own import check_own
+from mage_es.engine.theorems.questions import check_questions
 from mage_es.engine.theorems.ratchet import check_ratchet
 from mage_es.engine.theorems.replay import check_replay
 from mage_es.engine.verbs.forms import in_thread
-from mage_es.events.care import verify_log
+from mage_es.events.care import verify_log, verify_questions
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import RunStarted
 
@@ -60,6 +61,7 @@ averify = in_thread(verify)
 
 
 def _theorems(run: Run, reader: LogReader) -> Iterator[Check]:
+    yield check_questions(verify_questions(run.log_path))
     yield check_replay(reader, run.snapshots_path)
     yield check_splits(reader)
     yield check_leaks(reader)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mage_es.events.care.backup import Stored, back_up
 from mage_es.events.care.chains import HeadSearch
 from mage_es.events.care.export import FORMATS, ExportReport, export
+from mage_es.events.care.questions import QuestionsVerdict, verify_questions
 from mage_es.events.care.repair import RepairReport, plan_repair, repair_log
 from mage_es.events.care.restore import restore
 from mage_es.events.care.verify import Finding, LogVerdict, verify_log
@@ -15,6 +16,7 @@ __all__ = [
     "Finding",
     "HeadSearch",
     "LogVerdict",
+    "QuestionsVerdict",
     "RepairReport",
     "Stored",
     "back_up",
@@ -23,4 +25,5 @@ __all__ = [
     "repair_log",
     "restore",
     "verify_log",
+    "verify_questions",
 ]

@@ -3,6 +3,8 @@
     FORMAT
     seg/<first>-<last>-<sha8>.parquet       sealed segments; <sha8>: the first digits of the file's SHA-256
     seg/<first>-<last>-<sha8>.vec.parquet   their vectors
+    questions/<sha256>.parquet              texts of questions
+    golds/<sha256>.parquet                  their gold answers, unless they are left out
     tail/<first>                            frames of what was not sealed yet, from event <first> on
     head/<seq>                              how far a complete backup reaches, with the chain value that vouches for it
 
@@ -21,6 +23,7 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.events import wal
+from mage_es.events.care.questions import back_up_questions
 from mage_es.events.disk.documents import RESTORE, Head, HeadNote, pack, unpack
 from mage_es.events.disk.filesystem import FileSystem
 from mage_es.events.disk.layout import Layout, Range
@@ -92,18 +95,19 @@ def newest_head(objects: Objects, found: Held, *, at: str) -> HeadNote:
     return note
 
 
-def back_up(path: Path, objects: Objects, *, at: str, fs: FileSystem) -> Stored:
-    """Store what is new in the log in the folder `path` under the prefix `at`.
+def back_up(path: Path, objects: Objects, *, at: str, fs: FileSystem, gold: bool = True) -> Stored:
+    """Store what is new in the log in the folder `path` under the prefix `at`, with or without `gold` answers.
 
     Raises `SequenceConflict` if the place holds another log, or a later or other state of this one; `LogDamaged` if the
     log is not what was written; `PrerequisiteError` if it has no event yet or the place cannot be used.
     """
-    return _Backup(path, objects, at, fs).run()
+    return _Backup(path, objects, at, fs, gold=gold).run()
 
 
 class _Backup:
-    def __init__(self, path: Path, objects: Objects, at: str, fs: FileSystem) -> None:
+    def __init__(self, path: Path, objects: Objects, at: str, fs: FileSystem, *, gold: bool) -> None:
         self._fs = fs
+        self._gold = gold
         self._objects = objects
         self._at = at
         self._layout = Layout(path)
@@ -125,7 +129,8 @@ class _Backup:
         found = held(self._objects, at=self._at)
         before = newest_head(self._objects, found, at=self._at)
         self._require_same_history(found, before)
-        # Tail, segments, head: in this order an interruption leaves no head without what it names.
+        # Questions, tail, segments, head: in this order an interruption leaves no head without what it names.
+        back_up_questions(self._fs, self._layout, self._objects, at=self._at, create=self._create, gold=self._gold)
         self._store_tail(found, after=max(before.seq, self._tail.listing.sealed))
         for span in self._tail.listing.segments:
             if span not in found.segments:

@@ -86,7 +86,7 @@ def _repair(fs: FileSystem, layout: Layout, lock: WriterLock, clock: Callable[[]
         # What was cut at an offset is replaced by now; whole files are removed one by one.
         if scrap.offset == 0 and scrap.file not in (layout.head, layout.wal(found.last_wal)):
             fs.unlink(scrap.file)
-    for folder in (layout.segments, layout.wals):
+    for folder in sorted({layout.segments, layout.wals, *(scrap.file.parent for scrap in found.scraps)}):
         fs.sync_folder(folder)
     # Last: with the old HEAD the log stays refused, so an interrupted repair can run again.
     write_new(fs, layout.head, pack(HeadNote(seq=head.seq, chain=head.chain)))

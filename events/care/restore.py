@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mage_es.events import wal
 from mage_es.events.care.backup import FORMAT, Held, encoded, frames_of, held, newest_head, segment_name, tail_name
+from mage_es.events.care.questions import restore_questions, verify_questions
 from mage_es.events.care.verify import verify_log
 from mage_es.events.disk.documents import Head, HeadNote, pack
 from mage_es.events.disk.filesystem import FileSystem, write_new
@@ -47,6 +48,7 @@ class _Restoration:
             frames = self._frames(found, spans[-1].last if spans else 0, head)
         for span in spans:
             self._restore_segment(span, found)
+        restore_questions(self._fs, layout, self._objects, at=self._at)
         write_new(self._fs, layout.wal(frames[0].first), b"".join(map(encoded, frames)))
         write_new(self._fs, layout.head, pack(head))
         # FORMAT last: until then the folder is no log, and a broken restore cannot be taken for one.
@@ -92,8 +94,8 @@ class _Restoration:
     def _verified(self, head: HeadNote) -> Head:
         # The names hold eight digits of a hash; the chain decides.
         verdict = verify_log(self._layout.path, self._fs)
-        if not verdict.is_sound:
-            problems = "; ".join(f"{f.file.name}, events {f.first} to {f.last}: {f.problem}" for f in verdict.findings)
+        found = [f"{f.file.name}, events {f.first} to {f.last}: {f.problem}" for f in verdict.findings]
+        if problems := "; ".join(found or verify_questions(self._layout.path, self._fs).problems):
             raise LogDamaged(f"what {self._objects.place} holds is not a whole log: {problems}. Use another backup.")
         return verdict.head
 

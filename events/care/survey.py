@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from mage_es.events import wal
 from mage_es.events.care.chains import witness
+from mage_es.events.care.questions import damaged_files
 from mage_es.events.disk.documents import Format, Head, HeadNote
 from mage_es.events.disk.filesystem import FileSystem
 from mage_es.events.disk.layout import Layout, Listing, Range
@@ -88,6 +89,8 @@ class _Surveyor:
             self._is_cut = True
             if all(scrap.file == self._layout.head for scrap in self._scraps):
                 self._problems.append(f"{self._layout.wal(self._head.seq + 1).name} is missing")
+        for file in damaged_files(self._fs, self._layout):
+            self._drop(file, follows=True)
         # A torn tail alone is no damage; next to damage it has to go too.
         if torn and self._problems:
             self._scraps.append(torn)

@@ -3,6 +3,8 @@
     FORMAT, HEAD, LOCK
     wal/<first>.wal                     frames; normally one file, two while the older one is sealed
     seg/<first>-<last>.parquet          sealed events (and <first>-<last>.vec.parquet: their vectors)
+    questions/<sha256>.parquet          texts of questions; a file's name is its hash
+    golds/<sha256>.parquet              their gold answers, which a copy may be without
     quarantine/                         what recovery cut off; no code deletes it
 
 Numbers have twenty digits, so names sort as the events do. There is no manifest: the listing must be contiguous.
@@ -54,6 +56,8 @@ class Layout:
         self.lock = path / "LOCK"
         self.wals = path / "wal"
         self.segments = path / "seg"
+        self.questions = path / "questions"
+        self.golds = path / "golds"
         self.quarantine = path / "quarantine"
 
     def wal(self, first: int) -> Path:

@@ -17,8 +17,9 @@ from mage_es.events.log import markers
 from mage_es.events.log.recovery import read_format
 from mage_es.events.log.tail import Tail
 from mage_es.events.segments.batches import Batch, Batches, Reads
+from mage_es.events.segments.questions import golds_of, texts_of
 from mage_es.events.segments.sealed import SealedEvents
-from mage_es.events.vocabulary import Event, tag_of
+from mage_es.events.vocabulary import Event, QuestionGold, QuestionsStored, QuestionText, tag_of
 from mage_es.events.vocabulary.envelope import Record
 from mage_es.events.vocabulary.upcasting import PRESENT, Registry
 from mage_es.events.wal.bodies import FrameReader
@@ -35,6 +36,7 @@ class LogReader:
         try:
             about, start = read_format(fs, layout)
             self.run = about.run
+            self._fs, self._layout = fs, layout
             self._tail = Tail(fs, layout, start)
             self._sealed = SealedEvents(fs, layout, registry)
             self._rows = FrameReader(registry)
@@ -50,6 +52,13 @@ class LogReader:
         """Take in what has become durable since. Raises `LogDamaged`."""
         self._tail.refresh()
         self._sealed.show(self._tail.listing.segments, self._tail.recorded)
+
+    def questions(self) -> tuple[list[QuestionText], list[QuestionGold] | None]:
+        """Return the stored questions, and their gold answers unless this copy is without. Raises `LogDamaged`."""
+        stored = next(self.of(QuestionsStored), None)
+        if stored is None:
+            return [], None
+        return texts_of(self._fs, self._layout, stored), golds_of(self._fs, self._layout, stored)
 
     def records(
         self, types: Collection[type[Event]] | None = None, *, since: int = 1, until: int | None = None

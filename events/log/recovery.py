@@ -165,7 +165,8 @@ def require_mark(layout: Layout, mark: int, head: Head) -> None:
 
 
 def _remove_temporaries(fs: FileSystem, layout: Layout) -> None:
-    for folder in (layout.path, layout.wals, layout.segments, layout.quarantine):
+    beside = [folder for folder in (layout.questions, layout.golds) if fs.exists(folder)]
+    for folder in (layout.path, layout.wals, layout.segments, layout.quarantine, *beside):
         for name in fs.names(folder):
             if name.endswith(TEMPORARY):
                 fs.unlink(folder / name)

@@ -20,9 +20,17 @@ from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflic
 from mage_es.events.log.appended import Appended
 from mage_es.events.log.recorded import RecordedFacts
 from mage_es.events.log.recovery import Recovered, read_format, recover, require_nothing
+from mage_es.events.segments import questions
 from mage_es.events.segments.sealed import SealedEvents, seals_in
 from mage_es.events.segments.sealing import is_sealed_as, seal
-from mage_es.events.vocabulary import IterationClosed, SegmentSealed, tag_of
+from mage_es.events.vocabulary import (
+    IterationClosed,
+    QuestionGold,
+    QuestionsStored,
+    QuestionText,
+    SegmentSealed,
+    tag_of,
+)
 from mage_es.events.vocabulary.envelope import Coordinates, Draft, Record
 from mage_es.events.vocabulary.upcasting import PRESENT
 from mage_es.events.wal.active import ActiveWal
@@ -192,6 +200,21 @@ class Log:
             if _CLOSED in map(_type, facts):
                 self._write_head()
         return first, now
+
+    def store(self, texts: Sequence[QuestionText], golds: Sequence[QuestionGold]) -> QuestionsStored:
+        """Make questions durable beside the log; return the event that binds them once it is appended.
+
+        Raises `UsageError` for a text that is not valid Unicode, and `WriterPoisoned` as `append` does.
+        """
+        try:
+            encoded = questions.encode(texts, golds)
+        except UnicodeEncodeError as error:
+            raise UsageError(f"a question is not valid Unicode: {error}. Mend the data.") from error
+        with self._mutex:
+            self._require_sound()
+            with self._effect("store the questions"):
+                questions.store(self._fs, self._layout, encoded)
+        return encoded.stored
 
     # ------------------------------------------------------------ what is recorded already
 

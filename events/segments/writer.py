@@ -7,6 +7,7 @@ from itertools import repeat
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec.structs import astuple
@@ -83,8 +84,8 @@ def write(commits: Iterable[Commit], *, run: str, log_id: str, previous: str, ch
         vectors=len(vectors),
     )
     schema = schema_of(kind.cls for group in groups for kind in group)
-    segment = _parquet(schema, [_table(group, schema) for group in groups], about)
-    return Files(segment, _parquet(VECTORS, [_vector_table(vectors)], about) if vectors else b"")
+    segment = parquet(schema, [_table(group, schema) for group in groups], about)
+    return Files(segment, parquet(VECTORS, [_vector_table(vectors)], about) if vectors else b"")
 
 
 def _some(commits: Iterable[Commit]) -> Iterator[list[Commit]]:
@@ -212,7 +213,8 @@ def _vector_table(rows: list[tuple[int, str, bytes]]) -> pa.Table:
 # ------------------------------------------------------------ Parquet
 
 
-def _parquet(schema: pa.Schema, tables: Sequence[pa.Table], about: Description) -> bytes:
+def parquet(schema: pa.Schema, tables: Sequence[pa.Table], about: msgspec.Struct) -> bytes:
+    """Return a file of these row groups, which says `about` of itself. Raises `LogDamaged` as `write` does."""
     sink = pa.BufferOutputStream()
     # A dictionary for hashes or numbers that never repeat only makes the file larger and slower.
     repeating = [path for field in schema if field.name not in _UNLIKE for path in _leaves(field.name, field.type)]

@@ -196,8 +196,7 @@ class AnswerJudged(Event, frozen=True, kw_only=True, tag="answer.judged"):
     skill: str
     answer: str
     """The answer extracted from the reply."""
-    expected: str
-    """The right answer."""
+    # The right answer is not here: it lies beside the log, so that a copy can do without it.
     score_micro: int
     # A score may be partial, as F1 is; mastery and the guard count right and wrong.
     correct: bool

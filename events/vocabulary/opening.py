@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from mage_es.events.vocabulary.form import Event
+from mage_es.events.vocabulary.form import Event, Part
 
 
 class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
@@ -59,6 +59,64 @@ class SplitCommitted(Event, frozen=True, kw_only=True, tag="split.committed"):
     """Sorted 8-byte hashes of each question's word shingles, which reveal near-duplicates; none for evolution."""
     common_shingles: bytes = b""
     """Hashes of the shingles that are the form of a type's questions and not compared; only for evolution."""
+
+
+class QuestionText(Part, frozen=True, kw_only=True):
+    """A question as far as a learner may see it: a row of `questions/<sha256>.parquet`."""
+
+    id: str
+    """Its id."""
+    split: str
+    """Upstream split: evolution or test."""
+    task_type: str
+    question: str
+    """Its text."""
+    context: str
+    """What it comes with; empty for nothing."""
+    stub: str
+    """Its end, where it breaks off where its answer belongs; else empty."""
+    titles: tuple[str, ...]
+    """Titles of the context's paragraphs."""
+    family: str
+    """Group of phrasings; empty if unknown."""
+
+
+class Remark(Part, frozen=True, kw_only=True):
+    """What a scorer knows of a question."""
+
+    name: str
+    text: str
+
+
+class QuestionGold(Part, frozen=True, kw_only=True):
+    """What only a scorer may see of a question: a row of `golds/<sha256>.parquet`."""
+
+    id: str
+    """Its id."""
+    gold: str
+    """Right answer."""
+    solution: str
+    """Worked solution; empty for none."""
+    remarks: tuple[Remark, ...]
+    """What else its scorer knows."""
+
+
+class QuestionsStored(Event, frozen=True, kw_only=True, tag="questions.stored"):
+    """Every question of the benchmark as it was when the run began, stored beside the log in two files."""
+
+    # Apart, so that a copy can do without the golds.
+    texts_sha256: str
+    """SHA-256 of the file of texts, which is its name in questions/."""
+    golds_sha256: str
+    """SHA-256 of the file of gold answers, which is its name in golds/."""
+    # So that what was altered or lost can be named; the files' own hashes are what vouches for them.
+    ids: tuple[str, ...]
+    """Ids of the questions, in upstream order."""
+    text_digests: bytes
+    """8 bytes of a hash of each text, in the order of the ids."""
+    # Salted: a short answer could be guessed from a plain hash.
+    gold_digests: bytes
+    """8 bytes of a salted hash of each gold answer, in the order of the ids."""
 
 
 class SkillCreated(Event, frozen=True, kw_only=True, tag="skill.created"):

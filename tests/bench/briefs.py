@@ -96,7 +96,7 @@ def _answered(questions: list[Question]) -> State:
         )  # fmt: skip
         verdict = AnswerJudged(
             iteration=0, purpose="fresh", question_id=question.id, task_type="t", skill="s", answer="none of these",
-            expected=question.gold, score_micro=0, correct=number % 2 == 1, strict=False, judge="rule",
+            score_micro=0, correct=number % 2 == 1, strict=False, judge="rule",
         )  # fmt: skip
         for event in (plan, call, verdict):
             state.apply(event)

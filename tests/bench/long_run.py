@@ -149,7 +149,7 @@ class _Run:
         )  # fmt: skip
         judged = AnswerJudged(
             iteration=k, purpose=plan.purpose, question_id=plan.question_id, task_type=plan.task_type, skill=plan.skill,
-            answer=answer, expected=answer if correct else str(self._random.randrange(500)),
+            answer=answer,
             score_micro=MICRO * correct, correct=correct, strict=False, judge="rule",
         )  # fmt: skip
         return called, judged

@@ -38,6 +38,7 @@ def test_each_check_prints_its_margin(mage: Command, runs_dir: Path) -> None:
     checks = {check["name"]: check for check in json.loads(outcome.out)["checks"]}
     assert list(checks) == [
         "log",
+        "questions",
         "replay",
         "splits",
         "leaks",

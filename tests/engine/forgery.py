@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -35,6 +36,9 @@ def forged(source: Path, target: Path, change: Change) -> dict[int, int]:
             ]
             written = log.append(drafts) if drafts else []
             places[record.seq] = written[0].seq if written else 0
+    for beside in ("questions", "golds"):
+        if (source / beside).exists():
+            shutil.copytree(source / beside, target / beside)
     return places
 
 

@@ -76,7 +76,6 @@ def answered(iteration: int, number: int, *, correct: bool, purpose: Any = "fres
         task_type="ages",
         skill="algebra",
         answer="7",
-        expected="7",
         score_micro=1_000_000 if correct else 0,
         correct=correct,
         strict=True,

@@ -17,7 +17,6 @@ def judged(k: int, purpose: Purpose, question_id: str, *, correct: int, task_typ
         task_type=task_type,
         skill="s",
         answer="",
-        expected="",
         score_micro=MICRO * correct,
         correct=bool(correct),
         strict=True,

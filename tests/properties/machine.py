@@ -330,7 +330,7 @@ class Life:
         if isinstance(move, Finish):
             question = self.world.questions[planned.question_id]
             verdict = self.world.benchmark.score(question, move.reply)
-            event = judgement(planned, verdict, expected=question.gold, reason=move.reason)
+            event = judgement(planned, verdict, reason=move.reason)
             self.do(RecordFact.about(planned, phase, event, causation=0))
 
     def _made(self, phase: Phase, planned: QuestionPlanned, move: Move, text: str) -> Command:

@@ -91,10 +91,10 @@ def _question(benchmark: str, split: Split, has_levels: bool, position: int, row
         context=rendered(paragraphs),
         gold=row.answer,
         solution="\n".join([*shown, f"Answer: {row.answer}"]),
+        titles=tuple(title for title, _ in paragraphs),
         meta={
             "type": row.type,
             "level": row.level,
-            "titles": json.dumps([title for title, _ in paragraphs], ensure_ascii=False),
             "supporting_facts": json.dumps(facts, ensure_ascii=False),
             "facts_beyond": json.dumps(beyond, ensure_ascii=False),
         },

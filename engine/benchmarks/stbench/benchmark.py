@@ -84,13 +84,13 @@ def _question(name: str, file: str, split: Split, found: STBenchType, position: 
         question=row.question,
         gold=gold,
         solution=f"Answer: {gold}",
+        stub=row.question[len(without_stub(row.question)) :],
         meta={
             "task": task_type.task,
             "kind": task_type.kind,
             "file": file if task_type == found else f"{file}/{task_type.name}",
             "answer": msgspec.json.encode(row.answer).decode(),
             "merged": task_type.merged,
-            "stub": row.question[len(without_stub(row.question)) :],
         },
     )
 

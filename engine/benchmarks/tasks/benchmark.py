@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +31,17 @@ _TRAIN, _TEST = "train", "test"
 class Tasks:
     licence = "the user's own"
 
-    def __init__(self, spec: TaskSpec, read: Sequence[Question], data_sha256: str) -> None:
-        self.name, self.data_sha256 = spec.name, data_sha256
+    def __init__(
+        self, spec: TaskSpec, questions: Sequence[Question], data_sha256: str, repeats: tuple[Repeat, ...] = ()
+    ) -> None:
+        self.name, self.data_sha256, self.repeats = spec.name, data_sha256, repeats
         self._scorer = scorer_of(spec.scorer, spec.labels)
         self.answer_format = self._scorer.answer_format
         self.task, self.instruction = spec.instruction, self._scorer.instruction
-        kept, self.repeats = _once(_told_apart(read))
         self._questions: dict[Split, list[Question]] = {"evolution": [], "test": []}
-        for question in kept:
+        for question in questions:
             self._questions[question.split].append(msgspec.structs.replace(question, benchmark=self.name))
-        has_types = any(question.task_type != ONE_TYPE for question in read)
+        has_types = any(question.task_type != ONE_TYPE for question in questions)
         self.task_type_source: TaskTypeSource = "metadata" if has_types else "none"
 
     def questions(self, split: Split) -> Sequence[Question]:
@@ -53,7 +54,7 @@ class Tasks:
         return self._scorer.verdict(question, reply)
 
 
-def open_tasks(name: str, data_dir: Path | None) -> Tasks:
+def open_tasks(name: str) -> Tasks:
     """Raises `UsageError` for a malformed spec, `PrerequisiteError` for a missing or malformed file or library."""
     spec = parse(name)
     if spec.source.startswith(HUB):
@@ -63,11 +64,16 @@ def open_tasks(name: str, data_dir: Path | None) -> Tasks:
         splits: dict[Split, str] = {"evolution": spec.source, "test": spec.test}
         for split, file in splits.items():
             if file:
-                records = read_records(_find(file, data_dir), dict[str, Any], _reader(spec, split))
+                records = read_records(_find(file), dict[str, Any], _reader(spec, split))
                 questions += records.items
                 hashes.append(records.sha256)
         sha256 = hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest()
-    return Tasks(spec, questions, sha256)
+    kept, repeats = _once(_told_apart(questions))
+    return Tasks(spec, kept, sha256, repeats)
+
+
+def reopen_tasks(name: str, questions: Sequence[Question], data_sha256: str) -> Tasks:
+    return Tasks(parse(name), questions, data_sha256)
 
 
 def _told_apart(questions: Sequence[Question]) -> list[Question]:
@@ -82,7 +88,7 @@ def _told_apart(questions: Sequence[Question]) -> list[Question]:
     ]
 
 
-def _once(questions: Sequence[Question]) -> tuple[Iterable[Question], tuple[Repeat, ...]]:
+def _once(questions: Sequence[Question]) -> tuple[list[Question], tuple[Repeat, ...]]:
     """Return each question once, and what repeats one; of two splits evolution gives way.
 
     Raises `PrerequisiteError` for two answers to one question and for two questions of one id.
@@ -107,7 +113,7 @@ def _once(questions: Sequence[Question]) -> tuple[Iterable[Question], tuple[Repe
             f"{listed(problems, 'such tasks')}\nCorrect or delete one of each two; where both answers are right, give "
             "them in one row as a list."
         )
-    return first.values(), tuple(repeats)
+    return list(first.values()), tuple(repeats)
 
 
 def _reader(spec: TaskSpec, split: Split) -> Callable[[int, Mapping[str, Any]], Question]:
@@ -148,11 +154,10 @@ def _from_hub(spec: TaskSpec) -> tuple[list[Question], str]:
     return questions, sha256
 
 
-def _find(file: str, data_dir: Path | None) -> Path:
-    places = [Path(file).expanduser(), *([data_dir / file, data_dir / Path(file).name] if data_dir else [])]
-    for path in places:
-        if path.is_file():
-            return path
+def _find(file: str) -> Path:
+    path = Path(file).expanduser()
+    if path.is_file():
+        return path
     is_name = file.count("/") == 1 and not Path(file).suffix
     hint = f" For a data set of the Hugging Face hub write hf:{file}." if is_name else ""
-    raise PrerequisiteError(f"There is no file {file} here or in the data folder {data_dir}: give its path.{hint}")
+    raise PrerequisiteError(f"There is no file {file}: give its path.{hint}")

@@ -3,8 +3,7 @@
 Rules
     - A column is found by its exact name, else by its name without regard to case and surrounding blanks.
     - Options in separate columns are named together: `options=A/B/C/D`.
-    - Without an id a question is named by its row, so rows must not be reordered between sessions; a changed hash of
-      the data reveals it.
+    - Without an id a question is named by its row.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What names own tasks: `tasks/FILE?scorer=number&columns=question:prompt,answer:label`, recorded with the run.
 
-`FILE` is a path as the user gave it (also looked for in the data folder, in case it was moved there), or `hf:NAME`.
+`FILE` is a path as the user gave it, or `hf:NAME`. A run reads it once, when it begins.
 """
 
 from __future__ import annotations

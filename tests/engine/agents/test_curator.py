@@ -77,7 +77,6 @@ class Answered(Built):
                 task_type="t",
                 skill="goal",
                 answer="1",
-                expected="1",
                 score_micro=MICRO if correct else 0,
                 correct=correct,
                 strict=True,

@@ -64,7 +64,7 @@ def test_no_more_is_explored_than_there_is() -> None:
 def explored(built: Built, name: str, *, relations: Sequence[tuple[str, str, str]] = ()) -> Explored:
     """Put an episode into the state: it walks, then achieves `won`; `ore` and `hill` are seen."""
     judged = AnswerJudged(
-        iteration=0, purpose="explore", question_id=name, task_type="t", skill="goal", answer="won", expected="",
+        iteration=0, purpose="explore", question_id=name, task_type="t", skill="goal", answer="won",
         score_micro=1_000_000, correct=True, strict=True, judge="rule",
     )  # fmt: skip
     built.state.apply(judged)

@@ -130,7 +130,6 @@ def judged(iteration: int, question_id: str, *, correct: bool) -> AnswerJudged:
         task_type="t",
         skill="s",
         answer="",
-        expected="",
         score_micro=correct * 1_000_000,
         correct=correct,
         strict=correct,

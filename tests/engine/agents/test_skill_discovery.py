@@ -48,10 +48,10 @@ QUESTIONS = {
         split="evolution",
         task_type=name[0],
         question=f"What of {name}?",
-        gold="4",
-        solution=f"{SOLVED}\n#### 4",
+        gold=gold,
+        solution=f"{SOLVED}\n#### {gold}",
     )
-    for name in ("t1", "t2", "t3", "u1")
+    for name, gold in (("t1", "4"), ("t2", "4"), ("t3", "6"), ("u1", "4"))
 }
 
 
@@ -84,10 +84,10 @@ def answer(
         search_arm="balanced", search_probability=1.0, routing_arm="cot", routing_probability=1.0, memories=memories,
         principles=(), template="answer_cot", prompt_sha256="", spans=(), chain=chain, tool_id=tool_id,
     )  # fmt: skip
-    right = "6" if question_id == "t3" else "4"
     verdict = AnswerJudged(
         iteration=0, purpose="fresh", question_id=question_id, task_type=question_id[0], skill="sums",
-        answer=right if correct else "5", expected=right, score_micro=0, correct=correct, strict=False, judge="rule",
+        answer=QUESTIONS[question_id].gold if correct else "5", score_micro=0, correct=correct, strict=False,
+        judge="rule",
     )  # fmt: skip
     for event in (plan, said(question_id, "2 + 3 = 5"), verdict):
         state.apply(event)
@@ -192,7 +192,7 @@ def test_the_teacher_sees_which_rules_the_learner_has_already(state: State) -> N
     for kind, outcome in (("", "principle"), ("type_strategy", "failure_memory")):
         row = MemoryAppended(
             memory_id=outcome, outcome=outcome, kind=kind, task_type="t", skill="sums", question_id="", question="",
-            recognise="Two bags", reasoning=f"A {outcome}.", answer="", wrong_answer="", steps=(), derived_from="",
+            recognise="Two bags", reasoning=f"A {outcome}.", answer="", wrong_answer="", steps=(), origin=Origin(),
             iteration=0, phase="evolve", ordinal=0, embedding=b"\x00\x00\x80?",
         )  # fmt: skip
         state.apply(row)
@@ -253,7 +253,7 @@ def test_a_brief_shows_replies_and_of_the_data_set_what_the_teacher_may_see(
         ("t1", "5", "2 + 3 = 5"),
         ("t2", "5", "2 + 3 = 5"),
     ]
-    assert {(case.answer, case.solution) for case in (*brief.cases, *brief.solved)} == {known}
+    assert {(case.answer, case.solution) for case in brief.cases} == {known}
     shown = render_guidance("tools_v1", brief).text
     assert ("2 + 2" in shown) == (sees == "solutions") and '""' not in shown
 

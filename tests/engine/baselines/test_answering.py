@@ -47,7 +47,7 @@ def test_an_example_that_ends_in_its_answer_is_not_given_it_a_second_time() -> N
 
 def test_a_question_that_breaks_off_is_asked_without_its_end_as_the_learner_asks_it() -> None:
     tried = attempt()
-    broken = msgspec.structs.replace(tried.question, question="Where is it? Option (", meta={"stub": " Option ("})
+    broken = msgspec.structs.replace(tried.question, question="Where is it? Option (", stub=" Option (")
     (move,), _ = drive(zero_shot_cot(tried._replace(question=broken)), ["#### 1"])
     assert isinstance(move, Ask)
     assert "Where is it?" in move.request.prompt and "Option (" not in move.request.prompt

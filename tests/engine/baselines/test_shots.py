@@ -93,7 +93,7 @@ def test_a_variant_of_a_benchmark_has_its_examples_without_the_end_that_a_questi
     name = next(iter(rationales("stbench")))
     broken = Question(
         id=name, benchmark="x", split="evolution", task_type="t", question="Where? Answer: (", gold="1",
-        meta={"stub": " Answer: ("},
+        stub=" Answer: (",
     )  # fmt: skip
     (shot,) = worked("stbench-merged", {name: broken}, [name])
     assert shot.question == "Where?"
@@ -109,7 +109,8 @@ def test_a_trajectory_opens_pages_whose_titles_hold_a_colon() -> None:
     asked = Question(
         id="q", benchmark="hotpotqa", split="evolution", task_type="bridge", question="Which?", gold="2017",
         context="[1] Alien: Covenant: It is of 2017.\n[2] Up: It is not.",
-        meta={"supporting_facts": '[["Alien: Covenant", 0]]', "titles": '["Alien: Covenant", "Up"]'},
+        titles=("Alien: Covenant", "Up"),
+        meta={"supporting_facts": '[["Alien: Covenant", 0]]'},
     )  # fmt: skip
     (shot,) = looked_up({"q": asked}, ["q"])
     assert "Action 1: Search[Alien: Covenant]\nObservation 1: It is of 2017.\n" in shot.reasoning

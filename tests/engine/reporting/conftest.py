@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from mage_es.engine.benchmarks.registry import with_own_models
+from mage_es.engine.benchmarks.registry import open_benchmark, with_own_models
 from mage_es.engine.config import Config, canonical, fingerprint
 from mage_es.engine.reporting.study import Study, open_study
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.questions import rows_of
 from mage_es.events.log import Log
 from mage_es.events.vocabulary import (
     AnswerJudged,
@@ -55,7 +56,6 @@ def judged(
         task_type="t",
         skill="s",
         answer="a",
-        expected="a",
         score_micro=round(value * 1_000_000),
         correct=value >= 0.5,
         strict=letter == "1" and value == 1.0,
@@ -132,12 +132,14 @@ class Bench:
         finished: bool = True,
         taken: Mapping[str, int] | None = None,
         told: int = 0,
+        data: Path | None = None,
         **config: Any,
     ) -> Run:
         """Write a run whose exams, at the start and at the end, came to `before` and `after`.
 
         `events` are those of the iterations, each in the iteration that it names; `facts` further ones of the exam
-        with that marker; `taken` are the sizes of splits, `told` the iterations wanted where they are more.
+        with that marker; `taken` are the sizes of splits, `told` the iterations wanted where they are more; what a
+        benchmark reads from the folder `data` is stored.
         """
         settings = Config(**{"benchmark": "wordmath", "iterations": told or iterations, **config})
         run = Run(name, self.folder / name)
@@ -152,7 +154,7 @@ class Bench:
         if finished:
             drafts.append(Draft(event=RunFinished(iterations=iterations), iteration=iterations, phase="close"))
         with Log.create(run.log_path, run=name, clock=lambda: 0) as log:
-            log.append(drafts)
+            log.append(drafts + _stored(log, settings, data))
             end = len(drafts)
         for marker, letters, head in (("start", before, start), ("latest", after, end)):
             more = (facts or {}).get(marker, ())
@@ -161,7 +163,15 @@ class Bench:
         return run
 
     def baseline(
-        self, name: str, way: str, letters: Verdicts, *, facts: Sequence[Event] = (), shots: int = 0, **config: Any
+        self,
+        name: str,
+        way: str,
+        letters: Verdicts,
+        *,
+        facts: Sequence[Event] = (),
+        shots: int = 0,
+        data: Path | None = None,
+        **config: Any,
     ) -> Run:
         """Write a baseline, whose own log is its exam; so many examples stood in its prompts."""
         settings = Config(**{"benchmark": "wordmath", "guidance": "", **config})
@@ -173,6 +183,7 @@ class Bench:
         closed = ExamClosed(correct=0, total=len(letters), familiar_correct=0, familiar_total=0)
         with Log.create(run.log_path, run=name, clock=lambda: 0) as log:
             log.append(_drafts([_started(name, settings), begun, *verdicts, *facts, closed], iteration=-1))
+            log.append(_stored(log, settings, data))
         return run
 
     def exam(
@@ -197,6 +208,13 @@ class Bench:
 
 def _drafts(events: Sequence[Event], *, iteration: int) -> list[Draft]:
     return [Draft(event=event, iteration=iteration, phase="exam", ordinal=place) for place, event in enumerate(events)]
+
+
+def _stored(log: Log, config: Config, data: Path | None) -> list[Draft]:
+    if data is None:
+        return []
+    stored = log.store(*rows_of(open_benchmark(config.benchmark, seed=config.seed, data_dir=data)))
+    return [Draft(event=stored, iteration=-1, phase="open")]
 
 
 def _started(name: str, config: Config) -> RunStarted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +68,8 @@ def hotpot(tmp_path: Path) -> Path:
 @pytest.mark.paper("tables, judges")
 def test_hotpotqa_has_exact_match_f1_and_lenient_of_the_recorded_replies(bench: Any, cells: Any, hotpot: Path) -> None:
     replies = [bench.tools.called("q0", text="Answer: Ann"), bench.tools.called("q1", text="Answer: Bob")]
-    bench.run("r", benchmark="hotpotqa", after="11", facts={"latest": replies})
-    study = bench.study(data_dir=hotpot)
+    bench.run("r", benchmark="hotpotqa", after="11", data=hotpot, facts={"latest": replies})
+    study = bench.study()
     # F1 of Bob against Bob Smith: precision 1, recall 1/2, so 2/3.
     assert cells(hotpotqa(study)) == [["hotpotqa", "full", "100.0", "50.0", "83.3", "100.0"]]
     found = {row[-2]: row[-1] for row in cells(metrics(study))}
@@ -85,20 +86,21 @@ def test_of_a_vote_the_reply_that_won_is_measured_and_an_answer_in_no_reply_as_i
     actions = [
         called(f"q1/{place}", text=f"Action: {text}") for place, text in ((1, "search[Bob]"), (2, "finish[Bob]"))
     ]
-    bench.baseline("b", "self_consistency", "", benchmark="hotpotqa", facts=[*votes, *actions, *verdicts])
-    assert cells(hotpotqa(bench.study(data_dir=hotpot))) == [
-        ["hotpotqa", "SC (10)", "100.0", "100.0", "100.0", "100.0"]
-    ]
+    bench.baseline("b", "self_consistency", "", benchmark="hotpotqa", data=hotpot, facts=[*votes, *actions, *verdicts])
+    assert cells(hotpotqa(bench.study())) == [["hotpotqa", "SC (10)", "100.0", "100.0", "100.0", "100.0"]]
 
 
 def test_a_question_that_came_to_no_answer_is_measured_as_an_empty_one(bench: Any, cells: Any, hotpot: Path) -> None:
     nothing = [replace(bench.tools.judged("q0", "0"), answer=""), bench.tools.called("q0/1", text="Thought: hm")]
-    bench.baseline("b", "react", "", benchmark="hotpotqa", search="record", facts=nothing)
-    assert cells(hotpotqa(bench.study(data_dir=hotpot))) == [["hotpotqa", "ReAct", "0.0", "0.0", "0.0", "0.0"]]
+    bench.baseline("b", "react", "", benchmark="hotpotqa", search="record", data=hotpot, facts=nothing)
+    assert cells(hotpotqa(bench.study())) == [["hotpotqa", "ReAct", "0.0", "0.0", "0.0", "0.0"]]
 
 
-def test_without_its_data_set_the_metrics_are_dashes_and_the_reason_is_told(bench: Any, cells: Any) -> None:
-    bench.run("r", benchmark="hotpotqa", after="10")
+def test_in_a_copy_without_gold_answers_the_metrics_are_dashes_and_the_reason_is_told(
+    bench: Any, cells: Any, hotpot: Path
+) -> None:
+    run = bench.run("r", benchmark="hotpotqa", after="10", data=hotpot)
+    shutil.rmtree(run.log_path / "golds")
     table = hotpotqa(bench.study())
     assert cells(table) == [["hotpotqa", "full", "50.0", "-", "-", "-"]]
-    assert any("hotpotqa" in note and "mage-es data" in note for note in table.notes)
+    assert any("without its gold answers" in note for note in table.notes)

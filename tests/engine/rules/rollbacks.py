@@ -120,7 +120,6 @@ class History:
                         task_type="t",
                         skill="skill0",
                         answer="",
-                        expected="",
                         score_micro=0,
                         correct=self.random.random() < accuracy,
                         strict=True,

@@ -45,7 +45,6 @@ def judged(question_id: str, *, iteration: int = 0, correct: bool = False, task_
         task_type=task_type,
         skill="general",
         answer="9",
-        expected="4",
         score_micro=0,
         correct=correct,
         strict=False,

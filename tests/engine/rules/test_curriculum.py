@@ -62,7 +62,6 @@ def judged(iteration: int, task_type: str, *, correct: bool, purpose: Purpose = 
         task_type=task_type,
         skill="s",
         answer="1",
-        expected="1",
         score_micro=0,
         correct=correct,
         strict=True,

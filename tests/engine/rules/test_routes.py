@@ -121,7 +121,7 @@ def test_a_question_that_breaks_off_is_continued_at_once_or_reasoned_about_witho
     route: str, ends: str
 ) -> None:
     text = "Where is B?\nAnswer: Option ("
-    question = msgspec.structs.replace(QUESTION, question=text, meta={"stub": "\nAnswer: Option ("})
+    question = msgspec.structs.replace(QUESTION, question=text, stub="\nAnswer: Option (")
     move = begin(follow(Route(setting_of(), Built().state, planned(route), question)))
     assert isinstance(move, Ask)
     assert move.request.prompt.endswith(f"## Question\n\n{ends}")

@@ -75,7 +75,7 @@ def revised(
 def judged(question: str, task_type: str, iteration: int, *, is_right: bool) -> AnswerJudged:
     return AnswerJudged(
         iteration=iteration, purpose="fresh", question_id=question, task_type=task_type, skill="s", answer="1",
-        expected="1", correct=is_right, score_micro=1_000_000 * is_right, strict=True, judge="rule",
+        correct=is_right, score_micro=1_000_000 * is_right, strict=True, judge="rule",
     )  # fmt: skip
 
 

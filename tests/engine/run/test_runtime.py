@@ -14,7 +14,6 @@ def verdict(purpose: Purpose, *, score: float, correct: bool) -> AnswerJudged:
         task_type="t",
         skill="s",
         answer="",
-        expected="",
         score_micro=round(score * 1_000_000),
         correct=correct,
         strict=correct,

@@ -31,7 +31,7 @@ def test_a_title_that_holds_a_colon_is_whole_where_the_titles_are_known() -> Non
 def test_a_question_with_titles_is_searched_by_them() -> None:
     asked = Question(
         id="q", benchmark="b", split="test", task_type="t", question="?", gold="", context=COLON,
-        meta={"titles": '["Alien: Covenant", "Alien"]'},
+        titles=("Alien: Covenant", "Alien"),
     )  # fmt: skip
     assert in_record(asked).page("Alien: Covenant") == Page("Alien: Covenant", "A film: of 2017.")
     assert Searches("record").of(asked).page("Alien: Covenant") == Page("Alien: Covenant", "A film: of 2017.")

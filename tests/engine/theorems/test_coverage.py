@@ -25,7 +25,6 @@ def judged(k: int, task_type: str, number: int, *, correct: bool) -> AnswerJudge
         task_type=task_type,
         skill="s",
         answer="",
-        expected="",
         score_micro=MICRO * correct,
         correct=correct,
         strict=True,

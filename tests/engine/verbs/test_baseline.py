@@ -19,7 +19,14 @@ from mage_es.engine.verbs.show import show
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import Interrupted, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import BaselineStarted, ModelCalled, QuestionPlanned, RunStarted, SplitCommitted
+from mage_es.events.vocabulary import (
+    BaselineStarted,
+    ModelCalled,
+    QuestionPlanned,
+    QuestionsStored,
+    RunStarted,
+    SplitCommitted,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -74,7 +81,7 @@ def test_a_baseline_that_was_stopped_goes_on_and_asks_nothing_twice(tmp_path: Pa
 def test_a_baseline_is_known_for_one_from_its_first_commit_on(tmp_path: Path) -> None:
     records = list(LogReader(run(tmp_path, "zero_shot_cot").log_path).records())
     first = [type(record.event) for record in records if record.commit == records[0].commit]
-    assert {RunStarted, SplitCommitted, BaselineStarted, QuestionPlanned} == set(first)
+    assert {RunStarted, SplitCommitted, QuestionsStored, BaselineStarted, QuestionPlanned} == set(first)
 
 
 def test_a_baseline_is_not_resumed_with_another_configuration(tmp_path: Path) -> None:

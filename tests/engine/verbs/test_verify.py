@@ -53,7 +53,7 @@ def examined(small_run: Run, tmp_path: Path) -> Run:
 def test_a_sound_run_passes_every_check(examined: Run) -> None:
     report = verify(examined)
     assert report.ok
-    assert [check.name for check in report.checks][:4] == ["log", "replay", "splits", "leaks"]
+    assert [check.name for check in report.checks][:5] == ["log", "questions", "replay", "splits", "leaks"]
     assert report.head == LogReader(examined.log_path).head.chain
 
 

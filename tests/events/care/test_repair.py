@@ -9,11 +9,11 @@ from random import Random
 import pytest
 
 from mage_es.events import wal
-from mage_es.events.care import RepairReport, plan_repair, repair_log, verify_log
+from mage_es.events.care import RepairReport, plan_repair, repair_log, verify_log, verify_questions
 from mage_es.events.disk.documents import HeadNote, pack
 from mage_es.events.errors import LogDamaged, RunLocked, UnknownEvent
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import LogRepaired
+from mage_es.events.vocabulary import Draft, LogRepaired, QuestionGold, QuestionText
 from tests.events.disks import Crash, ForgetfulDisk
 from tests.events.samples import abandon, bits, clock, closed, facts, judged, remembered
 
@@ -151,6 +151,23 @@ def test_an_unfinished_append_is_kept_too_when_something_else_is_repaired(path: 
     report = repair_log(path, clock=clock())
     assert (report.whole_seq, report.lost_first) == (20, 0)
     assert b"unfinished" in contents(path).values()
+    assert verify_log(path).findings == []
+
+
+def test_damaged_gold_answers_are_put_into_quarantine_and_no_event_is_lost(path: Path) -> None:
+    with Log.open(path, clock=clock()) as log:
+        text = QuestionText(
+            id="q", split="test", task_type="t", question="?", context="", stub="", titles=(), family=""
+        )
+        stored = log.store([text], [QuestionGold(id="q", gold="42", solution="", remarks=())])
+        log.append([Draft(event=stored, iteration=-1, phase="open")])
+    assert verify_questions(path) == (1, 1, ())
+    golds = next((path / "golds").iterdir())
+    flip(golds, 40)
+    assert golds.name in verify_questions(path).problems[0]
+    report = repair_log(path, clock=clock())
+    assert (report.done, report.lost_first, [cut.file for cut in report.cuts]) == (True, 0, [f"golds/{golds.name}"])
+    assert verify_questions(path) == (1, 0, ())
     assert verify_log(path).findings == []
 
 

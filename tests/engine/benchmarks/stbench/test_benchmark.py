@@ -102,7 +102,7 @@ def test_ids_are_file_and_position_and_three_tenths_of_them_are_the_test_split(t
 def test_the_stub_that_a_question_breaks_off_with_is_known_and_stays_in_its_text(tmp_path: Path) -> None:
     text = "Where is B from A? (1) North\nAnswer: Option ("
     (question,) = read(put(tmp_path, DIRECTION, {"Question": text, "Answer": 1}), "test").items
-    assert (question.question, question.meta["stub"]) == (text, "\nAnswer: Option (")
+    assert (question.question, question.stub) == (text, "\nAnswer: Option (")
 
 
 def test_a_question_that_a_file_asks_twice_is_learned_once_and_measured_twice(tmp_path: Path) -> None:

@@ -88,11 +88,6 @@ def test_a_second_file_is_only_examined(tmp_path: Path) -> None:
     assert len(opened.questions("evolution")) == len(ROWS)
 
 
-def test_a_file_that_was_moved_is_found_in_the_data_folder(tmp_path: Path) -> None:
-    write(tmp_path, "jsonl")
-    assert open_benchmark("tasks/gone/mine.jsonl?scorer=exact", seed=1, data_dir=tmp_path).questions("evolution")
-
-
 @pytest.mark.parametrize(
     ("ending", "content", "complaint"),
     [

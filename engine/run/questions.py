@@ -1,0 +1,129 @@
+"""The questions of a run: stored when it begins, read from its own folder ever after.
+
+What a benchmark has beside questions (a shop, a world to play in) is no part of the folder. It is opened again where
+it came from, and must be what it was.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+
+import msgspec
+
+from mage_es.engine.benchmarks.registry import open_benchmark, reopening
+from mage_es.engine.benchmarks.tasks import OWN_TASKS
+from mage_es.engine.seams.benchmark import SPLITS, Benchmark, Question
+from mage_es.events.errors import PrerequisiteError, UsageError
+from mage_es.events.log import LogReader
+from mage_es.events.segments.questions import named
+from mage_es.events.vocabulary import QuestionGold, QuestionText, Remark, RunStarted
+
+_SHOWN = ("id", "split", "task_type", "question", "context", "stub", "titles", "family")
+
+
+def rows_of(benchmark: Benchmark) -> tuple[list[QuestionText], list[QuestionGold]]:
+    """Return every question of a benchmark as it is stored: what a learner may see, and what only a scorer may."""
+    questions = _all(benchmark)
+    texts = [QuestionText(**{name: getattr(question, name) for name in _SHOWN}) for question in questions]
+    golds = [
+        QuestionGold(
+            id=question.id,
+            gold=question.gold,
+            solution=question.solution,
+            remarks=tuple(Remark(name=name, text=text) for name, text in question.meta.items()),
+        )
+        for question in questions
+    ]
+    return texts, golds
+
+
+def stored_questions(reader: LogReader, benchmark: str) -> tuple[list[Question], bool]:
+    """Return the questions that a run has stored, and whether their gold answers are in this copy of it.
+
+    Without them `gold`, `solution` and `meta` are empty. Raises `LogDamaged`.
+    """
+    texts, golds = reader.questions()
+    known = {gold.id: gold for gold in golds or ()}
+    found = []
+    for text in texts:
+        shown = {name: getattr(text, name) for name in _SHOWN}
+        gold = known.get(text.id)
+        kept = {remark.name: remark.text for remark in gold.remarks} if gold else {}
+        right, worked = (gold.gold, gold.solution) if gold else ("", "")
+        found.append(Question(benchmark=benchmark, gold=right, solution=worked, meta=kept, **shown))
+    return found, golds is not None
+
+
+def recorded_benchmark(
+    reader: LogReader, started: RunStarted, *, data_dir: Path | str | None
+) -> tuple[Benchmark, bool]:
+    """Return the benchmark of a run with the questions that it has stored, and whether their gold answers are there.
+
+    Raises:
+        PrerequisiteError: What the benchmark has beside questions is missing, or has changed since.
+        LogDamaged: The stored questions are.
+    """
+    if reopen := reopening(started.benchmark):
+        questions, has_gold = stored_questions(reader, started.benchmark)
+        return reopen(questions, started.data_sha256), has_gold
+    benchmark = open_benchmark(started.benchmark, seed=started.seed, data_dir=data_dir)
+    if benchmark.data_sha256 != started.data_sha256:
+        before, has_gold = stored_questions(reader, benchmark.name)
+        told = changes(before, _all(benchmark), gold=has_gold)
+        what = f"its questions: {told}" if told else "none of its questions, but what they are played or judged with"
+        raise PrerequisiteError(
+            f"{benchmark.name} is not what it was when the run {started.run_id} began; what changed is {what}. Give it "
+            "the data, or the release of its package, that it began with, or start a new run."
+        )
+    return benchmark, True
+
+
+def require_same_tasks(reader: LogReader, started: RunStarted, file: str) -> None:
+    """Raise `UsageError` if a file of own tasks is not the one that the run began with; it tells what changed."""
+    from mage_es.engine.benchmarks.tasks.benchmark import open_tasks
+    from mage_es.engine.benchmarks.tasks.spec import parse
+
+    if not started.benchmark.startswith(OWN_TASKS):
+        raise UsageError(f"The run {started.run_id} has no tasks of your own but {started.benchmark}: omit --tasks.")
+    now = open_tasks(parse(started.benchmark)._replace(source=file).name)
+    before, has_gold = stored_questions(reader, started.benchmark)
+    if told := changes(before, _all(now), gold=has_gold):
+        raise UsageError(
+            f"{file} is not what the run {started.run_id} began with: {told}. A run keeps its questions: resume it "
+            f"without --tasks, or start a new one from this file."
+        )
+
+
+def changes(before: Sequence[Question], now: Sequence[Question], *, gold: bool = True) -> str:
+    """Return how many questions were added, removed and edited, with the first ids of each; "" if none was.
+
+    One that only has another id now has moved: a row without an id is named by its place.
+    """
+    old, new = ({question.id: _content(question, gold) for question in some} for some in (before, now))
+    left = {name: content for name, content in old.items() if new.get(name) != content}
+    came = {name: content for name, content in new.items() if old.get(name) != content}
+    places = defaultdict[bytes, list[str]](list)
+    for name, content in came.items():
+        places[content].append(name)
+    moved = {name: places[content].pop(0) for name, content in left.items() if places[content]}
+    gone = [name for name in left if name not in moved]
+    arrived = [name for name in came if name not in set(moved.values())]
+    found = {
+        "added": [name for name in arrived if name not in gone],
+        "removed": [name for name in gone if name not in arrived],
+        "edited": [name for name in gone if name in arrived],
+        "moved": list(moved),
+    }
+    return ", ".join(f"{len(names)} {what} ({named(names)})" for what, names in found.items() if names)
+
+
+def _content(question: Question, gold: bool) -> bytes:
+    hidden = {} if gold else {"gold": "", "solution": "", "meta": {}}
+    return msgspec.json.encode(msgspec.structs.replace(question, id="", benchmark="", **hidden))
+
+
+def _all(benchmark: Benchmark) -> list[Question]:
+    return list(chain.from_iterable(map(benchmark.questions, SPLITS)))

@@ -1,0 +1,100 @@
+"""Care of the questions beside a log: their files verified, backed up and restored, each by the hash that names it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem, write_new
+from mage_es.events.disk.layout import Layout
+from mage_es.events.disk.objects import Objects
+from mage_es.events.errors import LogDamaged, SequenceConflict
+from mage_es.events.log import LogReader
+from mage_es.events.segments.questions import files_of, golds_of, texts_of
+from mage_es.events.vocabulary import QuestionsStored
+
+_FILE = re.compile(r"(questions|golds)/([0-9a-f]{64})\.parquet")
+
+
+class QuestionsVerdict(NamedTuple):
+    """How many questions are stored, how many of them with their gold answers, and what is not as it was stored."""
+
+    questions: int
+    golds: int
+    problems: tuple[str, ...]
+
+
+def verify_questions(path: Path, fs: FileSystem | None = None) -> QuestionsVerdict:
+    """Compare every byte beside the log in the folder `path` with what the log says. Golds may be missing."""
+    fs, layout = fs or LocalFileSystem(), Layout(path)
+    problems, known = list[str](), set[Path]()
+    questions = golds = 0
+    for stored in LogReader(path, fs).of(QuestionsStored):
+        known.update(files_of(layout, stored))
+        questions += len(stored.ids)
+        try:
+            texts_of(fs, layout, stored)
+        except LogDamaged as error:
+            problems.append(str(error))
+        try:
+            golds += len(golds_of(fs, layout, stored) or ())
+        except LogDamaged as error:
+            problems.append(str(error))
+    foreign = [file for file in _files(fs, layout) if known and file not in known]
+    problems += [f"{file} is not the log's: take it away" for file in foreign]
+    return QuestionsVerdict(questions, golds, tuple(problems))
+
+
+def damaged_files(fs: FileSystem, layout: Layout) -> Iterator[Path]:
+    """Yield the files beside a log that are not what their names say."""
+    for file in _files(fs, layout):
+        if _FILE.fullmatch(_name(file)) and not _is_whole(fs.read(file), _name(file)):
+            yield file
+
+
+def back_up_questions(
+    fs: FileSystem, layout: Layout, objects: Objects, *, at: str, create: Callable[[str, bytes], None], gold: bool
+) -> None:
+    """Store the files of a log's questions, without `gold` the texts alone.
+
+    Raises `LogDamaged` for one that is not what was stored, `SequenceConflict` if the place has the golds already.
+    """
+    if not gold and any(name.startswith(f"{at}golds/") for name in objects.names()):
+        raise SequenceConflict(
+            f"{objects.place} holds the gold answers already, from an earlier backup, and nothing there is deleted. "
+            "Back up without them to another place."
+        )
+    for stored in LogReader(layout.path, fs).of(QuestionsStored):
+        texts, golds = files_of(layout, stored)
+        for file in (texts, golds) if gold and fs.exists(golds) else (texts,):
+            if not fs.exists(file) or not _is_whole(data := fs.read(file), _name(file)):
+                raise LogDamaged(f"{file} is missing or not the file that was stored: `mage-es verify RUN` names it.")
+            create(_name(file), data)
+
+
+def restore_questions(fs: FileSystem, layout: Layout, objects: Objects, *, at: str) -> None:
+    """Write the files of questions that a backup holds. Raises `LogDamaged` for one that its name does not fit."""
+    for name in objects.names():
+        if name.startswith(at) and _FILE.fullmatch(own := name.removeprefix(at)):
+            data = objects.read(name)
+            if not _is_whole(data, own):
+                raise LogDamaged(f"{objects.place}/{name} is damaged (its hash differs). Use another backup.")
+            fs.make_folder((layout.path / own).parent)
+            write_new(fs, layout.path / own, data)
+
+
+def _files(fs: FileSystem, layout: Layout) -> list[Path]:
+    folders = [folder for folder in (layout.questions, layout.golds) if fs.exists(folder)]
+    return [folder / name for folder in folders for name in fs.names(folder)]
+
+
+def _name(file: Path) -> str:
+    return f"{file.parent.name}/{file.name}"
+
+
+def _is_whole(data: bytes, name: str) -> bool:
+    match = _FILE.fullmatch(name)
+    return match is not None and hashlib.sha256(data).hexdigest() == match[2]

@@ -1,0 +1,163 @@
+"""The questions of a run as Parquet: texts and gold answers apart, each file named by its own hash.
+
+Rules
+    - The event `questions.stored` names both files, so the chain vouches for every byte of them.
+    - Both are durable before that event is. Without an event a file means nothing.
+    - The golds may be missing: a copy can be made without them. The texts may not.
+    - The digest of each row only serves to name what was altered. Those of golds are salted with a hash of all golds,
+      kept in their file: without it a short answer cannot be guessed from the log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mage_es.events.disk.documents import unpack
+from mage_es.events.disk.filesystem import FileSystem, write_new
+from mage_es.events.disk.layout import Layout
+from mage_es.events.errors import LogDamaged
+from mage_es.events.segments import columns
+from mage_es.events.segments.description import METADATA_KEY
+from mage_es.events.segments.writer import parquet
+from mage_es.events.vocabulary import QuestionGold, QuestionsStored, QuestionText
+from mage_es.events.vocabulary.shapes import shapes_of
+
+StoredRow = TypeVar("StoredRow", QuestionText, QuestionGold)
+
+_DIGEST = 8
+_AT_ONCE = 4096  # rows of a group: a column of long contexts must not outgrow Arrow's 32-bit offsets
+_NAMED = 5
+_COPY = "Copy the file of that name from a backup, or from another run over the same questions."
+
+
+class QuestionFiles(NamedTuple):
+    """Questions as they are stored: the event that binds the files, and their bytes."""
+
+    stored: QuestionsStored
+    texts: bytes
+    golds: bytes
+
+
+class Differing(NamedTuple):
+    """Ids of rows that are missing, altered, or not the log's."""
+
+    missing: Sequence[str]
+    altered: Sequence[str]
+    foreign: Sequence[str]
+
+    def __str__(self) -> str:
+        found = [f"{len(ids)} {what} ({named(ids)})" for what, ids in self._asdict().items() if ids]
+        return ", ".join(found) or "every row is whole, but not the file around them"
+
+
+class _About(msgspec.Struct, frozen=True, kw_only=True):
+    rows: int
+    salt: str = ""
+
+
+def named(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:_NAMED]) + (", ..." if len(ids) > _NAMED else "")
+
+
+def encode(texts: Sequence[QuestionText], golds: Sequence[QuestionGold]) -> QuestionFiles:
+    """Return the files of questions, given in one order. Raises `UnicodeEncodeError` for a text that UTF-8 has not."""
+    salt = hashlib.sha256(b"".join(map(msgspec.json.encode, golds))).hexdigest()
+    files = _file(texts, QuestionText), _file(golds, QuestionGold, salt)
+    stored = QuestionsStored(
+        texts_sha256=hashlib.sha256(files[0]).hexdigest(),
+        golds_sha256=hashlib.sha256(files[1]).hexdigest(),
+        ids=tuple(text.id for text in texts),
+        text_digests=_digests(texts),
+        gold_digests=_digests(golds, salt),
+    )
+    return QuestionFiles(stored, *files)
+
+
+def store(fs: FileSystem, layout: Layout, encoded: QuestionFiles) -> None:
+    """Make both files durable. Call with the writer's lock held."""
+    for path, data in zip(files_of(layout, encoded.stored), encoded[1:], strict=True):
+        fs.make_folder(path.parent)
+        write_new(fs, path, data)
+
+
+def files_of(layout: Layout, stored: QuestionsStored) -> tuple[Path, Path]:
+    """Return where the texts and the golds are."""
+    return layout.questions / f"{stored.texts_sha256}.parquet", layout.golds / f"{stored.golds_sha256}.parquet"
+
+
+def texts_of(fs: FileSystem, layout: Layout, stored: QuestionsStored) -> list[QuestionText]:
+    """Return the texts. Raises `LogDamaged`, which names the questions that are affected."""
+    path = files_of(layout, stored)[0]
+    if not fs.exists(path):
+        raise LogDamaged(f"{path} is missing, and with it the texts of {len(stored.ids)} questions. {_COPY}")
+    return _rows(fs.read(path), QuestionText, path, stored.ids, stored.text_digests)
+
+
+def golds_of(fs: FileSystem, layout: Layout, stored: QuestionsStored) -> list[QuestionGold] | None:
+    """Return the gold answers, None where this copy has none. Raises `LogDamaged` as `texts_of` does."""
+    path = files_of(layout, stored)[1]
+    if not fs.exists(path):
+        return None
+    return _rows(fs.read(path), QuestionGold, path, stored.ids, stored.gold_digests)
+
+
+def _file(rows: Sequence[StoredRow], kind: type[StoredRow], salt: str = "") -> bytes:
+    shapes = shapes_of(kind)
+    schema = pa.schema([pa.field(name, columns.arrow_type(shape)) for name, shape in shapes.items()])
+    tables = []
+    for first in range(0, max(1, len(rows)), _AT_ONCE):
+        some = rows[first : first + _AT_ONCE]
+        arrays = [columns.to_arrow([getattr(row, name) for row in some], shape) for name, shape in shapes.items()]
+        tables.append(pa.Table.from_arrays(arrays, schema=schema))
+    return parquet(schema, tables, _About(rows=len(rows), salt=salt))
+
+
+def _rows(data: bytes, kind: type[StoredRow], path: Path, ids: Sequence[str], digests: bytes) -> list[StoredRow]:
+    is_whole = f"{hashlib.sha256(data).hexdigest()}.parquet" == path.name
+    try:
+        rows, salt = _decoded(data, kind, path.name)
+    except (LogDamaged, pa.ArrowException, OSError, KeyError) as error:
+        raise LogDamaged(
+            f"{path} cannot be read, and with it {len(ids)} questions: {str(error).splitlines()[0]}. {_COPY}"
+        ) from error
+    if not is_whole:
+        wanted = dict(zip(ids, (digests[at : at + _DIGEST] for at in range(0, len(digests), _DIGEST)), strict=True))
+        raise LogDamaged(f"{path} is not the file that was stored: {_differing(rows, salt, wanted)}. {_COPY}")
+    return rows
+
+
+def _decoded(data: bytes, kind: type[StoredRow], name: str) -> tuple[list[StoredRow], str]:
+    shapes, rows = shapes_of(kind), list[StoredRow]()
+    with pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True) as file:
+        about = unpack((file.metadata.metadata or {}).get(METADATA_KEY, b""), _About, name=name)
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group, use_threads=False)
+            values = (columns.to_python(table.column(name).combine_chunks(), shape) for name, shape in shapes.items())
+            rows += map(columns.maker(kind, tuple(shapes), ()), *values)
+    return rows, about.salt
+
+
+def _differing(rows: Sequence[StoredRow], salt: str, wanted: Mapping[str, bytes]) -> Differing:
+    found = {row.id: _digests([row], salt) for row in rows}
+    return Differing(
+        missing=[name for name in wanted if name not in found],
+        altered=[name for name, digest in found.items() if wanted.get(name, digest) != digest],
+        foreign=[name for name in found if name not in wanted],
+    )
+
+
+def _digests(rows: Sequence[QuestionText] | Sequence[QuestionGold], salt: str = "") -> bytes:
+    start = hashlib.sha256(salt.encode())
+    found = []
+    for row in rows:
+        digest = start.copy()
+        digest.update(msgspec.json.encode(row))
+        found.append(digest.digest()[:_DIGEST])
+    return b"".join(found)

@@ -88,9 +88,10 @@ _command("Measure", score.score, score.EXAMPLES)
 _group(
     "Look",
     "runs",
-    "List the runs, or show one.",
+    "List the runs, show one, delete one.",
     list=(runs.list_all, runs.LIST_EXAMPLES),
     show=(runs.show_one, runs.SHOW_EXAMPLES),
+    delete=(runs.delete, runs.DELETE_EXAMPLES),
 )
 _command("Look", ask.ask, ask.EXAMPLES)
 _command("Look", show.show, show.EXAMPLES)

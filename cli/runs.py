@@ -1,6 +1,9 @@
-"""`mage-es runs`: list the runs, or show one."""
+"""`mage-es runs`: list the runs, show one, delete one."""
 
 from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,10 +12,14 @@ from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import actions, agents, episodes, frontier, iterations, ledger, overview
 from mage_es.cli.tables import runs as runs_table
-from mage_es.events.errors import LogDamaged
+from mage_es.events.errors import LogDamaged, LogError, UsageError
+
+if TYPE_CHECKING:
+    from mage_es.engine.run.directory import Run
 
 LIST_EXAMPLES = examples("mage-es runs list", "mage-es runs list --runs-dir /data/runs --json")
 SHOW_EXAMPLES = examples("mage-es runs show", "mage-es runs show RUN --json")
+DELETE_EXAMPLES = examples("mage-es runs delete RUN", "mage-es runs delete RUN --yes")
 
 
 @takes("runs_dir")
@@ -47,3 +54,46 @@ def show_one(run: RunArgument = None, *, settings: Settings, out: Output) -> Non
         out.next(settings.again("report", str(settings.runs_dir), names=("data_dir", "prices")))
     else:
         out.next(settings.again("exam" if summary.state == "finished" else "resume", summary.run_id))
+
+
+@takes("runs_dir")
+def delete(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Run id or folder.")],
+    *,
+    settings: Settings,
+    out: Output,
+    yes: Annotated[bool, typer.Option("--yes", help="Also a run that holds replies or exams, without asking.")] = False,
+) -> None:
+    """Delete a run with its exams, for good.
+
+    A run that no model ever answered is deleted at once; of any other it is said what would be lost, and asked.
+    """
+    from mage_es.engine.run.directory import delete_run
+
+    found = settings.find_run(run)
+    lost = _lost(found)
+    if lost and not yes and not _agreed(f"Delete {found.path}, which holds {lost}? [y/N] "):
+        raise UsageError(f"{found.path} holds {lost}. Nothing was deleted; with --yes it is.")
+    delete_run(found)
+    out.report({"run_id": found.id, "path": str(found.path), "lost": lost}, f"{found.path}: deleted.")
+    out.next(settings.again("runs", "list", names=("runs_dir",)))
+
+
+def _lost(run: Run) -> str:
+    """Return what only this run holds: its models' replies and its exams; "" for nothing of either."""
+    from mage_es.events.log import LogReader
+    from mage_es.events.vocabulary import ModelCalled
+
+    try:
+        replies = sum(1 for _ in LogReader(run.log_path).of(ModelCalled))
+    except LogError:
+        return "a log that cannot be read"
+    exams = len(run.exams())
+    return f"{replies} replies of models and {exams} exams" if replies or exams else ""
+
+
+def _agreed(question: str) -> bool:
+    if not sys.stdin.isatty():
+        return False
+    print(question, end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -10,11 +10,13 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from mage_es.events.disk import FileSystem, Layout, LocalFileSystem
+from mage_es.events.disk import FileSystem, Layout, LocalFileSystem, WriterLock
 from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError, nearest
 from mage_es.events.log import Log, LogReader
 
@@ -67,6 +69,10 @@ class Run(NamedTuple):
             return 0
         return LogReader(self.log_path).head.seq
 
+    def foreign(self) -> list[str]:
+        """Return the names in the run's folder that no run puts there."""
+        return sorted(path.name for path in self.path.iterdir() if path.name not in _OURS)
+
     def begin(self, fs: FileSystem | None = None) -> Log:
         """Return the log of a run that has recorded nothing yet, made unless an earlier start left it."""
         if not (self.log_path / "FORMAT").exists():
@@ -103,12 +109,35 @@ def create_run(runs_dir: Path | str, *, benchmark: str, seed: int, run_id: str |
             run = Run(name, runs_dir / name)
             if run.events:
                 raise UsageError(_taken(run.path)) from None
-            if foreign := sorted(path.name for path in run.path.iterdir() if path.name not in _OURS):
+            if foreign := run.foreign():
                 raise UsageError(
                     f"{run.path} is no run's folder: it holds {foreign[0]}. Choose another name."
                 ) from None
             return run
         return Run(name, runs_dir / name)
+
+
+def delete_run(run: Run) -> None:
+    """Delete a run's folder with everything in it.
+
+    Raises:
+        UsageError: The folder is a link, or holds what is no part of a run.
+        RunLocked: Another process is writing the run or one of its exams.
+    """
+    if run.path.is_symlink():
+        raise UsageError(f"{run.path} is a link: name the folder that it leads to, {run.path.resolve()}.")
+    if foreign := run.foreign():
+        raise UsageError(f"{run.path} also holds {foreign[0]}, which is no part of a run: move it away first.")
+    with ExitStack() as held:
+        for each in (run, *run.exams()):
+            if each.log_path.is_dir():
+                held.callback(WriterLock(LocalFileSystem(), Layout(each.log_path).lock).release)
+        # Under a name that nothing takes for a run, first: a process that dies here leaves no half of one.
+        doomed = Path(tempfile.mkdtemp(prefix=".deleting-", dir=run.path.parent))
+        try:
+            run.path.rename(doomed / run.path.name)
+        finally:
+            shutil.rmtree(doomed)
 
 
 def _taken(path: Path) -> str:

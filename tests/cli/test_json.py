@@ -28,6 +28,7 @@ DONE: dict[str, tuple[str, ...]] = {
     "doctor": ("--no-calls",),
     "runs list": (),
     "runs show": ("first",),
+    "runs delete": ("first", "--yes"),
     "log show": ("latest",),
     "memory list": ("first",),
     "data list": (),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from mage_es.events.log import Log
 
 Command = Callable[..., Any]
 
@@ -94,3 +98,38 @@ def test_what_there_is_enough_of_is_not_spoken_of(mage: Command, runs_dir: Path)
 
 def test_the_command_that_goes_on_finds_the_data_where_it_was_said_to_be(mage: Command, runs_dir: Path) -> None:
     assert mage("runs", "show", "--data-dir", "elsewhere").err.endswith("mage-es exam first --data-dir elsewhere\n")
+
+
+def test_a_run_with_replies_is_deleted_only_on_demand_and_never_while_it_is_written(
+    mage: Command, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert mage("runs", "delete").code == 2
+    refused = mage("runs", "delete", "first")
+    assert (refused.code, "replies of models and 0 exams. Nothing was deleted" in refused.err) == (2, True)
+    with Log.open(runs_dir / "first" / "log", clock=lambda: 0):
+        assert mage("runs", "delete", "first", "--yes").code == 4
+    terminal = io.StringIO("n\ny\n")
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    assert mage("runs", "delete", "first").code == 2 and (runs_dir / "first" / "log" / "FORMAT").exists()
+    outcome = mage("runs", "delete", "first")
+    assert (outcome.code, outcome.out) == (0, "runs/first: deleted.\n")
+    assert list(runs_dir.iterdir()) == []
+
+
+def test_a_run_that_no_model_answered_is_deleted_at_once_and_what_is_no_run_never(
+    mage: Command, runs_dir: Path, tmp_path: Path
+) -> None:
+    Log.create(runs_dir / "begun" / "log", run="begun", clock=lambda: 0).close()
+    assert mage("runs", "delete", "begun").code == 0 and not (runs_dir / "begun").exists()
+    damage(runs_dir, "second")
+    assert "a log that cannot be read" in mage("runs", "delete", "second").err
+    assert mage("runs", "delete", "second", "--yes").code == 0
+    (tmp_path / "photos").mkdir()
+    (runs_dir / "linked").symlink_to(runs_dir / "first")
+    for name in ("photos", "linked", "."):
+        assert mage("runs", "delete", name, "--yes").code == 2
+    (runs_dir / "first" / "notes.txt").write_text("mine")
+    kept = mage("runs", "delete", "first", "--yes")
+    assert (kept.code, "notes.txt" in kept.err) == (2, True)
+    assert {path.name for path in runs_dir.iterdir()} == {"first", "linked"} and (tmp_path / "photos").exists()

@@ -24,7 +24,7 @@ OPTIONS = (
 )
 
 
-@takes(*OPTIONS)
+@takes(*OPTIONS, own_tasks=True)
 def baseline(
     name: Annotated[
         str,
@@ -33,7 +33,9 @@ def baseline(
             help="zero_shot_cot, few_shot_cot, self_consistency, react, reflexion or reflexion_oracle.",
         ),
     ],
-    benchmark: Annotated[str | None, typer.Argument(help="Name of the benchmark, such as gsm8k.")] = None,
+    benchmark: Annotated[
+        str | None, typer.Argument(help="Name of the benchmark, or a file of tasks of your own.")
+    ] = None,
     *,
     settings: Settings,
     out: Output,

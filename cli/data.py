@@ -14,7 +14,7 @@ from mage_es.cli.settings import Settings
 from mage_es.events.errors import PrerequisiteError
 
 LIST_EXAMPLES = examples("mage-es data list", "mage-es data list --data-dir data --json")
-CHECK_EXAMPLES = examples("mage-es data check gsm8k --data-dir data", "mage-es data check tasks/my.jsonl?scorer=number")
+CHECK_EXAMPLES = examples("mage-es data check gsm8k --data-dir data", "mage-es data check my.jsonl --scorer number")
 FETCH_EXAMPLES = examples(
     "mage-es data fetch gsm8k --data-dir data", "mage-es data fetch gsm8k --from http://mirror/gsm8k"
 )
@@ -77,9 +77,11 @@ def _row(name: str, settings: Settings) -> DataRow:
     )
 
 
-@takes("seed", "held_out", "anchors", "data_dir")
+@takes("seed", "held_out", "anchors", "data_dir", own_tasks=True)
 def check_one(
-    benchmark: Annotated[str | None, typer.Argument(help="Name of the benchmark, or own tasks.")] = None,
+    benchmark: Annotated[
+        str | None, typer.Argument(help="Name of the benchmark, or a file of tasks of your own.")
+    ] = None,
     *,
     settings: Settings,
     out: Output,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,38 +22,21 @@ EXAMPLES = examples(
     "mage-es evolve gsm8k --preset paper --guard off",
     "mage-es evolve gsm8k --guidance anthropic/claude-opus-4-8 --dry-run",
     "mage-es evolve gsm8k --guidance anthropic/claude-opus-4-8 --max-usd 5",
-    "mage-es evolve --tasks my.jsonl --columns question=prompt,answer=label --scorer number",
-    "mage-es evolve --tasks tickets.csv --labels billing,delivery,other --instruction 'Decide by what is asked for.'",
+    "mage-es evolve my.jsonl --columns question=prompt,answer=label --scorer number",
+    "mage-es evolve tickets.csv --labels billing,delivery,other --instruction 'Decide by what is asked for.'",
 )
 
-_TASKS = "Evolve on tasks of your own: a file (JSON, CSV, Parquet), or hf:NAME on the Hugging Face hub."
-_COLUMNS = (
-    "Which column holds what: question=NAME, answer=NAME, context, options (or A/B/C/D), task_type, solution, id,"
-    " split; separated by commas."
+
+@takes(
+    "preset", *CONFIG, "workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *SPENDING, own_tasks=True
 )
-_SCORER = "How to check answers to your tasks: exact, contains, f1, number, choice or judge. [default: exact]"
-_INSTRUCTION = "What to do with each question, if the questions do not say it: a text, or a file that holds one."
-_LABELS = "All answers there can be, as in billing,delivery,other: the prompt lists them, and the scorer looks for one."
-_TEST_TASKS = "A second file (on the hub: a split) that is only examined. [default: three tenths of the tasks]"
-
-
-def _own(flag: str, metavar: str, help: str) -> Any:
-    return typer.Option(flag, metavar=metavar, help=help, show_default=False, rich_help_panel="Your own tasks")
-
-
-@takes("preset", *CONFIG, "workers", "max_connections", "guidance_batch", "runs_dir", "data_dir", *SPENDING)
 def evolve(
-    benchmark: Annotated[str | None, typer.Argument(help="Name of the benchmark, such as wordmath.")] = None,
+    benchmark: Annotated[
+        str | None, typer.Argument(help="Name of the benchmark, such as wordmath, or a file of tasks of your own.")
+    ] = None,
     *,
     settings: Settings,
     out: Output,
-    tasks: Annotated[str | None, _own("--tasks", "FILE", _TASKS)] = None,
-    columns: Annotated[str, _own("--columns", "ROLE=NAME,...", _COLUMNS)] = "",
-    scorer: Annotated[str, _own("--scorer", "NAME", _SCORER)] = "exact",
-    instruction: Annotated[str, _own("--instruction", "TEXT|FILE", _INSTRUCTION)] = "",
-    labels: Annotated[str, _own("--labels", "A,B,...", _LABELS)] = "",
-    test_tasks: Annotated[str, _own("--test-tasks", "FILE", _TEST_TASKS)] = "",
-    subset: Annotated[str, _own("--subset", "NAME", "Configuration of a data set on the hub.")] = "",
     run_id: RunIdOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only estimate the calls, tokens and dollars of the run.")
@@ -64,23 +46,8 @@ def evolve(
 
     Every step is recorded; the run can be stopped, resumed, replayed and audited.
     """
-    from mage_es.engine.benchmarks.tasks.spec import specified
     from mage_es.engine.verbs.evolve import evolve as start
-    from mage_es.events.errors import UsageError
 
-    if tasks is not None:
-        if named := settings.flags().get("benchmark"):
-            raise UsageError(f"Both the benchmark {named} and --tasks {tasks} were given: leave one of them out.")
-        own = specified(
-            tasks,
-            columns=columns,
-            scorer=scorer,
-            test=test_tasks,
-            subset=subset,
-            instruction=_text_of(instruction),
-            labels=labels,
-        )
-        settings = settings.about(own.name)
     config = settings.config()
     for caution in cautions(config):
         out.say(f"Caution: {caution}")
@@ -90,14 +57,6 @@ def evolve(
     with session(out, settings) as runtime:
         summary = start(config, runs_dir=settings.runs_dir, data_dir=settings.data_dir, runtime=runtime, run_id=run_id)
     conclude(out, summary, settings)
-
-
-def _text_of(given: str) -> str:
-    """Return the text of a file of that name, else what was given: a run records the text, and no file to change."""
-    try:
-        return Path(given).read_text("utf-8")
-    except OSError:
-        return given
 
 
 def _estimate(out: Output, config: Config, settings: Settings) -> None:

@@ -21,6 +21,7 @@ import msgspec
 import typer
 
 from mage_es.cli.output import Output
+from mage_es.cli.own_tasks import OPTIONS, named, parameter
 from mage_es.cli.settings import LIMITS, Machine, fields, flag_of, kind, resolve
 from mage_es.engine.config import Config, Starting
 
@@ -75,11 +76,13 @@ _METAVARS: Mapping[str, str] = {
 }
 
 
-def takes(*names: str, unlisted: tuple[str, ...] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def takes(
+    *names: str, unlisted: tuple[str, ...] = (), own_tasks: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command `--json` and an option for each named setting.
 
     It receives its two streams as `out`, and all settings, resolved, as `settings`. Its help leaves out the options
-    for `unlisted` settings.
+    for `unlisted` settings. With `own_tasks` it has theirs, too, and they are in the name of the benchmark.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -88,11 +91,14 @@ def takes(*names: str, unlisted: tuple[str, ...] = ()) -> Callable[[Callable[...
             flags = {name: given.pop(name) for name in (*names, *unlisted)}
             if "benchmark" in given:
                 flags["benchmark"] = given.pop("benchmark")
+            if own_tasks:
+                flags["benchmark"] = named(flags["benchmark"], {name: given.pop(name) for name in OPTIONS})
             out = Output(as_json=given.pop(_JSON.name))
             command(settings=resolve(flags, environment=os.environ, folder=Path.cwd()), out=out, **given)
 
         own = inspect.signature(command, eval_str=True).parameters.values()
         parameters = [*(parameter for parameter in own if parameter.name not in ("settings", "out")), _JSON]
+        parameters += [parameter(name) for name in OPTIONS] if own_tasks else []
         ordered = sorted((*names, *unlisted), key=lambda name: _ORDER.index(name) if name in _ORDER else len(_ORDER))
         parameters += [_parameter(name, is_listed=name in names) for name in ordered]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

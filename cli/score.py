@@ -35,9 +35,11 @@ _Records = Annotated[
 ]
 
 
-@takes("data_dir", "seed", "workers", "max_connections", "max_usd", "max_calls", "prices")
+@takes("data_dir", "seed", "workers", "max_connections", "max_usd", "max_calls", "prices", own_tasks=True)
 def score(
-    name: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Name of the benchmark, such as gsm8k.")],
+    benchmark: Annotated[
+        str | None, typer.Argument(help="Name of the benchmark, or a file of tasks of your own.")
+    ] = None,
     *,
     settings: Settings,
     out: Output,
@@ -69,7 +71,7 @@ def score(
     from mage_es.engine.verbs.score import score as measure
 
     report = measure(
-        name,
+        settings.config().benchmark,
         records=records,
         predictions=predictions,
         strict=strict,

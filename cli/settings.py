@@ -133,13 +133,9 @@ class Settings:
         if values["benchmark"] is None:
             raise UsageError(
                 "Name a benchmark, such as wordmath; `mage-es data list` shows them all. "
-                "For questions of your own use `mage-es evolve --tasks FILE`."
+                "For questions of your own name their file, such as `mage-es evolve my.jsonl`."
             )
         return msgspec.convert(values, Config)
-
-    def about(self, benchmark: str) -> Settings:
-        """Return the same settings for another benchmark."""
-        return Settings({**self.entries, "benchmark": ResolvedSetting("benchmark", benchmark, "flag")})
 
     def again(self, *words: str, names: tuple[str, ...] = ("runs_dir", "data_dir")) -> str:
         """Return a command line that repeats the named settings, if they came from flags."""

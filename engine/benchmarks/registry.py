@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
-from mage_es.engine.benchmarks.tasks import OWN_TASKS
+from mage_es.engine.benchmarks.tasks import names_tasks
 from mage_es.engine.config import BENCHMARK, Config
 from mage_es.engine.seams.benchmark import Benchmark, Question
 from mage_es.engine.seams.plugins import Group, faulty, load, open_plugin, plugins
@@ -126,7 +126,8 @@ def own_models(name: str) -> OwnModels:
 
 
 def with_own_models(config: Config) -> Config:
-    """Return a configuration that names every model and what its teacher sees, as a run records it."""
+    """Return a configuration as a run records it: with every model, what its teacher sees, own tasks in full."""
+    config = msgspec.structs.replace(config, benchmark=recorded_name(config.benchmark))
     own = own_models(config.benchmark)._asdict()
     named = msgspec.structs.replace(config, **{tier: own[tier] for tier in own if getattr(config, tier) == BENCHMARK})
     if named.teacher_sees != "model":
@@ -145,8 +146,17 @@ def own_defaults(name: str) -> Mapping[str, int]:
     return entry.defaults if entry else {}
 
 
+def recorded_name(name: str) -> str:
+    """Return the name that a run records: the user's own tasks with all that matters of their options."""
+    if name in _TABLE or not names_tasks(name):
+        return name
+    from mage_es.engine.benchmarks.tasks.spec import parse
+
+    return parse(name).name
+
+
 def title(name: str) -> str:
-    if not name.startswith(OWN_TASKS):
+    if name in _TABLE or not names_tasks(name):
         return name
     from mage_es.engine.benchmarks.tasks.spec import parse
 
@@ -158,7 +168,7 @@ def names() -> list[str]:
 
 
 def open_benchmark(name: str, *, seed: int, data_dir: Path | str | None = None) -> Benchmark:
-    """`name` is one of `names()`, or own tasks as `tasks/FILE?option=value`; benchmarks that are read ignore `seed`.
+    """`name` is one of `names()`, or own tasks as `FILE?option=value`; benchmarks that are read ignore `seed`.
 
     Raises `UsageError` (the near matches are listed), or `PrerequisiteError` if its data is missing or malformed.
     """
@@ -187,7 +197,9 @@ def open_records(name: str, path: Path) -> Benchmark:
 def _entry(name: str) -> BenchmarkEntry:
     entry = _found(name)
     if entry is None:
-        raise UsageError(f"There is no benchmark {name!r}.{nearest(name, names())}")
+        raise UsageError(
+            f"There is no benchmark {name!r}.{nearest(name, names())} A file of tasks ends in .jsonl, .csv or .parquet."
+        )
     return entry
 
 
@@ -195,7 +207,7 @@ def _entry(name: str) -> BenchmarkEntry:
 def _found(name: str) -> BenchmarkEntry | None:
     if name in _TABLE:
         return _TABLE[name]
-    if name.startswith(OWN_TASKS):
+    if names_tasks(name):
         return BenchmarkEntry(
             lambda _seed, _data_dir: _part("benchmarks.tasks.benchmark:open_tasks")(name),
             reopen=lambda *stored: _part("benchmarks.tasks.benchmark:reopen_tasks")(name, *stored),

@@ -22,7 +22,7 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -31,6 +31,8 @@ from mage_es.events.errors import PrerequisiteError
 
 _GRACE = 60.0
 """Seconds beyond a tool's own time in which a worker must have started or replied; one that does not is replaced."""
+
+ToolLanguage = Literal["starlark", "sql"]
 
 
 class ToolResult(NamedTuple):
@@ -46,14 +48,17 @@ class Sandbox:
         self._lock = Lock()
         self._worker: _Worker | None = None
 
-    def run(self, source: str, arguments: str) -> ToolResult:
-        """Run a tool's source on a JSON object of arguments. Raises `PrerequisiteError` where no worker starts."""
+    def run(self, source: str, arguments: str, *, language: ToolLanguage = "starlark") -> ToolResult:
+        """Run a tool's source on a JSON object of arguments. Raises `PrerequisiteError` where no worker starts.
+
+        A source in `sql` is a query: the result is "same" if its rows on `schema` are those of the query `right`.
+        """
         problem = self._refused(source, arguments)
         if problem:
             return ToolResult("", problem)
         with self._lock:
             for _ in range(2):
-                outcome = self._at_work().run(source, arguments)
+                outcome = self._at_work().run(source, arguments, language)
                 if outcome is not None:
                     return outcome
                 self.close()
@@ -115,9 +120,9 @@ class _Worker:
                 "The sandbox for tools cannot be started. Is its language there? python -m pip install starlark-pyo3"
             )
 
-    def run(self, source: str, arguments: str) -> ToolResult | None:
+    def run(self, source: str, arguments: str, language: ToolLanguage) -> ToolResult | None:
         assert self.process.stdin is not None
-        request = json.dumps({"source": source, "arguments": arguments}) + "\n"
+        request = json.dumps({"source": source, "arguments": arguments, "language": language}) + "\n"
         try:
             self.process.stdin.write(request.encode())
             self.process.stdin.flush()

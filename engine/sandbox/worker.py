@@ -18,6 +18,9 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Callable
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +56,10 @@ def main() -> None:
     address_space = _address_space() + limits["memory_mib"] * 2**20
     _say({})
     for line in sys.stdin.buffer:
-        _say(_in_child(json.loads(line), limits, address_space))
+        request = json.loads(line)
+        if request["language"] == "sql":
+            import duckdb  # noqa: F401  # here, so that no child need open its files
+        _say(_in_child(request, limits, address_space))
 
 
 def _say(outcome: dict[str, str]) -> None:
@@ -66,8 +72,12 @@ def _in_child(request: dict[str, str], limits: dict[str, Any], address_space: in
     child = os.fork()
     if child == 0:
         try:
+            run: Callable[..., Any] = evaluate
+            if request["language"] == "sql":
+                run = partial(compare_rows, _databases(limits))
+                address_space = _address_space() + limits["memory_mib"] * 2**20
             _confine(writing, limits, address_space)
-            os.write(1, json.dumps(_run(request, limits)).encode())
+            os.write(1, json.dumps(_run(run, request, limits)).encode())
         finally:
             os._exit(0)
     os.close(writing)
@@ -99,9 +109,9 @@ def _confine(writing: int, limits: dict[str, Any], address_space: int) -> None:
         resource.setrlimit(kind, (most, most))
 
 
-def _run(request: dict[str, str], limits: dict[str, Any]) -> dict[str, str]:
+def _run(run: Callable[..., Any], request: dict[str, str], limits: dict[str, Any]) -> dict[str, str]:
     try:
-        value = evaluate(request["source"], json.loads(request["arguments"]), limits)
+        value = run(request["source"], json.loads(request["arguments"]), limits)
         return {"result": _bounded(to_text(value), limits), "problem": ""}
     except ToolFault as fault:
         return {"result": "", "problem": str(fault)}
@@ -134,6 +144,45 @@ def evaluate(source: str, arguments: dict[str, Any], limits: dict[str, Any]) -> 
     for name, text in (("prelude", PRELUDE), ("tool", source)):
         starlark.eval_with(options, module, starlark.parse(name, text, dialect), language)
     return module.freeze().call_with(options, "run", **arguments).value
+
+
+def _databases(limits: dict[str, Any]) -> list[Any]:
+    """Return two empty databases in memory, which open files of the system's as they begin and never again."""
+    import duckdb
+
+    options: dict[str, Any] = {
+        "threads": 1,
+        "memory_limit": f"{limits['memory_mib'] // 4}MB",
+        "enable_external_access": "false",
+    }
+    return [duckdb.connect(":memory:", config={**options, "autoload_known_extensions": "false"}) for _ in range(2)]
+
+
+def compare_rows(databases: list[Any], query: str, told: dict[str, Any], limits: dict[str, Any]) -> str:
+    """Return "same" if a query has the rows of the right one, in its order where it is ordered, else "other"."""
+    try:
+        right = _rows(databases[0], told["schema"], told["right"])
+    except Exception as error:
+        raise ToolFault(f"the task's own query fails: {str(error)[:_PROBLEM]}") from error
+    try:
+        given = _rows(databases[1], told["schema"], query)
+    except Exception as error:
+        raise ToolFault(str(error)[:_PROBLEM]) from error
+    is_ordered = "order by" in " ".join(told["right"].rpartition(")")[2].casefold().split())
+    return "same" if (given == right if is_ordered else sorted(given) == sorted(right)) else "other"
+
+
+def _rows(database: Any, schema: str, query: str) -> list[tuple[str, ...]]:
+    database.execute(schema)
+    database.execute("SET lock_configuration = true")
+    return [tuple(map(_cell, row)) for row in database.execute(query).fetchall()]
+
+
+def _cell(value: object) -> str:
+    """Return a cell as text: numbers by value, to as many digits as sums of any order agree in."""
+    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+        return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:.9g}"
+    return repr(value)
 
 
 def to_text(value: Any) -> str:

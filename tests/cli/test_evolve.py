@@ -193,19 +193,19 @@ def test_data_check_lists_what_is_left_out_and_which_near_duplicates_stay_togeth
         f"{long} b,2",
     ]
     (empty_folder / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
-    told = mage("data", "check", "tasks/mine.csv?scorer=number", "--anchors", "2", "--json")
+    told = mage("data", "check", "mine.csv", "--scorer", "number", "--anchors", "2", "--json")
     found = json.loads(told.out)
     assert found["evolution"] + found["anchors"] + found["held_out"] == 32
     assert found["left_out"] == [{"id": "row-31", "of": "row-1", "nearly": False}]
     assert found["groups"] == [["row-32", "row-33"]]
-    shown = mage("data", "check", "tasks/mine.csv?scorer=number").out
+    shown = mage("data", "check", "--tasks", "mine.csv?scorer=number").out
     assert "row-31 repeats row-1" in shown and "row-32, row-33" in shown
 
 
 def test_tasks_of_ones_own_are_evolved_and_resumed_without_any_code(mage: Command, empty_folder: Path) -> None:
     rows = [f"What is {k} + {k + 3}?,{2 * k + 3}" for k in range(5, 45)]
     (empty_folder / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
-    words = ("--tasks", "mine.csv", "--scorer", "number", "--iterations", "1", "--pool", "8", "--anchors", "4")
+    words = ("mine.csv", "--scorer", "number", "--iterations", "1", "--pool", "8", "--anchors", "4")
     outcome = mage("evolve", *words, "--json")
     assert outcome.code == 0
     summary = json.loads(outcome.out)
@@ -228,10 +228,21 @@ def test_the_prompts_of_own_tasks_begin_with_what_is_to_be_done_and_list_the_lab
     assert shown.endswith('Finish with a line "Answer: <label>", one of: odd, even.')
 
 
-def test_own_tasks_beside_a_benchmark_are_refused(mage: Command, empty_folder: Path) -> None:
-    outcome = mage("evolve", "wordmath", "--tasks", "mine.csv")
-    assert outcome.code == 2
-    assert "Both the benchmark wordmath and --tasks mine.csv" in outcome.err
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("wordmath", "--tasks", "mine.csv"), "Both the benchmark wordmath and --tasks mine.csv"),
+        (("wordmath", "--scorer", "number"), "--scorer: that is for tasks of your own, and wordmath is a benchmark"),
+        (("--labels", "a,b"), "--labels: that is for tasks of your own, and no file was named"),
+        (("mine.xlsx",), "A file of tasks ends in .jsonl, .csv or .parquet"),
+    ],
+)
+@pytest.mark.parametrize("command", [("evolve",), ("baseline", "zero_shot_cot"), ("data", "check")])
+def test_options_of_own_tasks_that_do_not_fit_the_benchmark_are_refused(
+    mage: Command, command: tuple[str, ...], words: tuple[str, ...], complaint: str
+) -> None:
+    outcome = mage(*command, *words)
+    assert outcome.code == 2 and complaint in " ".join(outcome.err.split())
 
 
 def test_what_the_guard_takes_back_is_said_when_it_does(mage: Command) -> None:

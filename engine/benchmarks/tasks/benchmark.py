@@ -17,10 +17,11 @@ from typing import Any
 import msgspec
 
 from mage_es.engine.benchmarks.records import listed, read_records
+from mage_es.engine.benchmarks.tasks import HUB
 from mage_es.engine.benchmarks.tasks.columns import question_of
 from mage_es.engine.benchmarks.tasks.hub import read_hub
-from mage_es.engine.benchmarks.tasks.scorers import problem_with, scorer_of
-from mage_es.engine.benchmarks.tasks.spec import HUB, TaskSpec, parse
+from mage_es.engine.benchmarks.tasks.scorers import scorer_of
+from mage_es.engine.benchmarks.tasks.spec import TaskSpec, parse
 from mage_es.engine.seams.benchmark import ONE_TYPE, Question, Repeat, Split, TaskTypeSource, Verdict
 from mage_es.events.errors import PrerequisiteError
 
@@ -119,10 +120,11 @@ def _once(questions: Sequence[Question]) -> tuple[list[Question], tuple[Repeat, 
 def _reader(spec: TaskSpec, split: Split) -> Callable[[int, Mapping[str, Any]], Question]:
     """Return a reader of rows that refuses a row that the scorer cannot check, and an id given twice."""
     seen: dict[str, int] = {}
+    scorer = scorer_of(spec.scorer, spec.labels)
 
     def read(position: int, row: Mapping[str, Any]) -> Question:
-        question = question_of(row, spec.columns, position=position, split=split)
-        if problem := problem_with(question, spec.scorer, spec.labels):
+        question = question_of(row, spec.columns, position=position, split=split, is_json=spec.scorer == "json")
+        if problem := scorer.problem(question):
             raise ValueError(problem)
         if question.id in seen:
             raise ValueError(f"id: {question.id!r} is the id of row {seen[question.id] + 1} already")

@@ -2,7 +2,7 @@
 
 Rules
     - A column is found by its exact name, else by its name without regard to case and surrounding blanks.
-    - Options in separate columns are named together: `options=A/B/C/D`.
+    - Options, or valid answers, in separate columns are named together: `options=A/B/C/D`.
     - Without an id a question is named by its row.
 """
 
@@ -23,17 +23,23 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "options": ("options", "choices"),
     "task_type": ("task_type", "type", "category", "subject"),
     "solution": ("solution", "rationale", "explanation"),
+    "schema": ("schema",),
     "id": ("id", "_id"),
     "split": ("split",),
 }
 """Each role with the columns that have it by default."""
+_MANY = ("options", "answer")
+"""Roles that several columns may have together, as in `options=A/B/C/D` or `answer=label/alias`."""
 _NEEDED = ("question", "answer")
 _EXAMINED = frozenset({"test", "validation", "dev", "eval", "held_out", "heldout"})
 _COLUMNAR = {"label", "text"}
 """Options as many data sets of the hub have them: a list of letters, and one of texts."""
 
 
-def question_of(row: Mapping[str, Any], columns: Mapping[str, str], *, position: int, split: Split) -> Question:
+def question_of(
+    row: Mapping[str, Any], columns: Mapping[str, str], *, position: int, split: Split, is_json: bool = False
+) -> Question:
+    """Return the question of a row, whose answer is any value with `is_json`. Raises `ValueError`, the column first."""
     called = _Called(row)
     found = {role: _column(called, role, columns) for role in ROLES}
     missing = [role for role in _NEEDED if not found[role]]
@@ -42,7 +48,8 @@ def question_of(row: Mapping[str, Any], columns: Mapping[str, str], *, position:
         raise ValueError(
             f"{missing[0]}: there is no such column; there are: {there}. Name it: --columns {missing[0]}=NAME"
         )
-    text, answers = _text(row, found["question"]), _answers(row, found["answer"])
+    text, schema = _text(row, found["question"]), _text(row, found["schema"])
+    answers = [_as_json(row[found["answer"]])] if is_json else _answers(row, called, found["answer"])
     if not text:
         raise ValueError(f"{found['question']}: is empty")
     options = _options(row, called, found["options"]) if found["options"] else {}
@@ -57,10 +64,11 @@ def question_of(row: Mapping[str, Any], columns: Mapping[str, str], *, position:
         split="test" if said in _EXAMINED else split,
         task_type=_text(row, found["task_type"]) or ONE_TYPE,
         question=text,
-        context=_text(row, found["context"]),
+        # Who is to query a table must see it.
+        context=_text(row, found["context"]) or schema,
         gold=answers[0],
         solution=_text(row, found["solution"]),
-        meta={"answers": json.dumps(answers), "options": json.dumps(options)},
+        meta={"answers": json.dumps(answers), "options": json.dumps(options), **({"schema": schema} if schema else {})},
     )
 
 
@@ -88,7 +96,7 @@ def _column(called: _Called, role: str, columns: Mapping[str, str]) -> str:
         name = columns[role]
         if found := called.find(name):
             return found
-        if role == "options" and called.each(name):
+        if role in _MANY and called.each(name):
             return name
         there = ", ".join(map(str, called.row))
         raise ValueError(f"{name}: there is no such column (for the {role}); there are: {there}")
@@ -102,8 +110,12 @@ def _text(row: Mapping[str, Any], column: str) -> str:
     return _written(value, column)
 
 
-def _answers(row: Mapping[str, Any], column: str) -> list[str]:
-    value = row[column]
+def _as_json(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _answers(row: Mapping[str, Any], called: _Called, column: str) -> list[str]:
+    value = row[column] if column in row else [_text(row, name) for name in called.each(column)]
     answers = [_written(answer, column) for answer in (value if isinstance(value, list) else [value])]
     if not any(answers):
         raise ValueError(f"{column}: is empty; a task needs an answer that can be checked")

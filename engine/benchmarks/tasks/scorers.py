@@ -6,17 +6,22 @@
     number      the final number equals the right one
     choice      the letter of the right option; with labels, the right one of those
     judge       exact; other answers go to the judge model, if one is set (--judge)
+    regex, json, sql, python    see structured.py
+    MODULE:FUNCTION             a function of the user's, of the reply and the question: a score, right or wrong
 
-Each is a pure function of the question and the reply that never raises.
+None of them raises, but for functions of the user's.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
+from importlib import import_module
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -24,9 +29,12 @@ import msgspec
 from mage_es.engine.benchmarks.hotpotqa.answers import exact_match, normalise_answer, overlap
 from mage_es.engine.benchmarks.medqa import chosen, chosen_in_form, contained
 from mage_es.engine.benchmarks.numbers import ANSWER_FORMAT, INSTRUCTION, number_in, read_number, score_number
+from mage_es.engine.benchmarks.tasks import structured
+from mage_es.engine.benchmarks.tasks.structured import right_answers
 from mage_es.engine.seams.answer_form import answer_in_form
 from mage_es.engine.seams.benchmark import Question, Traits, Verdict
 from mage_es.engine.seams.extraction import plain_answer, read_answer
+from mage_es.events.errors import UsageError
 
 _BARE_NUMBER = re.compile(r"[-+−]?[0-9][0-9,]{0,40}(?:\.[0-9]{1,20})?")
 _FINISH = 'Finish with a line "Answer: <the answer, as short as it can be>".'
@@ -38,11 +46,8 @@ class Scorer(NamedTuple):
     is_numeric: bool = False
     extract: Callable[[str], str] = plain_answer
     instruction: str = Traits().instruction
-
-
-def right_answers(question: Question) -> Sequence[str]:
-    answers: list[str] = json.loads(question.meta["answers"])
-    return answers
+    problem: Callable[[Question], str] = lambda question: ""
+    """Why a task cannot be checked, "" if it can."""
 
 
 def _is_same(answer: str, right: str, value: Callable[[str], Decimal | None] = read_number) -> bool:
@@ -125,32 +130,99 @@ def _judge(question: Question, reply: str) -> Verdict:
     return msgspec.structs.replace(verdict, undecided=is_open, why="left to a judge" if is_open else "")
 
 
+def _no_number(question: Question) -> str:
+    bad = [answer for answer in right_answers(question) if read_number(answer) is None]
+    return f"answer: {bad[0]!r} is no number, and the scorer number needs one" if bad else ""
+
+
+def _no_options(question: Question) -> str:
+    has_options = bool(json.loads(question.meta["options"]))
+    return "" if has_options else "options: there are none, and the scorer choice needs them"
+
+
+def _no_label(labels: Sequence[str], question: Question) -> str:
+    known = {label.casefold() for label in labels}
+    bad = [answer for answer in right_answers(question) if answer.casefold() not in known]
+    return f"answer: {bad[0]!r} is none of the labels {', '.join(labels)}" if bad else ""
+
+
 SCORERS: Mapping[str, Scorer] = {
     "exact": Scorer(_FINISH, _exact),
     "contains": Scorer(_FINISH, _contains),
     "f1": Scorer(_FINISH, _f1),
-    "number": Scorer(ANSWER_FORMAT, _number, is_numeric=True, extract=number_in, instruction=INSTRUCTION),
-    "choice": Scorer('Finish with a line "Answer: [<letter>]", the letter of one option.', _choice),
+    "number": Scorer(
+        ANSWER_FORMAT,
+        _number,
+        is_numeric=True,
+        extract=number_in,
+        instruction=INSTRUCTION,
+        problem=_no_number,
+    ),
+    "choice": Scorer(
+        'Finish with a line "Answer: [<letter>]", the letter of one option.', _choice, problem=_no_options
+    ),
     "judge": Scorer(_FINISH, _judge),
+    "regex": Scorer(_FINISH, structured.by_pattern, problem=structured.problem_with_pattern),
+    "json": Scorer(
+        'Finish with a line "Answer: <the JSON, in one line>".',
+        structured.by_value,
+        problem=structured.problem_with_value,
+    ),
+    "sql": Scorer(
+        "Finish with the query, in one block that begins with ```sql.",
+        structured.by_rows,
+        extract=structured.block_or_answer,
+        problem=structured.problem_with_schema,
+    ),
+    "python": Scorer(
+        "Finish with the whole program, in one block that begins with ```python.",
+        structured.by_test,
+        extract=structured.block_or_answer,
+        problem=structured.problem_with_test,
+    ),
 }
 """The scorers by name."""
 
 
 def scorer_of(name: str, labels: Sequence[str]) -> Scorer:
-    """Return a scorer; with labels it lists them, and looks for one of them."""
+    """Return a scorer; with labels it lists them, and looks for one of them.
+
+    Raises `UsageError` for a function that is not there, `PrerequisiteError` for a library that is missing.
+    """
+    if ":" in name:
+        return Scorer(_FINISH, partial(_by_function, _function(name)))
+    structured.require(name)
     if not labels:
         return SCORERS[name]
-    return Scorer(f'Finish with a line "Answer: <label>", one of: {", ".join(labels)}.', partial(_label, labels))
+    return Scorer(
+        f'Finish with a line "Answer: <label>", one of: {", ".join(labels)}.',
+        partial(_label, labels),
+        problem=partial(_no_label, labels),
+    )
 
 
-def problem_with(question: Question, scorer: str, labels: Sequence[str] = ()) -> str:
-    if labels:
-        known = {label.casefold() for label in labels}
-        bad = [answer for answer in right_answers(question) if answer.casefold() not in known]
-        return f"answer: {bad[0]!r} is none of the labels {', '.join(labels)}" if bad else ""
-    if scorer == "choice" and not json.loads(question.meta["options"]):
-        return "options: there are none, and the scorer choice needs them"
-    if SCORERS[scorer].is_numeric:
-        bad = [answer for answer in right_answers(question) if read_number(answer) is None]
-        return f"answer: {bad[0]!r} is no number, and the scorer number needs one" if bad else ""
-    return ""
+def _function(name: str) -> Callable[[str, Question], object]:
+    """Return the function that `module:function` names; the module may lie in the current folder."""
+    module, _, called = name.partition(":")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = getattr(import_module(module), called)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(
+            f"The scorer {name} cannot be loaded: {error}. Give MODULE:FUNCTION of a module in this folder, or of one "
+            "that is installed."
+        ) from error
+    if not callable(found):
+        raise UsageError(f"The scorer {name} is no function, but {type(found).__name__}.")
+    scorer: Callable[[str, Question], object] = found
+    return scorer
+
+
+def _by_function(score: Callable[[str, Question], object], question: Question, reply: str) -> Verdict:
+    """Return the verdict of a function, which may raise: `scored` leaves such an answer undecided."""
+    given = score(reply, question)
+    if isinstance(given, Verdict):
+        return given
+    value = float(given)  # type: ignore[arg-type]  # what is no number raises
+    return Verdict(answer=plain_answer(reply), score=value, strict=value == 1)

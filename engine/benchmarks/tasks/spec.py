@@ -1,22 +1,23 @@
-"""What names own tasks: `tasks/FILE?scorer=number&columns=question:prompt,answer:label`, recorded with the run.
+"""What names own tasks: `FILE?scorer=number&columns=question:prompt,answer:label`; a run records it behind `tasks/`.
 
 `FILE` is a path as the user gave it, or `hf:NAME`. A run reads it once, when it begins.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import PurePath
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote
 
-from mage_es.engine.benchmarks.tasks import OWN_TASKS
+from mage_es.engine.benchmarks.tasks import HUB, OWN_TASKS
 from mage_es.engine.benchmarks.tasks.columns import ROLES
 from mage_es.engine.benchmarks.tasks.scorers import SCORERS
 from mage_es.events.errors import UsageError, nearest
 
-HUB = "hf:"
 _OPTIONS = ["columns", "instruction", "labels", "scorer", "subset", "test"]
+_FUNCTION = re.compile(r"[\w.]+:\w+")
 _KEPT = "/:,="
 """Characters that are not quoted in an option's value."""
 
@@ -53,17 +54,18 @@ class TaskSpec(NamedTuple):
         return PurePath(self.source.removeprefix(HUB)).name.partition(".")[0]
 
 
-def parse(name: str) -> TaskSpec:
+def parse(name: str, **given: str) -> TaskSpec:
+    """Return what a name says; the options `given` win over those in it. Raises `UsageError`."""
     source, _, query = name.removeprefix(OWN_TASKS).partition("?")
     try:
         options = dict(parse_qsl(query, strict_parsing=bool(query)))
         (_, source), *_ = parse_qsl(f"source={source}", strict_parsing=True)
     except ValueError:
-        raise UsageError(f"{name!r} is not of the form tasks/FILE?option=value&option=value.") from None
+        raise UsageError(f"{name!r} is not of the form FILE?option=value&option=value.") from None
     for option in options:
         if option not in _OPTIONS:
             raise UsageError(f"Own tasks have no option {option!r}.{nearest(option, _OPTIONS)}")
-    return specified(source, **{option: value for option, value in options.items()})
+    return specified(source, **{**options, **given})
 
 
 def specified(
@@ -77,8 +79,10 @@ def specified(
     labels: str = "",
 ) -> TaskSpec:
     """`columns` is `role:column,role:column`, or with `=`; `labels` is `A,B,C`. Raises `UsageError`."""
-    if scorer not in SCORERS:
-        raise UsageError(f"There is no scorer {scorer!r}.{nearest(scorer, list(SCORERS))}")
+    if scorer not in SCORERS and not _FUNCTION.fullmatch(scorer):
+        raise UsageError(
+            f"There is no scorer {scorer!r}.{nearest(scorer, list(SCORERS))} A function of yours is MODULE:FUNCTION."
+        )
     listed = tuple(dict.fromkeys(filter(None, (label.strip() for label in labels.split(",")))))
     if listed and scorer not in ("exact", "choice"):
         raise UsageError(f"With labels an answer is one of them, so the scorer {scorer} has no use: leave it out.")

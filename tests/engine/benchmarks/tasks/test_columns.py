@@ -103,3 +103,10 @@ def test_a_column_is_found_whatever_its_case_and_the_blanks_around_it_but_by_its
 def test_options_may_stand_in_columns_of_their_own(answer: str) -> None:
     question = read({"question": "x", "Left": 4, "Right": 5, "answer": answer}, options="Left/Right")
     assert (question.question, question.gold) == ("x\nA. 4\nB. 5", "B")
+
+
+def test_valid_answers_in_several_columns_are_named_together_and_a_schema_is_shown() -> None:
+    row = {"question": "Capital?", "label": "Paris", "alias": "Lutetia", "also": "", "schema": "CREATE TABLE t (a INT)"}
+    question = question_of(row, {"answer": "label/alias/also"}, position=0, split="evolution")
+    assert json.loads(question.meta["answers"]) == ["Paris", "Lutetia"]
+    assert question.context == question.meta["schema"] == row["schema"]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.benchmarks.tasks.columns import question_of
-from mage_es.engine.benchmarks.tasks.scorers import SCORERS, problem_with, scorer_of
+from mage_es.engine.benchmarks.tasks.scorers import SCORERS, scorer_of
+from mage_es.engine.seams.benchmark import scored
+from mage_es.events.errors import UsageError
 
 
 def asked(answer: object, **more: Any):
@@ -72,10 +77,18 @@ def test_only_a_wrong_answer_that_says_something_goes_to_the_judge() -> None:
 
 @pytest.mark.parametrize(
     ("scorer", "answer", "complaint"),
-    [("number", "twelve", "'twelve' is no number"), ("choice", "A", "options: there are none"), ("exact", "x", "")],
+    [
+        ("number", "twelve", "'twelve' is no number"),
+        ("choice", "A", "options: there are none"),
+        ("exact", "x", ""),
+        ("regex", "a(?=b)", "answer: 'a(?=b)' is no regular expression of RE2"),
+        ("json", "{'a': 1}", "is no JSON"),
+        ("sql", "select 1", "schema: there is none"),
+        ("python", "assert f(", "answer: no Python test"),
+    ],
 )
 def test_a_task_that_a_scorer_cannot_check_is_refused(scorer: str, answer: str, complaint: str) -> None:
-    problem = problem_with(asked(answer), scorer)
+    problem = SCORERS[scorer].problem(asked(answer))
     assert complaint in problem if complaint else not problem
 
 
@@ -111,7 +124,75 @@ def test_with_labels_the_answer_is_the_one_that_is_named(reply: str, answer: str
 
 
 def test_an_answer_that_is_no_label_is_a_problem_of_its_row() -> None:
-    assert problem_with(asked("Billing"), "choice", ("billing", "lost")) == ""
-    assert "'refund' is none of the labels billing, lost" in problem_with(
-        asked("refund"), "choice", ("billing", "lost")
+    problem = scorer_of("choice", ("billing", "lost")).problem
+    assert problem(asked("Billing")) == ""
+    assert "'refund' is none of the labels billing, lost" in problem(asked("refund"))
+
+
+TABLE = "CREATE TABLE t (a INTEGER, b DOUBLE); INSERT INTO t VALUES (1, 0.1), (2, 0.2), (3, 0.3);"
+SUMS = "assert f(3) == 6\nassert f(0) == 0"
+
+
+@pytest.mark.parametrize(
+    ("scorer", "answer", "reply", "score"),
+    [
+        ("regex", r"(?i)(about )?12\.50?", "Answer: About 12.5", 1.0),
+        ("regex", r"12\.50?", "Answer: 12.55", 0.0),
+        ("regex", "(a|a)*b", "a" * 50_000, 0.0),
+        ("json", {"a": 1, "b": [1, 2.5]}, 'Answer: {"b": [1.0, 2.50], "a": 1}', 1.0),
+        ("json", '{"a": 1}', 'Here it is:\n```json\n{\n "a": 1\n}\n```', 1.0),
+        ("json", '{"a": 1}', 'It is {"a": 1}, I think.', 1.0),
+        ("json", [1, 2], "Answer: [2, 1]", 0.0),
+        ("json", '{"a": 1}', 'Answer: {"a": true}', 0.0),
+        ("json", "[]", "[" * 90_000, 0.0),
+        ("sql", "SELECT a FROM t WHERE a > 1", "```sql\nselect a from t where a >= 2 order by a desc\n```", 1.0),
+        ("sql", "SELECT a FROM t ORDER BY a", "```sql\nselect a from t order by a desc\n```", 0.0),
+        ("sql", "SELECT sum(b) FROM t", "Answer: select sum(b) from (select b from t order by b desc)", 1.0),
+        ("sql", "SELECT a FROM t", "```sql\nselect a from nowhere\n```", 0.0),
+        ("sql", "SELECT 1", "```sql\nselect * from read_text('/etc/hostname')\n```", 0.0),
+        (
+            "python",
+            SUMS,
+            "```python\ndef f(n):\n    s = 0\n    while n:\n        s, n = s + n, n - 1\n    return s\n```",
+            1.0,
+        ),
+        ("python", SUMS, "```python\ndef f(n):\n    return n\n```", 0.0),
+        ("python", SUMS, "```python\ndef f(n):\n    return open('/etc/hostname')\n```", 0.0),
+        ("python", SUMS, "I cannot write that.", 0.0),
+    ],
+)
+def test_values_queries_and_programs_are_compared_as_what_they_are(
+    scorer: str, answer: object, reply: str, score: float
+) -> None:
+    row = {"question": "?", "answer": answer, "schema": TABLE}
+    question = question_of(row, {}, position=0, split="evolution", is_json=scorer == "json")
+    verdict = SCORERS[scorer].verdict(question, reply)
+    assert (verdict.score, verdict.undecided) == (score, False)
+
+
+@pytest.mark.slow
+def test_what_never_ends_is_wrong_and_what_the_sandbox_cannot_run_is_undecided() -> None:
+    endless = "```sql\nwith recursive r as (select 1 a union all select a from r) select count(*) from r\n```"
+    assert not SCORERS["sql"].verdict(asked("SELECT 1", schema=TABLE), endless).undecided
+    why = SCORERS["sql"].verdict(asked("SELEC 1", schema=TABLE), "```sql\nselect 1\n```").why
+    assert why.startswith("no right rows: the task's own query fails: Parser Error")
+    verdicts = [SCORERS["python"].verdict(asked(SUMS), code) for code in ("while True: pass", "import heapq")]
+    assert [verdict.undecided for verdict in verdicts] == [False, True]
+    assert verdicts[1].why == "not run: ModuleNotFoundError: No module named 'heapq'"
+
+
+def test_a_function_of_the_users_scores_and_what_it_raises_leaves_the_answer_undecided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_scorers.py").write_text(
+        "def long(reply, task):\n    return len(reply) > len(task.gold)\n\n\ndef bad(reply, task):\n    return 1 / 0\n"
     )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    verdict = scorer_of("my_scorers:long", ()).verdict
+    assert [verdict(asked("four"), reply).score for reply in ("no", "it is")] == [0.0, 1.0]
+    (tmp_path / "mine.csv").write_text("question,answer\nWhy?,x\n")
+    bad = open_benchmark("mine.csv?scorer=my_scorers:bad", seed=1)
+    assert scored(bad, asked("x"), "x").why == "scorer failed: ZeroDivisionError: division by zero"
+    with pytest.raises(UsageError, match="my_scorers:gone cannot be loaded"):
+        scorer_of("my_scorers:gone", ())

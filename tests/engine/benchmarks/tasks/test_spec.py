@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.benchmarks.registry import title
+from mage_es.engine.benchmarks.registry import title, with_own_models
+from mage_es.engine.benchmarks.tasks import names_tasks
 from mage_es.engine.benchmarks.tasks.spec import parse, specified
+from mage_es.engine.config import Config
 from mage_es.events.errors import UsageError
 
 
@@ -41,12 +43,20 @@ def test_a_title_is_short_enough_for_a_folder(name: str, short: str) -> None:
         ("tasks/a.csv?columns=queston:q", "cannot be the 'queston' of a task. Did you mean question"),
         ("tasks/a.csv?columns=My text", "'My text' does not say what that column is: write ROLE=My text"),
         ("tasks/a.csv?columns=question", "Say which column is the question"),
-        ("tasks/a.csv?scorer", "not of the form tasks/FILE"),
+        ("tasks/a.csv?scorer", "not of the form FILE"),
         ("tasks/a.csv?labels=yes", "one label only, yes"),
         ("tasks/a.csv?labels=yes,no&scorer=f1", "scorer f1 has no use: leave it out"),
-        ("tasks/", "not of the form tasks/FILE"),
+        ("tasks/", "not of the form FILE"),
     ],
 )
 def test_what_is_no_spec_is_refused_with_what_was_meant(name: str, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
         parse(name)
+
+
+@pytest.mark.parametrize("name", ["my.jsonl?scorer=number", "tasks/my.jsonl?scorer=number"])
+def test_a_file_names_its_tasks_by_itself_and_a_run_records_the_whole_name(name: str) -> None:
+    config = with_own_models(Config(benchmark=name))
+    assert config.benchmark == "tasks/my.jsonl?scorer=number" and title(name) == title(config.benchmark) == "my"
+    assert not any(map(names_tasks, ("gsm8k", "webshop-100", "my.py")))
+    assert parse(name, scorer="exact").scorer == "exact"

@@ -1,0 +1,85 @@
+"""Own tasks on a command line: the same options wherever a benchmark is named, and the name that they add up to."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mage_es.cli.settings import flag_of
+from mage_es.engine.benchmarks.tasks import OWN_TASKS, names_tasks
+from mage_es.events.errors import UsageError
+
+_SAID: Mapping[str, tuple[str, str]] = {
+    "tasks": ("FILE", "Tasks of your own, as BENCHMARK: a file (JSON, CSV, Parquet), or hf:NAME on the hub."),
+    "columns": (
+        "ROLE=NAME,...",
+        "Which column holds what: question=NAME, answer=NAME, context, options (or A/B/C/D), task_type, solution, id,"
+        " schema, split; separated by commas.",
+    ),
+    "scorer": (
+        "NAME",
+        "How to check answers: exact, contains, f1, number, choice, regex, json, sql, python, judge, or a function of"
+        " yours as MODULE:FUNCTION. [default: exact]",
+    ),
+    "instruction": (
+        "TEXT|FILE",
+        "What to do with each question, if the questions do not say it: a text, or a file that holds one.",
+    ),
+    "labels": (
+        "A,B,...",
+        "All answers there can be, as in billing,delivery,other: the prompt lists them, and the scorer looks for one.",
+    ),
+    "test_tasks": (
+        "FILE",
+        "A second file (on the hub: a split) that is only examined. [default: three tenths of the tasks]",
+    ),
+    "subset": ("NAME", "Configuration of a data set on the hub."),
+}
+OPTIONS = tuple(_SAID)
+
+
+def parameter(name: str) -> inspect.Parameter:
+    metavar, said = _SAID[name]
+    option = typer.Option(
+        flag_of(name), metavar=metavar, help=said, show_default=False, rich_help_panel="Your own tasks"
+    )
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, option]
+    )
+
+
+def named(benchmark: str | None, given: Mapping[str, Any]) -> str | None:
+    """Return the benchmark that an argument and the options name. Raises `UsageError` where they do not fit."""
+    from mage_es.engine.benchmarks.tasks.spec import parse, specified
+
+    options = {name: value for name, value in given.items() if value is not None}
+    if tasks := options.pop("tasks", None):
+        if benchmark:
+            raise UsageError(f"Both the benchmark {benchmark} and --tasks {tasks} were given: leave one of them out.")
+        benchmark = f"{OWN_TASKS}{tasks}"
+    if benchmark is None or not names_tasks(benchmark):
+        if options:
+            about = f"and {benchmark} is a benchmark with its own" if benchmark else "and no file was named"
+            flags = ", ".join(map(flag_of, options))
+            raise UsageError(f"{flags}: that is for tasks of your own, {about}. Give their file, such as my.jsonl.")
+        return benchmark
+    if "instruction" in options:
+        options["instruction"] = _text_of(options["instruction"])
+    if "test_tasks" in options:
+        options["test"] = options.pop("test_tasks")
+    file = benchmark.removeprefix(OWN_TASKS)
+    # A file may be called 50%.csv, which would mean something else within a name.
+    spec = specified(file, **options) if Path(file).is_file() else parse(benchmark, **options)
+    return spec.name
+
+
+def _text_of(given: str) -> str:
+    """Return the text of a file of that name, else what was given: a run records the text, and no file to change."""
+    try:
+        return Path(given).read_text("utf-8")
+    except OSError:
+        return given

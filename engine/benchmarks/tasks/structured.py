@@ -1,0 +1,166 @@
+"""Answers that are a value, a query or a program: compared as what they are, never as text.
+
+    regex   the whole final answer matches the pattern, in RE2's syntax
+    json    the same JSON value: numbers by their value, keys in any order
+    sql     the query gives the rows of the right one on the task's `schema`, in that order if the right one is ordered
+    python  the program passes the task's test
+
+Queries and programs run in the sandbox. Where it cannot run them, a verdict is undecided.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from mage_es.engine.sandbox.limits import ToolLimits
+from mage_es.engine.sandbox.python import INSTALL, require_python, run_test
+from mage_es.engine.sandbox.sandbox import Sandbox
+from mage_es.engine.seams.answer_form import answer_in_form
+from mage_es.engine.seams.benchmark import Question, Verdict
+from mage_es.engine.seams.extraction import plain_answer, said
+from mage_es.events.errors import PrerequisiteError
+
+_LONGEST = 100_000
+_TASKS_OWN = "the task's own"
+"""How the sandbox calls what fails in a schema or in the right query."""
+
+
+def verdict_of(answers: Sequence[str], is_right: Callable[[str], bool]) -> Verdict:
+    """Return the verdict on the first of some readings of a reply that is right; the first one is strict."""
+    for place, answer in enumerate(answers):
+        if len(answer) <= _LONGEST and is_right(answer):
+            return Verdict(answer=answer, score=1.0, strict=place == 0)
+    return Verdict(answer=answers[0], score=0.0, strict=False)
+
+
+def last_block(reply: str) -> str:
+    """Return the content of the last fenced block of a reply, without its language; "" if there is none."""
+    for block in reversed(said(reply).split("```")[1::2]):
+        first, _, rest = block.partition("\n")
+        if content := (rest if first.strip().isalnum() or not first.strip() else block).strip():
+            return content
+    return ""
+
+
+def block_or_answer(reply: str) -> str:
+    return last_block(reply) or plain_answer(reply)
+
+
+def by_pattern(question: Question, reply: str) -> Verdict:
+    patterns = [_pattern(text) for text in right_answers(question)]
+    readings = (answer_in_form(reply), plain_answer(reply))
+    return verdict_of(readings, lambda answer: any(pattern.fullmatch(answer) for pattern in patterns))
+
+
+@functools.lru_cache(4096)
+def _pattern(text: str) -> Any:
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(text, options)
+    except re2.error as error:
+        raise ValueError(f"{text!r} is no regular expression of RE2, which knows no look-around: {error}") from None
+
+
+class _Number(NamedTuple):
+    value: Decimal
+
+
+def by_value(question: Question, reply: str) -> Verdict:
+    wanted = [_value(text) for text in right_answers(question)]
+    inner = reply[min((at for sign in "[{" if (at := reply.find(sign)) >= 0), default=0) :]
+    inner = inner[: max(inner.rfind("]"), inner.rfind("}")) + 1]
+    readings = (answer_in_form(reply), last_block(reply), plain_answer(reply), inner)
+    return verdict_of(readings, lambda answer: any(_value(answer) == right for right in wanted if right))
+
+
+def _value(text: str) -> list[Any]:
+    """Return the JSON value in a list, [] for what is none. A number is no boolean, though Python holds 1 for True."""
+
+    def number(digits: str) -> _Number:
+        return _Number(Decimal(digits))
+
+    try:
+        return [json.loads(text, parse_int=number, parse_float=number, parse_constant=_refused)]
+    except (ValueError, ArithmeticError, RecursionError):
+        return []
+
+
+def _refused(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def by_rows(question: Question, reply: str) -> Verdict:
+    query = block_or_answer(reply)
+    problems = []
+    for right in right_answers(question):
+        told = json.dumps({"schema": question.meta.get("schema", ""), "right": right})
+        outcome = _database().run(query, told, language="sql")
+        if outcome.result == "same":
+            return Verdict(answer=query, score=1.0, strict=bool(last_block(reply)))
+        problems.append(outcome.problem)
+    why = next((f"no right rows: {problem}" for problem in problems if problem.startswith(_TASKS_OWN)), "")
+    return Verdict(answer=query, score=0.0, strict=False, undecided=bool(why), why=why)
+
+
+@functools.cache
+def _database() -> Sandbox:
+    return Sandbox(ToolLimits(source=_LONGEST, arguments=10_000_000, memory_mib=2048))
+
+
+def by_test(question: Question, reply: str) -> Verdict:
+    program = block_or_answer(reply)
+    outcomes = [run_test(program, test) for test in right_answers(question)]
+    if any(not outcome.problem for outcome in outcomes):
+        return Verdict(answer=program, score=1.0, strict=bool(last_block(reply)))
+    why = next((f"not run: {outcome.problem}" for outcome in outcomes if not outcome.is_run), "")
+    return Verdict(answer=program, score=0.0, strict=False, undecided=bool(why), why=why)
+
+
+def right_answers(question: Question) -> Sequence[str]:
+    answers: list[str] = json.loads(question.meta["answers"])
+    return answers
+
+
+def problem_with_pattern(question: Question) -> str:
+    try:
+        for text in right_answers(question):
+            _pattern(text)
+    except ValueError as error:
+        return f"answer: {error}"
+    return ""
+
+
+def problem_with_value(question: Question) -> str:
+    bad = [text for text in right_answers(question) if not _value(text)]
+    return f"answer: {bad[0][:60]!r} is no JSON, and the scorer json needs it" if bad else ""
+
+
+def problem_with_schema(question: Question) -> str:
+    missing = not question.meta.get("schema")
+    return "schema: there is none, and the scorer sql runs queries on one (CREATE and INSERT)" if missing else ""
+
+
+def problem_with_test(question: Question) -> str:
+    try:
+        for text in right_answers(question):
+            compile(text, "answer", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        return f"answer: no Python test: {error}"
+    return ""
+
+
+def require(scorer: str) -> None:
+    """Raise `PrerequisiteError` if a scorer's library is missing."""
+    if scorer == "python":
+        require_python()
+    library = {"regex": ("re2", "google-re2"), "sql": ("duckdb", "duckdb")}.get(scorer)
+    if library and importlib.util.find_spec(library[0]) is None:
+        raise PrerequisiteError(f"The scorer {scorer} needs the library `{library[1]}`, which is missing: {INSTALL}")

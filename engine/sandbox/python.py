@@ -1,0 +1,64 @@
+"""Running a program of a model's against a test: Monty, a Python interpreter without any authority, in workers.
+
+It has no files, network, environment or clock, and no part of Python that needs them. What it lacks of the language
+and its library is no fault of the program, and is told apart.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from typing import TYPE_CHECKING, NamedTuple
+
+from mage_es.events.errors import PrerequisiteError
+
+if TYPE_CHECKING:
+    from pydantic_monty import Monty
+
+INSTALL = "python -m pip install 'mage-es[scorers]'"
+_SECONDS, _MEMORY, _DEPTH = 2.0, 128 * 2**20, 400
+_LONGEST = 100_000
+_LACKING = (NotImplementedError, ModuleNotFoundError)
+
+
+class Tested(NamedTuple):
+    problem: str
+    """Why the program fails, "" if it passes."""
+    is_run: bool = True
+    """Whether the sandbox could run it: if not, nothing is known of the program."""
+
+
+def run_test(program: str, test: str) -> Tested:
+    """Run a program, then a test that knows its names and raises where it is wrong."""
+    import pydantic_monty as monty
+
+    if len(program) > _LONGEST:
+        return Tested(f"the program is longer than {_LONGEST} characters")
+    limits: monty.ResourceLimits = {
+        "max_feed_duration_secs": _SECONDS,
+        "max_memory": _MEMORY,
+        "max_recursion_depth": _DEPTH,
+        "max_total_sleep_secs": 0.0,
+    }
+    try:
+        with _workers().checkout(limits=limits) as session:
+            for source in (program, test):
+                # The last line is a value that can be handed over, whatever the source ends with.
+                session.feed_run(f"{source}\nNone", print_callback=lambda stream, text: None)
+    except monty.MontyCrashedError as error:
+        return Tested(f"the sandbox ended: {error}", is_run=False)
+    except monty.MontyError as error:
+        return Tested(str(error)[:300], is_run=not isinstance(error.exception(), _LACKING))
+    return Tested("")
+
+
+def require_python() -> None:
+    if importlib.util.find_spec("pydantic_monty") is None:
+        raise PrerequisiteError(f"The scorer python needs the library `pydantic-monty`, which is missing: {INSTALL}")
+
+
+@functools.cache
+def _workers() -> Monty:
+    import pydantic_monty
+
+    return pydantic_monty.Monty().__enter__()

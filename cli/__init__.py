@@ -24,6 +24,11 @@ _INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and exit. `arguments` default to those of the process."""
     _open_streams()
+    if sys.platform == "win32":
+        from mage_es.events.errors import NO_WINDOWS, PrerequisiteError
+
+        print(f"mage-es: {NO_WINDOWS}", file=sys.stderr)
+        sys.exit(PrerequisiteError.exit_code)
     try:
         from mage_es.cli.app import app
 

@@ -18,6 +18,11 @@ A message says what happened, shows the value, and ends with what to do.
 
 from __future__ import annotations
 
+NO_WINDOWS = (
+    "mage-es does not work on Windows itself: its log needs the file locks and syncs of Linux or macOS. It works in "
+    "its Subsystem for Linux: run `wsl --install` once, then install and run mage-es in that shell."
+)
+
 
 class MageError(Exception):
     """Base of every error raised on purpose. `exit_code` is what the command line exits with."""

@@ -19,6 +19,7 @@ import resource
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -99,8 +100,10 @@ def _confine(writing: int, limits: dict[str, Any], address_space: int) -> None:
     signal.setitimer(signal.ITIMER_REAL, limits["wall_seconds"])
     # Exceeding the hard CPU limit kills without a reason (SIGKILL); the soft one, a second earlier, sends SIGXCPU.
     resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu_seconds"], limits["cpu_seconds"] + 1))
+    # macOS does not take this one: there a tool's time is what bounds its memory.
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
     for kind, most in (
-        (resource.RLIMIT_AS, address_space),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_NPROC, 0),

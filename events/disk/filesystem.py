@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-import fcntl
+import errno
+import functools
 import os
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Protocol
+
+from mage_es.events.errors import NO_WINDOWS
+
+try:
+    import fcntl
+except ImportError as error:
+    raise ImportError(NO_WINDOWS) from error
 
 
 class File(Protocol):
@@ -77,11 +86,7 @@ class _LocalFile:
         return os.write(self._fd, data)
 
     def sync(self) -> None:
-        if _FULL is None:
-            # fdatasync leaves out timestamps, which saves a journal write per commit; the size is included.
-            os.fdatasync(self._fd)
-        else:
-            fcntl.fcntl(self._fd, _FULL)
+        sync_fully(self._fd)
 
     def close(self) -> None:
         os.close(self._fd)
@@ -162,12 +167,36 @@ class LocalFileSystem:
         return shutil.disk_usage(path).free
 
     def boot_id(self) -> str:
-        source = Path("/proc/sys/kernel/random/boot_id")
-        return source.read_text().strip() if source.exists() else ""
+        return boot_of_machine(Path("/proc/sys/kernel/random/boot_id"))
 
 
-# macOS: fsync alone leaves data in the drive's cache.
-_FULL = getattr(fcntl, "F_FULLFSYNC", None)
+@functools.cache
+def boot_of_machine(source: Path) -> str:
+    """Return what names this start of the machine: Linux has it in a file, macOS behind `sysctl`."""
+    if source.exists():
+        return source.read_text().strip()
+    try:
+        asked = subprocess.run(["sysctl", "-n", "kern.bootsessionuuid"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return asked.stdout.strip()
+
+
+def sync_fully(fd: int, full: int | None = getattr(fcntl, "F_FULLFSYNC", None)) -> None:
+    """Bring a file to stable storage. On macOS fsync alone leaves data in the drive's cache, and `full` does not.
+
+    fdatasync leaves out timestamps, which saves a journal write per commit; the size is included.
+    """
+    if full is not None:
+        try:
+            fcntl.fcntl(fd, full)
+        except OSError as error:
+            # Shared folders and some other disks do not know it.
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.ENOTTY):
+                raise
+        else:
+            return
+    getattr(os, "fdatasync", os.fsync)(fd)
 
 
 def write_all(file: File, data: bytes) -> None:

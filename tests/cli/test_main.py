@@ -193,3 +193,16 @@ def test_what_is_hardly_different_is_suggested(typed: str, known: list[str], mea
 )
 def test_what_only_looks_a_little_like_it_is_listed_but_not_suggested(typed: str, known: list[str]) -> None:
     assert errors.nearest(typed, known) == f" Known: {', '.join(sorted(known))}."
+
+
+def test_windows_is_told_at_once_what_works_there(mage: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    outcome = mage("demo")
+    assert (outcome.code, outcome.out) == (4, "") and "wsl --install" in outcome.err
+
+
+def test_an_installation_on_windows_is_refused_with_the_same_way_out() -> None:
+    setup = Path(__file__).parents[2] / "setup.py"
+    words = f"import runpy, sys; sys.platform = 'win32'; runpy.run_path({str(setup)!r})"
+    refused = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True)
+    assert refused.returncode == 1 and "wsl --install" in refused.stderr

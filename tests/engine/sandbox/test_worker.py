@@ -45,6 +45,13 @@ if child:
     os.waitpid(child, 0)
     print(os.read(reading, 1000).decode())
 else:
+    if sys.argv[2] == "macOS":
+        whole = worker.resource.setrlimit
+        def refusing(kind, most):
+            if kind == worker.resource.RLIMIT_AS:
+                raise ValueError("current limit exceeds maximum limit")
+            whole(kind, most)
+        worker.resource.setrlimit = refusing
     worker._confine(writing, json.loads(sys.argv[1]), 2**40)
     tried = []
     fork = lambda: os.fork() or os._exit(0)
@@ -59,8 +66,9 @@ else:
 """
 
 
-def test_a_confined_process_can_open_nothing_and_has_nothing_open_but_its_pipe() -> None:
-    command = [sys.executable, "-c", CONFINED, msgspec.json.encode(ToolLimits()).decode()]
+@pytest.mark.parametrize("system", ["Linux", "macOS"])
+def test_a_confined_process_can_open_nothing_and_has_nothing_open_but_its_pipe(system: str) -> None:
+    command = [sys.executable, "-c", CONFINED, msgspec.json.encode(ToolLimits()).decode(), system]
     said = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout.split()
     file, network, process, descriptor, inherited = said
     assert [file, network, descriptor, inherited] == ["refused"] * 4

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from pathlib import Path
 
 import pytest
 
 from mage_es.events.disk import LocalFileSystem, write_new
-from mage_es.events.disk.filesystem import write_all
+from mage_es.events.disk.filesystem import boot_of_machine, sync_fully, write_all
 from tests.events.disks import RefusingDisk
 
 
@@ -70,3 +72,31 @@ def test_a_lock_ends_with_its_release(tmp_path: Path) -> None:
     lock.release()
     disk.lock(tmp_path / "LOCK").release()
     assert disk.read(tmp_path / "LOCK") == b"text"
+
+
+def test_a_start_of_the_machine_is_named_by_sysctl_where_there_is_no_file_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = tmp_path / "sysctl"
+    command.write_text('#!/bin/sh\necho "boot of $2"\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert boot_of_machine(tmp_path / "absent") == "boot of kern.bootsessionuuid"
+    command.unlink()
+    assert boot_of_machine(tmp_path / "absent too") == ""
+    (tmp_path / "id").write_text("b1\n")
+    assert boot_of_machine(tmp_path / "id") == "b1"
+
+
+@pytest.mark.parametrize("full", [None, fcntl.F_GETFD, 99_999], ids=["none", "known", "unknown to the disk"])
+def test_a_file_is_synced_with_and_without_the_full_sync_of_macos(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: int | None
+) -> None:
+    monkeypatch.delattr(os, "fdatasync", raising=False)
+    with (tmp_path / "file").open("wb") as file:
+        sync_fully(file.fileno(), full)
+
+
+def test_a_full_sync_that_fails_is_an_error() -> None:
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        sync_fully(10_000, fcntl.F_GETFD)

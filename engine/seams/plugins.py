@@ -10,6 +10,8 @@
 
 Rules
     - Nothing of a plugin is imported before it is asked for by name.
+    - A run stores a benchmark's questions when it begins, and later sessions take them from there. A benchmark that is
+      a function is opened again by each, since it may have more than questions; one with `reopen` is not.
     - What is built in cannot be replaced: its names go first.
     - What the rules must know of a benchmark's kind is an attribute of it (`Traits` in engine/seams/benchmark.py).
     - An embedder whose calls cost something has a `meter` too (engine/seams/metering.py); any other costs nothing.

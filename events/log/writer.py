@@ -213,7 +213,7 @@ class Log:
         with self._mutex:
             self._require_sound()
             with self._effect("store the questions"):
-                questions.store(self._fs, self._layout, encoded)
+                questions.store(self._fs, self._layout, encoded, is_first=self._seq == 0)
         return encoded.stored
 
     # ------------------------------------------------------------ what is recorded already

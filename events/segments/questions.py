@@ -80,10 +80,12 @@ def encode(texts: Sequence[QuestionText], golds: Sequence[QuestionGold]) -> Ques
     return QuestionFiles(stored, *files)
 
 
-def store(fs: FileSystem, layout: Layout, encoded: QuestionFiles) -> None:
-    """Make both files durable. Call with the writer's lock held."""
+def store(fs: FileSystem, layout: Layout, encoded: QuestionFiles, *, is_first: bool) -> None:
+    """Make both files durable; what a start before the `is_first` event left goes. Call with the writer's lock held."""
     for path, data in zip(files_of(layout, encoded.stored), encoded[1:], strict=True):
         fs.make_folder(path.parent)
+        for name in fs.names(path.parent) if is_first else ():
+            fs.unlink(path.parent / name)
         write_new(fs, path, data)
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mage_es.events.care import verify_questions
 from mage_es.events.disk import LocalFileSystem
 from mage_es.events.disk.layout import Layout
 from mage_es.events.errors import LogDamaged, UsageError
 from mage_es.events.log import Log
 from mage_es.events.segments.questions import encode, files_of, golds_of, store, texts_of
-from mage_es.events.vocabulary import QuestionGold, QuestionText, Remark
+from mage_es.events.vocabulary import Draft, QuestionGold, QuestionText, Remark
 from tests.events.samples import clock
 
 FS = LocalFileSystem()
@@ -27,7 +28,7 @@ FILES = encode(TEXTS, GOLDS)
 
 @pytest.fixture
 def layout(tmp_path: Path) -> Layout:
-    store(FS, Layout(tmp_path), FILES)
+    store(FS, Layout(tmp_path), FILES, is_first=True)
     return Layout(tmp_path)
 
 
@@ -94,3 +95,11 @@ def test_a_text_that_is_no_unicode_is_refused_and_harms_nothing(tmp_path: Path) 
         with pytest.raises(UsageError, match="not valid Unicode"):
             log.store([msgspec.structs.replace(SHOWN, question="\ud800")], GOLDS[:1])
         assert log.store(TEXTS[:1], GOLDS[:1]).ids == ("q0",)
+
+
+def test_what_a_start_that_ended_before_its_first_event_stored_is_gone_after_the_next_one(tmp_path: Path) -> None:
+    with Log.create(tmp_path / "log", run="r", clock=clock()) as log:
+        log.store(TEXTS[:2], GOLDS[:2])
+    with Log.open(tmp_path / "log", clock=clock()) as log:
+        log.append([Draft(event=log.store(TEXTS[:1], GOLDS[:1]), iteration=-1, phase="open")])
+    assert verify_questions(tmp_path / "log") == (1, 1, ())

@@ -32,6 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         from mage_es.cli.app import app
 
+        if "_MAGE_ES_COMPLETE" in os.environ:  # a shell asks; Typer's options for this would slow every help text
+            from typer.completion import completion_init  # type: ignore[attr-defined]
+
+            completion_init()
         # Retrieval multiplies small matrices: threads gain little there, and on a busy machine they only wait.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         run(app, list(sys.argv[1:] if arguments is None else arguments))

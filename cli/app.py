@@ -128,5 +128,11 @@ _group(
     check=(data.check_one, data.CHECK_EXAMPLES),
     fetch=(data.fetch_one, data.FETCH_EXAMPLES),
 )
-_group("Set up", "config", "Show the settings and where each comes from.", show=(config.show, config.EXAMPLES))
-_group("Set up", "new", "Start a plugin of your own.", benchmark=(new.benchmark, new.BENCHMARK_EXAMPLES))
+_group(
+    "Set up",
+    "config",
+    "Show the settings and where each comes from, or write a file of them.",
+    show=(config.show, config.EXAMPLES),
+    init=(config.init, config.INIT_EXAMPLES),
+)
+_group("Set up", "new", "Start a plugin of your own.", **{kind: new.command_of(kind) for kind in new.WORDS})

@@ -1,15 +1,21 @@
-"""`mage-es config show`: every setting, its value and where that comes from."""
+"""`mage-es config`: every setting, its value and where that comes from; and a file of them all to begin with."""
 
 from __future__ import annotations
 
+import json
+import textwrap
+from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
-from mage_es.cli.options import CONFIG, examples, takes
+from mage_es.cli.options import CONFIG, descriptions, examples, takes
 from mage_es.cli.output import Output, TextTable
-from mage_es.cli.settings import Settings
+from mage_es.cli.settings import FILE, Settings, fields
+from mage_es.events.errors import UsageError
 
+INIT_EXAMPLES = examples("mage-es config init")
 EXAMPLES = examples(
     "mage-es config show", "MAGE_ES_POOL=50 mage-es config show --seed 7", "mage-es config show --preset paper"
 )
@@ -33,3 +39,27 @@ def show(
     name = str(settings.entries["benchmark"].value or "wordmath")
     options = tuple(each for each in settings.entries if each != "benchmark")  # that one is no option
     out.next(settings.again("evolve", name, names=options))
+
+
+@takes()
+def init(*, settings: Settings, out: Output) -> None:
+    """Write mage-es.toml into this folder: every setting with its default, commented out."""
+    try:
+        with Path(FILE).open("x", encoding="utf-8") as file:
+            file.write(_template())
+    except FileExistsError:
+        raise UsageError(f"There is a {FILE} here already, and it stays as it is. Edit it, or move it away.") from None
+    out.report({"written": FILE}, f"Wrote {FILE}: take away the # before a setting, and change it.")
+    out.next("mage-es config show")
+
+
+def _template() -> str:
+    parts = [
+        "# The settings of mage-es for every command in this folder. Flags and MAGE_ES_... variables win over them;\n"
+        "# `mage-es config show` prints which value each has, and from where.\n"
+    ]
+    for name, field in fields().items():
+        default = "wordmath" if field.default is msgspec.NODEFAULT else field.default
+        text = textwrap.fill(descriptions()[name], 118, initial_indent="# ", subsequent_indent="# ")
+        parts.append(f"{text}\n# {name} = {json.dumps(default)}\n")
+    return "\n".join(parts)

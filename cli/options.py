@@ -118,7 +118,7 @@ def _parameter(name: str, *, is_listed: bool) -> inspect.Parameter:
     option = typer.Option(
         f"{flag}/--no-{flag[2:]}" if is_switch else flag,
         metavar=None if is_switch else _METAVARS.get(name) or _metavar(kind(name)),
-        help=_descriptions()[name] if is_listed else "",
+        help=f"{descriptions()[name]} [default: {_shown(name)}]".strip() if is_listed else "",
         show_default=False,
         hidden=not is_listed,
         rich_help_panel=next((panel for panel, held in _PANELS.items() if name in held), _REST),
@@ -134,8 +134,8 @@ def _metavar(wanted: object) -> str:
 
 
 @functools.cache
-def _descriptions() -> Mapping[str, str]:
-    """Return the docstring under each setting in its class, with the default."""
+def descriptions() -> Mapping[str, str]:
+    """Return the docstring under each setting in its class."""
     found = {}
     for struct in (Config, Starting, Machine):
         source = inspect.getsource(sys.modules[struct.__module__])
@@ -144,8 +144,7 @@ def _descriptions() -> Mapping[str, str]:
         for field, below in zip(body, [*body[1:], ast.Pass()], strict=True):
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
                 found[field.target.id] = _text(below)
-    defaults = {name: "no limit" if name in LIMITS else _shown(fields()[name].default) for name in found}
-    return {name: f"{text} [default: {defaults[name]}]".strip() for name, text in found.items()}
+    return found
 
 
 def _text(node: ast.AST) -> str:
@@ -154,7 +153,10 @@ def _text(node: ast.AST) -> str:
     return ""
 
 
-def _shown(default: object) -> str:
+def _shown(name: str) -> str:
+    default = fields()[name].default
+    if name in LIMITS:
+        return "no limit"
     if default in (None, "") or default is msgspec.NODEFAULT:
         return "none"
     return {"True": "on", "False": "off"}.get(str(default), str(default))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +34,17 @@ def test_the_version_is_printed(mage: Callable[..., Any]) -> None:
     import mage_es
 
     assert mage("--version").out == f"mage-es {mage_es.__version__}\n"
+
+
+@pytest.mark.slow
+def test_bash_completes_a_command(tmp_path: Path) -> None:
+    script = tmp_path / "mage-es"
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mage_es "$@"\n')
+    script.chmod(0o755)
+    words = 'eval "$(_MAGE_ES_COMPLETE=source_bash mage-es)"; COMP_WORDS=(mage-es ev) COMP_CWORD=1'
+    place = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    bash = ["bash", "-c", f"{words}; _mage_es_completion mage-es; echo ${{COMPREPLY[@]}}"]
+    assert subprocess.run(bash, env=place, capture_output=True, text=True, check=True).stdout == "evolve\n"
 
 
 def test_an_unknown_command_is_a_usage_error_with_the_near_match(mage: Callable[..., Any]) -> None:

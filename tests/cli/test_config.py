@@ -1,8 +1,9 @@
-"""`mage-es config show` from the outside."""
+"""`mage-es config` from the outside."""
 
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,3 +42,24 @@ def test_what_a_preset_changes_is_told_from_what_was_set(mage: Command) -> None:
     rows = [line.split() for line in outcome.out.splitlines()]
     assert ["guard", "paper", "preset", "paper"] in rows
     assert ["warmup", "7", "flag"] in rows
+
+
+def test_the_file_to_begin_with_has_every_setting_at_its_default_and_is_never_written_over(
+    mage: Command, tmp_path: Path
+) -> None:
+    before = json.loads(mage("config", "show", "wordmath", "--json").out)
+    assert mage("config", "init").code == 0
+    file = tmp_path / "mage-es.toml"
+    assert tomllib.loads(file.read_text()) == {}
+    settings = [line[2:] for line in file.read_text().splitlines() if line[2:].partition(" = ")[0] in before]
+    file.write_text("\n".join(settings))
+    after = json.loads(mage("config", "show", "wordmath", "--json").out)
+    assert {name: each["origin"] for name, each in after.items() if name != "benchmark"} == dict.fromkeys(
+        {*before} - {"benchmark"}, "mage-es.toml"
+    )
+    assert {name: each["value"] for name, each in after.items()} == {
+        name: each["value"] for name, each in before.items()
+    }
+    refused = mage("config", "init")
+    assert refused.code == 2 and "already" in refused.err
+    assert file.read_text() == "\n".join(settings)

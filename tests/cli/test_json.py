@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mage_es.cli.new import WORDS
 from tests.cli.conftest import Command
 from tests.cli.test_examples import LEAVES
 
@@ -33,7 +34,8 @@ DONE: dict[str, tuple[str, ...]] = {
     "memory list": ("first",),
     "data list": (),
     "config show": (),
-    "new benchmark": ("mine",),
+    "config init": (),
+    **{f"new {kind}": ("mine",) for kind in WORDS},
 }
 """What each command is given so that it succeeds."""
 MATRIX = """

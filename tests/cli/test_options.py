@@ -22,6 +22,6 @@ def test_an_option_states_kind_choices_description_and_default(mage: Callable[..
 
 
 def test_no_setting_lacks_a_description(mage: Callable[..., Any]) -> None:
-    from mage_es.cli.options import _descriptions
+    from mage_es.cli.options import descriptions
 
-    assert [name for name, text in _descriptions().items() if text.startswith("[default")] == []
+    assert [name for name, text in descriptions().items() if not text] == []

@@ -1,1 +1,1 @@
-"""The skeleton of a plugin: a benchmark of your own as a package with a passing test, to be filled in."""
+"""The skeletons of plugins: each a package with a passing test, to be filled in."""

@@ -5,7 +5,7 @@ Rules
     - Mastery counts fresh questions only, and for the question's own skill: an answer by way of a chain or a guiding
       skill says nothing about those by itself. Rewards count every answer of the iteration; without bandits none.
     - A correct answer with reasoning of its own becomes a success memory; met again, it is reinforced. A tool's result
-      is no reasoning. An episode of
+      is no reasoning; a label needs none. An episode of
       an open-ended benchmark brings one for each achievement (rules/milestones.py), and all its recipes.
 """
 
@@ -148,14 +148,14 @@ def _reached(state: State, command: LearnFromAnswers, verdict: AnswerJudged) -> 
 def _solved(setting: Setting, state: State, command: LearnFromAnswers, verdict: AnswerJudged) -> Iterable[_Solved]:
     if not verdict.correct or verdict.reason:  # a reply that was cut is right by its answer, not by its reasoning
         return
-    if any(not ran.problem for ran in state.progress.tool_runs(verdict.purpose, verdict.question_id)):
-        return  # what led to the answer is in the tool, which no example shows
     steps = _steps(state, verdict.question_id, cap=setting.config.reasoning_cap)
     reply = account_of(state, "evaluate", verdict)
     last = reasoning_of(reply, verdict.answer, setting.answer_format)
     # A chain's last reply does the skill's own step again, from what the steps before found; or only states the answer.
     reasoning = "\n".join([*(step.output for step in (steps[:-1] if last else steps)), *([last] if last else [])])
-    if reasoning:
+    if any(not ran.problem for ran in state.progress.tool_runs(verdict.purpose, verdict.question_id)):
+        reasoning = ""  # what led to the answer is in the tool, which no example shows
+    if reasoning or setting.traits.has_labels:
         question = command.questions[verdict.question_id].question
         kept = steps if setting.config.decompositions else ()
         yield _Solved(question, reasoning, verdict.answer, command.vectors[verdict.question_id], kept)

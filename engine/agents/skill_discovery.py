@@ -49,6 +49,7 @@ from mage_es.engine.rules.briefing import Detail, clipped, fitted, shown, window
 from mage_es.engine.rules.curriculum import candidates_of, select_targets
 from mage_es.engine.rules.harvest import reasoning_of
 from mage_es.engine.rules.ontology import SKILL_CAP
+from mage_es.engine.rules.prompt import worked
 from mage_es.engine.rules.refinement import SLOT_LENGTH
 from mage_es.engine.rules.rotation import (
     AUTHOR_RECIPES,
@@ -74,7 +75,7 @@ from mage_es.projections.memory import MemoryRow
 
 SAMPLES_PER_TYPE = 3  # questions of each task type that the ontology is induced from
 MOST_CHILDREN = 4
-MOST_KNOWN = 3  # tools of a skill, and corrections of a type, that are shown, the newest
+MOST_KNOWN = 3  # tools of a skill, corrections of a type, and failures without replies, that are shown
 
 TEMPLATES: dict[type[Brief], tuple[str, type[msgspec.Struct]]] = {
     FailureBrief: ("failure_memories_v1", FailureReply),
@@ -193,7 +194,7 @@ class _Asking:
             skill=skill,
             cases=self._cases(due, detail),
             solved=self._solved(right, detail),
-            others=self._plainly(others[: detail.solved], detail),
+            others=self._plainly(others[: min(MOST_KNOWN, detail.solved)], detail, solution=""),
             existing=self._existing(task_type, skill, detail),
             wants_strategy=wants_strategy,
             limit=len(due),
@@ -286,14 +287,17 @@ class _Asking:
 
     def _existing(self, task_type: str, skill: str, detail: Detail) -> tuple[str, ...]:
         """Return what prompts of a type say of it already: principles of the skill, failure memories of the type."""
-        memory = self.state.memory
-        rows = [memory.row(name) for name in memory.slice("failure", task_type).ids]
+        memory, form = self.state.memory, self.setting.answer_format
+        rows = [memory.row(name) for name in reversed(memory.slice("failure", task_type).ids)]
         strategies = [row for row in rows if row.kind == "type_strategy"]
-        corrections = [row for row in rows if row not in strategies][-min(MOST_KNOWN, detail.solved) :]
+        corrections = [row for row in rows if row.kind != "type_strategy"]
         texts = [
             *(row.reasoning for row in memory.principles(skill)),
             *(f"{row.recognise}: {row.reasoning}" for row in strategies),
-            *(f"{row.question}\n{row.reasoning}" for row in corrections),
+            *(
+                f"{row.question}\n{worked(row.reasoning, row.answer, form)}"
+                for row in corrections[: min(MOST_KNOWN, detail.solved)]
+            ),
         ]
         return tuple(clipped(text, detail.text) for text in texts)
 
@@ -337,8 +341,9 @@ class _Asking:
             steps=tuple(clipped(step, detail.text) for step in steps_of(self.state, "evaluate", verdict)),
         )
 
-    def _plainly(self, verdicts: Sequence[AnswerJudged], detail: Detail) -> tuple[Case, ...]:
-        return tuple(shown(self.setting, self.questions[each.question_id], detail) for each in verdicts)
+    def _plainly(self, verdicts: Sequence[AnswerJudged], detail: Detail, **without: str) -> tuple[Case, ...]:
+        cases = (shown(self.setting, self.questions[each.question_id], detail) for each in verdicts)
+        return tuple(msgspec.structs.replace(case, **without) for case in cases)
 
     def _solved(
         self, right: Sequence[AnswerJudged], detail: Detail, *, with_replies: bool = False

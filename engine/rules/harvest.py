@@ -46,7 +46,7 @@ def capped(reasoning: str, cap: int) -> str:
 def reasoning_of(reply: str, answer: str, answer_format: str) -> str:
     """Return the reply without its final line where that only states the answer; "" if nothing else was said.
 
-    An answer without reasoning teaches nothing as an example and is not harvested.
+    An answer without reasoning teaches nothing as an example and is not harvested, unless it is one of a few labels.
     """
     said = without_final(reply.strip(), answer_format)
     before, _, last = said.rpartition("\n")

@@ -178,6 +178,8 @@ class Traits(NamedTuple):
     """What is to be done with each question, where the questions do not say it: every prompt begins with it."""
     instruction: str = "Reason step by step."
     """How to work towards the answer, where the prompt leaves room for it. A skill's own instruction replaces it."""
+    has_labels: bool = False
+    """Whether all questions have the same few answers to choose from: there a right answer alone is an example."""
     is_open_ended: bool = False
     """Whether its episodes have no goal but to get as far as possible: every achievement is a success of its own."""
 

@@ -11,7 +11,7 @@ from pytest import approx
 from mage_es.engine.agents.curator import learn
 from mage_es.engine.commands import LearnFromAnswers
 from mage_es.engine.courses import call_of
-from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.seams.benchmark import Question, Traits
 from mage_es.events.vocabulary import (
     MICRO,
     AnswerJudged,
@@ -102,14 +102,15 @@ class Answered(Built):
             )
         )
 
-    def learned(self, **changes: object) -> list[Event]:
+    def learned(self, *, has_labels: bool = False, **changes: object) -> list[Event]:
         """Return what UPDATE writes."""
         questions = {
             name: Question(id=name, benchmark="", split="evolution", task_type="t", question=f"{name}?", gold="1")
             for name in self.names
         }
         vectors = {name: np.array([1, 0], dtype=np.float32) for name in self.names}
-        return [d.event for d in learn(setting_of(**changes), self.state, LearnFromAnswers(0, questions, vectors))]
+        setting = setting_of(**changes)._replace(traits=Traits(has_labels=has_labels))
+        return [d.event for d in learn(setting, self.state, LearnFromAnswers(0, questions, vectors))]
 
 
 @pytest.mark.paper("agents, Curator")
@@ -169,6 +170,14 @@ def test_an_answer_that_is_wrong_or_says_nothing_but_itself_is_not_kept() -> Non
     answered.answer("q1", correct=False)
     answered.answer("q2", routing="direct", replies=("1",))
     assert not [event for event in answered.learned() if isinstance(event, MemoryAppended)]
+
+
+def test_where_answers_are_labels_a_right_one_is_an_example_by_itself() -> None:
+    answered = Answered()
+    answered.answer("q1", routing="direct", replies=("Answer: 1",))
+    answered.answer("q2", routing="direct", replies=("Answer: 2",), correct=False)
+    kept = [event for event in answered.learned(has_labels=True) if isinstance(event, MemoryAppended)]
+    assert [(memory.question_id, memory.reasoning, memory.answer) for memory in kept] == [("q1", "", "1")]
 
 
 @pytest.mark.parametrize(("problem", "kept"), [("", 0), ("no b", 1)])

@@ -205,8 +205,9 @@ def test_the_teacher_sees_the_last_corrections_of_a_type_and_what_else_was_misse
     for number in range(5):
         row = MemoryAppended(
             memory_id=f"m{number}", outcome="failure_memory", kind="specific", task_type="t", skill="sums",
-            question_id=f"t{number}", question=f"{number}?", recognise="", reasoning="Add.", answer="", wrong_answer="",
-            steps=(), derived_from="", iteration=0, phase="evolve", ordinal=number, embedding=b"\x00\x00\x80?",
+            question_id=f"t{number}", question=f"{number}?", recognise="", reasoning="Add.", answer="4",
+            wrong_answer="", steps=(), origin=Origin(), iteration=0, phase="evolve", ordinal=number,
+            embedding=b"\x00\x00\x80?",
         )  # fmt: skip
         state.apply(row)
     for name in ("t7", "t8"):
@@ -218,7 +219,7 @@ def test_the_teacher_sees_the_last_corrections_of_a_type_and_what_else_was_misse
     assert isinstance(brief, FailureBrief)
     assert [case.question_id for case in brief.cases] == ["t7"]
     assert [case.question_id for case in brief.others] == ["t1", "t2", "t8"]
-    assert brief.existing == ("2?\nAdd.", "3?\nAdd.", "4?\nAdd.")
+    assert brief.existing == ("4?\nAdd.\nAnswer: 4", "3?\nAdd.\nAnswer: 4", "2?\nAdd.\nAnswer: 4")
 
 
 def test_a_reply_that_is_only_its_answer_is_not_shown_again_as_reasoning(state: State) -> None:

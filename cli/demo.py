@@ -20,7 +20,7 @@ from mage_es.events.errors import MageError
 if TYPE_CHECKING:
     from mage_es.engine.run.directory import Run
     from mage_es.engine.run.runtime import Runtime
-    from mage_es.engine.verbs.exam import ExamReport
+    from mage_es.engine.verbs.exam_report import ExamReport
     from mage_es.engine.verbs.replay import ReplayReport
     from mage_es.engine.verbs.summary import RunSummary
 

@@ -10,7 +10,7 @@ import typer
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
-from mage_es.cli.tables import actions, agents, episodes, frontier, iterations, ledger, overview
+from mage_es.cli.tables import actions, agents, episodes, exams, frontier, iterations, ledger, overview
 from mage_es.cli.tables import runs as runs_table
 from mage_es.events.errors import LogDamaged, LogError, UsageError
 
@@ -39,14 +39,14 @@ def list_all(*, settings: Settings, out: Output) -> None:
 
 @takes("runs_dir", "data_dir", "prices")
 def show_one(run: RunArgument = None, *, settings: Settings, out: Output) -> None:
-    """Show a run: accuracy and memories per iteration, what EVOLVE wrote, the frontier, and the costs."""
+    """Show a run: accuracy and memories per iteration, exams, what EVOLVE wrote, the frontier, and the costs."""
     from mage_es.engine.verbs.runs import summarise
 
     summary = summarise(settings.find_run(run), prices=settings.prices())
     tables = (agents("The six agents", summary), actions(summary), frontier(summary), ledger(summary))
     parts = [table for table in tables if table.rows]
     whole = () if summary.baseline else (iterations(summary),)
-    out.report(summary, overview(summary), *whole, *episodes(summary.episodes), *parts)
+    out.report(summary, overview(summary), *whole, *episodes(summary.episodes), *exams(summary.exams), *parts)
     if summary.state == "damaged":
         out.next(settings.again("verify", summary.run_id, names=("runs_dir",)))
         raise typer.Exit(LogDamaged.exit_code)

@@ -14,7 +14,11 @@ from mage_es.cli.tables import asked, bundle
 if TYPE_CHECKING:
     from mage_es.engine.verbs.transcript import MoveReport
 
-EXAMPLES = examples("mage-es show wordmath-evolution-17", "mage-es show wordmath-evolution-17 RUN --iteration 3")
+EXAMPLES = examples(
+    "mage-es show wordmath-evolution-17",
+    "mage-es show wordmath-evolution-17 RUN --iteration 3",
+    "mage-es show wordmath-test-4 --exam 1",
+)
 
 
 @takes("runs_dir", "data_dir")
@@ -27,13 +31,16 @@ def show(
     iteration: Annotated[
         int | None, typer.Option("--iteration", help="Iteration in which it was asked. [default: the last]")
     ] = None,
+    exam: Annotated[
+        int | None, typer.Option("--exam", metavar="N", min=1, help="Exam in which it was asked, by its number.")
+    ] = None,
 ) -> None:
-    """Show a question as a run asked it: the retrieved memories, the exact prompt, the reply and the verdict."""
+    """Show a question as a run or an exam asked it: the retrieved memories, the exact prompt, reply and verdict."""
     from mage_es.engine.verbs.show import show as show_question
     from mage_es.engine.verbs.transcript import StepReport
 
     found = settings.find_run(run)
-    report = show_question(found, question, iteration=iteration, data_dir=settings.data_dir)
+    report = show_question(found, question, iteration=iteration, exam=exam, data_dir=settings.data_dir)
     moves = [text for number, move in enumerate(report.moves, start=1) for text in _texts(number, move)]
     out.report(report, asked(report), bundle(report.bundle), *moves)
     if report.other_times:

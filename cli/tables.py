@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     from mage_es.engine.theorems.recheck import IterationCheck
     from mage_es.engine.verbs.agents import MissingGuidance
     from mage_es.engine.verbs.baseline import BaselineReport
-    from mage_es.engine.verbs.exam import ExamReport, GroupScore
+    from mage_es.engine.verbs.exam_report import ExamReport, GroupScore
     from mage_es.engine.verbs.replay import ReplayReport
     from mage_es.engine.verbs.show import QuestionReport
     from mage_es.engine.verbs.summary import (
         CoverageWait,
         EpisodeRow,
+        ExamRow,
         GuardSensitivity,
         IterationRow,
         LedgerRow,
@@ -68,7 +69,7 @@ def _taught(summary: RunSummary) -> str:
 def _unguided(lost: MissingGuidance) -> str:
     failures = sum(lost.failed.values())
     why = [f"{lost.unreadable} replies unreadable"] if lost.unreadable else []
-    why += [f"{failures} calls failed ({_by_kind(lost.failed)})"] if failures else []
+    why += [f"{failures} calls failed ({by_kind(lost.failed)})"] if failures else []
     return f"WARNING: no guidance {lost.unreadable + failures} of {lost.asked} times: {', '.join(why)}"
 
 
@@ -237,6 +238,20 @@ def episodes(rows: Iterable[EpisodeRow]) -> list[TextTable]:
     return [TextTable("Episodes", columns, lines)] if lines else []
 
 
+def exams(rows: Iterable[ExamRow]) -> list[TextTable]:
+    """Return every exam that was taken, with the head of its log; [] without exams."""
+    lines = [
+        (
+            *(row.exam, row.marker, row.control, row.execution),
+            *(percent(row.correct, row.total), _between(row.correct, row.total), _share(row.correct, row.total)),
+            *(str(row.unanswered), row.head[:DIGEST_DIGITS] or "unfinished"),
+        )
+        for row in rows
+    ]
+    columns = ("exam", "marker", "control", "answered by", "right", "95 %", "correct", "unanswered", "head")
+    return [TextTable("Exams", columns, lines)] if lines else []
+
+
 def runs(summaries: Iterable[RunSummary]) -> TextTable:
     columns = ("run", "benchmark", "seed", "iterations", "latest result", "events", "state")
     return TextTable("", columns, [_run(summary) for summary in summaries])
@@ -269,11 +284,12 @@ def _result(summary: RunSummary) -> str:
 
 
 def exam(report: ExamReport) -> TextTable:
-    from mage_es.engine.verbs.exam import GroupScore
+    from mage_es.engine.verbs.exam_report import GroupScore
 
     groups = [GroupScore(name="all", correct=report.correct, total=report.total)]
     groups += [group for group in (report.familiar, report.unfamiliar) if group is not None]
-    title = f"Exam at {report.marker}" + (f", control {report.control}" if report.control != "none" else "")
+    control = f", control {report.control}" if report.control != "none" else ""
+    title = f"Exam {report.exam_id} of {report.run_id} at {report.marker}{control}"
     return scores(title, [*groups, *report.task_types], share=_share_of(report.episodes))
 
 
@@ -354,22 +370,7 @@ def memory_sizes(successes: int, failures: int, principles: int) -> str:
     return ", ".join(_counted(count, noun) for count, noun in counts)
 
 
-def examined(report: ExamReport) -> str:
-    judge = f", {report.judge_calls} judge calls" if report.judge_calls else ""
-    embedder = f", {report.embedder_calls} embedder calls" if report.embedder_calls else ""
-    left = "".join(
-        f"; {sum(counts.values())} {what} ({_by_kind(counts)}), counted as wrong"
-        for what, counts in (("undecided", report.undecided), ("unanswered", report.unanswered))
-        if counts
-    )
-    return (
-        f"{report.execution_calls} execution calls, {report.guidance_calls} guidance calls{judge}{embedder}, "
-        f"{report.seconds:.1f} s; task types from {report.task_type_source}, "
-        f"the teacher saw {report.teacher_sees}{left}"
-    )
-
-
-def _by_kind(counts: Mapping[str, int]) -> str:
+def by_kind(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{kind.replace('_', ' ')} {count}" for kind, count in counts.items())
 
 
@@ -381,6 +382,7 @@ def asked(report: QuestionReport) -> TextTable:
         verdict = f"undecided, counted as wrong ({report.undecided})"
     wanted = "the right one is not in this copy" if report.expected is None else f"expected {report.expected}"
     when = f"iteration {report.iteration}, " if report.iteration >= 0 else ""
+    when = f"exam {report.exam}, " if report.exam else when
     rows = [
         ("asked", f"{report.run_id}, {when}seq {report.seq}, as {report.purpose}"),
         ("task type", report.task_type),

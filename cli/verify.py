@@ -9,7 +9,7 @@ import typer
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
-from mage_es.cli.tables import checks
+from mage_es.cli.tables import checks, exams
 from mage_es.events.errors import MageError
 
 EXAMPLES = examples("mage-es verify", "mage-es verify RUN --head 5c0f0e8a9d1b7f43", "mage-es verify RUN --json")
@@ -30,7 +30,7 @@ def verify(
     from mage_es.engine.verbs.verify import verify as verify_run
 
     report = verify_run(settings.find_run(run), head=head)
-    out.report(report, checks(f"Run {report.run_id}", report.checks), f"head {report.head}")
+    out.report(report, checks(f"Run {report.run_id}", report.checks), *exams(report.exams), f"head {report.head}")
     if not report.ok:
         out.say("Restore the run from a backup, then verify it again.")
         is_damaged = any(check.name == "log" and not check.ok for check in report.checks)

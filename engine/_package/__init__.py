@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.baseline import BaselineReport, abaseline, aresume_baseline, resume_baseline
     from mage_es.engine.verbs.baseline import run_baseline as baseline
     from mage_es.engine.verbs.evolve import aevolve, evolve
-    from mage_es.engine.verbs.exam import ExamReport, aexamine, examine
+    from mage_es.engine.verbs.exam import aexamine, examine
+    from mage_es.engine.verbs.exam_report import ExamReport
     from mage_es.engine.verbs.replay import ReplayReport, areplay, replay
     from mage_es.engine.verbs.resume import aresume, resume
     from mage_es.engine.verbs.runs import summarise
@@ -120,7 +121,8 @@ _HOMES = {
     "engine.verbs.ask": ("AskReport", "aask", "ask"),
     "engine.verbs.baseline": ("BaselineReport", "abaseline", "aresume_baseline", "baseline", "resume_baseline"),
     "engine.verbs.evolve": ("aevolve", "evolve"),
-    "engine.verbs.exam": ("ExamReport", "aexamine", "examine"),
+    "engine.verbs.exam": ("aexamine", "examine"),
+    "engine.verbs.exam_report": ("ExamReport",),
     "engine.verbs.replay": ("ReplayReport", "areplay", "replay"),
     "engine.verbs.resume": ("aresume", "resume"),
     "engine.verbs.runs": ("summarise",),

@@ -24,11 +24,12 @@ from typing import IO, Literal, NamedTuple
 from mage_es.engine.config import difference, parse
 from mage_es.engine.matrix.leases import Lease, Leases
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.world import first_event
 from mage_es.events.disk import Layout, LocalFileSystem
 from mage_es.events.errors import MageError, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import ExamClosed, ExamStarted, IterationClosed, RunFinished
+from mage_es.events.vocabulary import ExamClosed, IterationClosed, RunFinished
 
 POLL = 0.1
 """Seconds between two checks of a step, of a requested stop, and of the lease."""
@@ -122,10 +123,10 @@ def next_words(job: Job, runs_dir: Path) -> tuple[str, ...]:
 def _sat(run: Run, reader: LogReader) -> set[str]:
     """Return the markers of complete exams without a control; `latest` only if it is the run's end."""
     found, end = set[str](), reader.last(IterationClosed)
-    for log in (LogReader(exam.log_path) for exam in run.exams()):
-        for started in log.of(ExamStarted) if log.last(ExamClosed) else ():
-            if started.control == "none" and (started.marker != "latest" or started.head_seq >= end):
-                found.add(started.marker)
+    for record in exam_records(reader):
+        opened = record.opened
+        if record.closed and record.is_there(run) and opened.control == "none":
+            found |= {opened.marker} if opened.marker != "latest" or opened.head_seq >= end else set()
     return found
 
 
@@ -176,11 +177,10 @@ def _steps(job: Job, desk: Desk, lease: Lease) -> str:
 
 
 def _is_free(job: Job, desk: Desk, lease: Lease) -> bool:
-    """Wait until no process writes the cell's run or exams; return False if a stop was requested or the lease lost."""
+    """Wait until no process writes or examines the run; return False if a stop was requested or the lease lost."""
     run = Run(job.name, desk.runs_dir / job.name)
-    locks = [Layout(log).lock for log in (run.log_path, *(exam.log_path for exam in run.exams()))]
-    is_told = False
-    while any(map(_is_locked, locks)):
+    lock, is_told = Layout(run.log_path).lock, False
+    while _is_locked(lock):
         if not is_told:
             desk.say(f"{job.name}: a process that was started earlier is still working on it; waiting for its end")
         is_told = True

@@ -11,17 +11,9 @@ from typing import Literal
 
 import msgspec
 
+from mage_es.engine.run.exams import Interval
+
 Unit = Literal["percent", "points", "count", "dollars", "seconds", "value"]
-
-
-class Interval(msgspec.Struct, frozen=True, kw_only=True):
-    """A 95 % interval and its method; `pairs` is the number of seeds or questions, `p` the two-sided p value."""
-
-    low: float
-    high: float
-    method: str
-    pairs: int
-    p: float | None = None
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True, tag="cell"):

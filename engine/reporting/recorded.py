@@ -13,7 +13,17 @@ import polars as pl
 
 from mage_es.engine.config import Config, parse
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.exams import ANSWERED, LOST, PLAYED, RULE, RecordedExam, asked, ledger_of, read_exam
+from mage_es.engine.run.exams import (
+    ANSWERED,
+    LOST,
+    PLAYED,
+    RULE,
+    RecordedExam,
+    asked,
+    exam_records,
+    ledger_of,
+    read_exam,
+)
 from mage_es.engine.run.frames import frames
 from mage_es.engine.run.world import baseline_of, first_event
 from mage_es.events.errors import LogError
@@ -23,7 +33,6 @@ from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
     EpisodeClosed,
-    ExamClosed,
     IterationClosed,
     MemoryAppended,
     QuestionPlanned,
@@ -50,7 +59,6 @@ _READS: Reads = {
     IterationClosed: ("iteration",),
     RunFinished: ("iterations",),
     SplitCommitted: ("split", "size"),
-    ExamClosed: ("total",),
 }
 
 
@@ -75,7 +83,7 @@ class RecordedRun:
         self.taken: Mapping[str, int] = dict(found[SplitCommitted].select("split", "size").iter_rows())
         begun = baseline_of(self.reader)
         self.baseline, self.shots = (begun.baseline, len(begun.shots)) if begun else ("", 0)
-        self.finished = not (found[RunFinished].is_empty() and found[ExamClosed].is_empty())
+        self.finished = not found[RunFinished].is_empty()
         self._born = found[MemoryAppended].unique("memory_id", keep="first")
 
     @property
@@ -99,11 +107,11 @@ class RecordedRun:
         if self.baseline:
             return [read_exam(self.reader)]
         found = []
-        for exam in self.run.exams():
+        for record in exam_records(self.reader):
             try:
-                found.append(read_exam(LogReader(exam.log_path), exam.path.name))
+                found.append(read_exam(record.log(self.run), record))
             except LogError as error:
-                self.problems.append(f"Exam {exam.path.name} of {self.run.id} is left out: {error}")
+                self.problems.append(f"Exam {record.opened.exam} of {self.run.id} is left out: {error}")
         return found
 
     @property

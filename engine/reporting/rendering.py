@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Literal
 
-from mage_es.engine.reporting.cells import Blank, Cell, Entry, Interval, StudyTable, TableColumn, Unit
+from mage_es.engine.reporting.cells import Blank, Cell, Entry, StudyTable, TableColumn, Unit
+from mage_es.engine.run.exams import Interval
 
 TableFormat = Literal["text", "csv", "markdown", "latex"]
 

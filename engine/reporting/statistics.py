@@ -3,25 +3,20 @@
 Rules
     - Two systems are compared on the same seeds only, or within a seed on the same questions only.
     - With two or more common seeds the interval is that of the mean difference (t, n - 1 degrees of freedom).
-    - With one it is the percentile interval of 10,000 resamples of the questions, drawn from a stream that depends on
-      the counts alone; p is that of the exact two-sided sign test on the questions that differ.
+    - With one it is that of `run/exams.py` `by_question`.
     - Without a common seed there is a difference of means, and no interval.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from mage_es.engine.reporting.cells import Cell, Interval, Unit
-from mage_es.engine.rules.randomness import stream
+from mage_es.engine.reporting.cells import Cell, Unit
+from mage_es.engine.run.exams import LEVEL, Interval, by_question
 
 BY_SEED = "t, paired by seed"
-BY_QUESTION = "bootstrap, paired by question"
 OF_MEAN = "t"
-LEVEL = 0.95
-_RESAMPLES = 10_000
 
 QuestionScores = Mapping[str, float]
 """The scores of one system on the questions of one seed, in [0, 1]."""
@@ -54,7 +49,7 @@ def difference(one: Mapping[int, QuestionScores], other: Mapping[int, QuestionSc
     pairs = [_differences(one[seed], other[seed]) for seed in seeds]
     by_seed = [100 * statistics.fmean(each) for each in pairs]
     if len(seeds) == 1:
-        return Cell(mean=by_seed[0], sd=None, n=1, unit="points", interval=_by_question(pairs[0]))
+        return Cell(mean=by_seed[0], sd=None, n=1, unit="points", interval=by_question(pairs[0]))
     spread = _t_interval(by_seed, BY_SEED)
     return Cell(
         mean=statistics.fmean(by_seed), sd=statistics.stdev(by_seed), n=len(seeds), unit="points", interval=spread
@@ -81,27 +76,3 @@ def _t_interval(values: Sequence[float], method: str) -> Interval:
     if method != OF_MEAN:
         p = 2 * float(t.sf(abs(mean) / error, n - 1)) if error else float(mean == 0)
     return Interval(low=mean - half, high=mean + half, method=method, pairs=n, p=p)
-
-
-def _by_question(differences: Sequence[float]) -> Interval:
-    """Return the bootstrap interval of a mean difference over questions, in points."""
-    import numpy as np
-
-    counts = sorted(Counter(differences).items())
-    values = np.array([value for value, _ in counts])
-    shares = np.array([count for _, count in counts]) / len(differences)
-    key = ",".join(f"{value!r}:{count}" for value, count in counts)
-    drawn = stream(0, "report.bootstrap", subject=key).multinomial(len(differences), shares, size=_RESAMPLES)
-    means = 100 * (drawn @ values) / len(differences)
-    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    better, worse = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
-    return Interval(
-        low=float(low), high=float(high), method=BY_QUESTION, pairs=len(differences), p=sign_test(better, worse)
-    )
-
-
-def sign_test(better: int, worse: int) -> float:
-    """Return the two-sided p value of the exact sign test, which ignores ties; 1 if there are only ties."""
-    from scipy.stats import binomtest
-
-    return float(binomtest(better, better + worse).pvalue) if better + worse else 1.0

@@ -3,7 +3,7 @@
 <runs-dir>/<run>/log/          the event log, with the questions: everything else follows from it
 <runs-dir>/<run>/snapshots/    folds kept to start faster; may be deleted
 <runs-dir>/<run>/replays/      what `replay` rebuilt; may be deleted
-<runs-dir>/<run>/exams/<n>/    one log for each exam
+<runs-dir>/<run>/exams/<n>/    one log for each exam; the run's own log names them all
 <runs-dir>/<run>/in-flight     how many calls are under way; may be deleted
 """
 
@@ -15,6 +15,8 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from mage_es.events.disk import FileSystem, Layout, LocalFileSystem, WriterLock
 from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError, nearest
@@ -156,6 +158,38 @@ def is_run(path: Path) -> bool:
     return _holds_log(run.log_path) or bool(run.exams())
 
 
+def other_than_run(path: Path) -> str:
+    """Return what a folder is instead of a run's, and what to do with it; "" for a run, whole or not."""
+    here, name = path.resolve(), _log_name(path)
+    if (here / "log" / "head").is_dir():
+        return f"a backup: `mage-es restore {path} NAME` makes a run of it again."
+    if "/" in name:  # a run's name has none: this log is called after its run and itself
+        of, _, exam = name.rpartition("/")
+        of = here.parents[1].name if here.parent.name == "exams" else of  # a restored run may have another name
+        return f"the exam {exam} of {of}: `mage-es runs show {of}` lists its exams, `mage-es verify {of}` checks them."
+    if is_run(here) and (name or Layout(here / "log").events(LocalFileSystem()) or (here / "exams").is_dir()):
+        return ""
+    if _holds_log(here):
+        return f"the log of one: name the folder that holds it, {here.parent}."
+    if (here / "snapshots").is_dir():
+        of = here.parents[1].name if here.parent.name == "replays" else "the run"
+        return f"a state of {of} that `mage-es replay` rebuilt, without a log: verify {of} instead."
+    if here.name == "exams" and is_run(here.parent):
+        return f"the exams of {here.parent.name}: `mage-es runs show {here.parent.name}` lists them."
+    if runs := list_runs(here):
+        return f"a folder of runs, such as {runs[-1].id}: name one of them, or pass it as --runs-dir."
+    held = ", ".join(sorted(each.name for each in here.iterdir())[:3])
+    return f"a folder with {held or 'nothing'} in it and without a log: give a folder that `evolve` made."
+
+
+def _log_name(path: Path) -> str:
+    """Return what a log calls itself, "" where its FORMAT cannot tell."""
+    try:
+        return str(msgspec.json.decode((path / "log" / "FORMAT").read_bytes(), type=dict[str, object])["run"])
+    except (OSError, ValueError, msgspec.DecodeError, KeyError):
+        return ""
+
+
 def require_name(name: str) -> None:
     """Raise `UsageError` for what cannot be a run's name: it is a folder's."""
     if name in ("", ".", "..") or "/" in name or "\\" in name:
@@ -167,7 +201,8 @@ def list_runs(runs_dir: Path | str = RUNS_DIR) -> list[Run]:
     runs_dir = Path(runs_dir)
     if not runs_dir.is_dir():
         return []
-    return sorted((Run(path.name, path) for path in runs_dir.iterdir() if is_run(path)), key=age)
+    runs = [path for path in runs_dir.iterdir() if is_run(path) and "/" not in _log_name(path)]
+    return sorted((Run(path.name, path) for path in runs), key=age)
 
 
 def age(run: Run) -> tuple[int, str]:
@@ -193,9 +228,9 @@ def find_run(runs_dir: Path | str = RUNS_DIR, name: str | None = None) -> Run:
     path = Path(name)
     for candidate in (path, Path(runs_dir) / name):
         if candidate.is_dir():
-            if is_run(candidate):
-                return Run(candidate.resolve().name, candidate)
-            raise UsageError(f"{candidate} is not a run: it has no log/FORMAT. Give a folder that `evolve` made.")
+            if other := other_than_run(candidate):
+                raise UsageError(f"{candidate} is not a run, but {other}")
+            return Run(candidate.resolve().name, candidate)
     raise UsageError(f"There is no run {name!r} in {runs_dir}.{nearest(name, [run.id for run in runs])}")
 
 

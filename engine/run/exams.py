@@ -1,15 +1,24 @@
-"""What a log says of an exam: that of a run, or that of a baseline, which is nothing but an exam."""
+"""What logs say of exams: of a run's, or of a baseline, which is nothing but an exam and a run of its own.
+
+Rules
+    - The run's log has an `exam.opened` for every exam, and an `exam.closed` with the result and the head of the exam's
+      own log once that is complete. So the run's head vouches for every answer of every exam.
+    - Exams are numbered from 1 without a gap, except where a repair cut the record of some (see `repair_that_cut`).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
 import polars as pl
 
+from mage_es.engine.rules.randomness import stream
+from mage_es.engine.run.directory import Run
 from mage_es.engine.run.frames import frames
-from mage_es.engine.run.world import baseline_of
+from mage_es.events.errors import LogDamaged
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import (
@@ -19,7 +28,8 @@ from mage_es.events.vocabulary import (
     EpisodeClosed,
     Event,
     ExamClosed,
-    ExamStarted,
+    ExamOpened,
+    LogRepaired,
     ModelCalled,
 )
 from mage_es.projections.fold import fold_into
@@ -40,8 +50,44 @@ _READS: Reads = {
     AnswerUnanswered: LOST,
     EpisodeClosed: PLAYED,
     ModelCalled: ("tier", "about", "latency_us"),
-    ExamClosed: ("total",),
 }
+LEVEL = 0.95
+"""The level of every interval."""
+BY_QUESTION = "bootstrap, paired by question"
+_RESAMPLES = 10_000
+
+
+class ExamRecord(NamedTuple):
+    """What a run's log says of an exam: event `seq` opened it; `closed` is None while it is not complete."""
+
+    seq: int
+    opened: ExamOpened
+    closed: ExamClosed | None
+
+    @property
+    def number(self) -> int:
+        return number_of(self.opened.exam)
+
+    @property
+    def summary(self) -> str:
+        result = f"{self.closed.correct} of {self.closed.total} right" if self.closed else "unfinished"
+        return f"{self.opened.execution} at {self.opened.marker}, control {self.opened.control}: {result}"
+
+    def is_there(self, run: Run) -> bool:
+        return any(exam.path.name == self.opened.exam for exam in run.exams())
+
+    def log(self, run: Run) -> LogReader:
+        """Return the exam's own log. Raises `LogDamaged` if it is missing, or not the one that was recorded."""
+        path = run.exam(self.opened.exam).log_path
+        if not self.is_there(run):
+            raise LogDamaged(f"{path} is missing ({self.summary}): restore the exam from a backup.")
+        reader = LogReader(path)
+        if self.closed and reader.head != (self.closed.head_seq, self.closed.head_chain):
+            raise LogDamaged(
+                f"{path} was replaced, cut or added to: it ends with head {reader.head.chain[:16]}, but the run "
+                f"recorded {self.closed.head_chain[:16]} ({self.summary}). Restore the exam from a backup."
+            )
+        return reader
 
 
 class RecordedExam(NamedTuple):
@@ -63,21 +109,44 @@ class RecordedExam(NamedTuple):
     seconds: float
 
 
-def read_exam(reader: LogReader, name: str = "") -> RecordedExam:
-    """Return the exam in a log. Raises `LogDamaged`."""
+def exam_records(reader: LogReader) -> Sequence[ExamRecord]:
+    """Return every exam that a run's log knows, in order."""
+    opened: dict[str, ExamRecord] = {}
+    for seq, event in reader.numbered(ExamOpened, ExamClosed):
+        if isinstance(event, ExamOpened):
+            opened[event.exam] = ExamRecord(seq, event, None)
+        elif isinstance(event, ExamClosed) and event.exam in opened:  # a baseline has only its end
+            opened[event.exam] = opened[event.exam]._replace(closed=event)
+    return list(opened.values())
+
+
+def number_of(name: str) -> int:
+    """Return the number that the name of an exam begins with, 0 for what is no such name."""
+    number = name.partition("-")[0]
+    return int(number) if number.isdecimal() and number.isascii() else 0
+
+
+def repair_that_cut(number: int, reader: LogReader) -> int:
+    """Return the event with which a repair cut the record of an exam, 0 if no repair can have.
+
+    It is between the records of the exams before and after that number.
+    """
+    records = exam_records(reader)
+    before = max((record.seq for record in records if record.number < number), default=0)
+    after = min((record.seq for record in records if record.number > number), default=reader.head.seq + 1)
+    return next((seq for seq, _ in reader.numbered(LogRepaired) if before < seq < after), 0)
+
+
+def read_exam(reader: LogReader, told: ExamRecord | None = None) -> RecordedExam:
+    """Return the exam in a log: of which the run's log has `told`, else a baseline's own. Raises `LogDamaged`."""
     found = frames(reader, _READS)
-    marker, control, head_seq = "", "", 0  # of an exam that ended before its first event
-    if baseline_of(reader):
-        marker, control, head_seq = "latest", "none", reader.head.seq
-    elif started := next(reader.of(ExamStarted), None):
-        marker, control, head_seq = started.marker, started.control, started.head_seq
     answers = asked(found).filter(purpose="exam")
     return RecordedExam(
-        name=name,
-        marker=marker,
-        control=control,
-        head_seq=head_seq,
-        closed=not found[ExamClosed].is_empty(),
+        name=told.opened.exam if told else "",
+        marker=told.opened.marker if told else "latest",
+        control=told.opened.control if told else "none",
+        head_seq=told.opened.head_seq if told else reader.head.seq,
+        closed=told.closed is not None if told else reader.last(ExamClosed) > 0,
         answers=answers,
         episodes=found[EpisodeClosed],
         ledger=ledger_of(reader),
@@ -111,7 +180,7 @@ def reasons(answers: pl.DataFrame, column: str = "problem") -> dict[str, int]:
     return dict(sorted(Counter(problem.partition(":")[0] for problem in problems).items()))
 
 
-def interval(right: int, asked: int, *, level: float = 0.95) -> tuple[float, float] | None:
+def interval(right: int, asked: int, *, level: float = LEVEL) -> tuple[float, float] | None:
     """Return the Wilson score interval of a share of right answers, both ends in [0, 1]; None if none was asked."""
     from scipy.stats import binomtest  # slow to load
 
@@ -119,6 +188,43 @@ def interval(right: int, asked: int, *, level: float = 0.95) -> tuple[float, flo
         return None
     low, high = binomtest(right, asked).proportion_ci(level, method="wilson")
     return float(low), float(high)
+
+
+class Interval(msgspec.Struct, frozen=True, kw_only=True):
+    """A 95 % interval and its method; `pairs` is the number of seeds or questions, `p` the two-sided p value."""
+
+    low: float
+    high: float
+    method: str
+    pairs: int
+    p: float | None = None
+
+
+def by_question(differences: Sequence[float]) -> Interval:
+    """Return the interval of a mean difference over questions, in points: the percentiles of 10,000 resamples.
+
+    They are drawn from a stream that depends on the counts alone. p is that of the exact two-sided sign test.
+    """
+    import numpy as np
+
+    counts = sorted(Counter(differences).items())
+    values = np.array([value for value, _ in counts])
+    shares = np.array([count for _, count in counts]) / len(differences)
+    key = ",".join(f"{value!r}:{count}" for value, count in counts)
+    drawn = stream(0, "report.bootstrap", subject=key).multinomial(len(differences), shares, size=_RESAMPLES)
+    means = 100 * (drawn @ values) / len(differences)
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    better, worse = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
+    return Interval(
+        low=float(low), high=float(high), method=BY_QUESTION, pairs=len(differences), p=sign_test(better, worse)
+    )
+
+
+def sign_test(better: int, worse: int) -> float:
+    """Return the two-sided p value of the exact sign test, which ignores ties; 1 if there are only ties."""
+    from scipy.stats import binomtest
+
+    return float(binomtest(better, better + worse).pvalue) if better + worse else 1.0
 
 
 def ledger_of(reader: LogReader) -> Ledger:

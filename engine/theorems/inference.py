@@ -1,27 +1,32 @@
-"""Frozen inference: an exam asks no guidance, learns nothing, and leaves no trace in the run's log.
+"""Frozen inference: an exam asks no guidance and learns nothing, and the run's log knows each that was taken.
 
-An exam has a log of its own, whose calls are counted here; a judge only scores, so its calls are reported but not
-forbidden. The exam asks questions that the run never asked, of exactly the state that it names, and its log has no
-event that changes graph, memory, slots, bandits, coverage, tools, recipes or patterns.
+An exam has a log of its own, whose calls are counted here; a judge only scores, so its calls are not forbidden. The
+exam asks questions that the run never asked, of exactly the state that it names, and its log has no event that changes
+graph, memory, slots, bandits, coverage, tools, recipes or patterns. The run's log names every exam with its result and
+head, so that one that was removed, replaced or put there is found.
 
 This reads the events themselves, not the report of the exam, which would share a mistake with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.exams import ExamRecord, exam_records, number_of, repair_that_cut
 from mage_es.engine.theorems.check import Check
 from mage_es.engine.theorems.log import problems_of
 from mage_es.events.care import verify_log
+from mage_es.events.digests import sha256_text
+from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import (
+    AnswerJudged,
+    AnswerUnanswered,
     BaselineStarted,
     Event,
     ExamClosed,
-    ExamStarted,
     ModelCalled,
     QuestionPlanned,
     tag_of,
@@ -35,12 +40,10 @@ EXAMINING = frozenset({"exam", "ask"})  # the purposes of questions that belong 
 
 def check_inference(run: Run, reader: LogReader) -> Iterator[Check]:
     yield _traces(reader)
-    for exam in run.exams():
-        name = f"exam {exam.path.name}"
-        if problems := problems_of(verify_log(exam.log_path)):
-            yield Check(name=name, ok=False, detail=problems, bound=BOUND)
-        else:
-            yield _exam(name, LogReader(exam.log_path), reader)
+    records = exam_records(reader)
+    for record in records:
+        yield _exam(run, record, reader)
+    yield from _unrecorded(run, records, reader)
 
 
 def learning_types() -> frozenset[type[Event]]:
@@ -57,7 +60,7 @@ def _traces(reader: LogReader) -> Check:
         if isinstance(event, QuestionPlanned | ModelCalled) and event.purpose in EXAMINING:
             detail = f"the run's log has a {tag_of(event)} of an exam"
             return Check(name=NAME, ok=False, detail=detail, bound="0 events of exams", seq=seq)
-    detail = "no exam wrote into the run's log"
+    detail = "no exam asked or learned anything in the run's log"
     return Check(name=NAME, ok=True, detail=detail, measured="0 events of exams", bound="0 events of exams")
 
 
@@ -71,34 +74,78 @@ def _baseline(reader: LogReader, name: str) -> Check:
     if found:
         detail = f"the baseline {name} asked guidance or learned something"
         return Check(name=NAME, ok=False, detail=detail, bound=BOUND, seq=found[0])
-    detail = f"the baseline {name} learns nothing and has no guidance"
+    result = "".join(f": {closed.correct} of {closed.total} right" for closed in reader.of(ExamClosed))
+    detail = f"the baseline {name} learns nothing and has no guidance{result}"
     return Check(name=NAME, ok=True, detail=detail, measured=BOUND, bound=BOUND)
 
 
-def _exam(name: str, exam: LogReader, reader: LogReader) -> Check:
-    learning = learning_types()
+def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
+    opened, name, learning = record.opened, f"exam {record.opened.exam}", learning_types()
+    try:
+        exam = record.log(run)
+    except LogError as error:
+        return Check(name=name, ok=False, detail=str(error), bound=BOUND)
+    if problems := problems_of(verify_log(run.exam(opened.exam).log_path)):
+        return Check(name=name, ok=False, detail=problems, bound=BOUND)
     records = list(exam.records())
-    events = [record.event for record in records]
-    started = next((event for event in events if isinstance(event, ExamStarted)), None)
-    if started is None:
-        return Check(name=name, ok=True, detail="never started: its log is empty, and its folder can be deleted")
-    guidance = [r.seq for r in records if isinstance(r.event, ModelCalled) and r.event.tier == "guidance"]
-    learned = [record.seq for record in records if type(record.event) in learning]
-    measured = f"{len(guidance)} guidance calls, {len(learned)} learned"
-    problem, seq = "", min((*guidance, *learned), default=0)
-    if guidance:
-        problem = f"{len(guidance)} guidance calls at inference"
-    elif learned:
-        problem = f"an exam must not learn: event {seq} of its log is a {tag_of(records[seq - 1].event)}"
-    asked = {record.event.question_id: record.seq for record in records if isinstance(record.event, QuestionPlanned)}
+    guidance = [each.seq for each in records if isinstance(each.event, ModelCalled) and each.event.tier == "guidance"]
+    learned = [each.seq for each in records if type(each.event) in learning]
+    asked = {each.event.question_id: each.seq for each in records if isinstance(each.event, QuestionPlanned)}
     planned = (event for _, event in reader.events({QuestionPlanned: ("question_id",)}))
     known = {event.question_id for event in planned if isinstance(event, QuestionPlanned)}
+    problem, seq = _untrue(record, [each.event for each in records], sorted(asked)), 0
+    if not problem and guidance:
+        problem, seq = f"{len(guidance)} guidance calls at inference", guidance[0]
+    if not problem and learned:
+        seq = learned[0]
+        problem = f"an exam must not learn: event {seq} of its log is a {tag_of(records[seq - 1].event)}"
     if not problem and (seen := min(asked.keys() & known, default="")):
         problem, seq = f"{seen} was asked in evolution too", asked[seen]
-    if not problem and (wrong := fold(reader, until=started.head_seq).differing(started.digests)):
-        problem, seq = f"{', '.join(wrong)} differs from the run's log at event {started.head_seq}", 1
-    ending = "" if any(isinstance(event, ExamClosed) for event in events) else "unfinished: "
-    detail = f"{ending}{len(asked)} unseen questions, frozen at event {started.head_seq}, 0 guidance calls"
-    if judge := sum(isinstance(event, ModelCalled) and event.tier == "judge" for event in events):
-        detail += f", {judge} judge calls"
-    return Check(name=name, ok=not problem, detail=problem or detail, measured=measured, bound=BOUND, seq=seq)
+    if not problem and (wrong := fold(reader, until=opened.head_seq).differing(opened.digests)):
+        problem, seq = f"{', '.join(wrong)} differs from the run's log at event {opened.head_seq}", 1
+    measured = f"{len(guidance)} guidance calls, {len(learned)} learned"
+    detail = problem or f"{record.summary}; {len(asked)} unseen questions, frozen at event {opened.head_seq}"
+    return Check(name=name, ok=not problem, detail=detail, measured=measured, bound=BOUND, seq=seq)
+
+
+def _untrue(record: ExamRecord, events: Sequence[Event], asked: Sequence[str]) -> str:
+    """Return where an exam's log is not what the run's log says of it, "" if it is."""
+    opened, closed = record.opened, record.closed
+    if events and events[0] != opened:
+        return "its log is that of another exam than the run opened"
+    if asked and sha256_text("\n".join(asked)) != opened.asked_sha256:
+        return f"it asked other questions than the {opened.asked} that it was opened for"
+    verdicts = [event.correct for event in events if isinstance(event, AnswerJudged)]
+    total = len(verdicts) + sum(isinstance(event, AnswerUnanswered) for event in events)
+    if closed and (closed.correct, closed.total) != (sum(verdicts), total):
+        return f"{sum(verdicts)} of its {total} answers are right, but the run recorded {record.summary}"
+    return ""
+
+
+def _unrecorded(run: Run, records: Sequence[ExamRecord], reader: LogReader) -> Iterator[Check]:
+    """Check the folders and the numbers of which the run's log has no record."""
+    known, numbers = {record.opened.exam for record in records}, {record.number for record in records}
+    for exam in run.exams():
+        name, number = exam.path.name, number_of(exam.path.name)
+        if name not in known:
+            yield _unknown(f"exam {name}", exam, 0 if number in numbers else number, reader)
+    for number in sorted({*range(1, max(numbers, default=0))} - numbers):
+        repair = repair_that_cut(number, reader)
+        missing = "missing: exams are numbered without a gap, and no repair cut its record"
+        detail = f"the repair at event {repair} cut its record" if repair else missing
+        yield Check(name=f"exam {number:04d}", ok=repair > 0, detail=detail)
+
+
+def _unknown(name: str, exam: Run, number: int, reader: LogReader) -> Check:
+    """Check a folder without a record; `number` is 0 if no exam can have lost its record under it."""
+    try:
+        is_empty = not exam.events
+    except LogError as error:
+        return Check(name=name, ok=False, detail=str(error))
+    if is_empty:
+        return Check(name=name, ok=True, detail="never began: its log is empty, and its folder can be deleted")
+    if number and (repair := repair_that_cut(number, reader)):
+        detail = f"of a state that a repair removed: event {repair} cut its record, and it does not count"
+        return Check(name=name, ok=True, detail=detail)
+    detail = f"the run's log knows no such exam: {exam.path} was put there, or the log was replaced"
+    return Check(name=name, ok=False, detail=detail)

@@ -63,11 +63,11 @@ def backup(run: Run, destination: str | None = None, *, gold: bool = True) -> Ba
         PrerequisiteError: The destination is not accessible, or the run has no event yet.
     """
     objects = open_objects(destination or str(_beside(run.path)))
+    # Listed before the run's log is copied, and copied after it: the copy knows each of them, and each reaches as far.
+    begun = [exam for exam in run.exams() if LogReader(exam.log_path).head.seq]
     stored = back_up(run.log_path, objects, at=_LOG, fs=LocalFileSystem(), gold=gold)
     exams = [
-        back_up(exam.log_path, objects, at=f"exams/{exam.path.name}/{_LOG}", fs=LocalFileSystem())
-        for exam in run.exams()
-        if LogReader(exam.log_path).head.seq
+        back_up(exam.log_path, objects, at=f"exams/{exam.path.name}/{_LOG}", fs=LocalFileSystem()) for exam in begun
     ]
     return BackupReport(
         run_id=run.id,

@@ -1,7 +1,8 @@
 """The verb `exam`: test a run's frozen state on questions that it never saw.
 
 Rules
-    - Not a byte of the run's log changes. The bandits are frozen (best arm by posterior mean), and nothing is learned.
+    - The run's log says that the exam was taken and how it ended. Nothing else changes in it: the bandits are frozen
+      (best arm by posterior mean), and nothing is learned.
     - A budget is one for all sessions of an exam.
     - The control `shuffled` gives every question the memories that a question of another task type would have
       got: what is left of the gain then is not due to what the memories say.
@@ -11,82 +12,44 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence, Set
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from mage_es import __version__
 from mage_es.engine.commands import Asked, PlanAnswers
-from mage_es.engine.config import canonical
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import Models, open_model
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.run.directory import Run, as_run, clock
-from mage_es.engine.run.exams import interval, read_exam, reasons
+from mage_es.engine.run.exams import (
+    ExamRecord,
+    exam_records,
+    number_of,
+    repair_that_cut,
+)
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, reopen_world, require_gold, state_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.session import Session
+from mage_es.engine.verbs.exam_report import ExamReport, families_of, report_of
 from mage_es.engine.verbs.forms import blocking
-from mage_es.engine.verbs.runs import episode_rows
-from mage_es.engine.verbs.summary import EpisodeRow
-from mage_es.events.errors import BudgetReached, Interrupted, RunLocked, UsageError, nearest
+from mage_es.events.digests import sha256_text
+from mage_es.events.errors import BudgetReached, Interrupted, UsageError, nearest
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
     Draft,
-    Event,
     ExamClosed,
-    ExamStarted,
-    ModelCalled,
+    ExamOpened,
     Purpose,
-    QuestionPlanned,
     Record,
     RunResumed,
 )
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
-
-
-class GroupScore(msgspec.Struct, frozen=True, kw_only=True):
-    name: str
-    correct: int
-    total: int
-
-
-class ExamReport(msgspec.Struct, frozen=True, kw_only=True):
-    """An exam on questions that the run never saw.
-
-    `unfamiliar` are the questions of phrasing families that occur only in the exam (None if the benchmark has no
-    families). `answers` is (question id, correct) in id order, for paired comparisons. `interval` is the Wilson score
-    interval of `correct` in `total` at 95 %. `undecided` answers, which neither the rule nor a judge could decide,
-    count as wrong, by the kind of the reason, and so do `unanswered` questions, whose call failed for good, by the
-    kind of the fault.
-    """
-
-    run_id: str
-    exam_id: str
-    marker: str
-    control: str
-    correct: int
-    total: int
-    familiar: GroupScore | None
-    unfamiliar: GroupScore | None
-    task_types: tuple[GroupScore, ...]
-    execution_calls: int
-    guidance_calls: int
-    seconds: float
-    task_type_source: str
-    answers: tuple[tuple[str, bool], ...]
-    judge_calls: int = 0
-    undecided: dict[str, int] = {}
-    unanswered: dict[str, int] = {}
-    interval: tuple[float, float] | None = None
-    episodes: tuple[EpisodeRow, ...] = ()
-    embedder_calls: int = 0
-    teacher_sees: str = ""
-
 
 CONTROLS = ("none", "shuffled")
 
@@ -109,12 +72,13 @@ async def aexamine(
 
     [section 3.2, frozen inference] An exam has a log of its own and is given no guidance model.
 
-    [section 4.1, exam] An exam that was cut off continues when it is set again with the same state, questions, control
-    and models; no recorded call is repeated.
+    [section 4.1, exam] The same exam (marker, state, questions, control, models) makes no recorded call again: one that
+    was cut off continues, one that is complete is reported as `repeated`.
 
     Raises:
         UsageError: An unknown marker or control, more questions than are held out, all of one task type for the control
             `shuffled`, or dollars are limited and a model has no price.
+        RunLocked: Another process is writing the run, or takes an exam of it.
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call resumes it.
     """
     if control not in CONTROLS:
@@ -133,25 +97,102 @@ async def aexamine(
     require_ontology(state, at)
     if control == "shuffled":
         _require_types(world, state, names)
-    started = _started(run, reader, world, state, at=at, seq=seq, control=control)
-    # From here on the state folds the exam's own log, whose sequence numbers and calls start at the beginning.
-    state.seq = 0
-    state.ledger.load(Ledger().dump())
-    exam, log = _unfinished(run, started, names, models) or _new_exam(run, at, control)
-    with log:
+    wanted = ExamOpened(
+        exam="",
+        run_id=reader.run,
+        marker=at,
+        head_seq=seq,
+        control=control,
+        execution=models.execution.name,
+        judge=judge.name if judge else "",
+        asked=len(names),
+        asked_sha256=sha256_text("\n".join(sorted(names))),
+        digests=state.digests(),
+    )
+    record, is_repeated = _recorded(run, wanted), True
+    if not record or not record.closed:
+        record, is_repeated = await _Sitting(run, world, state, models, runtime, names).take(wanted), False
+    return report_of(run, record, world, seconds=time.perf_counter() - began, is_repeated=is_repeated)
+
+
+examine = blocking(aexamine)
+
+
+def _recorded(run: Run, wanted: ExamOpened) -> ExamRecord | None:
+    """Return the newest recorded exam that is the same and still has its log."""
+    for record in reversed(exam_records(LogReader(run.log_path))):
+        # Exams of one state are opened at different heads of the log; the digests tell whether it is the same state.
+        same = msgspec.structs.replace(record.opened, exam="", head_seq=wanted.head_seq) == wanted
+        if same and record.is_there(run):
+            return record
+    return None
+
+
+class _Sitting(NamedTuple):
+    """An exam being taken: first its folder with an empty log, then `exam.opened` in the run's log and in the exam's
+    own, then its answers. Once its log is closed, `exam.closed` in the run's log records the head.
+
+    A kill in between leaves an empty folder, which is used or passed over, or an exam that can be continued.
+    """
+
+    run: Run
+    world: World
+    state: State
+    models: Models
+    runtime: Runtime
+    names: Sequence[str]
+
+    async def take(self, wanted: ExamOpened) -> ExamRecord:
+        """Begin the exam, or continue the one that is recorded, and take it to its end."""
+        # One writer: while an exam is taken, the run neither learns nor is examined by another process.
+        with Log.open(self.run.log_path, clock=clock) as log:
+            record = _recorded(self.run, wanted)
+            if record and record.closed:  # by another process, in the meantime
+                return record
+            exam = self.run.exam(record.opened.exam if record else _new_name(self.run, wanted))
+            exam.path.mkdir(parents=True, exist_ok=True)
+            with Log.open(exam.log_path, clock=clock) if record else exam.begin() as own:
+                if not record:
+                    opened = msgspec.structs.replace(wanted, exam=exam.path.name)
+                    [seq] = log.append([Draft(event=opened, iteration=-1, phase="exam")]).seqs
+                    record = ExamRecord(seq, opened, None)
+                result = await self._answered(exam, own, record.opened)
+            # Only now is the head final: closing a log seals it.
+            closed = msgspec.structs.replace(
+                result, exam=exam.path.name, head_seq=own.head.seq, head_chain=own.head.chain
+            )
+            log.append([Draft(event=closed, iteration=-1, phase="exam")])
+            return record._replace(closed=closed)
+
+    async def _answered(self, exam: Run, own: Log, opened: ExamOpened) -> ExamClosed:
+        state = self.state
+        # From here on the state folds the exam's own log, whose sequence numbers and calls start at the beginning.
+        state.seq = 0
+        state.ledger.load(Ledger().dump())
         recorded = list(LogReader(exam.log_path).records())
         for record in recorded:
             state.apply(record.event)
             state.seq = record.seq
-        session = Session(run=exam, world=world, log=log, state=state, models=models, runtime=runtime)
-        session.commit([_beginning(session, started, recorded)])
-        await _sit(session, names, control)
-        closed = exam_closed(session, _families(world))
-        session.commit([Draft(event=closed, iteration=-1, phase="exam")])
-    return _report(run, exam, world, seconds=time.perf_counter() - began)
+        session = Session(run=exam, world=self.world, log=own, state=state, models=self.models, runtime=self.runtime)
+        session.commit([_beginning(session, opened, recorded)])
+        await _sit(session, self.names, opened.control)
+        return exam_closed(session, families_of(self.world))
 
 
-examine = blocking(aexamine)
+def _new_name(run: Run, wanted: ExamOpened) -> str:
+    """Return the name of the next exam. Raises `UsageError` where an exam that the run does not know is in its way."""
+    reader = LogReader(run.log_path)
+    number = 1 + max((record.number for record in exam_records(reader)), default=0)
+    while begun := [exam for exam in run.exams() if number_of(exam.path.name) == number and exam.events]:
+        # Its record was cut off, so its number is not given again.
+        if not repair_that_cut(number, reader):
+            raise UsageError(
+                f"{begun[0].path} has the number of the next exam, but the log of {run.id} knows no such exam: "
+                "move that folder elsewhere."
+            )
+        number += 1
+    suffix = wanted.marker.replace("/", "-").replace(":", "-")
+    return f"{number:04d}-{suffix}" + ("" if wanted.control == "none" else f"-{wanted.control}")
 
 
 def require_ontology(state: State, marker: str) -> None:
@@ -173,54 +214,6 @@ def donors(asked: Sequence[Asked], seed: int) -> Mapping[str, Asked]:
                 found[receiver.question.id] = other
                 break
     return found
-
-
-def _report(run: Run, exam: Run, world: World, *, seconds: float) -> ExamReport:
-    sat, known = read_exam(LogReader(exam.log_path), exam.path.name), _families(world)
-    rows = sat.answers.select("question_id", "correct", "task_type").sort("question_id").rows()
-    familiar, unfamiliar = list[bool](), list[bool]()
-    by_type: dict[str, list[bool]] = {}
-    for name, is_right, task_type in rows:
-        (familiar if world.questions[name].family in known else unfamiliar).append(is_right)
-        by_type.setdefault(task_type, []).append(is_right)
-    return ExamReport(
-        run_id=run.id,
-        exam_id=sat.name,
-        marker=sat.marker,
-        control=sat.control,
-        correct=int(sat.answers["correct"].sum()),
-        total=len(rows),
-        familiar=_score("familiar", familiar) if known else None,
-        unfamiliar=_score("unfamiliar", unfamiliar) if known else None,
-        task_types=tuple(_score(name, correct) for name, correct in sorted(by_type.items())),
-        execution_calls=sat.ledger.total("execution").calls,
-        guidance_calls=sat.ledger.total("guidance").calls,
-        seconds=seconds,
-        # Gold types are for evolution only.
-        teacher_sees=world.setting.config.teacher_sees,
-        task_type_source="input" if world.typing.source == "gold" else world.typing.source,
-        episodes=episode_rows(LogReader(exam.log_path)),
-        answers=tuple((name, is_right) for name, is_right, _ in rows),
-        judge_calls=sat.ledger.total("judge").calls,
-        embedder_calls=sat.ledger.total("embedder").calls,
-        unanswered=reasons(sat.answers),
-        interval=interval(int(sat.answers["correct"].sum()), len(rows)),
-        undecided=reasons(sat.answers, "undecided"),
-    )
-
-
-def _started(
-    run: Run, reader: LogReader, world: World, state: State, *, at: str, seq: int, control: str
-) -> ExamStarted:
-    return ExamStarted(
-        run_id=run.id,
-        marker=at,
-        head_seq=seq,
-        head_chain=reader.head.chain if seq == reader.head.seq else "",
-        control=control,
-        config=canonical(world.setting.config),
-        digests=state.digests(),
-    )
 
 
 async def _sit(session: Session, names: Sequence[str], control: str) -> None:
@@ -273,18 +266,9 @@ def _chosen(world: World, count: int | None) -> Sequence[str]:
     return held_out[:count]
 
 
-def _families(world: World) -> set[str]:
-    """Return the phrasing families of the evolution questions; none if the benchmark has no families."""
-    return {world.questions[name].family for name in world.setting.evolution} - {""}
-
-
-def _score(name: str, correct: Sequence[bool]) -> GroupScore:
-    return GroupScore(name=name, correct=sum(correct), total=len(correct))
-
-
-def _beginning(session: Session, started: ExamStarted, recorded: Sequence[Record]) -> Draft:
+def _beginning(session: Session, opened: ExamOpened, recorded: Sequence[Record]) -> Draft:
     if not recorded:
-        return Draft(event=started, iteration=-1, phase="exam")
+        return Draft(event=opened, iteration=-1, phase="exam")
     session.remember_plans(recorded)
     progress = session.state.progress
     settled = sum(progress.is_settled("exam", planned.question_id) for planned in progress.plans("exam"))
@@ -294,45 +278,3 @@ def _beginning(session: Session, started: ExamStarted, recorded: Sequence[Record
     attempt = 1 + sum(isinstance(record.event, RunResumed) for record in recorded)
     resumed = RunResumed(package_version=__version__, attempt=attempt)
     return Draft(event=resumed, iteration=-1, phase="log", ordinal=attempt)
-
-
-def _unfinished(run: Run, started: ExamStarted, names: Sequence[str], models: Models) -> tuple[Run, Log] | None:
-    """Return the newest unfinished exam that is the same, opened; one that another process is writing is left alone."""
-    for exam in reversed(run.exams()):
-        if not _is_same(LogReader(exam.log_path), started, names, models):
-            continue
-        with suppress(RunLocked):
-            log = Log.open(exam.log_path, clock=clock)
-            # Checked again under the lock: another process may have finished it in the meantime.
-            if _is_same(LogReader(exam.log_path), started, names, models):
-                return exam, log
-            log.close()
-    return None
-
-
-def _is_same(exam: LogReader, started: ExamStarted, names: Sequence[str], models: Models) -> bool:
-    """Return whether an exam is unfinished and asks the same questions of the same state and models."""
-    types: set[type[Event]] = {ExamStarted, ExamClosed, QuestionPlanned, ModelCalled}
-    events = list(exam.of(*types))
-    begun = next((event for event in events if isinstance(event, ExamStarted)), None)
-    if begun is None or any(isinstance(event, ExamClosed) for event in events):
-        return False
-    # The marker is only a name for the state, and the chain is recorded only for the latest state.
-    agreed = msgspec.structs.replace(begun, marker=started.marker, head_chain=started.head_chain) == started
-    planned = {event.question_id for event in events if isinstance(event, QuestionPlanned)}
-    called = {(event.tier, event.model) for event in events if isinstance(event, ModelCalled)}
-    return agreed and planned in (set(), set(names)) and called <= {(t, m.name) for t, m in models.by_tier().items()}
-
-
-def _new_exam(run: Run, at: str, control: str) -> tuple[Run, Log]:
-    run.exams_path.mkdir(exist_ok=True)
-    suffix = at.replace("/", "-").replace(":", "-") + ("" if control == "none" else f"-{control}")
-    ordinal = 1 + max((int(path.name[:4]) for path in run.exams_path.glob("[0-9][0-9][0-9][0-9]-*")), default=0)
-    while True:
-        exam = run.exam(f"{ordinal:04d}-{suffix}")
-        try:
-            exam.path.mkdir()
-        except FileExistsError:  # another process has just created it
-            ordinal += 1
-        else:
-            return exam, Log.create(exam.log_path, run=exam.id, clock=clock)

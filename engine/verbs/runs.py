@@ -13,6 +13,7 @@ from mage_es.engine.config import Config, parse
 from mage_es.engine.rules.coverage import effective_bound, selections
 from mage_es.engine.run.cutoffs import cutoffs
 from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import measure_of
 from mage_es.engine.run.world import baseline_of, first_event, state_of
@@ -21,6 +22,7 @@ from mage_es.engine.verbs.summary import (
     ActionRow,
     CoverageWait,
     EpisodeRow,
+    ExamRow,
     FrontierSkill,
     GuardSensitivity,
     IterationRow,
@@ -101,6 +103,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         asked=(sum(verdict.correct for verdict in verdicts), len(verdicts) + len(state.progress.unanswered("exam"))),
         served=_served(state),
         unguided=missing_guidance(reader),
+        exams=exam_rows(reader),
     )
 
 
@@ -237,6 +240,22 @@ def iteration_rows(state: State, scores: Mapping[tuple[str, int], int]) -> list[
             )
         )
     return rows
+
+
+def exam_rows(reader: LogReader) -> tuple[ExamRow, ...]:
+    return tuple(
+        ExamRow(
+            exam=opened.exam,
+            marker=opened.marker,
+            control=opened.control,
+            execution=opened.execution,
+            correct=closed.correct if closed else 0,
+            total=closed.total if closed else 0,
+            unanswered=closed.unanswered if closed else 0,
+            head=closed.head_chain if closed else "",
+        )
+        for _, opened, closed in exam_records(reader)
+    )
 
 
 def episode_rows(reader: LogReader) -> tuple[EpisodeRow, ...]:

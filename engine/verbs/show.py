@@ -13,6 +13,7 @@ from mage_es.engine.courses import Ask, begin
 from mage_es.engine.embedders.late import LateEmbedder
 from mage_es.engine.rules.trimming import without
 from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.run.exams import exam_records, number_of
 from mage_es.engine.run.world import World, first_event, reopen_world, require_gold, state_of
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.session.judge import judged
@@ -28,7 +29,6 @@ from mage_es.events.vocabulary import (
     EpisodeClosed,
     EpisodeStepped,
     Event,
-    ExamStarted,
     ModelCalled,
     QuestionPlanned,
     Record,
@@ -55,7 +55,8 @@ class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
 
     `prompt` and `reply` are those of the execution tier's last call; `prompt_verified`: every prompt, rendered again,
     has its recorded hash. `judge` is who decided: `rule`, a judge's model, or `nobody`; `unanswered` is the problem of
-    a question without an answer, `undecided` why nobody decided. `expected` is None in a copy without gold answers.
+    a question without an answer, `undecided` why nobody decided; `exam` is the exam that asked it, "" for the run
+    itself. `expected` is None in a copy without gold answers.
     """
 
     run_id: str
@@ -81,6 +82,7 @@ class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
     judge: str = "rule"
     unanswered: str = ""
     undecided: str = ""
+    exam: str = ""
 
 
 class Asking(NamedTuple):
@@ -91,12 +93,18 @@ class Asking(NamedTuple):
     record: Record
     planned: QuestionPlanned
     state_seq: int
+    exam: str = ""
 
 
 def show(
-    run: Run | Path | str, question_id: str, *, iteration: int | None = None, data_dir: Path | str | None = None
+    run: Run | Path | str,
+    question_id: str,
+    *,
+    iteration: int | None = None,
+    exam: int | None = None,
+    data_dir: Path | str | None = None,
 ) -> QuestionReport:
-    """Return the last time that a question was asked (in an iteration, if one is given), in the run or its exams.
+    """Return the last time that a question was asked, in the run or its exams: in an iteration or an exam if given.
 
     Raises:
         UsageError: The question was never asked; the message lists near matches.
@@ -104,9 +112,14 @@ def show(
     run = as_run(run)
     reader = LogReader(run.log_path)
     ever = _askings(run, reader, question_id)
-    times = [asking for asking in ever if iteration in (None, asking.planned.iteration)]
+    times = [
+        asking
+        for asking in ever
+        if iteration in (None, asking.planned.iteration) and exam in (None, number_of(asking.exam))
+    ]
     if not times:
-        raise UsageError(_not_then(reader, ever, iteration) if ever else _never_asked(reader, question_id))
+        when = f"exam {exam}" if exam is not None else f"iteration {iteration}"
+        raise UsageError(_not_then(reader, ever, when) if ever else _never_asked(reader, question_id))
     asking = times[-1]
     world = reopen_world(reader, data_dir=data_dir, embedder=LateEmbedder(first_event(reader)))
     if asking.planned.routing_arm in BASELINES:
@@ -121,13 +134,15 @@ def _askings(run: Run, reader: LogReader, question_id: str) -> list[Asking]:
         for record in reader.records({QuestionPlanned})
         if isinstance(record.event, QuestionPlanned) and record.event.question_id == question_id
     ]
-    for sat in run.exams():
-        exam, state_seq = LogReader(sat.log_path), 0
-        for record in exam.records({ExamStarted, QuestionPlanned}):
-            if isinstance(record.event, ExamStarted):
-                state_seq = record.event.head_seq
-            elif isinstance(record.event, QuestionPlanned) and record.event.question_id == question_id:
-                found.append(Asking(f"exam {sat.path.name}", exam, record, record.event, state_seq))
+    for taken in exam_records(reader):
+        if not taken.is_there(run):
+            continue  # `verify` complains of that
+        opened, own = taken.opened, taken.log(run)
+        found += [
+            Asking(f"exam {opened.exam}", own, record, record.event, opened.head_seq, opened.exam)
+            for record in own.records({QuestionPlanned})
+            if isinstance(record.event, QuestionPlanned) and record.event.question_id == question_id
+        ]
     return found
 
 
@@ -146,6 +161,7 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
     verdict = next((fact for fact in facts if isinstance(fact, AnswerJudged)), None)
     return QuestionReport(
         run_id=run.id,
+        exam=asking.exam,
         question_id=planned.question_id,
         iteration=planned.iteration,
         purpose=planned.purpose,
@@ -199,9 +215,9 @@ def _place(record: Record) -> str:
     return f"{'start' if record.iteration < 0 else f'iter-{record.iteration}'}/{record.phase}"
 
 
-def _not_then(reader: LogReader, ever: Sequence[Asking], iteration: int | None) -> str:
+def _not_then(reader: LogReader, ever: Sequence[Asking], when: str) -> str:
     name, places = ever[0].planned.question_id, ", ".join(asking.where for asking in ever)
-    return f"The question {name!r} was not asked in iteration {iteration} in {reader.run}, but in: {places}."
+    return f"The question {name!r} was not asked in {when} in {reader.run}, but in: {places}."
 
 
 def _never_asked(reader: LogReader, question_id: str) -> str:

@@ -56,6 +56,22 @@ class EpisodeRow(msgspec.Struct, frozen=True, kw_only=True):
     unparsed: int
 
 
+class ExamRow(msgspec.Struct, frozen=True, kw_only=True):
+    """An exam as the run's log records it: who answered, how much of `total` was right, the head of the exam's own log.
+
+    Both are 0 and `head` is "" while it is unfinished.
+    """
+
+    exam: str
+    marker: str
+    control: str
+    execution: str
+    correct: int
+    total: int
+    unanswered: int
+    head: str
+
+
 class ActionRow(msgspec.Struct, frozen=True, kw_only=True):
     """One of EVOLVE's actions over a run: how often it was taken, how much it authored, and its outcomes, counted."""
 
@@ -155,3 +171,4 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     shortfalls: tuple[str, ...] = ()
     served: dict[str, dict[str, int]] = {}
     unguided: MissingGuidance | None = None
+    exams: tuple[ExamRow, ...] = ()

@@ -21,17 +21,23 @@ from mage_es.engine.theorems.questions import check_questions
 from mage_es.engine.theorems.ratchet import check_ratchet
 from mage_es.engine.theorems.replay import check_replay
 from mage_es.engine.verbs.forms import in_thread
+from mage_es.engine.verbs.runs import exam_rows
+from mage_es.engine.verbs.summary import ExamRow
 from mage_es.events.care import verify_log, verify_questions
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import RunStarted
 
 
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Every check of a run, and `head`: the hash to keep elsewhere and pass to `verify` later."""
+    """Every check of a run, and `head`: the hash to keep elsewhere and pass to `verify` later.
+
+    `exams` are all that were ever taken, as far as the log is sound enough to tell.
+    """
 
     run_id: str
     head: str
     checks: tuple[Check, ...]
+    exams: tuple[ExamRow, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -52,9 +58,12 @@ def verify(run: Run | Path | str, *, head: str | None = None) -> VerifyReport:
     checks = [check_log(verdict)]
     if verdict.search:
         checks.append(check_head(verdict.search, verdict.head))
+    exams: tuple[ExamRow, ...] = ()
     if checks[0].ok:
-        checks += _theorems(run, LogReader(run.log_path))
-    return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks))
+        reader = LogReader(run.log_path)
+        checks += _theorems(run, reader)
+        exams = exam_rows(reader)
+    return VerifyReport(run_id=run.id, head=verdict.head.chain, checks=tuple(checks), exams=exams)
 
 
 averify = in_thread(verify)

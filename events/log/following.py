@@ -11,10 +11,10 @@ from mage_es.events.disk.layout import Layout
 from mage_es.events.disk.lock import is_running
 from mage_es.events.log.reader import LogReader
 from mage_es.events.segments.batches import Reads
-from mage_es.events.vocabulary import ExamClosed, RunFinished, SegmentSealed
+from mage_es.events.vocabulary import RunFinished, SegmentSealed
 from mage_es.events.vocabulary.envelope import Record
 
-_ENDS: Reads = {RunFinished: RunFinished.__struct_fields__, ExamClosed: ExamClosed.__struct_fields__}
+_ENDS: Reads = {RunFinished: RunFinished.__struct_fields__}
 _HOLDER = re.compile(rb"pid (\d{1,10}), boot (\S*)")
 _LOCK_SIZE = 256
 

@@ -50,7 +50,7 @@ from mage_es.events.vocabulary.curation import (
     PatternSupported,
 )
 from mage_es.events.vocabulary.envelope import Coordinates, Draft, Record
-from mage_es.events.vocabulary.exams import BaselineStarted, ExamClosed, ExamStarted
+from mage_es.events.vocabulary.exams import BaselineStarted, ExamClosed, ExamOpened
 from mage_es.events.vocabulary.exploring import (
     ActionRecipeHarvested,
     EntitySeen,
@@ -136,7 +136,7 @@ __all__ = [
     "EpisodeStepped",
     "Event",
     "ExamClosed",
-    "ExamStarted",
+    "ExamOpened",
     "GuardDecided",
     "IterationClosed",
     "IterationPlanned",

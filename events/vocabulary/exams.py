@@ -1,4 +1,4 @@
-"""An exam, which has a log of its own."""
+"""Exams: a run's log says of each how it began and ended, and a log of its own has its answers."""
 
 from __future__ import annotations
 
@@ -8,26 +8,34 @@ from mage_es.events.vocabulary.form import Event
 from mage_es.events.vocabulary.marks import Digest
 
 
-class ExamStarted(Event, frozen=True, kw_only=True, tag="exam.started"):
-    """What is examined: the state of a run at a marker."""
+class ExamOpened(Event, frozen=True, kw_only=True, tag="exam.opened"):
+    """An exam of a frozen state begins: in the run's log, so that none is missed, and first in the exam's own log."""
 
+    stream: ClassVar[str] = "exam/{0.exam}"
+    exam: str
+    """Its name, which is its folder's: number, marker and control."""
     run_id: str
     marker: str
     """Marker that names the state."""
     head_seq: int
     """seq up to which the run's log was folded."""
-    # A reader knows the chain at the log's head only; further back this is empty.
-    head_chain: str
-    """Chain value of the run's log that was examined."""
     control: str
-    """Control condition of the exam; empty for none."""
-    config: str
+    """Control condition of the exam: `none` or `shuffled`."""
+    execution: str
+    """Model that answers."""
+    judge: str
+    """Model that decides where the rule cannot; empty for none."""
+    asked: int
+    """Number of questions."""
+    asked_sha256: str
+    """SHA-256 of their ids."""
     digests: tuple[Digest, ...]
 
 
 class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
-    """The exam's result. `familiar` are the questions whose phrasing family also occurs in evolution."""
+    """An exam's result, in the run's log. `familiar` are questions whose phrasing family also occurs in evolution."""
 
+    stream: ClassVar[str] = "exam/{0.exam}"
     correct: int
     """Questions answered right."""
     total: int
@@ -39,6 +47,13 @@ class ExamClosed(Event, frozen=True, kw_only=True, tag="exam.closed"):
     """Number of familiar questions."""
     unanswered: int = 0
     """Questions whose call failed for good, so that there was no right answer."""
+    # What follows is empty for a baseline: its answers are in this very log.
+    exam: str = ""
+    """Name of the exam."""
+    head_seq: int = 0
+    """Last seq of the exam's own log."""
+    head_chain: str = ""
+    """Chain value there, which vouches for every answer."""
 
 
 class BaselineStarted(Event, frozen=True, kw_only=True, tag="baseline.started"):

@@ -13,7 +13,8 @@ from mage_es.engine.reporting.statistics import cell_of
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.verbs.evolve import evolve
-from mage_es.engine.verbs.exam import ExamReport, GroupScore, examine
+from mage_es.engine.verbs.exam import examine
+from mage_es.engine.verbs.exam_report import ExamReport, GroupScore
 
 
 class Exams(NamedTuple):

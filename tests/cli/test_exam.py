@@ -13,22 +13,48 @@ import pytest
 Command = Callable[..., Any]
 
 
-def content(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def test_an_exam_makes_no_guidance_call_and_leaves_the_log_as_it_was(mage: Command, runs_dir: Path) -> None:
-    before = content(runs_dir / "first" / "log")
+def test_an_exam_makes_no_guidance_call(mage: Command, runs_dir: Path) -> None:
     outcome = mage("exam", "--questions", "12", "--json")
     report = json.loads(outcome.out)
     assert (outcome.code, report["total"], report["guidance_calls"]) == (0, 12, 0)
-    assert content(runs_dir / "first" / "log") == before
+
+
+def test_every_exam_is_compared_listed_verified_and_shown_and_none_is_taken_twice(
+    mage: Command, runs_dir: Path
+) -> None:
+    then = dict(json.loads(mage("exam", "--at", "start", "--questions", "6", "--json").out)["answers"])
+    first = mage("exam", "--questions", "4").out
+    asked = [name for name, _ in json.loads(mage("exam", "--questions", "4", "--json").out)["answers"]]
+    assert f"Before, in exam 0001-start: {25.0 * sum(then[name] for name in asked)} %" in first
+    assert "points, 95 % " in first and "(sign test)" in first and "no model was called" not in first
+    again = mage("exam", "--questions", "4").out
+    assert "This exam was taken before: the result is the recorded one, and no model was called." in again
+    mage("exam", "--questions", "4", "--control", "shuffled")
+    heads = [exam["head"] for exam in json.loads(mage("verify", "--json").out)["exams"]]
+    for said in (mage("verify"), mage("runs", "show")):
+        rows = said.out.partition("Exams\n")[2].split("\n")[1:4]
+        assert [row.split()[0] for row in rows] == ["0001-start", "0002-latest", "0003-latest-shuffled"]
+        assert (said.code, [row.split()[-1] for row in rows]) == (0, [head[:16] for head in heads])
+    assert "exam 0002-latest, " in mage("show", asked[0], "--exam", "2").out
+    assert "exam 0003-latest-shuffled, " in mage("show", asked[0]).out
+    assert "not asked in exam 9 in first, but in: exam 0001-start" in mage("show", asked[0], "--exam", "9").err
+    shutil.rmtree(runs_dir / "first" / "exams" / "0003-latest-shuffled")
+    missed = mage("verify")
+    assert missed.code == 1 and "exam 0003-latest-shuffled" in missed.out and "FAILED" in missed.out
+
+
+def test_the_folder_of_an_exam_is_told_from_a_damaged_run(mage: Command, runs_dir: Path) -> None:
+    mage("exam", "--questions", "1")
+    for words in (("verify",), ("runs", "show"), ("resume",), ("repair",)):
+        outcome = mage(*words, "first/exams/0001-latest")
+        assert (outcome.code, "the exam 0001-latest of first" in outcome.err) == (2, True)
+        assert "damage" not in outcome.err and "delete" not in outcome.err
 
 
 def test_an_exam_is_shown_as_a_table(mage: Command, runs_dir: Path) -> None:
     outcome = mage("exam", "first", "--at", "start", "--questions", "5", "--control", "shuffled")
     assert outcome.code == 0
-    assert outcome.out.startswith("Exam at start, control shuffled\n")
+    assert outcome.out.startswith("Exam 0001-start-shuffled of first at start, control shuffled\n")
     assert "0 guidance calls" in outcome.out
 
 

@@ -6,10 +6,11 @@ import msgspec
 import pytest
 
 from mage_es.cli import tables
+from mage_es.cli.exam import examined
 from mage_es.cli.output import TextTable
 from mage_es.engine.theorems.check import Check
 from mage_es.engine.verbs.agents import MissingGuidance
-from mage_es.engine.verbs.exam import ExamReport, GroupScore
+from mage_es.engine.verbs.exam_report import ExamReport, GroupScore
 from mage_es.engine.verbs.replay import DigestCheck, ReplayReport
 from mage_es.engine.verbs.show import QuestionReport
 from mage_es.engine.verbs.summary import (
@@ -117,8 +118,8 @@ def test_of_episodes_the_mean_score_stands_where_else_the_accuracy_does_and_is_n
     assert "baseline react: mean score 67.1 % (1/4 right)" in tables.overview(baseline)
     begun = msgspec.structs.replace(baseline, asked=(0, 0), episodes=())
     assert "baseline react: nothing answered yet" in tables.overview(begun)
-    examined = tables.exam(msgspec.structs.replace(EXAM, episodes=(PLAYED,)))
-    assert (examined.columns[1], tables.exam(EXAM).columns[1]) == ("succeeded", "accuracy")
+    episodic = tables.exam(msgspec.structs.replace(EXAM, episodes=(PLAYED,)))
+    assert (episodic.columns[1], tables.exam(EXAM).columns[1]) == ("succeeded", "accuracy")
 
 
 def test_an_overview_says_what_there_was_less_of_than_asked_for() -> None:
@@ -148,12 +149,12 @@ def test_a_damaged_run_is_listed_as_such() -> None:
 
 def test_an_exam_shows_all_questions_then_phrasings_then_types() -> None:
     table = tables.exam(EXAM)
-    assert table.title == "Exam at latest, control shuffled"
+    assert table.title == "Exam e1 of r1 at latest, control shuffled"
     assert [row[0] for row in table.rows] == ["all", "familiar", "unfamiliar", "shopping"]
     assert table.rows[0] == ("all", "75.0 %", "30.1 to 95.4", "3/4")
-    assert "0 guidance calls" in tables.examined(EXAM) and "unanswered" not in tables.examined(EXAM)
+    assert "0 guidance calls" in examined(EXAM) and "unanswered" not in examined(EXAM)
     lost = msgspec.structs.replace(EXAM, unanswered={"filtered": 1, "too_long": 2})
-    assert "3 unanswered (filtered 1, too long 2), counted as wrong" in tables.examined(lost)
+    assert "3 unanswered (filtered 1, too long 2), counted as wrong" in examined(lost)
 
 
 def test_a_replay_says_for_each_projection_whether_it_is_equal() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,9 +30,16 @@ def never() -> bool:
 
 
 @pytest.fixture(scope="session")
-def small_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A finished run of the small configuration. Shared: do not change its log."""
+def evolved_once(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A finished run of the small configuration. Shared: only copy it."""
     return begin(tmp_path_factory.mktemp("small") / "runs")
+
+
+@pytest.fixture(scope="module")
+def small_run(evolved_once: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A copy of that run for the tests of a module, which may examine it."""
+    path = tmp_path_factory.mktemp("small") / "runs" / evolved_once.id
+    return Run(evolved_once.id, shutil.copytree(evolved_once.path, path))
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable
+from itertools import chain, groupby, islice
 from pathlib import Path
 
 from mage_es.engine.run.directory import clock
@@ -19,27 +20,30 @@ def forged(source: Path, target: Path, change: Change) -> dict[int, int]:
     reader = LogReader(source)
     places: dict[int, int] = {}
     with Log.create(target, run=reader.run, clock=clock) as log:
-        for record in reader.records():
-            if isinstance(record.event, SegmentSealed):
-                continue
-            found = change(record)
-            events = [found] if isinstance(found, Event) else list(found)
-            drafts = [
-                Draft(
-                    event=event,
-                    iteration=record.iteration,
-                    phase=record.phase,
-                    ordinal=record.ordinal + 10_000 * extra,
-                    correlation=record.correlation,
-                )
-                for extra, event in enumerate(events)
-            ]
-            written = log.append(drafts) if drafts else []
-            places[record.seq] = written[0].seq if written else 0
+        for _, together in groupby(reader.records(), key=lambda record: record.commit):
+            drafts = {record.seq: _drafts(record, change) for record in together}
+            seqs = iter(log.append(list(chain.from_iterable(drafts.values()))).seqs)
+            places |= {seq: min(islice(seqs, len(made)), default=0) for seq, made in drafts.items()}
     for beside in ("questions", "golds"):
         if (source / beside).exists():
             shutil.copytree(source / beside, target / beside)
     return places
+
+
+def _drafts(record: Record, change: Change) -> list[Draft]:
+    if isinstance(record.event, SegmentSealed):
+        return []
+    found = change(record)
+    return [
+        Draft(
+            event=event,
+            iteration=record.iteration,
+            phase=record.phase,
+            ordinal=record.ordinal + 10_000 * extra,
+            correlation=record.correlation,
+        )
+        for extra, event in enumerate([found] if isinstance(found, Event) else found)
+    ]
 
 
 def after(sort: type[Event], *events: Event, which: Callable[[Event], bool] = lambda event: True) -> Change:

@@ -12,8 +12,9 @@ from mage_es.engine.benchmarks.registry import open_benchmark, with_own_models
 from mage_es.engine.config import Config, canonical, fingerprint
 from mage_es.engine.reporting.study import Study, open_study
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.questions import rows_of
-from mage_es.events.log import Log
+from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
@@ -22,7 +23,7 @@ from mage_es.events.vocabulary import (
     EpisodeClosed,
     Event,
     ExamClosed,
-    ExamStarted,
+    ExamOpened,
     IterationClosed,
     ModelCalled,
     RunFinished,
@@ -182,24 +183,44 @@ class Bench:
         verdicts = [judged(f"q{place}", letter) for place, letter in enumerate(letters)]
         closed = ExamClosed(correct=0, total=len(letters), familiar_correct=0, familiar_total=0)
         with Log.create(run.log_path, run=name, clock=lambda: 0) as log:
-            log.append(_drafts([_started(name, settings), begun, *verdicts, *facts, closed], iteration=-1))
+            ended = [closed, RunFinished(iterations=0)]
+            log.append(_drafts([_started(name, settings), begun, *verdicts, *facts, *ended], iteration=-1))
             log.append(_stored(log, settings, data))
         return run
 
     def exam(
         self, run: Run, marker: str, letters: Verdicts, *, head: int, control: str = "none", facts: Sequence[Event] = ()
     ) -> None:
-        """Write an exam of a run."""
-        number = 1 + len(list(run.exams_path.glob("*"))) if run.exams_path.exists() else 1
+        """Write an exam of a run, into the run's log too."""
+        number = 1 + len(exam_records(LogReader(run.log_path)))
         path = run.exams_path / f"{number:04d}-{marker}"
         path.mkdir(parents=True)
-        started = ExamStarted(
-            run_id=run.id, marker=marker, head_seq=head, head_chain="", control=control, config="{}", digests=()
+        opened = ExamOpened(
+            exam=path.name,
+            run_id=run.id,
+            marker=marker,
+            head_seq=head,
+            control=control,
+            execution="builtin/analogist",
+            judge="",
+            asked=len(letters),
+            asked_sha256="",
+            digests=(),
         )
         verdicts = [judged(f"q{place}", letter) for place, letter in enumerate(letters)]
-        closed = ExamClosed(correct=0, total=len(letters), familiar_correct=0, familiar_total=0)
-        with Log.create(path / "log", run=f"{run.id}/{path.name}", clock=lambda: 0) as log:
-            log.append(_drafts([started, *verdicts, *facts, closed], iteration=-1))
+        with Log.create(path / "log", run=f"{run.id}/{path.name}", clock=lambda: 0) as own:
+            own.append(_drafts([opened, *verdicts, *facts], iteration=-1))
+        closed = ExamClosed(
+            correct=0,
+            total=len(letters),
+            familiar_correct=0,
+            familiar_total=0,
+            exam=path.name,
+            head_seq=own.head.seq,
+            head_chain=own.head.chain,
+        )
+        with Log.open(run.log_path, clock=lambda: 0) as log:
+            log.append(_drafts([opened, closed], iteration=-1))
 
     def study(self, **options: Any) -> Study:
         """Return the study of everything written so far."""

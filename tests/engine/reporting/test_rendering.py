@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 
-from mage_es.engine.reporting.cells import Blank, Cell, Interval, StudyTable, TableColumn, columns, with_best
+from mage_es.engine.reporting.cells import Blank, Cell, StudyTable, TableColumn, columns, with_best
 from mage_es.engine.reporting.rendering import notes_of, plain, render
+from mage_es.engine.run.exams import Interval
 
 TABLE = StudyTable(
     name="main",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.reporting.statistics import BY_QUESTION, BY_SEED, cell_of, difference, sign_test
+from mage_es.engine.reporting.statistics import BY_SEED, cell_of, difference
+from mage_es.engine.run.exams import BY_QUESTION, sign_test
 
 
 @pytest.mark.paper("tables, cells")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -59,10 +60,32 @@ def test_an_unknown_run_lists_the_near_matches(tmp_path: Path) -> None:
         find_run(tmp_path, "gsm8k-s42-01")
 
 
-def test_a_folder_that_is_not_a_run_is_named_as_such(tmp_path: Path) -> None:
-    (tmp_path / "pictures").mkdir()
-    with pytest.raises(UsageError, match=r"is not a run: it has no log/FORMAT"):
-        find_run(tmp_path, "pictures")
+def test_a_folder_that_is_not_a_run_is_named_as_what_it_is(tmp_path: Path) -> None:
+    run = create_run(tmp_path, benchmark="gsm8k", seed=42, run_id="r")
+    for each in (run, run.exam("0001-latest")):
+        with each.begin() as log:
+            log.append([Draft(event=TaskTypeCreated(task_type="ages", description=""), iteration=-1, phase="open")])
+    for name in ("r/replays/iter-1/snapshots", "elsewhere/snapshots", "b/log/head", "pictures/old", "f/log"):
+        (tmp_path / name).mkdir(parents=True)
+    shutil.copytree(run.exam("0001-latest").path, tmp_path / "moved")
+    (tmp_path / "f" / "log" / "FORMAT").write_text("Our log is kept in pencil.")
+    for name, said in {
+        "r/exams/0001-latest": "the exam 0001-latest of r: `mage-es runs show r` lists",
+        "moved": "the exam 0001-latest of r: ",
+        "r/exams": "the exams of r: `mage-es runs show r` lists",
+        "r/log": "the log of one: name the folder that holds it",
+        "r/replays/iter-1": "a state of r that `mage-es replay` rebuilt",
+        "elsewhere": "a state of the run that `mage-es replay` rebuilt",
+        "b": "a backup: `mage-es restore",
+        ".": "a folder of runs, such as ",
+        "pictures": "a folder with old in it and without a log",
+        "pictures/old": "a folder with nothing in it and without a log",
+        "f": "a folder with log in it and without a log",
+    }.items():
+        with pytest.raises(UsageError, match=re.escape(said)):
+            find_run(tmp_path / "runs", str(tmp_path / name))
+    assert not {"moved", "elsewhere", "pictures"} & {found.id for found in list_runs(tmp_path)}
+    assert list_runs(tmp_path / "r" / "exams") == []
 
 
 def test_no_run_at_all_says_how_to_start_one(tmp_path: Path) -> None:

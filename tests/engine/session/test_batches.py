@@ -28,7 +28,8 @@ from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.theorems.inference import check_inference
 from mage_es.engine.verbs.baseline import run_baseline
 from mage_es.engine.verbs.evolve import evolve
-from mage_es.engine.verbs.exam import ExamReport, examine
+from mage_es.engine.verbs.exam import examine
+from mage_es.engine.verbs.exam_report import ExamReport
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.worlds.truthworld.standings import SAYINGS

@@ -16,15 +16,27 @@ from mage_es.engine.models.registry import open_model
 from mage_es.engine.reporting.recorded import RecordedRun
 from mage_es.engine.run.budget import UNLIMITED, Limits
 from mage_es.engine.run.directory import Run, clock
+from mage_es.engine.run.exams import exam_records, sign_test
 from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.theorems.inference import check_inference
-from mage_es.engine.verbs.exam import ExamReport, donors, examine
+from mage_es.engine.verbs.exam import donors, examine
+from mage_es.engine.verbs.exam_report import ExamReport
+from mage_es.engine.verbs.repair import repair
+from mage_es.engine.verbs.replay import replay
 from mage_es.engine.verbs.show import show
-from mage_es.events.errors import BudgetReached, Interrupted, UsageError
+from mage_es.engine.verbs.verify import verify
+from mage_es.events.errors import BudgetReached, Interrupted, RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import ModelCalled, QuestionPlanned, SplitCommitted
+from mage_es.events.vocabulary import (
+    ExamClosed,
+    ExamOpened,
+    ModelCalled,
+    QuestionPlanned,
+    SegmentSealed,
+    SplitCommitted,
+)
 from tests.engine.conftest import SMALL, begin
 
 pytestmark = pytest.mark.slow
@@ -43,16 +55,29 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def plain_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A run without bandits, so that every question takes one call. Shared: do not change its log."""
+def unexamined(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run without bandits, so that every question takes one call. Shared: only copy it."""
     return begin(tmp_path_factory.mktemp("plain"), msgspec.structs.replace(SMALL, bandits=False))
 
 
+@pytest.fixture(scope="module")
+def plain_run(unexamined: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return Run(unexamined.id, shutil.copytree(unexamined.path, tmp_path_factory.mktemp("plain") / "run"))
+
+
 @pytest.mark.paper("section 3.2, frozen inference")
-def test_an_exam_leaves_the_log_byte_for_byte_as_it_was(small_run: Run) -> None:
-    before = contents(small_run.log_path)
-    exam(small_run)
-    assert contents(small_run.log_path) == before
+def test_the_runs_log_gains_that_the_exam_was_opened_and_how_it_ended_and_nothing_else(examined: Run) -> None:
+    before, digests = list(LogReader(examined.log_path).records()), replay(examined).checks
+    report = sit(examined, Counting())
+    reader = LogReader(examined.log_path)
+    records = [record for record in reader.records() if not isinstance(record.event, SegmentSealed)]
+    assert records[:-2] == [record for record in before if not isinstance(record.event, SegmentSealed)]
+    opened, closed = (record.event for record in records[-2:])
+    assert isinstance(opened, ExamOpened) and isinstance(closed, ExamClosed)
+    assert (opened.exam, opened.control, opened.execution) == (report.exam_id, "none", "builtin/analogist")
+    assert (closed.correct, closed.total, closed.unanswered) == (report.correct, 20, 0)
+    assert (closed.head_seq, closed.head_chain) == LogReader(examined.exams_path / report.exam_id / "log").head
+    assert replay(examined).checks == digests
 
 
 @pytest.mark.paper("agents, Learner")
@@ -84,8 +109,13 @@ def test_frozen_arms_are_chosen_with_certainty(small_run: Run) -> None:
     assert {record.event.search_probability for record in plans} == {1.0}
 
 
-def test_the_same_exam_twice_gives_the_same_answers(small_run: Run) -> None:
-    assert exam(small_run).answers == exam(small_run).answers
+def test_the_same_exam_again_asks_nothing_writes_nothing_and_says_so(examined: Run) -> None:
+    first, again = sit(examined, Counting()), Counting()
+    before = contents(examined.path)
+    second = sit(examined, again)
+    assert (first.repeated, second.repeated, again.asked) == (False, True, [])
+    assert msgspec.structs.replace(second, repeated=False, seconds=first.seconds) == first
+    assert contents(examined.path) == before
 
 
 def test_unseen_phrasings_are_reported_apart(small_run: Run) -> None:
@@ -200,10 +230,9 @@ def sit(run: Run, model: Counting, *, control: str = "none", limits: Limits = UN
 
 
 @pytest.fixture
-def examined(plain_run: Run, tmp_path: Path) -> Run:
-    """A run without exams."""
-    shutil.copytree(plain_run.path, tmp_path / "run", ignore=shutil.ignore_patterns("exams"))
-    return Run(plain_run.id, tmp_path / "run")
+def examined(unexamined: Run, tmp_path: Path) -> Run:
+    """A run to examine."""
+    return Run(unexamined.id, shutil.copytree(unexamined.path, tmp_path / "run"))
 
 
 @pytest.mark.paper("section 4.1, exam")
@@ -230,28 +259,56 @@ def test_the_budget_of_an_exam_is_one_for_all_its_sessions(examined: Run) -> Non
 
 
 @pytest.mark.paper("section 4.1, exam")
-def test_another_control_a_finished_exam_and_another_number_of_questions_are_exams_of_their_own(examined: Run) -> None:
+def test_another_control_number_of_questions_state_or_model_is_an_exam_of_its_own(examined: Run) -> None:
+    class Other(Counting):
+        name = "builtin/other"
+
     with pytest.raises(Interrupted):
         sit(examined, Counting(5))
-    other = Counting()
-    sit(examined, other, control="shuffled")
-    assert len(other.asked) == 20
-    exam(examined, questions=10)
-    sit(examined, Counting())
-    last = Counting()
-    sit(examined, last)
-    assert len(last.asked) == 20
-    assert len(list(examined.exams_path.iterdir())) == 4
+    control, fewer, earlier, other = Counting(), Counting(), Counting(), Other()
+    sit(examined, control, control="shuffled")
+    examine(examined, questions=10, execution=fewer)
+    examine(examined, at="start", execution=earlier)
+    sit(examined, other)
+    assert [len(model.asked) for model in (control, fewer, earlier, other)] == [20, 10, 20, 20]
+    names = ["0001-latest", "0002-latest-shuffled", "0003-latest", "0004-start", "0005-latest"]
+    assert [record.opened.exam for record in exam_records(LogReader(examined.log_path))] == names
 
 
-def test_an_exam_that_somebody_is_sitting_is_left_to_them(examined: Run) -> None:
+def test_while_a_process_writes_the_run_it_cannot_be_examined_and_nothing_is_lost(examined: Run) -> None:
     with pytest.raises(Interrupted):
         sit(examined, Counting(5))
-    (path,) = examined.exams_path.iterdir()
-    with Log.open(path / "log", clock=clock):
-        other = Counting()
-        sit(examined, other)
-    assert len(other.asked) == 20
+    before = contents(examined.exams_path)
+    with Log.open(examined.log_path, clock=clock), pytest.raises(RunLocked, match="another process is writing"):
+        sit(examined, Counting())
+    assert contents(examined.exams_path) == before
+    rest = Counting()
+    assert (sit(examined, rest).total, len(rest.asked)) == (20, 15)
+
+
+def test_a_kill_at_any_step_costs_no_answer_and_no_number(examined: Run, tmp_path: Path) -> None:
+    log, own = examined.log_path, examined.exams_path / "0001-latest" / "log"
+    pristine = shutil.copytree(log, tmp_path / "pristine")
+    Log.create(own, run="plain/0001-latest", clock=clock).close()  # killed before the run's log knew of it
+    with pytest.raises(Interrupted):
+        sit(examined, Counting(7))
+    opened = shutil.copytree(log, tmp_path / "opened")
+    first = sit(examined, Counting())
+    shutil.rmtree(log)
+    shutil.copytree(opened, log)  # killed before the run's log knew the result
+    again = Counting()
+    second = sit(examined, again)
+    assert (second.answers, again.asked, second.exam_id) == (first.answers, [], "0001-latest")
+    assert verify(examined).ok
+    for path, before in ((log, opened), (own, None)):  # killed before the exam's own log said what it is
+        shutil.rmtree(path)
+        if before:
+            shutil.copytree(before, path)
+    Log.create(own, run="plain/0001-latest", clock=clock).close()
+    whole = Counting()
+    assert (sit(examined, whole).exam_id, len(whole.asked)) == ("0001-latest", 20)
+    assert verify(examined).ok
+    assert exam_records(LogReader(pristine)) == []
 
 
 def test_an_exam_cut_off_before_its_plan_is_gone_on_with(examined: Run) -> None:
@@ -273,18 +330,51 @@ def test_an_exam_cut_off_before_its_plan_is_gone_on_with(examined: Run) -> None:
 def test_what_an_exam_leaves_that_was_killed_before_it_had_a_log_stands_in_no_way(examined: Run) -> None:
     (examined.exams_path / "0001-latest" / "log" / "wal").mkdir(parents=True)
     report = sit(examined, Counting())
-    assert (report.exam_id, report.total) == ("0002-latest", 20)
-    assert [exam.path.name for exam in examined.exams()] == ["0002-latest"]
+    assert (report.exam_id, report.total) == ("0001-latest", 20)
     assert all(check.ok for check in check_inference(examined, LogReader(examined.log_path)))
     assert show(examined, report.answers[0][0], iteration=None, data_dir=None).prompt_verified
-    assert [sat.name for sat in RecordedRun(examined).exams] == ["0002-latest"]
+    assert [sat.name for sat in RecordedRun(examined).exams] == ["0001-latest"]
 
 
-def test_an_exam_whose_folder_was_deleted_leaves_its_number_unused(examined: Run) -> None:
-    sit(examined, Counting())
+def test_an_exam_whose_folder_was_deleted_is_taken_again_under_a_new_number_and_stays_missing(examined: Run) -> None:
     sit(examined, Counting())
     shutil.rmtree(examined.exams_path / "0001-latest")
-    assert sit(examined, Counting()).exam_id == "0003-latest"
+    assert sit(examined, Counting()).exam_id == "0002-latest"
+    assert [check.name for check in verify(examined).checks if not check.ok] == ["exam 0001-latest"]
+
+
+def test_an_exam_tells_the_difference_to_that_of_the_start_on_the_same_questions(examined: Run) -> None:
+    before = examine(examined, at="start", questions=15)
+    after = examine(examined)
+    then, now = dict(before.answers), dict(after.answers)
+    assert before.before is None and after.before is not None
+    told, common = after.before, sorted(then)
+    won, lost = (sum(now[q] - then[q] == change for q in common) for change in (1, -1))
+    assert (told.exam_id, told.correct, told.total, told.better, told.worse) == (
+        *(before.exam_id, before.correct, 15),
+        *(won, lost),
+    )
+    assert told.points == pytest.approx(100 * (won - lost) / 15)
+    assert told.interval.low <= told.points <= told.interval.high
+    assert told.interval.p == sign_test(won, lost)
+
+
+def test_after_a_repair_below_an_exam_the_exam_is_named_does_not_count_and_keeps_its_number(examined: Run) -> None:
+    examine(examined, at="start", questions=5)
+    examine(examined, questions=5)
+    newest = max((examined.log_path / "seg").iterdir())
+    newest.write_bytes(b"\x00" * newest.stat().st_size)
+    assert not verify(examined).ok
+    repair(examined, confirmed=True)
+    report = verify(examined)
+    found = {check.name: check.detail for check in report.checks}
+    assert report.ok and found["exam 0002-latest"].startswith("of a state that a repair removed")
+    assert [exam.exam for exam in report.exams] == [sat.name for sat in RecordedRun(examined).exams] == ["0001-start"]
+    assert examine(examined, questions=5).exam_id == "0003-latest"
+    shutil.rmtree(examined.exams_path / "0002-latest")
+    report = verify(examined)
+    found = {check.name: check.detail for check in report.checks}
+    assert report.ok and found["exam 0002"].startswith("the repair at event")
 
 
 def test_dollars_cannot_be_limited_for_an_exam_where_its_model_has_no_price(examined: Run) -> None:

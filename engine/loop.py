@@ -84,7 +84,6 @@ async def run_iterations(session: Session) -> None:
         await iterate(session, k)
     if not session.state.progress.finished:
         session.do(FinishRun())
-    keep(session, session.state.digests())
 
 
 async def iterate(session: Session, k: int) -> None:

@@ -6,8 +6,10 @@ Rules
     - A snapshot is a cache and never trusted: with other projection code or event schema, a flipped bit, or a log
       that does not agree, it is passed over and the log is folded instead.
     - It agrees with a log where the event at its sequence number closes an iteration with exactly the digests
-      that the state had when it was kept, and, at the log's head, the hash chain is the one it was taken at. That the
-      state is still that one is what the file's own hash says; it is compared before anything else is looked at.
+      that the state in it has, and, at the log's head, the hash chain is the one it was taken at. The file's own hash
+      only says that it is whole: whoever changes a snapshot can change that, too.
+    - What no digest covers is no part of a snapshot: ledger and slots are folded from the log, and of progress a closed
+      iteration leaves only its number.
     - A write is atomic and durable: temporary file, sync, rename, sync of the folder. Nothing is compressed: that took
       longer than all the rest, for a few files whose larger part, the vectors, hardly becomes smaller.
 """
@@ -27,8 +29,8 @@ from mage_es.events import vocabulary
 from mage_es.events.disk import LocalFileSystem, write_new
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Digest, IterationClosed
-from mage_es.projections.fold import Source, State, uncollected
-from mage_es.projections.protocol import Typed
+from mage_es.projections.fold import Source, State, fold_into, uncollected
+from mage_es.projections.protocol import Projection, Typed
 
 KEPT = 3  # the newest snapshots that are kept; the first one is kept besides
 
@@ -52,7 +54,7 @@ def write_snapshot(folder: Path, state: State, *, chain: str, digests: Sequence[
     # Encoding makes many short-lived objects beside a large state, in which there is no garbage to find.
     known = tuple(digests) or state.digests()
     with uncollected():
-        dumps = {view.name: view.dump() for view in state.projections()}
+        dumps = {view.name: view.dump() for view in state.digested()}
         body = msgspec.msgpack.encode((state.seq, chain, fold_fingerprint(), known, dumps))
     disk = LocalFileSystem()
     disk.make_folder(folder)
@@ -73,6 +75,12 @@ def latest_snapshot(folder: Path, source: Source, *, until: int | None = None) -
             if state is not None:
                 return state
     return None
+
+
+def disowned(folder: Path, source: Source) -> list[Path]:
+    """Return the snapshots of this fold that are not the state of the log: damaged, forged, or of another run."""
+    ours = (path for path in _found(folder) if path.name.split(".")[1] == fold_fingerprint()[:8])
+    return [path for path in ours if _seq_of(path) <= source.head.seq and _read(path, source) is None]
 
 
 def kept_dump(folder: Path, seq: int, projection: str) -> Any:
@@ -118,15 +126,26 @@ def _read(path: Path, source: Source) -> State | None:
     # The chain of the log is known at its head only; further back the recorded digests have to do.
     if content.seq == source.head.seq and content.chain != source.head.chain:
         return None
-    if not _agrees(content, source):
+    closed = _closed_at(content.seq, source)
+    if closed is None or closed.digests != content.digests:
         return None
     state = State()
     with uncollected():
-        for view in state.projections():
-            dumped = view.dumped if isinstance(view, Typed) else Any
-            view.load(msgspec.msgpack.decode(content.dumps[view.name], type=dumped))
+        try:
+            for view in _covered(state):
+                dumped = view.dumped if isinstance(view, Typed) else Any
+                view.load(msgspec.msgpack.decode(content.dumps[view.name], type=dumped))
+        except Exception:  # a forged dump may fail in any way; the log has the state
+            return None
+    fold_into((state.ledger, state.slots), source, until=content.seq)
+    state.progress.apply(closed)
     state.seq = content.seq
-    return state
+    return None if state.differing(closed.digests) else state
+
+
+def _covered(state: State) -> list[Projection]:
+    """Return the projections whose every field a digest covers; the others are folded anew."""
+    return [view for view in state.digested() if view not in (state.ledger, state.slots)]
 
 
 def _content(data: bytes) -> _Content | None:
@@ -140,9 +159,7 @@ def _content(data: bytes) -> _Content | None:
         return None
 
 
-def _agrees(content: _Content, source: Source) -> bool:
-    reads: Reads = {IterationClosed: ("digests",)}
-    for _, event in source.events(reads, since=content.seq, until=content.seq):
-        if isinstance(event, IterationClosed):
-            return event.digests == content.digests
-    return False
+def _closed_at(seq: int, source: Source) -> IterationClosed | None:
+    reads: Reads = {IterationClosed: IterationClosed.__struct_fields__}
+    closed = (event for _, event in source.events(reads, since=seq, until=seq) if isinstance(event, IterationClosed))
+    return next(closed, None)

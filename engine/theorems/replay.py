@@ -9,6 +9,7 @@ from mage_es.engine.theorems.recheck import recheck
 from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import IterationClosed
+from mage_es.projections.snapshots import disowned
 
 NAME = "replay"
 
@@ -28,5 +29,8 @@ def check_replay(reader: LogReader, snapshots: Path) -> Check:
         found = f"recorded {last.recorded}, folded {last.rebuilt}" + (f"; {last.field}" if last.field else "")
         detail = f"{last.projection} differs at iter-{last.iteration}: {found}"
         return Check(name=NAME, ok=False, detail=detail, measured=measured, bound=bound, seq=markers[equal])
+    if forged := disowned(snapshots, reader):
+        detail = f"{forged[0]} is not the state that the log folds to, so it is not used: delete it"
+        return Check(name=NAME, ok=False, detail=detail, measured=measured, bound=bound)
     detail = f"{len(checks)} closed iterations fold to their recorded digests"
     return Check(name=NAME, ok=True, detail=detail, measured=measured, bound=bound)

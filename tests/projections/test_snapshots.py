@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import msgspec
 import pytest
@@ -18,7 +21,7 @@ from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import BanditUpdated, Event, IterationClosed
 from mage_es.projections import snapshots
 from mage_es.projections.fold import State, fold
-from mage_es.projections.snapshots import latest_snapshot, write_snapshot
+from mage_es.projections.snapshots import disowned, latest_snapshot, write_snapshot
 
 EVENTS = with_digests(flat(history(seed=9, iterations=5, questions=3)))
 
@@ -163,3 +166,40 @@ def test_a_snapshot_of_a_live_run_is_found_again_in_its_real_log(tmp_path: Path)
         found = latest_snapshot(tmp_path / "snapshots", reader, until=seq)
         assert found is not None
         assert fold(reader, state=found).digests() == live.digests()
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the place of every value that holds no others."""
+    items = list(value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ())
+    for key, each in items:
+        yield from leaves(each, (*path, key))
+    if not items and not isinstance(value, dict | list):
+        yield path
+
+
+@pytest.mark.slow
+def test_a_forged_snapshot_with_a_new_hash_is_passed_over_whichever_value_is_changed(tmp_path: Path) -> None:
+    seq, source = closes(EVENTS)[-1], ListSource(EVENTS)
+    path = keep(tmp_path, EVENTS, seq)
+    whole = latest_snapshot(tmp_path, source)
+    assert whole is not None
+    expected = [msgspec.to_builtins(view.dump()) for view in whole.projections()]
+    content = msgspec.msgpack.decode(path.read_bytes()[36:])
+    # One value of each kind: those that lie alike, as far as names and numbers of rows go.
+    places = {
+        (place[0], len(place), place[-1] if isinstance(place[-1], int) else ""): place for place in leaves(content[-1])
+    }
+    for *place, last in sorted(places.values(), key=str):
+        held = content[-1]
+        for key in place:
+            held = held[key]
+        true, others = held[last], {str: "forged", int: 12345, float: 0.123, bytes: bytes(8)}
+        held[last] = not true if isinstance(true, bool) else others.get(type(true), "forged")
+        body = msgspec.msgpack.encode(content)
+        path.write_bytes(b"MGS2" + hashlib.sha256(body).digest() + body)
+        if found := latest_snapshot(tmp_path, source):
+            assert disowned(tmp_path, source) == []
+            assert [msgspec.to_builtins(view.dump()) for view in found.projections()] == expected, (place, last)
+        else:
+            assert disowned(tmp_path, source) == [path]
+        held[last] = true

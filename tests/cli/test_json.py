@@ -32,6 +32,7 @@ DONE: dict[str, tuple[str, ...]] = {
     "runs delete": ("first", "--yes"),
     "log show": ("latest",),
     "memory list": ("first",),
+    "data check": ("wordmath",),
     "data list": (),
     "config show": (),
     "config init": (),

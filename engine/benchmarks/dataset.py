@@ -1,6 +1,7 @@
 """Benchmarks that are read from files: what defines one, and the benchmark that its files make.
 
-The test split wins: a question whose id is in it is not in evolution. Of equal ids in a split the first counts.
+The test split wins: a question whose id is in it is not in evolution. Of equal records in a split the first counts; one
+id for two questions is refused.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
-from mage_es.engine.benchmarks.records import Records
+from mage_es.engine.benchmarks.measuring import Measured, Prediction, PredictionForm, means
+from mage_es.engine.benchmarks.records import Records, listed
 from mage_es.engine.seams.benchmark import (
     SPLITS,
     ContextRole,
@@ -66,6 +67,8 @@ class Definition(NamedTuple):
     context_role: ContextRole = "material"
     instruction: str = Traits().instruction
     """How to work, in one sentence."""
+    predictions: PredictionForm = "text"
+    """The form of predictions that were made elsewhere."""
     folder: str = ""
     """The folder of its files, below that of all data sets; "" is its name."""
 
@@ -88,7 +91,7 @@ class Dataset:
         self.missing: list[str] = []
         """The optional files that are missing, by their upstream names."""
         self.judge_template, self.context_role = definition.judge_template, definition.context_role
-        self.instruction = definition.instruction
+        self.instruction, self.predictions = definition.instruction, definition.predictions
         self.extract, self.is_cross_checked, self.total = (
             definition.extract,
             definition.is_cross_checked,
@@ -109,9 +112,12 @@ class Dataset:
         hashes: list[str] = []
         if file is None:
             read = {split: self._read(split, data_dir, hashes) for split in self.definition.parts}
+            tests = {question.id: question for question in read.get("test", ())}
+            _add(tests, read["evolution"], f"{self.name}, evolution")
         else:
-            records = self.definition.read(file, "test")
-            read = {"evolution": [], "test": records.items}
+            records, found = self.definition.read(file, "test"), dict[str, Question]()
+            _add(found, records.items, file)
+            read = {"evolution": [], "test": list(found.values())}
             hashes.append(f"{file.name} {records.sha256}")
         return hashlib.sha256("\n".join(hashes).encode()).hexdigest(), divided(read)
 
@@ -130,8 +136,7 @@ class Dataset:
                 broken = "" if is_elsewhere(name) else f" Delete {data_dir / folder}."
                 raise PrerequisiteError(f"{error}{broken} {_remedy(name, data_dir)}") from error
             hashes.append(f"{part.names[0]} {records.sha256}")
-            for question in records.items:
-                found.setdefault(question.id, question)
+            _add(found, records.items, path)
         if not found:
             files = [part.names[0] for part in self.definition.parts[split]]
             raise PrerequisiteError(
@@ -143,6 +148,19 @@ class Dataset:
 
 def _as_stored(questions: Sequence[Question], sha256: str) -> tuple[str, Mapping[Split, tuple[Question, ...]]]:
     return sha256, {split: tuple(question for question in questions if question.split == split) for split in SPLITS}
+
+
+def _add(found: dict[str, Question], questions: Sequence[Question], where: Path | str) -> None:
+    """Raises `PrerequisiteError` for an id that two questions share."""
+    problems: list[str] = []
+    for number, question in enumerate(questions, start=1):
+        first = found.setdefault(question.id, question)
+        if (first.question, first.gold) != (question.question, question.gold):
+            problems.append(f"{where}, record {number}: the id {question.id!r} is that of another question before it")
+    if problems:
+        raise PrerequisiteError(
+            f"{listed(problems, 'such records')}\nNothing was loaded: give each question an id of its own."
+        )
 
 
 def divided(read: Mapping[Split, Sequence[Question]]) -> dict[Split, tuple[Question, ...]]:

@@ -7,10 +7,13 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple, Protocol
 
 from mage_es.engine.seams.benchmark import Question
+
+PredictionForm = Literal["text", "tokens", "actions", "json"]
 
 
 class Prediction(NamedTuple):
@@ -25,7 +28,59 @@ class Prediction(NamedTuple):
 
     @property
     def text(self) -> str:
-        return self.value if isinstance(self.value, str) else "" if self.value is None else str(self.value)
+        return "" if self.value is None else text_of(self.value)
+
+
+def text_of(value: object) -> str:
+    """Return a JSON value as text: a text as it is, all else as JSON has it, never as Python shows it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def problem_with(prediction: Prediction, form: PredictionForm) -> str:
+    """Return what is wrong with the types of a prediction, "" if nothing is; a missing one (null) has any form."""
+    words, is_right = _FORMS[form]
+    if prediction.value is not None and not is_right(prediction.value):
+        return f"prediction: expected {words}, found {_shown(prediction.value)}"
+    for name, (words, kinds) in _PARTS.items():
+        if not isinstance(part := prediction.parts.get(name), (*kinds, type(None))):
+            return f"{name}: expected {words}, found {_shown(part)}"
+    return ""
+
+
+def _shown(value: object) -> str:
+    shown = text_of(value)
+    return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}..."
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _are_numbers(value: object) -> bool:
+    return isinstance(value, list) and all(type(each) is int for each in value)
+
+
+_LONGEST_SHOWN = 60
+_FORMS: Mapping[PredictionForm, tuple[str, Callable[[object], bool]]] = {
+    "text": ("a text", _is_text),
+    "tokens": ("a text or a list of texts", lambda value: _is_text(value) or _are_texts(value)),
+    "actions": (
+        "a text, a list of texts or a list of whole numbers",
+        lambda value: _is_text(value) or _are_texts(value) or _are_numbers(value),
+    ),
+    "json": ("a text, a number or a list", lambda value: not isinstance(value, bool | dict)),
+}
+_PARTS: Mapping[str, tuple[str, tuple[type, ...]]] = {
+    "supporting_facts": ("a list", (list,)),
+    "sp": ("a list", (list,)),
+    "program": ("a text or a list of texts", (str, list)),
+    "is_correct": ("true or false", (bool,)),
+}
+"""The further fields of predictions that benchmarks read."""
 
 
 class Measured(NamedTuple):

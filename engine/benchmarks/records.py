@@ -24,6 +24,7 @@ RecordT = TypeVar("RecordT")
 ItemT = TypeVar("ItemT")
 
 _SHOWN_PROBLEMS = 5
+_TOO_DEEP = "it is nested too deep to be read"
 _BOM, _NEWLINE = b"\xef\xbb\xbf", b"\n"
 
 
@@ -48,11 +49,14 @@ def read_records(path: Path, kind: type[RecordT], convert: Callable[[int, Record
         for position, (place, decode) in enumerate(_rows(path, raw, kind)):
             try:
                 items.append(convert(position, decode()))
-            except ValueError as error:  # of which msgspec's errors are a kind
-                problems.append(f"{path}, {place}: {error}")
-                wrong.add(str(error))
+            except (ValueError, RecursionError) as error:  # of which msgspec's errors are kinds
+                problem = _TOO_DEEP if isinstance(error, RecursionError) else str(error)
+                problems.append(f"{path}, {place}: {problem}")
+                wrong.add(problem)
     except msgspec.DecodeError as error:
         problems.append(f"{path} is not well-formed: {error}")
+    except RecursionError:
+        problems.append(f"{path}: {_TOO_DEEP}")
     if not items and not problems:
         problems.append(f"{path} {_nothing(path, raw)}")
     if len(wrong) == 1 and len(problems) > 1 and not items:  # such as a column with another name
@@ -68,13 +72,13 @@ def read_mapping(path: Path, kind: type[RecordT]) -> tuple[dict[str, RecordT], s
     decoder, found, problems, at = msgspec.json.Decoder(kind), dict[str, RecordT](), list[str](), 0
     try:
         pieces = msgspec.json.decode(raw.removeprefix(_BOM), type=dict[str, msgspec.Raw])
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise PrerequisiteError(f"{path}: {error}\nNothing was loaded.") from error
     for name, piece in pieces.items():
         at = raw.index(bytes(piece), at)
         try:
             found[name] = decoder.decode(piece)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             problems.append(f"{path}, {name} (line {1 + raw.count(_NEWLINE, 0, at)}): {error}")
     if problems:
         raise PrerequisiteError(f"{listed(problems)}\nNothing was loaded.")

@@ -117,6 +117,7 @@ AS_WRITTEN = (*((mark, mark) for mark in ("**", "__", "*", "_")), *_QUOTES.items
 _WITH_MATH = (*AS_WRITTEN, ("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"))
 _LONGEST = 4000
 """Characters of a mark's content that are read."""
+_MOST_PAIRS = 1000
 _LONGEST_LINE = 8000
 """Characters of the last line that are read, from its end."""
 _MOST_MARKS = 64
@@ -229,7 +230,7 @@ def _bare(content_of: Callable[[], str]) -> str:
 
 def conclusion(text: str) -> str:
     """Return the last line (of a very long one, its end) with a letter or a digit beside its marks, "" without one."""
-    lines = (line[-_LONGEST_LINE:] for line in reversed(text.splitlines()))
+    lines = (line[-_LONGEST_LINE:] for line in reversed(text.splitlines()) if line.strip())
     return next((line for line in lines if re.search(r"\w", _without_marks(line))), "")
 
 
@@ -336,9 +337,9 @@ def trimmed(answer: str, pairs: Sequence[tuple[str, str]] = _WITH_MATH) -> str:
 
 
 def _unwrapped(text: str, pairs: Sequence[tuple[str, str]]) -> str:
-    """Strip matching pairs from the outside, as many as there are; the text is cut once, at the end."""
+    """Strip matching pairs from the outside, `_MOST_PAIRS` at most; the text is cut once, at the end."""
     start, end = 0, len(text)
-    while end - start >= 2:
+    for _ in range(_MOST_PAIRS):
         pair = next(
             (
                 (one, other)

@@ -10,12 +10,21 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
 import msgspec
 
-from mage_es.engine.benchmarks.measuring import Measured, Measures, Prediction, means
+from mage_es.engine.benchmarks.measuring import (
+    Measured,
+    Measures,
+    Prediction,
+    PredictionForm,
+    means,
+    problem_with,
+    text_of,
+)
 from mage_es.engine.benchmarks.records import listed, read_records
 from mage_es.engine.benchmarks.registry import open_benchmark, open_records
 from mage_es.engine.seams.benchmark import Benchmark, Question, scored
@@ -85,7 +94,9 @@ def score(
         raise UsageError(f"The tasks of {name} are episodes, which their environment scores: omit --judge.")
     # Own tasks that a run would divide are measured whole.
     questions = benchmark.questions("test") or benchmark.questions("evolution")
-    given = _by_id(read_records(predictions, dict[str, Any], _prediction).items, questions, predictions)
+    form: PredictionForm = getattr(benchmark, "predictions", "text")
+    read = read_records(predictions, dict[str, Any], partial(_prediction, form))
+    given = _by_id(read.items, questions, predictions)
     measures, agreed = measures_of(benchmark), None
     measured = [
         (question, measures.measure(question, given.get(question.id, Prediction(question.id, None)), strict=strict))
@@ -130,7 +141,7 @@ def _judged(
 
 def _said(prediction: Prediction) -> str:
     """Return a prediction as one text; the items of a list are joined."""
-    return "; ".join(map(str, prediction.value)) if isinstance(prediction.value, list) else prediction.text
+    return "; ".join(map(text_of, prediction.value)) if isinstance(prediction.value, list) else prediction.text
 
 
 def measures_of(benchmark: Benchmark) -> Measures:
@@ -141,12 +152,17 @@ def _has_measures(benchmark: object) -> TypeGuard[Measures]:
     return hasattr(benchmark, "measure") and hasattr(benchmark, "total")
 
 
-def _prediction(position: int, row: dict[str, Any]) -> Prediction:
+def _prediction(form: PredictionForm, position: int, row: dict[str, Any]) -> Prediction:
     missing = [key for key in ("id", "prediction") if key not in row]
     if missing:
         raise ValueError(f"{missing[0]}: is missing; expected an object with id and prediction")
+    if type(row["id"]) not in (str, int):
+        raise ValueError(f"id: expected a text or a whole number, found {text_of(row['id'])[:60]}")
     parts = {key: value for key, value in row.items() if key not in ("id", "prediction")}
-    return Prediction(str(row["id"]), row["prediction"], parts)
+    prediction = Prediction(text_of(row["id"]), row["prediction"], parts)
+    if problem := problem_with(prediction, form):
+        raise ValueError(problem)
+    return prediction
 
 
 def _by_id(predictions: Sequence[Prediction], questions: Sequence[Question], path: Path) -> Mapping[str, Prediction]:

@@ -11,7 +11,7 @@ from mage_es.engine.benchmarks.finqa.equality import is_same_program
 from mage_es.engine.benchmarks.finqa.matching import answer_in, formal_answer_in, is_match
 from mage_es.engine.benchmarks.finqa.program import END, InvalidProgram, ProgramValue, execute, steps_of, tokens_of
 from mage_es.engine.benchmarks.finqa.records import read
-from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
+from mage_es.engine.benchmarks.measuring import Measured, Prediction, means, text_of
 from mage_es.engine.seams.benchmark import Question, Verdict
 
 
@@ -42,7 +42,7 @@ def measure(question: Question, prediction: Prediction, strict: bool) -> Measure
         metrics["program_accuracy"] = float(is_same_program(gold, tokens, strict=strict))
         if "program" not in prediction.parts:
             answer = str(done.result)
-    metrics["numeric_match"] = float(is_match(answer, question.gold, percent_strict=strict))
+    metrics["numeric_match"] = float(is_match(answer, question.gold, percent_strict=strict, within_percent=strict))
     return Measured(answer, metrics)
 
 
@@ -58,7 +58,7 @@ def total(measured: Sequence[tuple[Question, Measured]]) -> dict[str, float]:
 def _program_in(prediction: Prediction) -> Sequence[str] | None:
     program = prediction.parts.get("program", prediction.value)
     if isinstance(program, list):
-        return [str(token) for token in program]
+        return [text_of(token) for token in program]
     if not isinstance(program, str):
         return [END] if "program" in prediction.parts else None
     tokens = tokens_of(program)
@@ -93,5 +93,6 @@ FINQA = Definition(
     verdict=verdict,
     measure=measure,
     total=total,
+    predictions="tokens",
 )
 """Numbers from pages of financial reports: 6,251 training, 883 development and 1,147 test questions upstream."""

@@ -2,6 +2,9 @@
 
 The paper leaves the scale open; this is our choice, which is generous: an answer on a scale a hundred times too large
 counts. Only one plain decimal number is an answer: no fractions, ranges, or units beyond the listed words.
+
+One per cent alone would take 53.08 % for 53.57 %, another number: within it, an answer must be what the gold is when
+both are rounded to the digits of the one that has fewer. Strictly, it is the paper's one per cent.
 """
 
 from __future__ import annotations
@@ -74,12 +77,13 @@ def _read(text: str) -> str | None:
     return tokens[-1][0].strip()
 
 
-def is_match(prediction: str, gold: str, *, percent_strict: bool = False) -> bool:
+def is_match(prediction: str, gold: str, *, percent_strict: bool = False, within_percent: bool = False) -> bool:
     """Return whether a prediction matches the gold, a number in Python's notation or `yes` or `no`. Never raises.
 
     [section 4, FinQA, the metric] A number matches as it is, divided or multiplied by 100, whatever sign follows it,
-    within 1 %; the sign must agree. The gold is the executed result: the display answer often contradicts it.
-    `percent_strict` divides by 100 only what is written with a `%`, and never multiplies.
+    within 1 % and to the digits that both have; the sign must agree. The gold is the executed result: the display
+    answer often contradicts it. `percent_strict` divides by 100 only what is written with a `%`, and never multiplies.
+    `within_percent` is the paper's metric: within 1 %, whatever the digits.
     """
     if gold in _YES_NO:
         return _word(prediction) == gold
@@ -87,13 +91,16 @@ def is_match(prediction: str, gold: str, *, percent_strict: bool = False) -> boo
     if found is None:
         return False
     number, is_percentage = found
-    expected = Decimal(gold)
-    candidates = [number]
-    if is_percentage or not percent_strict:
-        candidates.append(number / 100)
-    if not percent_strict:
-        candidates.append(number * 100)
-    return any(_is_near(candidate, expected) for candidate in candidates)
+    with localcontext() as context:
+        context.prec = 2 * _LONGEST
+        expected = Decimal(gold)
+        candidates = [number]
+        if is_percentage or not percent_strict:
+            candidates.append(number.scaleb(-2))
+        if not percent_strict:
+            candidates.append(number.scaleb(2))
+        near = [candidate for candidate in candidates if _is_near(candidate, expected)]
+        return bool(near) if within_percent else any(_is_rounded(candidate, expected) for candidate in near)
 
 
 def read_amount(text: str) -> StatedAmount | None:
@@ -118,13 +125,21 @@ def read_amount(text: str) -> StatedAmount | None:
     return StatedAmount(-abs(number) if is_negative else number, is_percentage)
 
 
+def _is_rounded(number: Decimal, expected: Decimal) -> bool:
+    """Return whether two numbers are equal to half a unit of the last digit of the one that has fewer decimals."""
+    unit = Decimal(1).scaleb(max(_last_place(number), min(0, _last_place(expected.normalize()))))
+    return expected == 0 or abs(number - expected) <= unit / 2 * _SLACK
+
+
+def _last_place(number: Decimal) -> int:
+    return int(number.as_tuple().exponent)
+
+
 def _word(text: str) -> str:
     return text.strip().lower().rstrip(".!").rstrip()
 
 
 def _is_near(number: Decimal, expected: Decimal) -> bool:
-    with localcontext() as context:
-        context.prec = 2 * _LONGEST
-        if expected == 0:
-            return abs(number) <= _NEAR_ZERO
-        return abs(number - expected) <= TOLERANCE * abs(expected) * _SLACK
+    if expected == 0:
+        return abs(number) <= _NEAR_ZERO
+    return abs(number - expected) <= TOLERANCE * abs(expected) * _SLACK

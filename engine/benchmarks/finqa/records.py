@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 
 import msgspec
@@ -97,14 +98,14 @@ def _gold(annotation: _Annotation, program: str, table: TableRows) -> str:
     """Return the result as given, else as executed, else as displayed."""
     given = annotation.exe_ans
     if isinstance(given, float):
-        return repr(given)
+        return _finite("qa.exe_ans", given)
     if given is not None:
         return _read("qa.exe_ans", given)
     if program:
         done = execute(tokens_of(program), table)
         if done.problem:
             raise ValueError(f"qa.exe_ans: is missing, and the program cannot be executed: {done.problem}")
-        return repr(done.result) if isinstance(done.result, float) else done.result
+        return _finite("qa.program", done.result) if isinstance(done.result, float) else done.result
     if annotation.answer and annotation.answer.strip():
         return _read("qa.answer", annotation.answer)
     raise ValueError("qa.exe_ans: is missing, and so are the program and the answer that could replace it")
@@ -118,7 +119,13 @@ def _read(field: str, text: str) -> str:
         return word
     if amount is None:
         raise ValueError(f"{field}: {text[:40]!r} is neither a number nor yes or no")
-    return repr(float(amount.number / 100 if amount.is_percentage else amount.number))
+    return _finite(field, float(amount.number / 100 if amount.is_percentage else amount.number))
+
+
+def _finite(field: str, value: float) -> str:
+    if not isfinite(value):
+        raise ValueError(f"{field}: {value} is no finite number, so no answer can match it")
+    return repr(value)
 
 
 def rendered(before: Sequence[str], table: TableRows, after: Sequence[str]) -> str:

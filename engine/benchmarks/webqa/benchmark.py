@@ -103,6 +103,7 @@ WEBQA = Definition(
     verdict=verdict,
     measure=measure,
     total=total,
+    predictions="json",
     is_cross_checked=everywhere,
 )
 """Closed-book factoid questions in English: 3,778 training and 2,032 test questions upstream."""

@@ -7,7 +7,6 @@ Source: the evaluation script of WebQuestions (Berant et al. 2013).
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
@@ -17,7 +16,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from mage_es.engine.benchmarks.hotpotqa.answers import harmonic, may_mean, normalise_answer, states
-from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
+from mage_es.engine.benchmarks.measuring import Measured, Prediction, means, text_of
 from mage_es.engine.benchmarks.webqa.dates import Date, dates_in, read_date
 from mage_es.engine.seams.answer_form import answer_in_form
 from mage_es.engine.seams.benchmark import NEAR_MISS, Question, Verdict
@@ -54,7 +53,7 @@ def measure(question: Question, prediction: Prediction, strict: bool) -> Measure
         given = list(value) if isinstance(value, list | tuple) else _as_list(value)
         return Measured(prediction.text, official(golds, given))
     if isinstance(value, list | tuple):
-        answers = [one if isinstance(one, str) else json.dumps(one) for one in islice(value, _MOST_ANSWERS)]
+        answers = [text_of(one) for one in islice(value, _MOST_ANSWERS)]
         whole = ", ".join(answers)
         is_hit = any(hit(golds, one) for one in answers)
     else:

@@ -17,7 +17,7 @@ from typing import Annotated
 
 import msgspec
 
-from mage_es.engine.benchmarks.measuring import Measured, Prediction
+from mage_es.engine.benchmarks.measuring import Measured, Prediction, PredictionForm, text_of
 from mage_es.engine.benchmarks.records import read_records
 from mage_es.engine.environments.crafter.handbook import ACHIEVEMENTS, INSTRUCTION, RULES
 from mage_es.engine.environments.crafter.replies import ACTIONS
@@ -50,6 +50,7 @@ class Crafter:
     answer_format = 'Finish with a line "ACTION: <action>", one of the valid actions in exactly these words.'
     context_role: ContextRole = "instruction"
     is_open_ended = True
+    predictions: PredictionForm = "actions"
 
     def __init__(self, seed: int, *, worlds: Sequence[int] = ()) -> None:
         """`worlds`, if given, replace the seed's test split. Raises `PrerequisiteError` without the simulator."""
@@ -87,7 +88,7 @@ class Crafter:
         if numbers := _numbers(value):
             reached = set(self._game.rolled_out(int(question.meta["world"]), numbers))
         else:
-            actions = "\n".join(map(str, value)) if isinstance(value, list) else prediction.text
+            actions = "\n".join(map(text_of, value)) if isinstance(value, list) else prediction.text
             reached = set(self.score(question, actions).answer.split(", ")) if actions.strip() else set()
         each = {name.lower().replace(" ", "_"): float(name in reached) for name in ACHIEVEMENTS}
         answer = ", ".join(name for name in ACHIEVEMENTS if name in reached) or NOTHING_ACHIEVED

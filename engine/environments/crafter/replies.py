@@ -1,7 +1,8 @@
 """Reading the action in a reply as the agents of the text protocol do: by exact name, after a fixed cleaning.
 
-`naive` keeps ASCII letters, white space and colons; `cot` does the same and takes what follows the last `ACTION:`;
-`robust` takes the text between `<|ACTION|>` and `<|END|>`. The rest must be one of the seventeen names, in that case.
+`naive` strips the reply, then keeps ASCII letters, white space and colons; `cot` does the same, takes what follows the
+last `ACTION:`, and strips that; `robust` takes the text between `<|ACTION|>` and `<|END|>`, stripped. What is left must
+be one of the seventeen names, in that case: `1. Do` leaves a space in front, and is none.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ def cleaned(reply: str, cleaning: Cleaning) -> str:
     if cleaning == "robust":
         found = _ENCLOSED.search(reply)
         return found.group(1).strip() if found else ""
-    kept = _DROPPED.sub("", reply)
-    return (kept.rpartition(_MARKER)[2] if cleaning == "cot" else kept).strip()
+    kept = _DROPPED.sub("", reply.strip())
+    return kept.rpartition(_MARKER)[2].strip() if cleaning == "cot" else kept
 
 
 def action_in(reply: str) -> str | None:

@@ -79,7 +79,8 @@ def long_term(scene: Scene, look: ViewOptions = USUAL) -> str:
         return OUT_OF_MAP
     lines = [f"- {thing.name} {_where(thing, look)}" for thing in seen]
     listed = "\n".join(["You see:", *lines]) if lines else NOTHING_SEEN
-    return f"{status}\n\n{listed}\n\nYou face {faced} at your front.".strip()
+    # Upstream ends the status with a blank line, and adds one.
+    return f"{status}\n\n\n\n{listed}\n\nYou face {faced} at your front.".strip()
 
 
 def short_term(inventory: Mapping[str, int]) -> str:

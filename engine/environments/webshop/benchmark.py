@@ -18,7 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import Literal, NamedTuple, get_args
 
-from mage_es.engine.benchmarks.measuring import Measured, Prediction, means
+from mage_es.engine.benchmarks.measuring import Measured, Prediction, PredictionForm, means, text_of
 from mage_es.engine.environments.playing import play_actions
 from mage_es.engine.environments.webshop import goals as goal_making
 from mage_es.engine.environments.webshop.catalogue import load_catalogue
@@ -72,6 +72,8 @@ class WebShop:
     answer_format = (
         'Finish with a line "Action: <action>", where the action is search[words] or click[one of the valid actions].'
     )
+
+    predictions: PredictionForm = "actions"
 
     def __init__(
         self,
@@ -138,7 +140,7 @@ class WebShop:
         environment.reset()
         value = prediction.value
         actions = value if isinstance(value, list) else prediction.text.splitlines()
-        for said in filter(None, (str(action).strip() for action in actions)):
+        for said in filter(None, (text_of(action).strip() for action in actions)):
             read = parse_action(said) if strict else environment.parse(said)
             if environment.step(str(read) if read else None).done:
                 break

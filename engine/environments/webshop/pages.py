@@ -1,7 +1,8 @@
 """The pages of the shop as pieces of text and things to click, and the three ways in which they are shown.
 
-Modes: `text` joins the pieces by " [SEP] " and shows no choice; `rich` has a line for each and marks what can be
-clicked and what was; `react` does the same with plain brackets, double ones for what was clicked.
+Modes: `text` joins the pieces by " [SEP] " and shows no choice; `rich` has a line for each, with upstream's white space
+(a blank line before a product, options indented), and marks what can be clicked and what was; `react` has plain
+brackets for that, double ones for what was clicked.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ DESCRIPTION, FEATURES, REVIEWS, ATTRIBUTES = "Description", "Features", "Reviews
 SUB_PAGES = {name.lower(): name for name in (DESCRIPTION, FEATURES, REVIEWS, ATTRIBUTES)}
 RATING = "N.A."
 """Reviews are no part of the data."""
+
+
+_INDENTED: Mapping[PieceKind, str] = {"option": "  ", "product": "\n"}
+"""What upstream's rich mode has in front of a line."""
 
 
 class PagePiece(NamedTuple):
@@ -95,7 +100,7 @@ def shown(page: ShopPage, mode: Mode, *, visited: AbstractSet[str], chosen: Mapp
     lines = [_line(piece, mode, is_clicked=piece in clicked) for piece in pieces]
     if mode == "rich":
         said = [f"You have clicked {piece.text}." for piece in pieces if piece in clicked and piece.kind == "option"]
-        lines = [*reversed(said), *lines]
+        lines = [*reversed(said), *lines, ""]
     return "\n".join(lines)
 
 
@@ -114,9 +119,10 @@ def _is_clicked(piece: PagePiece, visited: AbstractSet[str], chosen: Mapping[str
 
 
 def _line(piece: PagePiece, mode: Mode, *, is_clicked: bool) -> str:
-    text = piece.text.strip()
-    if piece.kind == "text":
-        return text
     if mode == "react":
-        return f"[[{text}]]" if is_clicked else f"[{text}]"
-    return f"[clicked button] {text} [clicked button_]" if is_clicked else f"[button] {text} [button_]"
+        text = piece.text.strip()
+        return text if piece.kind == "text" else f"[[{text}]]" if is_clicked else f"[{text}]"
+    if piece.kind == "text":
+        return piece.text
+    shown = f"[clicked button] {piece.text} [clicked button_]" if is_clicked else f"[button] {piece.text} [button_]"
+    return _INDENTED.get(piece.kind, "") + shown

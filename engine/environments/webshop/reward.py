@@ -20,7 +20,7 @@ NO_NOUN = 0.2
 
 
 class Reward(NamedTuple):
-    """In [0, 1], with upstream's info fields about how it came about."""
+    """In [0, 1], with upstream's info fields about how it came about: no share of what the goal has none of."""
 
     value: float
     info: Mapping[str, float | bool]
@@ -47,12 +47,13 @@ def purchase_reward(
     parts = len(goal.attributes) + len(goal.options) + 1
     info: dict[str, float | bool] = {
         "r_type": kind.factor,
-        "r_att": attributes / len(goal.attributes),
         "w_att": len(goal.attributes) / parts,
         "query_match": kind.query_match,
         "category_match": kind.category_match,
         "title_score": kind.title_score,
     }
+    if goal.attributes:
+        info["r_att"] = attributes / len(goal.attributes)
     if goal.options:
         info |= {"r_option": chosen / len(goal.options), "w_option": len(goal.options) / parts}
     info |= {"r_price": in_price, "w_price": 1 / parts}

@@ -16,7 +16,9 @@ from mage_es.events.errors import PrerequisiteError
 
 def read(path: Path, split: Split) -> Records[Question]:
     def question(position: int, row: dict[str, str]) -> Question:
-        return Question(id=row["id"], benchmark="toy", split=split, task_type="t", question=row["q"], gold=path.name)
+        return Question(
+            id=row["id"], benchmark="toy", split=split, task_type="t", question=row["q"], gold="x", solution=path.name
+        )
 
     return read_records(path, dict[str, str], question)
 
@@ -47,7 +49,7 @@ ONE = TWO._replace(parts={"evolution": (DataFile(("all.json",)),)})
 
 def put(folder: Path, name: str, *ids: str) -> None:
     (folder / "toy").mkdir(exist_ok=True)
-    (folder / "toy" / name).write_text("".join(json.dumps({"id": i, "q": f"{name} {i}?"}) + "\n" for i in ids))
+    (folder / "toy" / name).write_text("".join(json.dumps({"id": i, "q": f"{i}?"}) + "\n" for i in ids))
 
 
 def ids(benchmark: Dataset, split: Split) -> list[str]:
@@ -61,7 +63,23 @@ def test_a_question_of_the_test_split_is_left_out_of_evolution_whatever_file_it_
     opened = Dataset(TWO, tmp_path)
     assert ids(opened, "evolution") == ["a", "b", "d"]
     assert ids(opened, "test") == ["c", "e"]
-    assert opened.questions("evolution")[1].gold == "train.json"
+    assert opened.questions("evolution")[1].solution == "train.json"
+
+
+@pytest.mark.parametrize("clash", ["train.json", "more.json", "test.json"])
+def test_one_id_for_two_questions_is_refused_with_its_place_and_a_repeat_is_not(tmp_path: Path, clash: str) -> None:
+    for name, ids in (("train.json", "ab"), ("more.json", "bd"), ("test.json", "ce")):
+        put(tmp_path, name, *ids)
+    with (tmp_path / "toy" / clash).open("a") as file:
+        file.write(json.dumps({"id": "a", "q": "quite another?"}) + "\n")
+    where = "toy, evolution, record 1" if clash == "test.json" else f"{clash}, record 3"
+    with pytest.raises(PrerequisiteError, match=f"{where}: the id 'a' is that of another question"):
+        Dataset(TWO, tmp_path)
+    with pytest.raises(PrerequisiteError, match=r"train\.json, record 3: the id 'a'"):
+        put(tmp_path, "train.json", "a", "b")
+        with (tmp_path / "toy" / "train.json").open("a") as file:
+            file.write(json.dumps({"id": "a", "q": "quite another?"}) + "\n")
+        Dataset(TWO, None, file=tmp_path / "toy" / "train.json")
 
 
 def test_an_optional_file_may_be_missing_and_changes_the_hash(tmp_path: Path) -> None:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from mage_es.engine.verbs.score import score
+from mage_es.engine.benchmarks.finqa.benchmark import FINQA
+from mage_es.engine.benchmarks.gsm8k import GSM8K
+from mage_es.engine.benchmarks.hotpotqa.benchmark import HOTPOTQA
+from mage_es.engine.benchmarks.records import read_records
+from mage_es.engine.benchmarks.webqa.benchmark import WEBQA
+from mage_es.engine.verbs.score import _prediction, score
 from mage_es.events.errors import PrerequisiteError, UsageError
 
+DEFINITIONS = {each.name: each for each in (FINQA, GSM8K, HOTPOTQA, WEBQA)}
 RECORDS = [{"question": f"{k} + 1?", "answer": f"<<{k}+1={k + 1}>>\n#### {k + 1}"} for k in range(3)]
 
 
@@ -58,6 +65,38 @@ def test_a_prediction_about_no_question_or_a_second_one_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=complaint):
         measured(records, rows)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "line", "problem"),
+    [
+        ("gsm8k", '{"id": "gsm8k-test-0", "prediction": true}', "prediction: expected a text, found true"),
+        ("gsm8k", '{"id": "gsm8k-test-0", "prediction": 1}', "prediction: expected a text, found 1"),
+        ("gsm8k", '{"id": "gsm8k-test-0", "prediction": ["1"]}', r'prediction: expected a text, found \["1"\]'),
+        ("gsm8k", '{"id": "gsm8k-test-0", "prediction": {"a": null}}', r'expected a text, found \{"a": null\}'),
+        ("gsm8k", '{"id": null, "prediction": "1"}', "id: expected a text or a whole number, found null"),
+        ("gsm8k", '{"id": true, "prediction": "1"}', "id: expected a text or a whole number, found true"),
+        ("gsm8k", '{"id": "gsm8k-test-0", "prediction": "half \\ud800 a character"}', "surrogate"),
+        ("gsm8k", f'{{"id": "x", "prediction": {"[" * 9000}{"]" * 9000}}}', "nested too deep"),
+        ("finqa", '{"id": "x", "prediction": ["add(", 1]}', "expected a text or a list of texts"),
+        (
+            "finqa",
+            '{"id": "x", "prediction": "1", "program": 5}',
+            "program: expected a text or a list of texts, found 5",
+        ),
+        ("webqa", '{"id": "x", "prediction": {}}', "expected a text, a number or a list"),
+        ("hotpotqa", '{"id": "x", "prediction": "1", "sp": "a"}', "sp: expected a list, found a"),
+        ("crafter", '{"id": "x", "prediction": ["Do", 1]}', "a list of texts or a list of whole numbers"),
+    ],
+)
+def test_a_prediction_of_a_wrong_type_is_refused_with_its_line(
+    tmp_path: Path, benchmark: str, line: str, problem: str
+) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text(f'{{"id": "y", "prediction": null}}\n{line}\n')
+    form = DEFINITIONS[benchmark].predictions if benchmark in DEFINITIONS else "actions"
+    with pytest.raises(PrerequisiteError, match=rf"mine\.jsonl, line 2: .*{problem}"):
+        read_records(path, dict, partial(_prediction, form))
 
 
 def test_a_prediction_without_its_parts_is_named_by_line(records: Path) -> None:

@@ -68,10 +68,17 @@ def test_anything_but_one_plain_number_is_none(text: str) -> None:
     ("prediction", "gold", "default", "strict"),
     [
         ("94", "94.0", True, True),
-        ("94.9", "94.0", True, True),
+        ("94.9", "94.0", False, True),
+        ("94.4", "94.0", True, True),
+        ("53.57%", "0.53571", True, True),
+        ("53.6%", "0.53571", True, True),
+        ("54%", "0.53571", True, True),
+        ("53.08%", "0.5357", False, True),
+        ("81.63%", "82.05", False, True),
+        ("3.52", "3.5", True, True),
         ("94.95", "94.0", False, False),
-        ("101", "100.0", True, True),
-        ("99", "100.0", True, True),
+        ("101", "100.0", False, True),
+        ("99", "100.0", False, True),
         ("98.9", "100.0", False, False),
         ("34.7%", "0.34719", True, True),
         ("34.7", "0.34719", True, False),
@@ -96,9 +103,11 @@ def test_anything_but_one_plain_number_is_none(text: str) -> None:
         ("", "94.0", False, False),
     ],
 )
-def test_a_prediction_matches_within_one_per_cent(prediction: str, gold: str, default: bool, strict: bool) -> None:
+def test_a_prediction_matches_within_one_per_cent_and_but_for_strictly_to_the_digits_that_both_have(
+    prediction: str, gold: str, default: bool, strict: bool
+) -> None:
     assert is_match(prediction, gold) == default
-    assert is_match(prediction, gold, percent_strict=True) == strict
+    assert is_match(prediction, gold, percent_strict=True, within_percent=True) == strict
 
 
 @pytest.mark.paper("section 4, FinQA, the metric")

@@ -127,10 +127,10 @@ def test_creatures_hide_what_they_stand_on_and_are_faced() -> None:
 
 
 def test_sleeping_comes_before_dead_and_both_before_the_rest() -> None:
-    asleep = "You are sleeping, and will not be able take actions until energy is full.\n\nYou see:\n"
+    asleep = "You are sleeping, and will not be able take actions until energy is full.\n\n\n\nYou see:\n"
     assert long_term(scene()._replace(is_sleeping=True)).startswith(asleep)
     assert long_term(scene()._replace(is_sleeping=True, is_dead=True)).startswith(asleep)
-    assert long_term(scene()._replace(is_dead=True)).startswith("You died.\n\nYou see:\n")
+    assert long_term(scene()._replace(is_dead=True)).startswith("You died.\n\n\n\nYou see:\n")
 
 
 def test_what_cannot_be_described_is_out_of_the_map() -> None:

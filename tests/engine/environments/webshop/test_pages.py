@@ -80,10 +80,13 @@ def test_rich_mode_marks_what_can_be_clicked_and_what_was_the_last_option_first(
         "You have clicked l.", "You have clicked red.", "Instruction:", "Find", "[button] Back to Search [button_]",
         "[button] < Prev [button_]",
     ]  # fmt: skip
-    assert "[clicked button] red [clicked button_]" in lines and "[button] dark blue [button_]" in lines
+    assert "\n  [clicked button] red [clicked button_]\n  [button] dark blue [button_]\n" in lines
+    assert lines.endswith("[button] Buy Now [button_]\n")
     results = shown(pages.results_page("F", [SHIRT, *OTHERS], number=1), "rich", visited={SHIRT.asin}, chosen=NOTHING)
-    assert "[clicked button] B000000001 [clicked button_]\nCotton Shirt\n$10.0 to $30.0\n" in results
-    assert "[button] B000000002 [button_]" in results
+    assert (
+        "\n\n[clicked button] B000000001 [clicked button_]\nCotton Shirt\n$10.0 to $30.0\n\n[button] B000000002"
+        in results
+    )
 
 
 def test_react_mode_has_plain_brackets() -> None:

@@ -51,6 +51,11 @@ def test_each_option_and_the_price_count_alike_and_equality_is_within_the_bound(
     assert reward(price=price, **options).value == value
 
 
+def test_a_goal_without_attributes_has_no_share_of_them() -> None:
+    made = reward(wanted=msgspec.structs.replace(goal(options=()), attributes=()))
+    assert made.value == 1.0 and made.info["w_att"] == 0.0 and "r_att" not in made.info
+
+
 def test_a_goal_without_options_has_no_option_fields() -> None:
     made = reward(wanted=goal(options=()))
     assert made.value == 1.0 and made.info["w_att"] == 0.5

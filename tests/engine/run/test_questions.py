@@ -84,6 +84,7 @@ def questions_check(report: VerifyReport) -> tuple[bool, str]:
     return next((check.ok, check.detail) for check in report.checks if check.name == "questions")
 
 
+@pytest.mark.slow
 def test_a_restored_run_is_shown_asked_examined_reported_and_resumed_without_its_tasks(
     copied: Callable[..., Run],
 ) -> None:

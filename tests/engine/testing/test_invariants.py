@@ -92,7 +92,7 @@ class Curious(Right):
 
     def apply(self, event: Event) -> None:
         assert isinstance(event, AnswerJudged)
-        self.count(event.task_type, correct=event.answer == event.expected)
+        self.count(event.task_type, correct=event.judge == "rule")
 
 
 class Counting(Right):

@@ -6,6 +6,8 @@ import ast
 import asyncio
 import importlib
 import importlib.util
+import json
+import os
 import signal
 import subprocess
 import sys
@@ -78,6 +80,51 @@ def test_a_run_evolves_and_is_examined_asked_replayed_and_verified_with_paths_as
     assert mage_es.verify(str(run.path)).ok
     with pytest.raises(mage_es.UsageError, match="no run 'other'"):
         mage_es.find_run(runs_dir, "other")
+
+
+OWN = """
+import mage_es
+
+TASKS = [mage_es.Task(question=f"How much is {a} plus {b}?", answer=a + b) for a in range(3, 8) for b in range(6)]
+
+def right(reply, task):
+    assert isinstance(task, mage_es.Question)
+    return reply.split()[-1] == task.gold
+
+class Adder:
+    name = "mine/adder"
+
+    async def complete(self, request):
+        a, b = [word for word in request.prompt.replace("?", " ").split() if word.isdigit()][-2:]
+        return mage_es.Completion(text=f"That is {int(a) + int(b)}", input_tokens=1, output_tokens=1)
+"""
+USED = """
+import mage_es, mine
+
+config = mage_es.Config(benchmark="sums", iterations=1, pool=8, held_out=5, anchors=4)
+models = mage_es.Models(mine.Adder(), mage_es.open_model("builtin/reference", "guidance"))
+print(mage_es.evolve(config, tasks=mine.TASKS, scorer=mine.right, models=models).run_id)
+print(mage_es.examine("sums-s42-001", execution=mine.Adder()).correct)
+"""
+
+
+def test_own_tasks_are_a_list_and_their_scorer_a_function_that_other_processes_find(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(OWN)
+    place = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+    def out(*words: str) -> str:
+        done = subprocess.run([sys.executable, *words], cwd=tmp_path, env=place, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert out("-c", USED) == "sums-s42-001\n5\n"
+    assert json.loads(out("-m", "mage_es", "exam", "sums-s42-001", "--at", "start", "--json"))["total"] == 5
+
+
+def test_a_task_that_cannot_be_checked_is_named_by_its_row() -> None:
+    tasks = [mage_es.Task(question="How much is 1 plus 1?", answer="2"), {"question": "How much is 2 plus 2?"}]
+    with pytest.raises(mage_es.PrerequisiteError, match="sums as given, row 2: answer: there is no such column"):
+        mage_es.evolve(mage_es.Config(benchmark="sums"), tasks=tasks, scorer=lambda reply, task: True)
 
 
 def test_the_async_form_asks_models_in_the_callers_loop_and_the_sync_form_works_beside_it(tmp_path: Path) -> None:

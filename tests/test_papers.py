@@ -56,7 +56,7 @@ def command_lines() -> Iterator[tuple[str, list[str]]]:
 
 async def my_client(prompt: str, **how: float) -> SimpleNamespace:
     """Answer as a client of the reader's own does, who is shown how to plug it in."""
-    return SimpleNamespace(text="I cannot say.\nAnswer: 7", prompt_tokens=len(prompt) // 4, completion_tokens=8)
+    return SimpleNamespace(text="I cannot say.\nAnswer: 7", input_tokens=len(prompt) // 4, output_tokens=8)
 
 
 @pytest.fixture(scope="session")

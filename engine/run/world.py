@@ -95,14 +95,16 @@ def open_world(
     config: Config,
     *,
     data_dir: Path | str | None,
+    benchmark: Benchmark | None = None,
     embedder: Embedder | None = None,
     spending: SpendingGuard | None = None,
     guidance_room: int = 0,
 ) -> World:
     """Return the world of a new run.
 
-    `embedder` replaces the one that the configuration names; `spending` allows its calls and books what they cost;
-    `guidance_room` is how many tokens of a brief the guidance model's server has room for (0: it does not say).
+    `benchmark` and `embedder` replace those that the configuration names; `spending` allows the embedder's calls and
+    books what they cost; `guidance_room` is how many tokens of a brief the guidance model's server has room for (0: it
+    does not say).
 
     Raises:
         UsageError: An unknown benchmark, embedder or search, or a search in paragraphs that no question has.
@@ -113,7 +115,7 @@ def open_world(
     embedder = embedder or open_embedder(config.embedder)
     if spending and isinstance(embedder, Metered):
         embedder.meter.charge(spending)
-    benchmark = open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
+    benchmark = benchmark or open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
     world = _open(config, embedder, benchmark, guidance_room=guidance_room)
     if world.searches:
         world.searches.open(world.questions.values())

@@ -9,15 +9,16 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import msgspec
 
 from mage_es.engine.baselines.table import BASELINES, planned, started
 from mage_es.engine.benchmarks.registry import open_benchmark, title
+from mage_es.engine.benchmarks.tasks.scorers import Scoring
 from mage_es.engine.config import Config, checked
 from mage_es.engine.decide import decide
 from mage_es.engine.embedders.registry import metered
@@ -34,6 +35,7 @@ from mage_es.engine.search.registry import RECORD, Searches
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.session.resuming import reopened
 from mage_es.engine.session.session import Session
+from mage_es.engine.verbs.evolve import given
 from mage_es.engine.verbs.exam import exam_closed
 from mage_es.engine.verbs.forms import blocking
 from mage_es.engine.verbs.providers import require_served
@@ -80,6 +82,8 @@ async def abaseline(
     name: str,
     config: Config,
     *,
+    tasks: Sequence[Mapping[str, Any]] | None = None,
+    scorer: str | Scoring | None = None,
     runs_dir: Path | str = RUNS_DIR,
     data_dir: Path | str | None = None,
     runtime: Runtime | None = None,
@@ -95,14 +99,17 @@ async def abaseline(
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the run can be resumed.
     """
     require_baseline(name)
-    config, runtime = checked(msgspec.structs.replace(config, guidance="", iterations=1)), runtime or Runtime()
+    config, benchmark = given(checked(msgspec.structs.replace(config, guidance="", iterations=1)), tasks, scorer)
+    runtime = runtime or Runtime()
     opened = models or open_models(config, has_guidance=False)
     runtime.require_prices({**opened.names(), **metered(config.embedder)})
     if models is None:
         await require_served(opened.names().values())
     models = opened
     budget = runtime.budget(Ledger())
-    world = _looking(name, open_world(config, data_dir=data_dir, embedder=models.embedder, spending=budget))
+    world = _looking(
+        name, open_world(config, data_dir=data_dir, benchmark=benchmark, embedder=models.embedder, spending=budget)
+    )
     run = create_run(runs_dir, benchmark=f"{title(config.benchmark)}-{name}", seed=config.seed, run_id=run_id)
     with run.begin() as log:
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)

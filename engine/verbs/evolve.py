@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from mage_es.engine.benchmarks.registry import title, with_own_models
+from mage_es.engine.benchmarks.tasks.benchmark import given_tasks
+from mage_es.engine.benchmarks.tasks.scorers import Scoring, name_of
+from mage_es.engine.benchmarks.tasks.spec import parse
 from mage_es.engine.config import Config, checked
 from mage_es.engine.embedders.registry import metered, replacement
 from mage_es.engine.loop import run_iterations
@@ -14,6 +21,7 @@ from mage_es.engine.run.cutoffs import cutoffs, left_out
 from mage_es.engine.run.directory import RUNS_DIR, create_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import open_world
+from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.forms import blocking
 from mage_es.engine.verbs.providers import require_served, room_for_briefs
@@ -27,6 +35,8 @@ from mage_es.projections.ledger import Ledger
 async def aevolve(
     config: Config,
     *,
+    tasks: Sequence[Mapping[str, Any]] | None = None,
+    scorer: str | Scoring | None = None,
     runs_dir: Path | str = RUNS_DIR,
     data_dir: Path | str | None = None,
     runtime: Runtime | None = None,
@@ -37,7 +47,9 @@ async def aevolve(
     """Start a run and evolve it to the end of its configuration.
 
     Benchmark, data and models are opened before the run's folder is created, so that a mistake leaves nothing behind.
-    `models` replaces those that the configuration names. `fs` is the file system of the log, by default this machine's.
+    `tasks` are questions with answers, as dictionaries or `Task`s, and the configuration's benchmark is their name;
+    `scorer` is the name of one, or a function of reply and task. `models` replaces those that the configuration names.
+    `fs` is the file system of the log, by default this machine's.
 
     Raises:
         UsageError: Something in the configuration is unknown or out of bounds, or dollars are limited and a model has
@@ -45,7 +57,8 @@ async def aevolve(
         PrerequisiteError: A data set or a model is missing, or the disk is nearly full.
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the run can be resumed.
     """
-    config, runtime = checked(config), runtime or Runtime()
+    config, benchmark = given(checked(config), tasks, scorer)
+    runtime = runtime or Runtime()
     room = 0 if models else room_for_briefs(with_own_models(config).guidance)
     opened = models or open_models(config, has_guidance=True)
     require_teaching(with_own_models(config), opened.guidance)
@@ -54,7 +67,9 @@ async def aevolve(
         await require_served(opened.names().values())
     models = opened
     budget = runtime.budget(Ledger())
-    world = open_world(config, data_dir=data_dir, embedder=models.embedder, spending=budget, guidance_room=room)
+    world = open_world(
+        config, data_dir=data_dir, benchmark=benchmark, embedder=models.embedder, spending=budget, guidance_room=room
+    )
     run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, run_id=run_id)
     with run.begin(fs) as log:
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
@@ -66,6 +81,17 @@ async def aevolve(
 
 
 evolve = blocking(aevolve)
+
+
+def given(
+    config: Config, tasks: Sequence[Mapping[str, Any]] | None, scorer: str | Scoring | None
+) -> tuple[Config, Benchmark | None]:
+    """Return the configuration of a run on tasks, or with a scorer, from Python; and the benchmark of such tasks."""
+    if tasks is None and scorer is None:
+        return config, None
+    spec = parse(config.benchmark, **({"scorer": name_of(scorer)} if scorer else {}))
+    config = msgspec.structs.replace(config, benchmark=spec.name)
+    return config, None if tasks is None else given_tasks(spec.name, tasks)
 
 
 async def iterate(session: Session) -> None:

@@ -1,4 +1,4 @@
-"""Own tasks as a benchmark: read from a file or the Hugging Face hub, divided, scored by a scorer's name.
+"""Own tasks as a benchmark: from a file, the Hugging Face hub or Python, divided, scored by a scorer's name.
 
 Rules
     - A second file or a `split` column marks what is only examined; without either a run divides the tasks.
@@ -12,7 +12,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Required, TypedDict
 
 import msgspec
 
@@ -56,6 +56,30 @@ class Tasks:
         return self._scorer.verdict(question, reply)
 
 
+class TaskRow(TypedDict, total=False):
+    """A task as Python gives it; a dictionary with columns of other names will do, where the benchmark's name says so.
+
+    `answer` is text, a number, or a list of valid answers. `split` "test" marks a task that is only examined.
+    """
+
+    question: Required[str]
+    answer: Required[object]
+    context: str
+    options: Sequence[str] | Mapping[str, str]
+    task_type: str
+    solution: str
+    id: str
+    split: str
+
+
+def given_tasks(name: str, rows: Sequence[Mapping[str, Any]]) -> Tasks:
+    """Return tasks given as rows under a name such as `support?labels=a,b`. Raises as `open_tasks` does."""
+    spec = parse(name)
+    questions = _all(spec, "evolution", rows, f"{spec.title} as given")
+    sha256 = hashlib.sha256(msgspec.json.encode([dict(row) for row in rows], enc_hook=str)).hexdigest()
+    return _divisible(spec, questions, sha256)
+
+
 def open_tasks(name: str) -> Tasks:
     """Raises `UsageError` for a malformed spec, `PrerequisiteError` for a missing or malformed file or library."""
     spec = parse(name)
@@ -70,6 +94,10 @@ def open_tasks(name: str) -> Tasks:
                 questions += records.items
                 hashes.append(records.sha256)
         sha256 = hashes[0] if len(hashes) == 1 else hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+    return _divisible(spec, questions, sha256)
+
+
+def _divisible(spec: TaskSpec, questions: Sequence[Question], sha256: str) -> Tasks:
     kept, repeats = _once(_told_apart(questions))
     return Tasks(spec, kept, sha256, repeats)
 
@@ -142,19 +170,23 @@ def _from_hub(spec: TaskSpec) -> tuple[list[Question], str]:
     if examined and examined not in splits:
         raise PrerequisiteError(f"{spec.source} has no split {examined!r}; it has: {', '.join(splits)}.")
     taken: dict[Split, str] = {"evolution": learned, "test": examined}
-    questions, problems = list[Question](), list[str]()
+    questions = list[Question]()
     for split, upstream in taken.items():
-        if not upstream:
-            continue
-        read = _reader(spec, split)
-        for position, row in enumerate(splits[upstream]):
-            try:
-                questions.append(read(position, row))
-            except ValueError as error:
-                problems.append(f"{spec.source}, {upstream}, row {position + 1}: {error}")
+        if upstream:
+            questions += _all(spec, split, splits[upstream], f"{spec.source}, {upstream}")
+    return questions, sha256
+
+
+def _all(spec: TaskSpec, split: Split, rows: Sequence[Mapping[str, Any]], place: str) -> list[Question]:
+    read, questions, problems = _reader(spec, split), list[Question](), list[str]()
+    for position, row in enumerate(rows):
+        try:
+            questions.append(read(position, row))
+        except ValueError as error:
+            problems.append(f"{place}, row {position + 1}: {error}")
     if problems:
         raise PrerequisiteError(f"{listed(problems)}\nNothing was loaded.")
-    return questions, sha256
+    return questions
 
 
 def _find(file: str) -> Path:

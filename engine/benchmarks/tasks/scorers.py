@@ -22,7 +22,7 @@ from decimal import Decimal
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -38,6 +38,16 @@ from mage_es.events.errors import UsageError
 
 _BARE_NUMBER = re.compile(r"[-+−]?[0-9][0-9,]{0,40}(?:\.[0-9]{1,20})?")
 _FINISH = 'Finish with a line "Answer: <the answer, as short as it can be>".'
+
+
+class Scoring(Protocol):
+    """A scorer of the user's: any function of a reply and its task."""
+
+    def __call__(self, reply: str, task: Question, /) -> float | bool | Verdict:
+        """Return how right a reply is, from 0 to 1 (one half and more is right), or a whole verdict."""
+
+
+_GIVEN: dict[str, Scoring] = {}
 
 
 class Scorer(NamedTuple):
@@ -201,8 +211,23 @@ def scorer_of(name: str, labels: Sequence[str]) -> Scorer:
     )
 
 
-def _function(name: str) -> Callable[[str, Question], object]:
+def name_of(scorer: str | Scoring) -> str:
+    """Return what a run records for a scorer: its name, or MODULE:FUNCTION of a function, known to this process then.
+
+    Another process, such as one that resumes the run, imports it by that name.
+    """
+    if isinstance(scorer, str):
+        return scorer
+    called = re.sub(r"\W+", "_", getattr(scorer, "__qualname__", type(scorer).__name__)).strip("_")
+    name = f"{scorer.__module__}:{called}"
+    _GIVEN[name] = scorer
+    return name
+
+
+def _function(name: str) -> Scoring:
     """Return the function that `module:function` names; the module may lie in the current folder."""
+    if name in _GIVEN:
+        return _GIVEN[name]
     module, _, called = name.partition(":")
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
@@ -215,14 +240,14 @@ def _function(name: str) -> Callable[[str, Question], object]:
         ) from error
     if not callable(found):
         raise UsageError(f"The scorer {name} is no function, but {type(found).__name__}.")
-    scorer: Callable[[str, Question], object] = found
+    scorer: Scoring = found
     return scorer
 
 
-def _by_function(score: Callable[[str, Question], object], question: Question, reply: str) -> Verdict:
+def _by_function(score: Scoring, question: Question, reply: str) -> Verdict:
     """Return the verdict of a function, which may raise: `scored` leaves such an answer undecided."""
     given = score(reply, question)
     if isinstance(given, Verdict):
         return given
-    value = float(given)  # type: ignore[arg-type]  # what is no number raises
+    value = float(given)  # what is no number raises
     return Verdict(answer=plain_answer(reply), score=value, strict=value == 1)

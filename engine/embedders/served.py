@@ -12,12 +12,13 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from mage_es.engine.embedders.probes import PROBES, sketch
 from mage_es.engine.embedders.vector_cache import VectorCache, unit
-from mage_es.engine.models.clients import as_faults, key_of
+from mage_es.engine.models.clients import Tokens, as_faults, http_client, key_of, read_as
 from mage_es.engine.models.openai_compatible import DEFAULT_URL
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryPolicy, require_near
 from mage_es.engine.seams.embedder import Vectors
@@ -134,6 +135,10 @@ class ServedEmbedder:
             raise ModelFault(Fault("malformed", f"embeddings of the shape {vectors.shape} and not {dimension} numbers"))
 
 
+class _Usage(msgspec.Struct):
+    prompt_tokens: Tokens | None = None
+
+
 class EmbeddingsEndpoint:
     def __init__(self, spec: ModelSpec) -> None:
         self._spec = spec
@@ -156,7 +161,7 @@ class EmbeddingsEndpoint:
     def _connect(self) -> OpenAI:
         try:
             import httpx2
-            from openai import OpenAI
+            from openai import DefaultHttpxClient, OpenAI
         except ImportError as error:
             raise PrerequisiteError(
                 f"{self._spec.text} needs the package openai: python -m pip install 'mage-es[openai]'"
@@ -166,6 +171,7 @@ class EmbeddingsEndpoint:
             base_url=self._url,
             max_retries=0,
             timeout=httpx2.Timeout(self._timeout, connect=min(10.0, self._timeout)),
+            http_client=http_client(DefaultHttpxClient),
         )
 
 
@@ -185,14 +191,14 @@ def _vectors(reply: Any, count: int) -> NDArray[np.float64]:
         raise ModelFault(Fault("malformed", f"the reply has not one embedding for each of {count} texts"))
     try:
         return np.array([row.embedding for row in sorted(rows, key=lambda row: row.index)], dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelFault(Fault("malformed", "an embedding is no list of numbers")) from None
 
 
 def _tokens(reply: Any) -> int:
-    """Return the tokens of the texts as the server counts them, 0 where it tells none: no text has no token."""
-    told = getattr(getattr(reply, "usage", None), "prompt_tokens", 0)
-    return told if isinstance(told, int) and told > 0 else 0
+    """Return the tokens of the texts as the server counts them, 0 where it tells none. Raises `ModelFault`."""
+    usage = getattr(reply, "usage", None)
+    return (read_as(_Usage, usage, what="usage of embeddings").prompt_tokens or 0) if usage else 0
 
 
 def _microseconds_since(began: int) -> int:

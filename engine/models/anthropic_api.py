@@ -29,6 +29,7 @@ from mage_es.engine.models.clients import (
     as_faults,
     budget_of,
     heard,
+    http_client,
     key_of,
     read_as,
     require_way_out,
@@ -193,7 +194,7 @@ class Anthropic:
     def _connect(self) -> AsyncAnthropic:
         try:
             import httpx2
-            from anthropic import AsyncAnthropic
+            from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
         except ImportError as error:
             raise PrerequisiteError(
                 f"{self.name} needs the package anthropic: python -m pip install 'mage-es[anthropic]'"
@@ -204,6 +205,7 @@ class Anthropic:
             base_url=self._spec.options.get("base_url", DEFAULT_URL),
             max_retries=0,
             timeout=httpx2.Timeout(self._timeout, connect=min(10.0, self._timeout)),
+            http_client=http_client(DefaultAsyncHttpxClient),
         )
 
     def _fields(self, request: Request) -> dict[str, Any]:

@@ -7,7 +7,7 @@ which they have checked against no type, are read.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Annotated, Any, TypeVar
@@ -27,6 +27,8 @@ TIMEOUT = 600.0
 """Seconds for one whole reply of a model."""
 Tokens = Annotated[int, msgspec.Meta(ge=0, le=MOST_TOKENS)]
 """What a provider may say that a call took."""
+MOST_BYTES = 2**26
+"""Bytes of a whole response: many times those of the longest reply, or of a batch of vectors."""
 Form = TypeVar("Form")
 SYSTEMS = ("apart", "joined")
 """Where the system message goes: the values of the option `system`."""
@@ -101,6 +103,56 @@ def require_way_out(name: str) -> None:
         ) from None
 
 
+def http_client(kind: type[Form], **options: Any) -> Form:
+    """Return an HTTP client for a provider, of the synchronous or the asynchronous `kind`.
+
+    It follows no redirect, which could take prompts and key to another host, or from TLS to plain text; and it reads no
+    reply of more than `MOST_BYTES`. Replies are asked for as they are, so that what is counted is what has to be held.
+    """
+    import httpx2
+
+    class Bounded(httpx2.SyncByteStream, httpx2.AsyncByteStream):
+        def __init__(self, stream: Any) -> None:
+            self._stream, self._left = stream, MOST_BYTES
+
+        def __iter__(self) -> Iterator[bytes]:
+            return map(self._counted, self._stream)
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            async for piece in self._stream:
+                yield self._counted(piece)
+
+        def _counted(self, piece: bytes) -> bytes:
+            self._left -= len(piece)
+            if self._left < 0:
+                raise ModelFault(Fault("malformed", f"the reply has more than {MOST_BYTES} bytes"))
+            return piece
+
+        def close(self) -> None:
+            self._stream.close()
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    def checked(response: Any) -> None:
+        if response.has_redirect_location:
+            said = shortened(response.headers["location"].partition("?")[0])
+            told = f"the server redirects to {said}, which is not followed: if that is right, give it as base_url"
+            raise ModelFault(Fault("missing", told, response.status_code))
+        if (coding := response.headers.get("content-encoding", "identity")) != "identity":
+            raise ModelFault(Fault("malformed", shortened(f"the reply is compressed, unasked ({coding})")))
+        response.stream = Bounded(response.stream)
+
+    async def checked_later(response: Any) -> None:
+        checked(response)
+
+    hook = checked_later if issubclass(kind, httpx2.AsyncClient) else checked
+    made: Any = kind
+    plain = {"accept-encoding": "identity"}
+    client: Form = made(follow_redirects=False, headers=plain, event_hooks={"response": [hook]}, **options)
+    return client
+
+
 @contextmanager
 def as_faults(client: ModuleType, *, url: str, key: str, silence: float) -> Iterator[None]:
     """Turn every error that a client raises in the block into a `ModelFault` that does not contain the key.
@@ -122,6 +174,9 @@ def as_faults(client: ModuleType, *, url: str, key: str, silence: float) -> Iter
         words = _safe(_words(error), key)
         raise ModelFault(fault_of_status(error.status_code, words, retry_after=after, date=date)) from None
     except raised.APIConnectionError as error:
+        if isinstance(error.__cause__, ModelFault):  # of `http_client`
+            fault = error.__cause__.fault
+            raise ModelFault(fault._replace(message=_safe(fault.message, key))) from None
         words = f"{url}{_by_proxy(url)}: {error.__cause__ or error}"
         raise ModelFault(Fault("connection", _safe(words, key))) from None
     # Clients wrap what goes wrong before a reply begins, not what ends one in its middle.

@@ -25,6 +25,7 @@ from mage_es.engine.models.clients import (
     budget_of,
     chat_of,
     heard,
+    http_client,
     key_of,
     read_as,
     require_way_out,
@@ -219,7 +220,7 @@ class OpenAICompatible:
             base_url=self._url,
             max_retries=0,
             timeout=httpx2.Timeout(self._timeout, connect=min(10.0, self._timeout), read=self._longest_silence),
-            http_client=DefaultAsyncHttpxClient(limits=limits),
+            http_client=http_client(DefaultAsyncHttpxClient, limits=limits),
         )
 
     def _fields(self, request: Request, limit: int) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from mage_es.engine.config import Config
-from mage_es.engine.models.clients import key_of, unconnected
+from mage_es.engine.models.clients import http_client, key_of, unconnected
 from mage_es.engine.models.openai_compatible import DEFAULT_URL
 from mage_es.engine.models.registry import OPTIONS, open_model
 from mage_es.engine.seams.faults import Fault, ModelFault, fault_of_status, shortened, without_key
@@ -149,7 +149,8 @@ def _listed(spec: ModelSpec, key: str) -> Served:
     path = "/v1/models?limit=1000" if is_claude else "/models"
     headers = {"x-api-key": key, "anthropic-version": "2023-06-01"} if is_claude else {"authorization": f"Bearer {key}"}
     try:
-        reply = httpx2.get(_url(spec) + path, headers=headers if key else {}, timeout=TIMEOUT_S)
+        with http_client(httpx2.Client, timeout=TIMEOUT_S) as client:
+            reply = client.get(_url(spec) + path, headers=headers if key else {})
         said = without_key(reply.text, key)
         rows = [] if reply.is_error else _rows(msgspec.json.decode(said))
     except httpx2.ConnectTimeout:

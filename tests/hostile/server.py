@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 
@@ -19,10 +20,11 @@ class Said(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """A status, and a body that is sent as JSON."""
+    """A status, a body that is sent as JSON unless it is bytes, and further headers."""
 
     status: int
     body: Any
+    headers: Mapping[str, str] = MappingProxyType({})
 
 
 Respond = Callable[[Said], Reply]
@@ -39,10 +41,11 @@ def hostile(respond: Respond) -> Iterator[str]:
             length = int(self.headers.get("content-length", "0"))
             content = self.rfile.read(length)
             headers = {name.lower(): value for name, value in self.headers.items()}
-            status, body = respond(Said(self.path, headers, json.loads(content) if content else {}))
-            sent = json.dumps(body).encode()
+            status, body, more = respond(Said(self.path, headers, json.loads(content) if content else {}))
+            sent = body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send_response(status)
-            for name, value in (("content-type", "application/json"), ("content-length", str(len(sent)))):
+            always = {"content-type": "application/json", "content-length": str(len(sent))}
+            for name, value in (always | dict(more)).items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(sent)

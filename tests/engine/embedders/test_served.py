@@ -11,13 +11,15 @@ import pytest
 from mage_es.engine.embedders.hash import HashEmbedder
 from mage_es.engine.embedders.probes import PROBES
 from mage_es.engine.embedders.registry import OPTIONS, open_embedder
-from mage_es.engine.embedders.served import BATCH, ServedEmbedder, open_served
+from mage_es.engine.embedders.served import BATCH, EmbeddingsEndpoint, ServedEmbedder, open_served
 from mage_es.engine.models.retrying import RetryPolicy
+from mage_es.engine.seams.faults import ModelFault
 from mage_es.engine.seams.metering import EmbeddingAttempt
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.seams.spec import parse_spec
 from mage_es.events.errors import BudgetReached, PrerequisiteError
 from tests.engine.models.provider import Provider, provider
+from tests.hostile.server import Reply, Said, embedding, hostile
 
 QUICK = RetryPolicy(attempts=3, first_wait_s=0.001, longest_wait_s=0.002)
 CANARY = "sk-canary-0123456789abcdef"
@@ -206,3 +208,12 @@ def test_a_server_that_tells_no_tokens_is_metered_with_none() -> None:
         server.tells_tokens = False
         served(server).meter.connect(heard.append, Purse())
     assert [(attempt.texts, attempt.input_tokens) for attempt in heard] == [(1, 0)] * len(PROBES)
+
+
+@pytest.mark.parametrize("tokens", [True, 2**63, 10**30, -1, "many"])
+def test_a_count_of_tokens_that_no_ledger_can_add_up_is_malformed(tokens: object) -> None:
+    def respond(said: Said) -> Reply:
+        return Reply(200, embedding(said.body["input"]).body | {"usage": {"prompt_tokens": tokens, "total_tokens": 1}})
+
+    with hostile(respond) as url, pytest.raises(ModelFault, match="usage"):
+        EmbeddingsEndpoint(parse_spec(f"openai/m?base_url={url}/v1", known={"openai": ("base_url",)})).embed(["a"])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from collections.abc import Callable
 from typing import Any
 
 import httpx2
 import pytest
 
+from mage_es.engine.embedders.served import EmbeddingsEndpoint
+from mage_es.engine.models import clients
 from mage_es.engine.models.anthropic_api import Anthropic
 from mage_es.engine.models.clients import as_faults, key_of
 from mage_es.engine.models.openai_compatible import OpenAICompatible
@@ -16,6 +19,7 @@ from mage_es.engine.seams.faults import Fault, ModelFault
 from mage_es.engine.seams.model import Request
 from mage_es.engine.seams.spec import parse_spec
 from mage_es.events.errors import PrerequisiteError
+from tests.hostile.server import Reply, Said, hostile
 
 KEY = "sk-canary-0123456789"
 REQUEST = httpx2.Request("POST", "http://127.0.0.1/v1")
@@ -166,3 +170,36 @@ def test_what_is_no_clients_error_passes(openai: Any) -> None:
         with pytest.raises(type(error)) as raised, as_faults(openai, url="", key="", silence=1.0):
             raise error
         assert raised.value is error
+
+
+@pytest.mark.parametrize("spec", ["openai/m?base_url={}/v1", "anthropic/m?base_url={}", "embedder/m?base_url={}/v1"])
+@pytest.mark.parametrize(
+    ("reply", "kind", "says"),
+    [
+        (Reply(307, {}, {"location": "http://127.0.0.2:9/v1/elsewhere?key=1"}), "missing", "127.0.0.2:9/v1/elsewhere,"),
+        (Reply(301, {}, {"location": "/v1/elsewhere"}), "missing", "redirects to /v1/elsewhere,"),
+        (Reply(200, gzip.compress(b" " * 10**6), {"content-encoding": "gzip"}), "malformed", "compressed"),
+        (Reply(200, b" " * 10**5), "malformed", "more than 9999 bytes"),
+    ],
+)
+def test_no_redirect_is_followed_and_no_reply_is_read_without_a_bound(
+    spec: str, reply: Reply, kind: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip(spec.partition("/")[0].replace("embedder", "openai"))
+    monkeypatch.setattr(clients, "MOST_BYTES", 9999)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    asked: list[Said] = []
+
+    def respond(said: Said) -> Reply:
+        asked.append(said)
+        return reply
+
+    with hostile(respond) as url, pytest.raises(ModelFault) as raised:
+        parsed = parse_spec(spec.format(url), known=dict.fromkeys(("openai", "anthropic", "embedder"), ("base_url",)))
+        if parsed.provider == "embedder":
+            EmbeddingsEndpoint(parsed).embed(["a"])
+        else:
+            model = OpenAICompatible(parsed) if parsed.provider == "openai" else Anthropic(parsed)
+            asyncio.run(model.complete(Request(prompt="a")))
+    assert (raised.value.fault.kind, says in raised.value.fault.message) == (kind, True), raised.value.fault
+    assert [said.headers["accept-encoding"] for said in asked] == ["identity"]

@@ -99,7 +99,7 @@ def test_a_wiki_that_stays_away_ends_with_what_to_check(wiki: Wiki, failures: li
         WikipediaSearch("wikipedia", wiki.url).page("Paul Hindemith")
 
 
-@pytest.mark.parametrize("body", [b"<html>", b"[1]"])
+@pytest.mark.parametrize("body", [b"<html>", b"[1]", b"[" * 10**5, b'{"query": {"pages": [1]}}', b'{"query": 5}'])
 def test_what_is_no_wiki_is_said_to_be_none(wiki: Wiki, body: bytes) -> None:
     wiki.body = body
     with pytest.raises(PrerequisiteError, match="does not answer as a MediaWiki does"):

@@ -125,5 +125,10 @@ def closing(report: DemoReport) -> str:
         f"Memory: {sizes}.\n"
         f"Replay to {report.replay.marker}: {same} of {len(report.replay.checks)} projections equal to the live run, "
         f"{report.replay.events} events in {report.replay.seconds:.2f} s.\n"
-        f"Guidance calls at inference: {guidance}. Wall time: {report.seconds:.1f} s. Run: {report.run.path}"
+        f"Guidance calls at inference: {guidance}. Wall time: {report.seconds:.1f} s. Run: {report.run.path}\n"
+        f"{_rounded(report.before)} -> {_rounded(report.after)} on questions it never saw"
     )
+
+
+def _rounded(exam: ExamReport) -> str:
+    return f"{100 * exam.correct / exam.total:.0f} %"

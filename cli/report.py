@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -39,7 +41,9 @@ def report(
         Literal["text", "csv", "markdown", "latex"], typer.Option("--format", help="Format of the tables.")
     ] = "text",
     to: Annotated[Path | None, typer.Option("--to", help="Folder for one file per table.")] = None,
-    figures: Annotated[bool, typer.Option("--figures", help="Also write the figures there, as SVG.")] = False,
+    figures: Annotated[
+        bool, typer.Option("--figures", help="Also write the figures there, as SVG, PNG and PDF.")
+    ] = False,
 ) -> None:
     """Report on runs: every table of the paper, from their logs and those of their exams.
 
@@ -65,8 +69,17 @@ def report(
         _write(out, to, {f"{table.name}.{ENDINGS[form]}": render(table, form) for table in made})
         if figures:
             from mage_es.engine.reporting.figures import figures as draw
+            from mage_es.engine.reporting.svg import converted
 
-            _write(out, to, {f"{name}.svg": svg for name, svg in draw(study).items()})
+            drawn = draw(study)
+            _write(out, to, {f"{name}.svg": svg for name, svg in drawn.items()})
+            _write(
+                out,
+                to,
+                {f"{name}.{form}": file for name, svg in drawn.items() for form, file in converted(svg).items()},
+            )
+            if find_spec("vl_convert") is None:
+                out.say("For PNG and PDF beside the SVG: python -m pip install 'mage-es[figures]'")
     if out.as_json:
         out.report(made)
     elif to is None and form == "text":
@@ -91,8 +104,8 @@ def _parts(table: Reported) -> list[TextTable | str]:
     return [about, TextTable("", heads_of(table), rows_of(table), keys=table.keys), *([notes] if notes else [])]
 
 
-def _write(out: Output, folder: Path, files: dict[str, str]) -> None:
+def _write(out: Output, folder: Path, files: Mapping[str, str | bytes]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
-        (folder / name).write_text(content, encoding="utf-8")
+        (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
         out.say(f"{folder / name}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import NamedTuple
 
 from mage_es.engine.reporting.svg import DASHES, PALETTE, Drawing, Scale, label, ticks
@@ -15,6 +16,8 @@ _BAR = 16.0
 _BAND = "▒ ± sd over seeds"
 _LETTER, _TITLE_LETTER, _WIDE_LETTER = 7.0, 8.5, 8.0
 """Pixels of a letter, estimated high: in a text, in a title, and in a word with many wide letters."""
+_LEGEND_LETTERS, _BAR_LETTERS = int((_RIGHT - 44) / _LETTER), 28
+"""Letters of a line of the legend, and of one beside a bar: longer names are folded, so that they take no plot away."""
 
 
 class ChartMark(NamedTuple):
@@ -52,9 +55,10 @@ def line_chart(
         return ""
     top = high if high is not None else max((mark.value + mark.sd for mark in marks), default=1.0) or 1.0
     has_band = any(each.banded and any(mark.sd for mark in each.line) for each in series)
-    names = [*(each.name for each in series), *([_BAND] if has_band else ())]
-    height = max(HEIGHT, _TOP + _BOTTOM + _ROW * len(names))
-    drawing = Drawing(_width(title, names), height, title=title, description=f"{y} by {x}")
+    keys = [*(["◆ held-out exam, ± sd"] if any(each.points for each in series) else []), *([_BAND] if has_band else [])]
+    lines = sum(len(_folded(each.name)) for each in series) + len(keys)
+    height = max(HEIGHT, _TOP + _BOTTOM + _ROW * lines)
+    drawing = Drawing(WIDTH, height, title=title, description=f"{y} by {x}")
     across = Scale(min(m.x for m in marks), max(m.x for m in marks), _LEFT, WIDTH - _RIGHT)
     upwards = Scale(low, top, HEIGHT - _BOTTOM, _TOP)
     _frame(drawing, title, across, upwards, x=x, y=y)
@@ -71,21 +75,24 @@ def line_chart(
         for point in each.points:
             _point(drawing, point, across, upwards, colour=_colour(number))
     _legend(drawing, [each.name for each in series])
-    keys = [*(["◆ exam, ± sd"] if any(each.points for each in series) else []), *([_BAND] if has_band else [])]
-    for number, words in enumerate(keys, start=len(series)):
+    for number, words in enumerate(keys, start=lines - len(keys)):
         drawing.text(WIDTH - _RIGHT + 16, _TOP + _ROW * number + 16, words, kind="s")
     return str(drawing)
 
 
-def _width(title: str, names: Sequence[str]) -> float:
-    beside = WIDTH - _RIGHT + 44 + _LETTER * max(map(len, names), default=0)
-    return max(WIDTH, beside + 8, _LEFT + _TITLE_LETTER * len(title) + 8)
+def _folded(name: str, letters: int = _LEGEND_LETTERS) -> list[str]:
+    return wrap(name, letters) or [""]
+
+
+def _shortened(text: str, letters: int) -> str:
+    """Return a text without its middle where it is longer; a drawing's <title> has all of its own."""
+    half = (letters - 1) // 2
+    return text if len(text) <= letters else f"{text[:half].rstrip()}…{text[-half:].lstrip()}"
 
 
 def stacked_chart(panels: Mapping[str, Mapping[str, Sequence[ChartMark]]], *, title: str, x: str) -> str:
     """Return one panel below another, each with the shares (in percent, adding up to 100) of its layers."""
-    width = _width(f"{title}: {max(panels, key=len)}", [name for layers in panels.values() for name in layers])
-    drawing = Drawing(width, HEIGHT * len(panels), title=title, description=f"shares by {x}")
+    drawing = Drawing(WIDTH, HEIGHT * len(panels), title=title, description=f"shares by {x}")
     for place, (name, layers) in enumerate(panels.items()):
         xs = sorted({mark.x for marks in layers.values() for mark in marks})
         across = Scale(xs[0], xs[-1], _LEFT, WIDTH - _RIGHT)
@@ -111,14 +118,17 @@ def bar_chart(panels: Mapping[str, Sequence[Bar]], *, title: str, digits: int = 
     rows = max(len(bars) for bars in panels.values())
     height = _TOP + 28 + (_BAR + 10) * rows + 16
     longest = max(len(bar.name) for bars in panels.values() for bar in bars)
-    left = 24 + _WIDE_LETTER * longest
+    left = 24 + _WIDE_LETTER * min(longest, _BAR_LETTERS)
     room = max(200.0, 24 + _LETTER * max(map(len, panels)))
     width = max(WIDTH, left + room * len(panels))
     each = (width - left - 16) / len(panels)
     drawing = Drawing(width, height, title=title, description=", ".join(panels))
     drawing.text(16, 24, title, kind="t")
     for row, bar in enumerate(next(iter(panels.values()))):
-        drawing.text(left - 10, _TOP + 28 + (_BAR + 10) * row + 12, bar.name, anchor="end")
+        names = _folded(_shortened(bar.name, 2 * _BAR_LETTERS - 12), _BAR_LETTERS)
+        for number, words in enumerate(names):
+            below = 12 * number - 6 * (len(names) - 1)
+            drawing.text(left - 10, _TOP + 28 + (_BAR + 10) * row + 12 + below, words, anchor="end")
     for place, (name, bars) in enumerate(panels.items()):
         ends = (left + each * place, left + each * (place + 1) - 16)
         _bars(drawing, name, bars, ends, colour=_colour(place), digits=digits)
@@ -149,7 +159,7 @@ def _bars(
 
 
 def _frame(drawing: Drawing, title: str, across: Scale, upwards: Scale, *, x: str, y: str) -> None:
-    drawing.text(_LEFT, upwards.end - 20, title, kind="t")
+    drawing.text(_LEFT, upwards.end - 20, _shortened(title, int((WIDTH - _LEFT) / _TITLE_LETTER)), kind="t")
     for value in ticks(upwards.low, upwards.high):
         drawing.line([(_LEFT, upwards(value)), (across.end, upwards(value))], kind="g")
         drawing.text(_LEFT - 8, upwards(value) + 4, label(value), anchor="end", kind="s")
@@ -172,14 +182,16 @@ def _point(drawing: Drawing, point: ChartMark, across: Scale, upwards: Scale, *,
 
 
 def _legend(drawing: Drawing, names: Sequence[str], *, top: float = _TOP, is_stacked: bool = False) -> None:
-    left = WIDTH - _RIGHT + 16
-    for number, name in enumerate(names):
-        y = top + _ROW * (len(names) - 1 - number if is_stacked else number) + 6
+    left, row = WIDTH - _RIGHT + 16, 0
+    for number, name in reversed(list(enumerate(names))) if is_stacked else enumerate(names):
+        y = top + _ROW * row + 6
         if is_stacked:
             drawing.box(left, y - 6, 22, 12, colour=_colour(number))
         else:
             drawing.line([(left, y), (left + 22, y)], colour=_colour(number), dash=_dash(number), width=3)
-        drawing.text(left + 28, y + 4, name)
+        for words in _folded(name):
+            drawing.text(left + 28, top + _ROW * row + 10, words)
+            row += 1
 
 
 def _colour(number: int) -> str:

@@ -47,19 +47,23 @@ def figures(study: Study) -> dict[str, str]:
 
 
 def _accuracy(study: Study, place: Placement) -> str:
-    """Return fresh accuracy by iteration of the full system and of those without a part, and the exams."""
+    """Return the accuracy of the anchors by iteration and of the held-out questions in exams, for each system.
+
+    Fresh questions are none of it: the frontier chooses them for being hard.
+    """
     places = [p for p in study.places if p[:4] == place[:4] and study.at(p)][:MOST_LINES]
     measure: Measure = "score" if study.is_sequential(place.benchmark) else "accuracy"
     series = []
     for each in places:
-        line = _along([run.by_iteration("fresh", MEASURED[measure]) for run in study.at(each).values()], "value")
-        exams = [
-            (-1.0, study.reached(each, measure, at="start")),
-            (line[-1].x if line else 0.0, study.reached(each, measure)),
-        ]
-        points = [_mark(x, cell) for x, cell in exams if isinstance(cell, Cell)] if each.system == FULL else []
+        runs = [run for run in study.at(each).values() if run.iterations]
+        if not runs:
+            continue
+        last = max(run.iterations[-1] for run in runs)
+        line = _along([run.anchors(MEASURED[measure]) for run in runs], "value")
+        exams = ((-1.0, study.reached(each, measure, at="start")), (last, study.reached(each, measure)))
+        points = [_mark(x, cell) for x, cell in exams if isinstance(cell, Cell)]
         series.append(Series(each.system, line, points, banded=each.system == FULL))
-    title = f"{_title(study, place)}: fresh questions by iteration"
+    title = f"{_title(study, place)}: held-out questions and anchors"
     return line_chart(title, series, x="iteration", y="accuracy, %" if measure == "accuracy" else "score, %", high=100)
 
 

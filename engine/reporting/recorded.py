@@ -30,6 +30,7 @@ from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import (
+    AnswerCarried,
     AnswerJudged,
     AnswerUnanswered,
     EpisodeClosed,
@@ -53,6 +54,7 @@ GROWN = ("iteration", "skills", "task types", "task types covered", "nodes", "ed
 _READS: Reads = {
     AnswerJudged: ANSWERED,
     AnswerUnanswered: LOST,
+    AnswerCarried: ("iteration", "question_id", "correct"),
     EpisodeClosed: PLAYED,
     QuestionPlanned: ("iteration", "purpose", "search_arm", "routing_arm"),
     MemoryAppended: ("memory_id", "outcome", "iteration"),
@@ -76,7 +78,7 @@ class RecordedRun:
         self.config: Config = parse(self.begun.config)
         self.ledger = ledger_of(self.reader)
         found = frames(self.reader, _READS)
-        self.answers = asked(found)
+        self.answers, self._carried = asked(found), found[AnswerCarried]
         self.episodes = found[EpisodeClosed]
         self.planned = found[QuestionPlanned].filter(pl.col("purpose").is_in(["fresh", "revisit"]))
         self.closed: Mapping[int, int] = dict(found[IterationClosed].select("iteration", "seq").iter_rows())
@@ -130,6 +132,21 @@ class RecordedRun:
         column = pl.col(score).cast(pl.Float64)
         mean = (100 * column.sum() / pl.len()).alias("value")
         return self.answers.filter(purpose=purpose).group_by("iteration").agg(mean).sort("iteration")
+
+    def anchors(self, score: str) -> pl.DataFrame:
+        """Return the mean of `score` over all anchors at each iteration, in percent; carried ones keep theirs."""
+        kept = ("iteration", "question_id", "value")
+        put = self.answers.filter(purpose="anchor").with_columns(value=pl.col(score).cast(pl.Float64)).select(kept)
+        carried = self._carried.with_columns(value=pl.col("correct").cast(pl.Float64)).select(kept).sort("iteration")
+        if self.is_sequential:  # whether an episode succeeded says nothing of its score
+            last = put.sort("iteration")
+            carried = carried.drop("value").join_asof(last, on="iteration", by="question_id", check_sortedness=False)
+        means = (
+            pl.concat([put, carried.select(kept)])
+            .group_by("iteration")
+            .agg((100 * pl.col("value").mean()).alias("value"))
+        )
+        return means.sort("iteration")
 
     @property
     def growth(self) -> pl.DataFrame:

@@ -10,7 +10,10 @@ import pytest
 
 from mage_es.engine.reporting.charts import Bar, ChartMark, Series, bar_chart, line_chart, stacked_chart
 from mage_es.engine.reporting.figures import figures
+from mage_es.engine.reporting.recorded import RecordedRun
 from mage_es.engine.reporting.study import open_study
+from mage_es.engine.reporting.svg import converted
+from mage_es.engine.verbs.runs import summarise
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -44,13 +47,13 @@ def test_the_arms_of_both_bandits_are_shown(drawn: dict[str, str]) -> None:
 @pytest.mark.paper("tables, figures")
 def test_accuracy_has_a_line_for_each_system_and_the_exams_as_points(bench: Any) -> None:
     for name, config in (("full", {}), ("less", {"success_memories": False})):
-        events = [bench.tools.judged(f"a{k}", "1", iteration=k, purpose="fresh") for k in range(3)]
+        events = [bench.tools.judged(f"a{k}", "1", iteration=k, purpose="anchor") for k in range(3)]
         bench.run(name, events=events, iterations=3, before="10", after="11", **config)
     found = figures(bench.study())
     svg = found["accuracy-wordmath"]
-    assert {"full", "no success memories", "start", "◆ exam, ± sd"} <= set(texts(svg))
+    assert {"full", "no success memories", "start", "◆ held-out exam, ± sd"} <= set(texts(svg))
     diamonds = [p for p in ElementTree.fromstring(svg).iter(f"{SVG}polygon") if len(p.get("points", "").split()) == 4]
-    assert len(diamonds) == 2
+    assert len(diamonds) == 4
     assert "+0.0" not in svg and {"over the exam before, points", "by success memories, points"} <= set(
         texts(found["gains"])
     )
@@ -97,18 +100,28 @@ def test_lines_that_fall_together_can_be_told_apart_and_a_band_is_explained_wher
     assert "▒ ± sd over seeds" not in texts(line_chart("t", both[1:], x="x", y="y"))
 
 
-def test_a_chart_is_as_wide_as_its_title_and_its_names() -> None:
-    def width(svg: str) -> float:
-        return float(ElementTree.fromstring(svg).get("width", "0"))
+def test_long_names_are_folded_and_take_nothing_from_the_plot() -> None:
+    marks, long = [ChartMark(0, 1), ChartMark(1, 2)], "no success memories, no tools, cascade ABD and more of it"
+    plain, named = (line_chart("t", [Series(name, marks)], x="x", y="y") for name in ("full", long))
+    size = re.compile(r'<svg [^>]*width="(\d+)" height="(\d+)"|fill="none" stroke|<polyline points="64,\S+ 550,48"')
+    assert size.findall(plain) == size.findall(named)
+    assert long in " ".join(texts(named)) and max(map(len, texts(named))) < 30
+    assert 'width="760"' in line_chart("t" * 120, [Series("full", marks)], x="x", y="y")
+    assert 'width="760"' in stacked_chart({"p": {long: marks}}, title="t", x="x")
+    bars = bar_chart({"p": [Bar("x" * 100, 1.0), Bar("y" * 20, 1.0)]}, title="t")
+    assert 'width="760"' in bars and float(re.findall(r'<rect [^>]* width="([\d.]+)"', bars)[0]) > 300
 
-    marks = [ChartMark(0, 1), ChartMark(1, 2)]
-    plain = width(line_chart("t", [Series("full", marks)], x="x", y="y"))
-    assert width(line_chart("t", [Series("no success memories, no tools, cascade ABD", marks)], x="x", y="y")) > plain
-    assert width(line_chart("t" * 120, [Series("full", marks)], x="x", y="y")) > plain
-    assert width(stacked_chart({"p": {"an arm of a very long name indeed, it is": marks}}, title="t", x="x")) > plain
-    assert width(bar_chart({"a panel of a very long name indeed" * 2: [Bar("x", 1)]}, title="t")) < width(
-        bar_chart({f"{n} a panel of a very long name indeed": [Bar("x", 1)] for n in range(3)}, title="t")
-    )
+
+def test_the_anchors_of_the_chart_are_those_of_the_run_with_the_ones_that_were_carried(small_run: Any) -> None:
+    shown = {row.iteration: 100 * row.anchor_correct / row.anchor_total for row in summarise(small_run).rows}
+    found = dict(RecordedRun(small_run).anchors("correct").iter_rows())
+    assert found == pytest.approx(shown)
+
+
+def test_a_figure_is_also_png_and_pdf(drawn: dict[str, str]) -> None:
+    pytest.importorskip("vl_convert", reason="python -m pip install 'mage-es[figures]'")
+    files = converted(drawn["accuracy-wordmath"])
+    assert files["png"].startswith(b"\x89PNG") and files["pdf"].startswith(b"%PDF")
 
 
 def test_a_bar_that_was_not_measured_is_a_dash_and_no_zero() -> None:

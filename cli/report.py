@@ -16,6 +16,7 @@ from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
     from mage_es.engine.reporting.cells import StudyTable as Reported
+    from mage_es.engine.reporting.study import Study
 
 EXAMPLES = examples(
     "mage-es report runs",
@@ -47,14 +48,16 @@ def report(
 ) -> None:
     """Report on runs: every table of the paper, from their logs and those of their exams.
 
-    Means over seeds with deviation and n; differences are paired by seed or, with one seed, by question. A dash is a
-    cell without data; the command that would fill it is printed below. Tables: main, extension, sequential, cost,
+    It begins with a few lines in plain words. Means over seeds with deviation and n; differences are paired by seed or,
+    with one seed, by question. A dash is a cell without data; the command that would fill it is printed below.
+    Tables: main, extension, sequential, cost,
     ablation, ablation-sequential, settings, calls, hotpotqa, metrics, judging, growth, matrix, variance, latency,
     cascade, bundles, recovery.
     """
     from mage_es.engine.reporting.rendering import ENDINGS, render
     from mage_es.engine.reporting.study import open_study
     from mage_es.engine.reporting.tables import TABLES, beginnings, tables
+    from mage_es.engine.reporting.words import in_words
 
     if figures and to is None:
         raise UsageError("--figures writes files: name their folder with --to FOLDER.")
@@ -68,22 +71,12 @@ def report(
     if to is not None:
         _write(out, to, {f"{table.name}.{ENDINGS[form]}": render(table, form) for table in made})
         if figures:
-            from mage_es.engine.reporting.figures import figures as draw
-            from mage_es.engine.reporting.svg import converted
-
-            drawn = draw(study)
-            _write(out, to, {f"{name}.svg": svg for name, svg in drawn.items()})
-            _write(
-                out,
-                to,
-                {f"{name}.{form}": file for name, svg in drawn.items() for form, file in converted(svg).items()},
-            )
-            if find_spec("vl_convert") is None:
-                out.say("For PNG and PDF beside the SVG: python -m pip install 'mage-es[figures]'")
+            _draw(out, to, study)
     if out.as_json:
         out.report(made)
     elif to is None and form == "text":
-        out.report(made, *(part for table in made for part in _parts(table)))
+        first = [] if names else ["\n".join(in_words(study))]
+        out.report(made, *first, *(part for table in made for part in _parts(table)))
     elif to is None:
         out.report(made, "\n".join(render(table, form) for table in made).removesuffix("\n"))
     empty = [name for name in TABLES if name not in {table.name for table in made}]
@@ -102,6 +95,17 @@ def _parts(table: Reported) -> list[TextTable | str]:
     about = f"{table.title} ({table.name}; paper: {table.place})\n{table.measure}"
     notes = "\n".join(notes_of(table))
     return [about, TextTable("", heads_of(table), rows_of(table), keys=table.keys), *([notes] if notes else [])]
+
+
+def _draw(out: Output, to: Path, study: Study) -> None:
+    from mage_es.engine.reporting.figures import figures
+    from mage_es.engine.reporting.svg import converted
+
+    for name, svg in figures(study).items():
+        forms: Mapping[str, str | bytes] = {"svg": svg, **converted(svg)}
+        _write(out, to, {f"{name}.{form}": file for form, file in forms.items()})
+    if find_spec("vl_convert") is None:
+        out.say("For PNG and PDF beside the SVG: python -m pip install 'mage-es[figures]'")
 
 
 def _write(out: Output, folder: Path, files: Mapping[str, str | bytes]) -> None:

@@ -82,7 +82,7 @@ def _cost(
         f"{min(shares):.1f} to {max(shares):.1f}",
         *(_amount(calls[tier], total=total) for tier in tiers),
         *(_amount(tokens[tier], total=total) for tier in tiers),
-        *(_dollars(ledgers, tier, prices, total=total) for tier in tiers),
+        *(dollars(ledgers, tier, prices, total=total) for tier in tiers),
     )
 
 
@@ -92,7 +92,7 @@ def _amount(values: Sequence[float], *, total: bool) -> Entry:
     return cell_of(values, "count") or Blank()
 
 
-def _dollars(ledgers: Sequence[Ledger], tier: Tier, prices: Prices, *, total: bool) -> Entry:
+def dollars(ledgers: Sequence[Ledger], tier: Tier, prices: Prices, *, total: bool) -> Entry:
     spent = []
     for ledger in ledgers:
         usd = 0.0

@@ -63,7 +63,7 @@ def _accuracy(study: Study, place: Placement) -> str:
         exams = ((-1.0, study.reached(each, measure, at="start")), (last, study.reached(each, measure)))
         points = [_mark(x, cell) for x, cell in exams if isinstance(cell, Cell)]
         series.append(Series(each.system, line, points, banded=each.system == FULL))
-    title = f"{_title(study, place)}: held-out questions and anchors"
+    title = f"{_title(study, place)}: anchors (lines) and held-out questions (◆)"
     return line_chart(title, series, x="iteration", y="accuracy, %" if measure == "accuracy" else "score, %", high=100)
 
 

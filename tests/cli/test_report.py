@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,10 @@ def examined(mage: Command, runs_dir: Path) -> Path:
 def test_every_table_with_data_is_shown_and_the_others_are_named(mage: Command, examined: Path) -> None:
     outcome = mage("report")
     assert outcome.code == 0
+    words, blank, rest = outcome.out.split("\n", 5)[1:4], *outcome.out.split("\n", 5)[4:]
+    assert words[0].startswith("wordmath with analogist: ") and "after learning, on questions it never saw" in words[0]
+    assert words[1].startswith("Model calls without exams: ") and "mage-es explain" in words[2] and blank == ""
+    assert rest.startswith("Main results")
     assert "Main results: baselines and the full system (main; paper: tab:reasoning)" in outcome.out
     assert "`mage-es exam first --at start --runs-dir runs`" in outcome.out
     first = "extension: mage-es evolve finqa --runs-dir runs"
@@ -40,6 +45,8 @@ def test_files_are_written_into_a_folder_with_the_figures(mage: Command, examine
     assert (outcome.code, outcome.out) == (0, "")
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"main.csv", "cost.csv", "accuracy-wordmath.svg", "cost.svg"} <= names
+    converted = {"cost.png", "cost.pdf"} if find_spec("vl_convert") else set[str]()
+    assert converted <= names
 
 
 def test_one_table_goes_to_stdout_as_csv_and_several_do_not(mage: Command, examined: Path) -> None:

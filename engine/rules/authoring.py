@@ -116,13 +116,11 @@ class _Writing:
                 task_type=authored.task_type,
                 outcome=_outcome(authored, written),
                 authored=written.authored,
-                doubtful=self._doubtful(authored),
+                doubtful=tuple(sorted(self._asked(authored.task_type) & {*getattr(authored.reply, "doubtful", ())})),
             )
 
-    def _doubtful(self, authored: Authored) -> tuple[str, ...]:
-        named = getattr(authored.reply, "doubtful", ())
-        asked = {name for name, verdict in self.verdicts.items() if verdict.task_type == authored.task_type}
-        return tuple(name for name in dict.fromkeys(named) if name in asked)
+    def _asked(self, task_type: str) -> set[str]:
+        return {name for name, verdict in self.verdicts.items() if verdict.task_type == task_type}
 
     def _written(self, authored: Authored) -> Written:
         iteration, task_type, origin = self.command.iteration, authored.task_type, self._taught(authored.call)
@@ -179,7 +177,7 @@ class _Writing:
         self, task_type: str, skill: str, replied: Sequence[AuthoredPrinciple], authored: Authored
     ) -> Written:
         """Return the first principles that rest on enough questions; one that the skill has already is met again."""
-        asked = {name for name, verdict in self.verdicts.items() if verdict.task_type == task_type}
+        asked = self._asked(task_type)
         texts = [text for text, cases in principles_of(replied) if len(cases & asked) >= LEAST_SUPPORT]
         if replied and not texts:
             return Written(refused=f"refused: no principle names {LEAST_SUPPORT} questions that show it")

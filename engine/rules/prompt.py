@@ -106,11 +106,12 @@ def worked(reasoning: str, answer: str, answer_format: str) -> str:
 
 
 def without_final(reply: str, answer_format: str) -> str:
-    """Return a reply without its last line where that is the answer in the form that was asked for."""
-    before, _ = _form(answer_format)
+    """Return a reply without its last line, or block, where that is the answer in the form that was asked for."""
+    before, after = _form(answer_format)
     # Without brackets: a reply may have the mark and leave them out.
     head, mark, last = reply.rpartition(before.rstrip(" \n([{$") or "\n")
-    is_line = before and mark and not head.rpartition("\n")[2].strip(" *_`>#") and "\n" not in last.strip()
+    is_end = last.rstrip().endswith(after) if "\n" in after else "\n" not in last.strip()
+    is_line = before and mark and not head.rpartition("\n")[2].strip(" *_`>#") and is_end
     return (head.rstrip(" *_`>#") if is_line else reply).rstrip()
 
 

@@ -179,13 +179,13 @@ SCORERS: Mapping[str, Scorer] = {
         problem=structured.problem_with_value,
     ),
     "sql": Scorer(
-        "Finish with the query, in one block that begins with ```sql.",
+        'Finish with the query, in one block: "```sql\n<query>\n```".',
         structured.by_rows,
         extract=structured.block_or_answer,
         problem=structured.problem_with_schema,
     ),
     "python": Scorer(
-        "Finish with the whole program, in one block that begins with ```python.",
+        'Finish with the whole program, in one block: "```python\n<program>\n```".',
         structured.by_test,
         extract=structured.block_or_answer,
         problem=structured.problem_with_test,

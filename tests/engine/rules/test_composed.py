@@ -106,7 +106,7 @@ def test_an_example_ends_in_the_form_that_is_asked_for_and_says_it_once() -> Non
         blocks = re.findall(r"(?:^> .*\n)+", each.requests["answer_cot"].prompt, re.MULTILINE)
         assert len(blocks) == 3
         for block in blocks:
-            assert re.search(rf"^{form}\S+\n\Z", block, re.MULTILINE), (each.benchmark, block)
+            assert re.search(rf"^{form}\S+\n(> ```\n)?\Z", block, re.MULTILINE), (each.benchmark, block)
             assert block.count(before.split("\n")[0].strip(" [")) == 1, (each.benchmark, block)
 
 

@@ -30,6 +30,8 @@ def test_reasoning_is_the_reply_without_its_answer_line() -> None:
     assert reasoning_of("The badge decides.\n\n**Answer: teal**", "teal", label) == "The badge decides."
     assert {reasoning_of(reply, "4", number) for reply in ("#### 4", "4", "")} == {""}
     assert reasoning_of("Answer: teal", "teal", label) == ""
+    block = 'Finish with the query: "```sql\n<query>\n```".'
+    assert reasoning_of("Count all.\n```sql\nSELECT 1\nFROM t;\n```", "SELECT 1\nFROM t;", block) == "Count all."
 
 
 @pytest.mark.paper("appendix, success memories")

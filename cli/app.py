@@ -18,6 +18,7 @@ from mage_es.cli import (
     doctor,
     evolve,
     exam,
+    explain,
     export,
     log,
     matrix,
@@ -95,6 +96,7 @@ _group(
 )
 _command("Look", ask.ask, ask.EXAMPLES)
 _command("Look", show.show, show.EXAMPLES)
+_command("Look", explain.explain, explain.EXAMPLES)
 _group(
     "Look",
     "memory",

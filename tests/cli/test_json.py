@@ -30,6 +30,7 @@ DONE: dict[str, tuple[str, ...]] = {
     "runs list": (),
     "runs show": ("first",),
     "runs delete": ("first", "--yes"),
+    "explain": ("anchor",),
     "log show": ("latest",),
     "memory list": ("first",),
     "data check": ("wordmath",),

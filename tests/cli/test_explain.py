@@ -1,0 +1,40 @@
+"""`mage-es explain`: every word that the first screens use and that is not common is explained."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mage_es.cli.explain import glossary
+
+Command = Callable[..., Any]
+
+COMMON = {"correct", "successes", "failures", "calls", "log", "questions", "graph", "replay"}
+"""Words of the screens that need no explanation, or have one as part of others (`success memory`)."""
+
+
+@pytest.mark.parametrize("words", [["anchor"], ["Anchors"], ["held", "out"], ["failure memories"], ["vacuous"]])
+def test_a_word_is_found_however_it_is_written(mage: Command, words: list[str]) -> None:
+    outcome = mage("explain", *words)
+    assert outcome.code == 0 and len(outcome.out.splitlines()) == 1
+
+
+def test_without_a_word_all_are_shown_and_an_unknown_one_has_near_matches(mage: Command) -> None:
+    assert json.loads(mage("explain", "--json").out) == glossary()
+    outcome = mage("explain", "anchr")
+    assert (outcome.code, "Did you mean anchor?" in outcome.err) == (2, True)
+
+
+def test_every_word_of_the_first_screens_is_common_or_explained(mage: Command, runs_dir: Path) -> None:
+    shown = {part.splitlines()[0]: part.splitlines()[1:] for part in mage("runs", "show").out.split("\n\n")}
+    words = {*shown["Accuracy per iteration"][0].split()}
+    words |= {line.split()[0] for line in shown["The six agents"][1:] if not line.startswith(" ")}
+    for command in (("replay", "first", "--until", "latest"), ("verify", "first")):
+        table = [line for line in mage(*command).out.partition("\n\n")[0].splitlines() if line[:1].strip()]
+        words |= {line.partition("  ")[0] for line in table[2:] if "  " in line}
+    assert {"anchors", "guard", "Navigator", "bandits", "leaks", "ratchet"} <= words
+    assert {word for word in words - COMMON if mage("explain", word).code} == set()

@@ -6,7 +6,7 @@ these, and is compared with the rest, so that what changed meanwhile is noticed 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -153,13 +153,18 @@ def reopen_world(reader: LogReader, *, data_dir: Path | str | None, embedder: Em
     return world
 
 
-def require_gold(world: World, what: str) -> None:
-    """Raise `PrerequisiteError` for `what` (a word) in a copy of a run that was made without its gold answers."""
+def require_scoring(world: World, what: str) -> None:
+    """Raise `PrerequisiteError` for `what` (a word) in a copy of a run that was made without its gold answers.
+
+    Raises what a benchmark raises that has `require_scorer`, where its scorer is no part of the run.
+    """
     if not world.has_gold:
         raise PrerequisiteError(
             f"This copy of the run was made without its gold answers, and {what} needs them: restore a backup that has "
             "them, or copy its folder log/golds here."
         )
+    require: Callable[[], None] = getattr(world.benchmark, "require_scorer", lambda: None)
+    require()
 
 
 def state_of(run: Run, reader: LogReader, *, until: int | None = None) -> State:

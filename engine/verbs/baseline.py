@@ -27,7 +27,7 @@ from mage_es.engine.run.cutoffs import cutoffs, left_out
 from mage_es.engine.run.directory import RUNS_DIR, Run, as_run, create_run
 from mage_es.engine.run.exams import interval, read_exam, reasons
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.world import World, baseline_of, first_event, open_world, require_gold
+from mage_es.engine.run.world import World, baseline_of, first_event, open_world, require_scoring
 from mage_es.engine.seams.benchmark import Benchmark, Split
 from mage_es.engine.seams.environment import is_sequential, modes_of
 from mage_es.engine.search.record import have_paragraphs
@@ -151,7 +151,7 @@ async def aresume_baseline(
         runtime=runtime or Runtime(),
     ) as session:
         if not session.state.progress.finished:
-            require_gold(session.world, "a baseline")
+            require_scoring(session.world, "a baseline")
             session.announce_continuation(f"Resuming {run.id}.")
             await _answer(session)
     return read_baseline(run)

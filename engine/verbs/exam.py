@@ -31,7 +31,7 @@ from mage_es.engine.run.exams import (
     repair_that_cut,
 )
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.world import World, reopen_world, require_gold, state_of
+from mage_es.engine.run.world import World, reopen_world, require_scoring, state_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.session import Session
@@ -87,7 +87,7 @@ async def aexamine(
     reader = LogReader(run.log_path)
     seq = reader.resolve(at)
     world = reopen_world(reader, data_dir=data_dir, embedder=embedder)
-    require_gold(world, "an exam")
+    require_scoring(world, "an exam")
     names = _chosen(world, questions)
     config = world.setting.config
     judge = judge or (open_model(config.judge, "judge") if config.judge else None)

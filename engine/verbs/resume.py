@@ -9,7 +9,7 @@ from mage_es.engine.config import Config
 from mage_es.engine.models.registry import Models
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.world import require_gold
+from mage_es.engine.run.world import require_scoring
 from mage_es.engine.session.resuming import reopened
 from mage_es.engine.verbs.evolve import iterate
 from mage_es.engine.verbs.forms import blocking
@@ -49,7 +49,7 @@ async def aresume(
         fs=fs,
     ) as session:
         if not session.state.progress.finished:
-            require_gold(session.world, "learning")
+            require_scoring(session.world, "learning")
             attempt = 1 + sum(1 for _ in LogReader(run.log_path, fs).records({RunResumed}))
             resumed = RunResumed(package_version=__version__, attempt=attempt)
             at = max(-1, session.state.progress.closed)

@@ -14,7 +14,7 @@ from mage_es.engine.embedders.late import LateEmbedder
 from mage_es.engine.rules.trimming import without
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records, number_of
-from mage_es.engine.run.world import World, first_event, reopen_world, require_gold, state_of
+from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.session.judge import judged
 from mage_es.engine.verbs.transcript import BundleMember, CallReport, MoveReport, TrimReport, bundle_of, walk
@@ -123,7 +123,7 @@ def show(
     asking = times[-1]
     world = reopen_world(reader, data_dir=data_dir, embedder=LateEmbedder(first_event(reader)))
     if asking.planned.routing_arm in BASELINES:
-        require_gold(world, "what a baseline asked")
+        require_scoring(world, "what a baseline asked")
     state = state_of(run, reader, until=asking.state_seq)
     return _report(run, world, state, asking, [other.where for other in times[:-1]])
 
@@ -150,8 +150,8 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
     planned, question, facts = asking.planned, world.questions[asking.planned.question_id], _facts(asking)
     has_judge = any(isinstance(fact, ModelCalled) and fact.tier == "judge" for fact in facts)
     course = planned_course(world, state, planned)
-    if world.has_gold:  # what a judge was asked cannot be written again without it
-        course = judged(course, question, benchmark=world.benchmark, has_judge=has_judge)
+    if has_judge and world.has_gold:  # what a judge was asked cannot be written again without it
+        course = judged(course, question, benchmark=world.benchmark, has_judge=True)
     moves = walk(course, state, facts)
     calls = [move for move in moves if isinstance(move, CallReport)]
     trimmed = [move for move in moves if isinstance(move, TrimReport)]

@@ -20,7 +20,7 @@ from mage_es.engine.benchmarks.records import listed, read_records
 from mage_es.engine.benchmarks.tasks import HUB
 from mage_es.engine.benchmarks.tasks.columns import question_of
 from mage_es.engine.benchmarks.tasks.hub import read_hub
-from mage_es.engine.benchmarks.tasks.scorers import scorer_of
+from mage_es.engine.benchmarks.tasks.scorers import require_scorer, scorer_of
 from mage_es.engine.benchmarks.tasks.spec import TaskSpec, parse
 from mage_es.engine.seams.benchmark import ONE_TYPE, Question, Repeat, Split, TaskTypeSource, Verdict
 from mage_es.events.errors import PrerequisiteError
@@ -36,7 +36,7 @@ class Tasks:
         self, spec: TaskSpec, questions: Sequence[Question], data_sha256: str, repeats: tuple[Repeat, ...] = ()
     ) -> None:
         self.name, self.data_sha256, self.repeats = spec.name, data_sha256, repeats
-        self._scorer = scorer_of(spec.scorer, spec.labels)
+        self._needed, self._scorer = spec.scorer, scorer_of(spec.scorer, spec.labels)
         self.answer_format = self._scorer.answer_format
         self.task, self.instruction = spec.instruction, self._scorer.instruction
         self.has_labels = bool(spec.labels)
@@ -51,6 +51,10 @@ class Tasks:
 
     def extract(self, reply: str) -> str:
         return self._scorer.extract(reply)
+
+    def require_scorer(self) -> None:
+        """Raise `MageError` where a scorer cannot be had that a run can be read and asked without."""
+        require_scorer(self._needed)
 
     def score(self, question: Question, reply: str) -> Verdict:
         return self._scorer.verdict(question, reply)
@@ -149,6 +153,7 @@ def _once(questions: Sequence[Question]) -> tuple[list[Question], tuple[Repeat, 
 def _reader(spec: TaskSpec, split: Split) -> Callable[[int, Mapping[str, Any]], Question]:
     """Return a reader of rows that refuses a row that the scorer cannot check, and an id given twice."""
     seen: dict[str, int] = {}
+    require_scorer(spec.scorer)
     scorer = scorer_of(spec.scorer, spec.labels)
 
     def read(position: int, row: Mapping[str, Any]) -> Question:

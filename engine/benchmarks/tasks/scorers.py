@@ -195,13 +195,12 @@ SCORERS: Mapping[str, Scorer] = {
 
 
 def scorer_of(name: str, labels: Sequence[str]) -> Scorer:
-    """Return a scorer; with labels it lists them, and looks for one of them.
+    """Return a scorer; with labels it lists them, and looks for one of them. What it needs is looked for on first use.
 
-    Raises `UsageError` for a function that is not there, `PrerequisiteError` for a library that is missing.
+    Its verdict raises as `require_scorer` does.
     """
     if ":" in name:
-        return Scorer(_FINISH, partial(_by_function, _function(name)))
-    structured.require(name)
+        return Scorer(_FINISH, partial(_by_function, name))
     if not labels:
         return SCORERS[name]
     return Scorer(
@@ -209,6 +208,14 @@ def scorer_of(name: str, labels: Sequence[str]) -> Scorer:
         partial(_label, labels),
         problem=partial(_no_label, labels),
     )
+
+
+def require_scorer(name: str) -> None:
+    """Raise `UsageError` for a function that is not there, `PrerequisiteError` for a library that is missing."""
+    if ":" in name:
+        _function(name)
+    else:
+        structured.require(name)
 
 
 def name_of(scorer: str | Scoring) -> str:
@@ -244,9 +251,9 @@ def _function(name: str) -> Scoring:
     return scorer
 
 
-def _by_function(score: Scoring, question: Question, reply: str) -> Verdict:
+def _by_function(name: str, question: Question, reply: str) -> Verdict:
     """Return the verdict of a function, which may raise: `scored` leaves such an answer undecided."""
-    given = score(reply, question)
+    given = _function(name)(reply, question)
     if isinstance(given, Verdict):
         return given
     value = float(given)  # what is no number raises

@@ -11,6 +11,7 @@ import msgspec
 import pyarrow.parquet as pq
 import pytest
 
+from mage_es.engine.benchmarks.tasks import scorers
 from mage_es.engine.config import Config
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.questions import changes
@@ -123,6 +124,20 @@ def test_golds_that_are_brought_back_count_again(copied: Callable[..., Run], beg
     run = copied(gold=False)
     shutil.copytree(begun.log_path / "golds", run.log_path / "golds")
     assert resume(run, runtime=RUNTIME).state == "finished"
+
+
+def test_without_the_users_scorer_a_run_is_shown_and_asked_but_takes_no_exam(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = Config(benchmark="given", iterations=1, pool=4, held_out=4, anchors=0, task_types="input")
+    evolve(config, tasks=rows(24), scorer=lambda reply, task: task.gold in reply, runs_dir=tmp_path, runtime=RUNTIME)
+    run = find_run(tmp_path)
+    monkeypatch.setattr(scorers, "_GIVEN", {})  # as in another process
+    assert show(run, planned(run).question_id).prompt_verified
+    assert ask(run, "Who rings the bell?").task_type == "naming"
+    with pytest.raises(UsageError, match=r"scorer .* cannot be loaded"):
+        examine(run, runtime=RUNTIME)
+    assert not run.exams()
 
 
 def test_a_place_that_has_the_golds_takes_no_backup_without(begun: Run, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.benchmarks.tasks.columns import question_of
-from mage_es.engine.benchmarks.tasks.scorers import SCORERS, scorer_of
+from mage_es.engine.benchmarks.tasks.scorers import SCORERS, require_scorer, scorer_of
 from mage_es.engine.seams.benchmark import scored
 from mage_es.events.errors import UsageError
 
@@ -195,4 +195,4 @@ def test_a_function_of_the_users_scores_and_what_it_raises_leaves_the_answer_und
     bad = open_benchmark("mine.csv?scorer=my_scorers:bad", seed=1)
     assert scored(bad, asked("x"), "x").why == "scorer failed: ZeroDivisionError: division by zero"
     with pytest.raises(UsageError, match="my_scorers:gone cannot be loaded"):
-        scorer_of("my_scorers:gone", ())
+        require_scorer("my_scorers:gone")

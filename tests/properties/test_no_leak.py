@@ -18,7 +18,7 @@ from mage_es.engine.rules.splitting import split
 from mage_es.engine.testing.stages import flat
 from mage_es.engine.testing.strategies import history
 from mage_es.engine.theorems.leaks import WRITTEN
-from mage_es.events.vocabulary import Draft, Event, MemoryRefused, SkillCreated, SplitCommitted, tag_of
+from mage_es.events.vocabulary import Draft, Event, MemoryRefused, Origin, SkillCreated, SplitCommitted, tag_of
 from tests.properties.machine import Life, world_of
 
 pytestmark = pytest.mark.slow
@@ -139,7 +139,7 @@ def test_no_skill_is_called_by_a_guarded_question_when_it_is_named_nor_when_it_i
         for place, name in enumerate(names)
     )
     reply = SplittingReply(children=children, reason="")
-    written = split(life.state, iteration=0, skill="general", reply=reply, call="", guarded=guarded)
+    written = split(life.state, iteration=0, skill="general", reply=reply, origin=Origin(), guarded=guarded)
     assert [e.skill for e in written.events if isinstance(e, SkillCreated)] == ["eggs alone", "money alone"]
     life.end()
 

@@ -8,6 +8,7 @@ import typer
 
 from mage_es.cli.options import SPENDING, RunIdOption, examples, takes
 from mage_es.cli.output import Output
+from mage_es.cli.own_tasks import with_learner
 from mage_es.cli.session import session
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import baseline_table, episodes
@@ -50,10 +51,11 @@ def baseline(
     """
     from mage_es.engine.verbs.baseline import run_baseline
 
+    config = with_learner(settings.config())
     with session(out, settings) as runtime:
         report = run_baseline(
             name,
-            settings.config(),
+            config,
             runs_dir=settings.runs_dir,
             data_dir=settings.data_dir,
             runtime=runtime,

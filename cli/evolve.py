@@ -8,6 +8,7 @@ import typer
 
 from mage_es.cli.options import CONFIG, SPENDING, RunIdOption, examples, takes
 from mage_es.cli.output import Output, TextTable
+from mage_es.cli.own_tasks import with_learner
 from mage_es.cli.session import conclude, session
 from mage_es.cli.settings import Settings
 from mage_es.engine.config import Config, cautions
@@ -22,8 +23,8 @@ EXAMPLES = examples(
     "mage-es evolve gsm8k --preset paper --guard off",
     "mage-es evolve gsm8k --guidance anthropic/claude-opus-4-8 --dry-run",
     "mage-es evolve gsm8k --guidance anthropic/claude-opus-4-8 --max-usd 5",
-    "mage-es evolve my.jsonl --columns question=prompt,answer=label --scorer number",
-    "mage-es evolve tickets.csv --labels billing,delivery,other --instruction 'Decide by what is asked for.'",
+    "mage-es evolve my.jsonl --columns question=prompt,answer=label --scorer number --execution openai/MODEL",
+    "mage-es evolve tickets.csv --labels billing,delivery,other --execution openai/MODEL",
 )
 
 
@@ -54,6 +55,7 @@ def evolve(
     if dry_run:
         _estimate(out, config, settings)
         return
+    config = with_learner(config)
     with session(out, settings) as runtime:
         summary = start(config, runs_dir=settings.runs_dir, data_dir=settings.data_dir, runtime=runtime, run_id=run_id)
     conclude(out, summary, settings)

@@ -163,6 +163,7 @@ def _require_fits(cells: Sequence[MatrixCell], settings: Settings) -> None:
 def _settings(cell: MatrixCell) -> Settings:
     """Return a cell's settings: the matrix file overrides the environment and mage-es.toml."""
     from mage_es.engine.benchmarks.registry import check_name
+    from mage_es.engine.models.registry import require_learner
     from mage_es.events.errors import nearest
 
     check_name(cell.benchmark)
@@ -171,7 +172,9 @@ def _settings(cell: MatrixCell) -> Settings:
         name = min(unknown)
         raise UsageError(f"{cell.name}: a run has no setting `{name}`.{nearest(name, list(Config.__struct_fields__))}")
     try:
-        return resolve({**cell.settings, **given}, environment=os.environ, folder=Path.cwd())
+        found = resolve({**cell.settings, **given}, environment=os.environ, folder=Path.cwd())
+        require_learner(found.config())
+        return found
     except UsageError as error:
         raise UsageError(f"{cell.name}: {error}") from error
 

@@ -91,6 +91,14 @@ def is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
+def agreed(question: str) -> bool:
+    """Ask at a terminal; elsewhere the answer is no."""
+    if not sys.stdin.isatty():
+        return False
+    print(question, end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def _print_table(table: TextTable) -> None:
     rows = [tuple(clean(cell).replace("\n", " ") for cell in row) for row in table.rows]
     right = [bool(rows) and all(_is_number(row[column]) for row in rows) for column in range(len(table.columns))]

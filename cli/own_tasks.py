@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
+from mage_es.cli.output import agreed
 from mage_es.cli.settings import flag_of
 from mage_es.engine.benchmarks.tasks import OWN_TASKS, names_tasks
+from mage_es.engine.config import BENCHMARK, Config
 from mage_es.events.errors import UsageError
 
 _SAID: Mapping[str, tuple[str, str]] = {
@@ -75,6 +78,18 @@ def named(benchmark: str | None, given: Mapping[str, Any]) -> str | None:
     # A file may be called 50%.csv, which would mean something else within a name.
     spec = specified(file, **options) if Path(file).is_file() else parse(benchmark, **options)
     return spec.name
+
+
+def with_learner(config: Config) -> Config:
+    """Return a configuration that says who does own tasks: at a terminal the user is asked, elsewhere it stays open."""
+    from mage_es.engine.benchmarks.registry import own_models
+    from mage_es.engine.models.registry import own_learner
+
+    if config.execution != BENCHMARK or not names_tasks(config.benchmark):
+        return config
+    if not agreed(f"{own_learner(config.benchmark)} Go on with it? [y/N] "):
+        return config
+    return msgspec.structs.replace(config, execution=own_models(config.benchmark).execution)
 
 
 def _text_of(given: str) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
-from mage_es.cli.output import Output
+from mage_es.cli.output import Output, agreed
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import actions, agents, episodes, exams, frontier, iterations, ledger, overview
 from mage_es.cli.tables import runs as runs_table
@@ -72,7 +71,7 @@ def delete(
 
     found = settings.find_run(run)
     lost = _lost(found)
-    if lost and not yes and not _agreed(f"Delete {found.path}, which holds {lost}? [y/N] "):
+    if lost and not yes and not agreed(f"Delete {found.path}, which holds {lost}? [y/N] "):
         raise UsageError(f"{found.path} holds {lost}. Nothing was deleted; with --yes it is.")
     delete_run(found)
     out.report({"run_id": found.id, "path": str(found.path), "lost": lost}, f"{found.path}: deleted.")
@@ -90,10 +89,3 @@ def _lost(run: Run) -> str:
         return "a log that cannot be read"
     exams = len(run.exams())
     return f"{replies} replies of models and {exams} exams" if replies or exams else ""
-
-
-def _agreed(question: str) -> bool:
-    if not sys.stdin.isatty():
-        return False
-    print(question, end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args, get_
 import msgspec
 
 from mage_es.engine.benchmarks.registry import own_defaults, own_models
+from mage_es.engine.benchmarks.tasks import names_tasks
 from mage_es.engine.config import BENCHMARK, PRESETS, Amount, Config, Count, Preset, Starting
 from mage_es.events.errors import UsageError, nearest
 
@@ -184,8 +185,10 @@ def resolve(flags: Mapping[str, object], *, environment: Mapping[str, str], fold
         entries[name] = _first(layers, name) or least
         if name == "benchmark":
             own = own_defaults(str(entries[name].value))
-    for name, model in own_models(str(entries["benchmark"].value))._asdict().items():
-        if entries[name].value == BENCHMARK:
+    benchmark = str(entries["benchmark"].value)
+    for name, model in own_models(benchmark)._asdict().items():
+        # Who does the user's own tasks is for the user to say.
+        if entries[name].value == BENCHMARK and not (name == "execution" and names_tasks(benchmark)):
             entries[name] = entries[name]._replace(value=model)
     return Settings(entries)
 

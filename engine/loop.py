@@ -67,6 +67,7 @@ from mage_es.engine.session.session import Session
 from mage_es.events.vocabulary import Digest, Purpose, TaskTypeCreated
 from mage_es.projections.snapshots import write_snapshot
 
+_SHOWN, _LONGEST = 3, 100
 START = -1  # the iteration number of everything before iteration 0
 
 
@@ -177,6 +178,29 @@ async def evaluate(session: Session, k: int) -> None:
     purposes |= dict.fromkeys(planned.revisits, "revisit")
     await session.ask(k, "evaluate", purposes, frozen=False)
     session.do(CompletePhase(k, "evaluate"))
+    if k == 0 and (told := all_wrong(session)):
+        session.announce(told)
+
+
+def all_wrong(session: Session) -> str:
+    """Return three answers beside what was expected where none of an iteration was right, else ""."""
+    verdicts = session.state.progress.verdicts("evaluate")
+    if len(verdicts) < _SHOWN or any(verdict.correct for verdict in verdicts) or is_sequential(session.world.benchmark):
+        return ""
+    questions = session.world.questions
+    lines = [
+        f"  {verdict.question_id}: {verdict.answer[:_LONGEST] or 'no answer was found in the reply'!r}, "
+        f"expected {questions[verdict.question_id].gold[:_LONGEST]!r}"
+        for verdict in verdicts[:_SHOWN]
+    ]
+    return "\n".join(
+        (
+            f"None of the {len(verdicts)} answers of the first iteration was right. {_SHOWN} of them:",
+            *lines,
+            "If some are right all the same, another scorer or an instruction helps; if the model cannot do the task, "
+            f"another model does. Prompt and reply: mage-es show {verdicts[0].question_id}",
+        )
+    )
 
 
 def update(session: Session, k: int) -> None:

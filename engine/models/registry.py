@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
-from mage_es.engine.benchmarks.registry import with_own_models
+from mage_es.engine.benchmarks.registry import own_models, with_own_models
+from mage_es.engine.benchmarks.tasks import names_tasks
+from mage_es.engine.config import BENCHMARK
 from mage_es.engine.models import anthropic_api, openai_compatible, vllm_engine
 from mage_es.engine.models.builtin import open_builtin
 from mage_es.engine.seams.model import Model
@@ -94,12 +96,30 @@ class Models(NamedTuple):
 def open_models(config: Config, *, has_guidance: bool) -> Models:
     """Return the models that a configuration names, without the guidance model if `has_guidance` is false.
 
-    Raises as `open_model` does.
+    Raises as `open_model` does, and `UsageError` for own tasks with no model named to do them.
     """
+    require_learner(config)
     config = with_own_models(config)
     guidance = open_model(config.guidance, "guidance") if has_guidance else None
     judge = open_model(config.judge, "judge") if config.judge else None
     return Models(open_model(config.execution, "execution"), guidance, judge)
+
+
+def require_learner(config: Config) -> None:
+    """Raise `UsageError` for own tasks with no model named to do them."""
+    if config.execution == BENCHMARK and names_tasks(config.benchmark):
+        raise UsageError(
+            f"Which model is to do these tasks? {own_learner(config.benchmark)} Name yours with --execution, such as "
+            "--execution 'openai/MODEL?base_url=http://localhost:8000/v1', or that one."
+        )
+
+
+def own_learner(benchmark: str) -> str:
+    """Return which model does own tasks without another, and what it can do."""
+    return (
+        f"Without --execution it is {own_models(benchmark).execution}: a solver of arithmetic word problems by rules, "
+        "no language model. It learns from worked solutions, and can answer nothing else."
+    )
 
 
 def require_teaching(config: Config, guidance: Model | None) -> None:

@@ -89,7 +89,8 @@ def test_what_a_served_embedder_takes_is_shown_and_ends_a_session_at_the_budget(
     rows = [f"What is {k} + {k + 3}?,{2 * k + 3}" for k in range(5, 65)]
     (tmp_path / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
     with provider() as server:
-        own = ("--tasks", "mine.csv", "--scorer", "number", "--embedder", f"openai/embed?base_url={server.openai_url}")
+        own = ("mine.csv", "--scorer", "number", "--embedder", f"openai/embed?base_url={server.openai_url}")
+        own = (*own, "--execution", "builtin/analogist")
         stopped = mage("evolve", *own, *SMALL, "--pool", "8", "--held-out", "6", "--anchors", "4", "--max-calls", "14")
         assert stopped.code == 3 and "--max-calls" in stopped.err
         assert mage("resume", "r", "--max-calls", "none").code == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import signal
@@ -176,7 +177,7 @@ def test_questions_that_repeat_others_are_left_out_and_that_is_said_once(
         own = rows if file == twice[0] else [row.replace("What is", "Add up") for row in rows[:10]]
         file.write_text("\n".join(["prompt,label", *own, *more]) + "\n")
     spec = "tasks/mine.csv?scorer=number&test=test.csv"
-    told = (*command, spec, "--held-out", "11", "--anchors", "0", "--run-id", "r")
+    told = (*command, spec, "--execution", "builtin/analogist", "--held-out", "11", "--anchors", "0", "--run-id", "r")
     outcome = mage(*told, *(("--iterations", "1") if command[0] == "evolve" else ()))
     assert outcome.code == 0
     assert outcome.err.count("1 question is left out: row-1 repeats test-row-11.") == 1
@@ -205,7 +206,19 @@ def test_data_check_lists_what_is_left_out_and_which_near_duplicates_stay_togeth
 def test_tasks_of_ones_own_are_evolved_and_resumed_without_any_code(mage: Command, empty_folder: Path) -> None:
     rows = [f"What is {k} + {k + 3}?,{2 * k + 3}" for k in range(5, 45)]
     (empty_folder / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
-    words = ("mine.csv", "--scorer", "number", "--iterations", "1", "--pool", "8", "--anchors", "4")
+    words = (
+        "mine.csv",
+        "--scorer",
+        "number",
+        "--execution",
+        "builtin/analogist",
+        "--iterations",
+        "1",
+        "--pool",
+        "8",
+        "--anchors",
+        "4",
+    )
     outcome = mage("evolve", *words, "--json")
     assert outcome.code == 0
     summary = json.loads(outcome.out)
@@ -221,7 +234,8 @@ def test_the_prompts_of_own_tasks_begin_with_what_is_to_be_done_and_list_the_lab
     (empty_folder / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
     (empty_folder / "how.txt").write_text("Look at the last digit.\n")
     words = ("--labels", "odd,even", "--instruction", "how.txt", "--iterations", "1", "--pool", "4", "--anchors", "0")
-    assert mage("evolve", "--tasks", "mine.csv", *words, "--no-bandits").code == 0
+    named = ("--execution", "builtin/analogist", *words)
+    assert mage("evolve", "--tasks", "mine.csv", *named, "--no-bandits").code == 0
     (empty_folder / "how.txt").unlink()
     shown = json.loads(mage("ask", "Is 7 odd?", "--json").out)["moves"][0]["system"]
     assert shown.startswith("Look at the last digit.\n\nAnswer the question.")
@@ -243,6 +257,28 @@ def test_options_of_own_tasks_that_do_not_fit_the_benchmark_are_refused(
 ) -> None:
     outcome = mage(*command, *words)
     assert outcome.code == 2 and complaint in " ".join(outcome.err.split())
+
+
+@pytest.mark.parametrize("command", [("evolve",), ("baseline", "zero_shot_cot")])
+def test_who_does_own_tasks_is_a_question_and_an_error_where_nobody_can_be_asked(
+    mage: Command, empty_folder: Path, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [f"What is the capital of country {k}?,city {k}" for k in range(40)]
+    (empty_folder / "mine.csv").write_text("\n".join(["question,answer", *rows]) + "\n")
+    words = (*command, "mine.csv", "--held-out", "5", "--anchors", "0")
+    refused = mage(*words)
+    assert refused.code == 2 and "a solver of arithmetic word problems by rules" in refused.err
+    assert "--execution 'openai/MODEL" in refused.err and not (empty_folder / "runs").exists()
+
+    asked = io.StringIO("y\n")
+    asked.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, "stdin", asked)
+    accepted = mage(*words, *(("--iterations", "1", "--pool", "6") if command[0] == "evolve" else ()))
+    assert accepted.code == 0 and "Go on with it? [y/N]" in accepted.err
+    hint = "None of the 6 answers of the first iteration was right. 3 of them:"
+    assert accepted.err.count(hint) == (command[0] == "evolve")
+    if command[0] == "evolve":
+        assert accepted.err.count("expected 'city ") == 3
 
 
 def test_what_the_guard_takes_back_is_said_when_it_does(mage: Command) -> None:

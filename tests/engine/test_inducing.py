@@ -24,7 +24,15 @@ def test_own_tasks_without_types_get_them_from_guidance_in_the_run_and_in_its_ex
     rows = [{"id": q.id, "question": q.question, "answer": q.gold, "solution": q.solution} for q in asked]
     file = tmp_path / "mine.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    config = Config(benchmark=f"tasks/{file}?scorer=number", iterations=1, pool=20, held_out=20, anchors=0, guard="off")
+    config = Config(
+        benchmark=f"tasks/{file}?scorer=number",
+        execution="builtin/analogist",
+        iterations=1,
+        pool=20,
+        held_out=20,
+        anchors=0,
+        guard="off",
+    )
     evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(), run_id="r")
 
     log = LogReader(find_run(tmp_path, "r").log_path)

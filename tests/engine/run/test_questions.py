@@ -57,7 +57,14 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run on own tasks that was stopped in its second iteration, and whose file of tasks is gone."""
     folder = tmp_path_factory.mktemp("own")
     file, seen = write(folder / "mine.jsonl", rows()), list[ProgressNote]()
-    config = Config(benchmark=f"tasks/{file}?scorer=exact", iterations=2, pool=8, held_out=6, anchors=4)
+    config = Config(
+        benchmark=f"tasks/{file}?scorer=exact",
+        execution="builtin/analogist",
+        iterations=2,
+        pool=8,
+        held_out=6,
+        anchors=4,
+    )
     runtime = Runtime(workers=2, observer=seen.append, stop=lambda: any(note.iteration == 1 for note in seen))
     with pytest.raises(Interrupted):
         evolve(config, runs_dir=folder / "runs", runtime=runtime, run_id="r")

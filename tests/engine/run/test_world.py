@@ -38,7 +38,7 @@ def test_a_question_is_embedded_and_where_its_type_has_a_recipe_so_is_the_text_t
 
 def test_questions_that_are_all_alike_are_too_few_and_the_message_says_how_many_differ(tmp_path: Path) -> None:
     (tmp_path / "same.jsonl").write_text('{"question": "What is 2 plus 3?", "answer": 5}\n' * 40)
-    config = Config(benchmark=f"tasks/{tmp_path}/same.jsonl?scorer=number")
+    config = Config(benchmark=f"tasks/{tmp_path}/same.jsonl?scorer=number", execution="builtin/analogist")
     with pytest.raises(
         PrerequisiteError, match="same has 1 questions that differ, of which 0 can be learned from and 1 examined"
     ):

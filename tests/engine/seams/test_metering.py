@@ -62,7 +62,8 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
     rows = [{"question": q.question, "answer": q.gold, "type": q.task_type, "solution": q.solution} for q in questions]
     tasks.write_bytes(b"\n".join(map(msgspec.json.encode, rows)))
     name = f"tasks/{tasks}?scorer=number"
-    return Config(benchmark=name, seed=7, iterations=2, pool=24, held_out=10, anchors=8, task_types="input")
+    sizes = {"iterations": 2, "pool": 40, "held_out": 10, "anchors": 8}
+    return Config(benchmark=name, execution="builtin/analogist", seed=7, task_types="input", **sizes)
 
 
 def at(server: Provider, config: Config) -> Config:

@@ -97,6 +97,12 @@ def test_a_question_about_own_tasks_is_answered_though_nobody_knows_what_is_righ
 ) -> None:
     rows = [f"What is {k} + {k + 3}?,{2 * k + 3}" for k in range(5, 45)]
     (tmp_path / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
-    config = Config(benchmark=f"tasks/{tmp_path}/mine.csv?scorer=number", iterations=1, pool=8, anchors=4)
+    config = Config(
+        benchmark=f"tasks/{tmp_path}/mine.csv?scorer=number",
+        execution="builtin/analogist",
+        iterations=1,
+        pool=8,
+        anchors=4,
+    )
     run = start(tmp_path / "runs", config)
     assert ask(run, "What is 4 + 9?", at="latest", data_dir=None).answer == "13"

@@ -390,7 +390,13 @@ def test_a_shuffled_exam_of_one_task_type_is_refused_for_there_is_nobody_to_swap
 ) -> None:
     rows = [f"What is {k} + {k + 3}?,{2 * k + 3}" for k in range(5, 45)]
     (tmp_path / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
-    config = Config(benchmark=f"tasks/{tmp_path}/mine.csv?scorer=number", iterations=1, pool=8, anchors=4)
+    config = Config(
+        benchmark=f"tasks/{tmp_path}/mine.csv?scorer=number",
+        execution="builtin/analogist",
+        iterations=1,
+        pool=8,
+        anchors=4,
+    )
     run = start(tmp_path / "runs", config)
     with pytest.raises(UsageError, match="All questions of this exam have the task type task"):
         exam(run, control="shuffled")

@@ -77,9 +77,10 @@ def _show_traceback(error: Exception) -> None:
 
 def _tell(error: Exception, *, as_json: bool) -> None:
     from mage_es.cli.output import clean, in_json
+    from mage_es.events.errors import redacted
 
     notes: list[str] = getattr(error, "__notes__", [])
-    message = "\n".join((_message(error), *notes))
+    message = redacted("\n".join((_message(error), *notes)))
     if show := getattr(error, "show", None):  # a usage error: Typer prints how the command is used
         show()
     else:

@@ -18,6 +18,9 @@ A message says what happened, shows the value, and ends with what to do.
 
 from __future__ import annotations
 
+import os
+import re
+
 NO_WINDOWS = (
     "mage-es does not work on Windows itself: its log needs the file locks and syncs of Linux or macOS. It works in "
     "its Subsystem for Linux: run `wsl --install` once, then install and run mage-es in that shell."
@@ -88,6 +91,29 @@ class WriterPoisoned(LogError):
 
 class SequenceConflict(LogError):
     """The log's head is not where the caller expected it."""
+
+
+HIDDEN = "[key]"
+"""What replaces a secret."""
+_SECRET = r"(?:api|access|private)[_-]?key(?!_env)|token(?!s)|secret|passw(?:or)?d|signature|credential"
+_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?<=://)[^\s/@]{1,500}@")
+_GIVEN = re.compile(rf"((?:{_SECRET})[\"']?\s?[=:]\s?[\"']?)[^\s&\"',;]{{4,}}", re.IGNORECASE)
+_SENT = re.compile(r"\b(basic|bearer)\s+[\w+/=.~-]{6,}", re.IGNORECASE)
+_LEAST_SECRET = 8
+
+
+def redacted(text: str) -> str:
+    """Return a text of another program or of the network without secrets, for messages and records.
+
+    Secrets are what the environment holds under such a name (AWS_SESSION_TOKEN), names and passwords in addresses, what
+    follows a word such as `apikey=`, and what a header of authorization carries.
+    """
+    known = (value for name, value in os.environ.items() if _VARIABLE.search(name) and len(value) >= _LEAST_SECRET)
+    for value in sorted(known, key=len, reverse=True):
+        text = text.replace(value, HIDDEN)
+    text = _SENT.sub(rf"\1 {HIDDEN}", _ADDRESS.sub(f"{HIDDEN}@", text))
+    return _GIVEN.sub(rf"\1{HIDDEN}", text)
 
 
 # More names would bury the one that was meant.

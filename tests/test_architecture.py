@@ -54,6 +54,7 @@ OUTSIDE = re.compile(
 """What differs from one moment, process or machine to the next. Dice with a seed do not."""
 SHELL = {
     "cli": "reads the environment of its user and shows how long things take",
+    "events.errors": "knows which values of the environment are secrets",
     "engine.embedders.served": "measures the latency of a server's reply",
     "engine.matrix": "leases expire, and a stop is looked for from time to time",
     "engine.models": "keys are in the environment; attempts are timed and wait for one another",

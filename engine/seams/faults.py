@@ -27,6 +27,8 @@ from collections.abc import Mapping
 from email.utils import mktime_tz, parsedate_tz
 from typing import Literal, NamedTuple
 
+from mage_es.events.errors import HIDDEN, redacted
+
 FaultKind = Literal[
     "timeout",
     "connection",
@@ -49,9 +51,6 @@ OUTAGES: frozenset[FaultKind] = PASSING - {"no_room"}
 HOPELESS: frozenset[FaultKind] = frozenset({"denied", "missing"})
 """Kinds that every further call would meet as well."""
 
-HIDDEN = "[key]"
-"""What replaces a key."""
-
 _TOO_LONG = (
     "context length",  # OpenAI, vLLM, SGLang, Mistral
     "context window",
@@ -69,7 +68,7 @@ _KIND_OF_STATUS: Mapping[int, FaultKind] = {
     413: "too_long",
 }
 _HALVES = re.compile("[\ud800-\udfff]")
-_MOST_WORDS = 300
+_MOST_WORDS, _MOST_READ = 300, 3000
 _YEAR_S = 365 * 86400.0
 _LEAST_KEY = 8
 
@@ -138,8 +137,8 @@ def other_name(name: object, asked: str, key: str) -> str:
 
 
 def shortened(message: str) -> str:
-    """Return a message on one line, with at most 300 characters."""
-    words = " ".join(message.split())
+    """Return a message without secrets on one line, with at most 300 characters."""
+    words = " ".join(redacted(message[:_MOST_READ]).split())
     return words if len(words) <= _MOST_WORDS else words[: _MOST_WORDS - 3] + "..."
 
 

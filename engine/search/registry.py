@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.plugins import load, open_plugin, plugins
 from mage_es.engine.seams.search import Search
-from mage_es.events.errors import UsageError, nearest
+from mage_es.events.errors import UsageError, nearest, redacted
 
 RECORD, LOCAL, WIKIPEDIA = "record", "local", "wikipedia"
 FORMS = (RECORD, f"{LOCAL}/<folder>", f"{WIKIPEDIA}?base_url=<url>")
@@ -67,6 +67,8 @@ class Searches:
 
 
 def parse(text: str) -> SearchSpec:
+    if redacted(text) != text:
+        raise UsageError(f"{redacted(text)}: a search is recorded with the run and must hold no key, name or password.")
     named, _, query = text.partition("?")
     provider, _, place = named.partition("/")
     try:

@@ -28,7 +28,7 @@ from mage_es.engine.run.cutoffs import cutoffs
 from mage_es.engine.run.world import divide
 from mage_es.engine.seams.benchmark import SPLITS, Repeat
 from mage_es.engine.verbs.download import download
-from mage_es.events.errors import PrerequisiteError, UsageError, nearest
+from mage_es.events.errors import PrerequisiteError, UsageError, nearest, redacted
 
 
 class DataSource(NamedTuple):
@@ -155,6 +155,8 @@ def fetch(
     if not is_fetched(name):
         raise UsageError(_unfetched(name))
     source = SOURCES[name]
+    if base_url is not None and redacted(base_url) != base_url:
+        raise UsageError(f"{redacted(base_url)}: the address is recorded and must hold no key, name or password.")
     if base_url is not None:
         source = source._replace(base_url=base_url.rstrip("/"))
     folder = data_dir / (source.folder or name)

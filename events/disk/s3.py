@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mage_es.events.errors import PrerequisiteError
+from mage_es.events.errors import PrerequisiteError, redacted
 
 SCHEME = "s3://"
 
@@ -63,7 +63,7 @@ class S3Objects:
             raise self._refusal(error) from error
 
     def _refusal(self, error: Exception) -> PrerequisiteError:
-        said = str(error).split("\n", maxsplit=1)[0]
+        said = redacted(str(error).split("\n", maxsplit=1)[0])
         return PrerequisiteError(
             f"{self.place} cannot be used: {said}. Check that the bucket exists, and AWS_ENDPOINT_URL, AWS_REGION, "
             "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (an http:// endpoint needs AWS_ALLOW_HTTP=true)."

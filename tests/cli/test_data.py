@@ -104,3 +104,8 @@ def test_a_server_without_the_file_gives_exit_code_four(mage: Command, address: 
 def test_what_cannot_be_fetched_is_a_usage_error(mage: Command, name: str, part: str) -> None:
     outcome = mage("data", "fetch", name)
     assert (outcome.code, part in outcome.err) == (2, True)
+
+
+def test_an_address_with_a_password_is_refused_unseen(mage: Command) -> None:
+    outcome = mage("data", "fetch", "gsm8k", "--from", "http://me:pa55word@127.0.0.1:9")
+    assert (outcome.code, "pa55word" in outcome.out + outcome.err) == (2, False)

@@ -31,3 +31,10 @@ def test_a_folder_is_one_corpus_for_all(tmp_path: Path) -> None:
 def test_what_is_no_search_is_refused_with_the_forms(spec: str) -> None:
     with pytest.raises(UsageError, match="There is no search"):
         Searches(spec)
+
+
+@pytest.mark.parametrize("option", ["base_url=https://me:pa55word@host/w/api.php", "apikey=pa55word", "token=pa55word"])
+def test_a_spec_that_would_put_a_secret_on_record_is_refused_unseen(option: str) -> None:
+    with pytest.raises(UsageError, match="must hold no key") as refused:
+        Searches(f"wikipedia?{option}")
+    assert "pa55word" not in str(refused.value)

@@ -3,6 +3,9 @@
 Rules
     - No number is cut and no column left out: columns that do not fit move into a second part below the first.
     - Every part of a table starts with its key columns.
+    - Where even that has no room, long words are folded too, and only on a terminal too narrow for that is each row
+      printed on its own.
+    - Verdicts have colours on a terminal; rich leaves them out for `NO_COLOR`.
 """
 
 from __future__ import annotations
@@ -20,6 +23,14 @@ NAME = 12
 """The same for a key column."""
 BESIDE = 3
 """Characters that a box puts between two columns."""
+
+
+COLOURS = {
+    **dict.fromkeys(("ok", "yes", "accepted", "finished", "correct", "present"), "green"),
+    **dict.fromkeys(("unfinished", "optional", "missing", "soft_rollback", "quarantined", "differs"), "yellow"),
+    **dict.fromkeys(("FAILED", "failed", "NO", "damaged", "hard_rollback", "wrong"), "red"),
+}
+"""The colours of cells that are a verdict."""
 
 
 class Boxed(NamedTuple):
@@ -47,8 +58,9 @@ def print_boxed(table: Boxed) -> None:
         _least(head, column, PROSE if at >= table.keys else NAME)
         for at, (head, column) in enumerate(zip(table.columns, cells, strict=True))
     ]
-    widest = max(least[table.keys :], default=0)
-    if _needed([*least[: table.keys], *([widest] if widest else [])]) > room:
+    if not _fits(least, keys=table.keys, room=room):
+        least = [min(width, PROSE if at >= table.keys else NAME) for at, width in enumerate(least)]
+    if not _fits(least, keys=table.keys, room=room):
         _print_rows(table, room=room)
         return
     heads = [textwrap.wrap(head, max(width, 1)) for head, width in zip(table.columns, least, strict=True)]
@@ -65,14 +77,14 @@ def _print_part(console: Console, table: Boxed, part: Sequence[int], *, heads: S
     from rich.table import Table as Grid
     from rich.text import Text
 
-    grid = Grid(title=Text(table.title), title_justify="left", box=box.SIMPLE_HEAD)
+    grid = Grid(title=Text(table.title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
     for at in part:
         longest = max((len(row[at]) for row in table.rows), default=0)
         justify: Literal["left", "right"] = "right" if table.right[at] else "left"
         is_fixed = longest <= (PROSE if at >= table.keys else NAME)
         grid.add_column(Text(heads[at]), justify=justify, overflow="fold", no_wrap=is_fixed)
     for row in table.rows:
-        grid.add_row(*(Text(row[at]) for at in part))
+        grid.add_row(*(Text(row[at], style=COLOURS.get(row[at].partition(":")[0], "")) for at in part))
     console.print(grid)
 
 
@@ -91,6 +103,11 @@ def _least(head: str, cells: Sequence[str], prose: int) -> int:
     longest = max(map(len, cells), default=0)
     foldable = prose if any(" " in cell for cell in cells) else longest
     return max(*map(len, head.split()), 1, min(longest, foldable))
+
+
+def _fits(widths: Sequence[int], *, keys: int, room: int) -> bool:
+    """Return whether the key columns fit beside the widest other one."""
+    return _needed([*widths[:keys], *sorted(widths[keys:])[-1:]]) <= room
 
 
 def _needed(widths: Sequence[int]) -> int:

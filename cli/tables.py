@@ -188,7 +188,8 @@ def ledger(summary: RunSummary) -> TextTable:
         *("input", "cached", "hits", "output", "thinking", "written", "seconds", "dollars"),
     )
     names = sorted(groups, key=lambda name: (name[0], name[1] == "all", name))
-    return TextTable("Calls, tokens, seconds and dollars", columns, [(*name, *_used(groups[name])) for name in names])
+    rows = [(*name, *_used(groups[name])) for name in names]
+    return TextTable("Calls, tokens, seconds and dollars", columns, rows, keys=3)
 
 
 def _used(rows: list[LedgerRow]) -> tuple[str, ...]:

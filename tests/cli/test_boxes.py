@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from mage_es.cli.boxes import Boxed, print_boxed
@@ -81,3 +83,29 @@ def test_a_table_without_rows_has_its_heads(
     assert any(
         "Benchmark" in line for line in shown(capsys, monkeypatch, width=90, table=Boxed("", HEADS, [], RIGHT, 2))
     )
+
+
+def test_at_80_columns_a_table_with_names_of_any_length_stays_one_and_repeats_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "support-tickets-of-last-year-with-a-very-long-name-s42-001"
+    table = Boxed("", ("Run", "System", *HEADS[2:]), [(name, "no_success_memories_at_all", *ROWS[0][2:])], RIGHT, 2)
+    lines = shown(capsys, monkeypatch, width=80, table=table)
+    heads = [line for line in lines if "Run" in line]
+    assert len(heads) > 1 and all("System" in line for line in heads)
+    for head in (at for at, line in enumerate(lines) if "Run" in line):
+        edge = lines[head].index("System")
+        cells = list(itertools.takewhile(bool, (line[2:edge].strip() for line in lines[head + 2 :])))
+        assert "".join(cells) == name
+
+
+@pytest.mark.parametrize(("variable", "is_coloured"), [("FORCE_COLOR", True), ("NO_COLOR", False)])
+def test_verdicts_have_a_colour_where_the_terminal_has_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, variable: str, is_coloured: bool
+) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv(variable, "1")
+    print_boxed(Boxed("", ("check", "result"), [("log", "ok"), ("leaks", "FAILED")], (False, False), 1))
+    shown = capsys.readouterr().out
+    assert ("\x1b[32mok" in shown and "\x1b[31mFAILED" in shown) is is_coloured

@@ -125,8 +125,9 @@ def _sat(run: Run, reader: LogReader) -> set[str]:
     found, end = set[str](), reader.last(IterationClosed)
     for record in exam_records(reader):
         opened = record.opened
-        if record.closed and record.is_there(run) and opened.control == "none":
-            found |= {opened.marker} if opened.marker != "latest" or opened.head_seq >= end else set()
+        is_stale = opened.marker == "latest" and opened.head_seq < end
+        if record.closed and opened.control == "none" and not is_stale and record.is_there(run):
+            found.add(opened.marker)
     return found
 
 

@@ -112,7 +112,7 @@ class RecordedRun:
         for record in exam_records(self.reader):
             try:
                 found.append(read_exam(record.log(self.run), record))
-            except LogError as error:
+            except (LogError, OSError) as error:
                 self.problems.append(f"Exam {record.opened.exam} of {self.run.id} is left out: {error}")
         return found
 

@@ -210,7 +210,7 @@ def open_study(folder: Path, *, prices: Prices | None = None, data_dir: Path | N
     for run in find_runs(folder):
         try:
             found.append(RecordedRun(run))
-        except (LogError, PrerequisiteError) as error:
+        except (LogError, PrerequisiteError, OSError) as error:
             problems.append(f"{run.id} is left out: {error}")
     if not found:
         why = f" {problems[0]}" if problems else ""

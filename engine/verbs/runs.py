@@ -57,7 +57,7 @@ def summarise(run: Run | Path | str, *, prices: Prices | None = None, fs: FileSy
     run = as_run(run)
     try:
         return _summary(run, prices or Prices(), fs)
-    except (LogError, PrerequisiteError) as error:
+    except (LogError, PrerequisiteError, OSError) as error:
         return RunSummary(run_id=run.id, path=str(run.path), state="damaged", problem=str(error))
 
 

@@ -7,10 +7,12 @@ import functools
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from mage_es.events.errors import NO_WINDOWS
+from mage_es.events.errors import NO_WINDOWS, LogDamaged
 
 try:
     import fcntl
@@ -115,14 +117,15 @@ class LocalFileSystem:
             self.sync_folder(path.parent)
 
     def names(self, folder: Path) -> list[str]:
-        return sorted(os.listdir(folder))  # noqa: PTH208 (names, not paths: half the cost of iterdir)
+        with _named(folder):
+            return sorted(os.listdir(folder))  # noqa: PTH208 (names, not paths: half the cost of iterdir)
 
     def exists(self, path: Path) -> bool:
         return path.exists()
 
     def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
         # Unbuffered: a reader must see what is in the file now, and reads it once.
-        with path.open("rb", buffering=0) as file:
+        with _named(path), path.open("rb", buffering=0) as file:
             file.seek(offset)
             if length is None:
                 return file.readall()
@@ -137,10 +140,12 @@ class LocalFileSystem:
         return _LocalFile(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
 
     def append(self, path: Path) -> File:
-        return _LocalFile(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC))
+        with _named(path):
+            return _LocalFile(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC))
 
     def rename(self, source: Path, target: Path) -> None:
-        source.replace(target)
+        with _named(target):
+            source.replace(target)
 
     def unlink(self, path: Path) -> None:
         path.unlink()
@@ -154,7 +159,8 @@ class LocalFileSystem:
             os.close(fd)
 
     def lock(self, path: Path) -> Lock:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        with _named(path):
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             # flock, not a lock file: the kernel releases it when the process ends, however that happens.
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -197,6 +203,19 @@ def sync_fully(fd: int, full: int | None = getattr(fcntl, "F_FULLFSYNC", None)) 
         else:
             return
     getattr(os, "fdatasync", os.fsync)(fd)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Say of which file a failure is: a read that fails names none. Raises `LogDamaged` for a folder in its place."""
+    try:
+        yield
+    except (IsADirectoryError, NotADirectoryError) as error:
+        what = "a folder, where a file belongs" if isinstance(error, IsADirectoryError) else "a file, or is in one"
+        raise LogDamaged(f"{path} is {what}. Restore it from a copy of the run.") from error
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
 def write_all(file: File, data: bytes) -> None:

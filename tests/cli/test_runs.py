@@ -36,13 +36,17 @@ def test_a_damaged_run_is_listed_as_such_beside_the_others(mage: Command, runs_d
     damage(runs_dir, "second")
     shutil.copytree(runs_dir / "first", runs_dir / "third")
     (runs_dir / "third" / "log" / "FORMAT").unlink()
+    shutil.copytree(runs_dir / "first", runs_dir / "fourth")
+    (runs_dir / "fourth" / "log" / "HEAD").unlink()
+    (runs_dir / "fourth" / "log" / "HEAD").mkdir()
     outcome = mage("runs", "list")
     assert outcome.code == 0
     lines = {line.split()[0]: line for line in outcome.out.splitlines()[1:]}
     assert "finished" in lines["first"] and "damaged: " in lines["second"] and "damaged: " in lines["third"]
-    assert [row["state"] for row in json.loads(mage("runs", "list", "--json").out)].count("damaged") == 2
-    for run in ("second", "third"):
+    assert [row["state"] for row in json.loads(mage("runs", "list", "--json").out)].count("damaged") == 3
+    for run in ("second", "third", "fourth"):
         assert (mage("runs", "show", run).code, mage("verify", run).code) == (5, 1)
+    assert "HEAD is a folder" in mage("resume", "fourth").err and "fourth is left out" in mage("report").err
     assert "FORMAT is missing" in mage("resume", "third").err and "third is left out" in mage("report").err
     assert mage("evolve", "wordmath", "--run-id", "third").code == 5
 

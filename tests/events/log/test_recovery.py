@@ -158,6 +158,17 @@ def test_a_flipped_bit_in_the_documents_is_refused(tmp_path: Path, name: str) ->
     refused(tmp_path, f"{name} is damaged")
 
 
+@pytest.mark.parametrize("name", ["HEAD", "FORMAT", "LOCK", f"wal/{2:020d}.wal", f"seg/{1:020d}-{1:020d}.parquet"])
+def test_a_folder_in_the_place_of_a_file_is_damage_and_named(tmp_path: Path, name: str) -> None:
+    write_log(tmp_path, [judged(0)])
+    (tmp_path / name).unlink()
+    (tmp_path / name).mkdir()
+    with pytest.raises(LogDamaged, match=f"{name} is a folder"):
+        LogReader(tmp_path)
+    with pytest.raises(LogDamaged, match=f"{name} is a folder"):
+        Log.open(tmp_path, clock=clock())
+
+
 def test_a_log_of_another_folder_does_not_fit(tmp_path: Path) -> None:
     write_log(tmp_path / "one", [judged(0)])
     write_log(tmp_path / "two", [judged(1)])

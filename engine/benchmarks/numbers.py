@@ -41,6 +41,7 @@ _ALTERNATIVE = re.compile(
 )
 _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _LONGEST_TEXT = 1000
+_MOST_LINES = 2000
 _OPERATOR = re.compile(r"\s?(?:[-+*/×÷·^=≈]|x\s?\d|\\(?:times|div|cdot)\b)")
 _EQUALS = re.compile(r"(?:=|≈|\\approx)")
 _HEADING = re.compile(r"\s*(?:\d{1,2}[.):]\s+\S|.*:\s*$)")
@@ -78,7 +79,7 @@ def number_in(reply: str) -> str:
     if not lines or refuses(lines[-1]):
         return ""
     # A number before a mark that states none is not what the mark says.
-    ends = lines[-1:] if contents else reversed(lines)
+    ends = lines[-1:] if contents else reversed(lines[-_MOST_LINES:])
     found = next((found for line in ends if (found := number_of(line)) is not None), None)
     return final_answer(reply, marks) if found is None else found
 

@@ -14,7 +14,8 @@ Theory of operation
     5. Without a mark the conclusion counts, which is the last line with a word in it that is no mark; each type says
        what it falls back on there (the last number, the best option).
 
-Every pattern is bounded or consumes what it has begun, so that the time is linear in the length of the reply.
+Every pattern is bounded or consumes what it has begun, so that the time is linear in the length of the reply; what is
+costly sees a bounded part of it.
 """
 
 from __future__ import annotations
@@ -117,6 +118,8 @@ AS_WRITTEN = (*((mark, mark) for mark in ("**", "__", "*", "_")), *_QUOTES.items
 _WITH_MATH = (*AS_WRITTEN, ("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"))
 _LONGEST = 4000
 """Characters of a mark's content that are read."""
+_SEARCHED = 50_000
+"""Characters at the end of a text that are searched for marks (at its start, for the first one)."""
 _MOST_PAIRS = 1000
 _LONGEST_LINE = 8000
 """Characters of the last line that are read, from its end."""
@@ -189,13 +192,13 @@ def _first_exchange(text: str, native: Finder) -> str:
     before = text[:first].split(maxsplit=_MOST_WORDS_OF_A_BARE_ANSWER)
     if questions[0]["turn"] or (len(before) <= _MOST_WORDS_OF_A_BARE_ANSWER and not before[-1].endswith(":")):
         return text[:first]
-    answered = next((start for start, content_of in _marks(text, native) if content_of()), len(text))
+    answered = next((start for start, content_of in _marks(text[:_SEARCHED], native) if content_of()), len(text))
     return next((text[: question.start()] for question in questions if question.start() > answered), text)
 
 
 def marked(text: str, native: Finder = nothing) -> Iterator[str]:
     """Yield the contents of the marks in a text, the last first; see the theory of operation."""
-    contents = (content_of() for _, content_of in reversed(_marks(text, native)))
+    contents = (content_of() for _, content_of in reversed(_marks(text[-_SEARCHED:], native)))
     yield from islice(filter(None, contents), _MOST_MARKS)
 
 

@@ -34,15 +34,15 @@ ACTIONS = (
 """The names of the actions, by the simulator's numbers."""
 Cleaning = Literal["naive", "cot", "robust"]
 _DROPPED = re.compile(r"[^a-zA-Z\s:]")
-_ENCLOSED = re.compile(r"<\|ACTION\|>(.*?)<\|END\|>", re.DOTALL)
+_OPENED, _CLOSED = "<|ACTION|>", "<|END|>"
 _MARKER = "ACTION:"
 
 
 def cleaned(reply: str, cleaning: Cleaning) -> str:
     """Return what one of the protocol's agents takes for the action; "" if its marker is missing."""
     if cleaning == "robust":
-        found = _ENCLOSED.search(reply)
-        return found.group(1).strip() if found else ""
+        said, is_closed, _ = reply.partition(_OPENED)[2].partition(_CLOSED)
+        return said.strip() if is_closed else ""
     kept = _DROPPED.sub("", reply.strip())
     return kept.rpartition(_MARKER)[2].strip() if cleaning == "cot" else kept
 
@@ -54,6 +54,6 @@ def action_in(reply: str) -> str | None:
     north borders, this reading of replies, 16 earlier observations, and no word on what an action changed.
     """
     said = without_reasoning(reply)
-    cleaning: Cleaning = "robust" if "<|ACTION|>" in said else "cot" if _MARKER in said else "naive"
+    cleaning: Cleaning = "robust" if _OPENED in said else "cot" if _MARKER in said else "naive"
     named = cleaned(said, cleaning)
     return named if named in ACTIONS else None

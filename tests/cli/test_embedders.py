@@ -94,10 +94,11 @@ def test_what_a_served_embedder_takes_is_shown_and_ends_a_session_at_the_budget(
         stopped = mage("evolve", *own, *SMALL, "--pool", "8", "--held-out", "6", "--anchors", "4", "--max-calls", "14")
         assert stopped.code == 3 and "--max-calls" in stopped.err
         assert mage("resume", "r", "--max-calls", "none").code == 0
+        asked = server.embedded
         exam = mage("exam", "r")
         assert exam.code == 0 and " embedder calls, " in exam.out + exam.err
         examined = json.loads(mage("exam", "r", "--json").out)["embedder_calls"]
-        asked = server.embedded - 2 * examined
+        assert 0 < examined <= server.embedded - asked
         shown = mage("runs", "show", "r")
     rows = [row for row in json.loads(mage("runs", "show", "r", "--json").out)["ledger"] if row["tier"] == "embedder"]
     assert sum(row["calls"] for row in rows) == asked and {row["purpose"] for row in rows} == {"fingerprint", "vectors"}

@@ -127,6 +127,27 @@ def test_a_task_that_cannot_be_checked_is_named_by_its_row() -> None:
         mage_es.evolve(mage_es.Config(benchmark="sums"), tasks=tasks, scorer=lambda reply, task: True)
 
 
+def test_an_opened_run_gives_what_ask_would_show_its_model(tmp_path: Path) -> None:
+    run = tmp_path / mage_es.evolve(CONFIG, runs_dir=tmp_path).run_id
+    question = "Ben buys 3 pens at $4 each. How much does he pay?"
+
+    frozen = mage_es.open_run(run)
+    bundle, asked = frozen.bundle(question), mage_es.ask(run, question)
+    assert bundle.memories == asked.bundle
+    assert bundle.messages[-1] == {"role": "user", "content": asked.prompt}
+    assert (bundle.task_type, bundle.skill) == (asked.task_type, asked.skill)
+    assert 0 < bundle.propensity <= 1 and bundle.arm and bundle.route
+    known = next(iter(frozen.state.memory.rows()))
+    given = frozen.bundle(question, task_type=known.task_type)
+    assert given.task_type == known.task_type and given.memories
+    assert all(
+        -1 <= memory.similarity <= 1 and memory.question in given.messages[-1]["content"] for memory in given.memories
+    )
+    assert not mage_es.open_run(run, at="start").bundle(question, task_type=known.task_type).memories
+    with pytest.raises(mage_es.UsageError, match=f"no task type '{known.task_type}s'"):
+        frozen.bundle(question, task_type=f"{known.task_type}s")
+
+
 def test_the_async_form_asks_models_in_the_callers_loop_and_the_sync_form_works_beside_it(tmp_path: Path) -> None:
     class Noting:
         name = "test/noting"

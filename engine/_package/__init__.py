@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mage_es.engine.verbs.evolve import aevolve, evolve
     from mage_es.engine.verbs.exam import aexamine, examine
     from mage_es.engine.verbs.exam_report import ExamReport
+    from mage_es.engine.verbs.open_run import BundleReport, FrozenRun, aopen_run, open_run
     from mage_es.engine.verbs.replay import ReplayReport, areplay, replay
     from mage_es.engine.verbs.resume import aresume, resume
     from mage_es.engine.verbs.runs import summarise
@@ -60,10 +61,12 @@ __all__ = [
     "BaselineReport",
     "Benchmark",
     "BudgetReached",
+    "BundleReport",
     "Completion",
     "Config",
     "Embedder",
     "ExamReport",
+    "FrozenRun",
     "Interrupted",
     "Limits",
     "LogDamaged",
@@ -91,6 +94,7 @@ __all__ = [
     "abaseline",
     "aevolve",
     "aexamine",
+    "aopen_run",
     "areplay",
     "aresume",
     "aresume_baseline",
@@ -102,6 +106,7 @@ __all__ = [
     "find_run",
     "list_runs",
     "open_model",
+    "open_run",
     "read_prices",
     "replay",
     "resume",
@@ -129,6 +134,7 @@ _HOMES = {
     "engine.verbs.evolve": ("aevolve", "evolve"),
     "engine.verbs.exam": ("aexamine", "examine"),
     "engine.verbs.exam_report": ("ExamReport",),
+    "engine.verbs.open_run": ("BundleReport", "FrozenRun", "aopen_run", "open_run"),
     "engine.verbs.replay": ("ReplayReport", "areplay", "replay"),
     "engine.verbs.resume": ("aresume", "resume"),
     "engine.verbs.runs": ("summarise",),

@@ -69,6 +69,13 @@ def make_splits(
     )
 
 
+def recorded_splits(events: Sequence[SplitCommitted], questions: Sequence[Question]) -> Splits:
+    """Return the splits that a run has committed to, each in id order, without dividing its questions again."""
+    ids = {question_hash(normalise(question.question)): question.id for question in reversed(questions)}
+    named = {event.split: tuple(ids[found] for found in event.question_hashes if found in ids) for event in events}
+    return Splits(named[LEARNED], named["anchors"], named["held_out"], repeats=(), groups=(), events=tuple(events))
+
+
 def _apart(
     evolution: Sequence[Question], test: Sequence[Question], *, seed: int, anchors: int, held_out: int
 ) -> _Parts:

@@ -19,7 +19,7 @@ from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.near_duplicates import LEAST_QUESTIONS
 from mage_es.engine.rules.retrieval import recipe_query
 from mage_es.engine.rules.setting import Setting
-from mage_es.engine.rules.splits import Splits, make_splits
+from mage_es.engine.rules.splits import Splits, make_splits, recorded_splits
 from mage_es.engine.rules.step_prompt import retrieval_text
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.questions import recorded_benchmark
@@ -116,16 +116,19 @@ def open_world(
     if spending and isinstance(embedder, Metered):
         embedder.meter.charge(spending)
     benchmark = benchmark or open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
-    world = _open(config, embedder, benchmark, guidance_room=guidance_room)
+    world = _open(config, embedder, benchmark, divide(config, benchmark), guidance_room=guidance_room)
     if world.searches:
         world.searches.open(world.questions.values())
     return world
 
 
-def reopen_world(reader: LogReader, *, data_dir: Path | str | None, embedder: Embedder | None = None) -> World:
+def reopen_world(
+    reader: LogReader, *, data_dir: Path | str | None, embedder: Embedder | None = None, frozen: bool = False
+) -> World:
     """Return the world that a run was started in, with the questions that it stored, after comparing the rest.
 
-    `embedder` replaces the one that the run's configuration names.
+    `embedder` replaces the one that the run's configuration names. A `frozen` world plans and learns nothing: its
+    questions are not divided again to compare the splits, which takes longest.
 
     Raises:
         PrerequisiteError: What the benchmark has beside questions, the splits or the embedder are not those that the
@@ -137,7 +140,9 @@ def reopen_world(reader: LogReader, *, data_dir: Path | str | None, embedder: Em
     # What `paper` stood for then: what can be loaded may have changed since.
     embedder = embedder or open_embedder(started.embedder if config.embedder == PAPER else config.embedder)
     benchmark, has_gold = recorded_benchmark(reader, started, data_dir=data_dir)
-    world = _open(config, embedder, benchmark, guidance_room=started.guidance_room)._replace(has_gold=has_gold)
+    committed = list(reader.of(SplitCommitted))
+    splits = recorded_splits(committed, _questions(benchmark)) if frozen else divide(config, benchmark)
+    world = _open(config, embedder, benchmark, splits, guidance_room=started.guidance_room)._replace(has_gold=has_gold)
     now = world.started(started.run_id)
     for name in ("embedder", "embedder_dimension", "embedder_sha256"):
         if getattr(now, name) != getattr(started, name):
@@ -145,7 +150,7 @@ def reopen_world(reader: LogReader, *, data_dir: Path | str | None, embedder: Em
                 f"The run {started.run_id} was started with {name} {getattr(started, name)}, but now it is "
                 f"{getattr(now, name)}: give it the same embedder, or start a new run."
             )
-    if list(reader.of(SplitCommitted)) != list(world.splits.events):
+    if committed != list(world.splits.events):
         raise PrerequisiteError(
             f"The questions divide differently from what the run {started.run_id} committed to: this program changed. "
             f"Use the release that began it ({started.package_version}), or start a new run."
@@ -205,9 +210,12 @@ def divide(config: Config, benchmark: Benchmark) -> Splits:
     )
 
 
-def _open(config: Config, embedder: Embedder, benchmark: Benchmark, *, guidance_room: int) -> World:
-    splits = divide(config, benchmark)
-    questions = {question.id: question for split in SPLITS for question in benchmark.questions(split)}
+def _questions(benchmark: Benchmark) -> list[Question]:
+    return [question for split in SPLITS for question in benchmark.questions(split)]
+
+
+def _open(config: Config, embedder: Embedder, benchmark: Benchmark, splits: Splits, *, guidance_room: int) -> World:
+    questions = {question.id: question for question in _questions(benchmark)}
     known = [questions[name] for name in splits.evolution]
     setting = Setting(
         config=config,

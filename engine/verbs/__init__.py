@@ -16,6 +16,7 @@ __all__ = [
     "exam",
     "memory",
     "new",
+    "open_run",
     "repair",
     "replay",
     "resume",

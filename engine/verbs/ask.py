@@ -8,29 +8,26 @@ from pathlib import Path
 
 import msgspec
 
-from mage_es.engine.agents.learner import course_of, plan_answers
-from mage_es.engine.commands import PlanAnswers
+from mage_es.engine.agents.learner import course_of
 from mage_es.engine.courses import Ask, Course, Fact, Finish, advance, begin
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.retrying import RetryingClient
 from mage_es.engine.rules.trimming import without
 from mage_es.engine.run.budget import UNLIMITED, Budget, Limits, require_prices
-from mage_es.engine.run.directory import Run, as_run
+from mage_es.engine.run.directory import Run
 from mage_es.engine.run.pricing import Prices
-from mage_es.engine.run.world import World, reopen_world, state_of
+from mage_es.engine.run.world import World
 from mage_es.engine.sandbox.sandbox import Sandbox
-from mage_es.engine.seams.benchmark import Question, extract_of
+from mage_es.engine.seams.benchmark import extract_of
 from mage_es.engine.seams.embedder import Embedder
-from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.metering import Metered
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.effects import Effects
-from mage_es.engine.verbs.exam import require_ontology
 from mage_es.engine.verbs.forms import blocking
+from mage_es.engine.verbs.open_run import open_run, question_of
 from mage_es.engine.verbs.transcript import BundleMember, CallReport, MoveReport, TrimReport, bundle_of, report_of
-from mage_es.events.errors import PrerequisiteError, UsageError
-from mage_es.events.log import LogReader
+from mage_es.events.errors import PrerequisiteError
 from mage_es.events.vocabulary import CallFailed, QuestionPlanned
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
@@ -72,21 +69,12 @@ async def aask(
         PrerequisiteError: The model gives no answer.
         BudgetReached: The next call could exceed the `limits`.
     """
-    run, text = as_run(run), _checked(question)
-    reader = LogReader(run.log_path)
-    seq = reader.resolve(at)
-    world = reopen_world(reader, data_dir=data_dir, embedder=embedder)
-    state = state_of(run, reader, until=seq)
-    require_ontology(state, at)
-    if is_sequential(world.benchmark):
-        raise UsageError(
-            f"The tasks of {world.benchmark.name} are episodes, played in its environment: there is nothing to ask. "
-            "Run an exam with `mage-es exam`, or look at an episode with `mage-es show`."
-        )
+    asked = question_of(question)
+    frozen = open_run(run, at, data_dir=data_dir, embedder=embedder)
+    world, state = frozen.world, frozen.state
     model = execution or open_model(world.setting.config.execution, "execution")
     budget = _budget(world, model, limits, prices or Prices())
-    asked = Question(id="ask", benchmark="", split="test", task_type="", question=text, gold="")
-    planned = _planned(world, state, asked)
+    planned = frozen.planned(asked)
     client = RetryingClient(model, connections=1, announce=say, spending=budget)
     effects = Effects(
         world.setting, state, {"execution": client}, Sandbox(), record=lambda command: None, searches=world.searches
@@ -94,7 +82,7 @@ async def aask(
     course = course_of(world.setting, state, planned, asked)
     moves, reply = await _followed(course, state, planned, effects, client)
     return AskReport(
-        run_id=run.id,
+        run_id=frozen.run.id,
         marker=at,
         task_type=planned.task_type,
         skill=planned.skill,
@@ -116,28 +104,6 @@ def _budget(world: World, model: Model, limits: Limits, prices: Prices) -> Budge
     if isinstance(world.embedder, Metered):
         world.embedder.meter.connect(lambda attempt: None, budget)
     return budget
-
-
-def _checked(question: str) -> str:
-    if not question.strip():
-        raise UsageError("The question is empty: pass it as the last argument, or on standard input.")
-    if any("\ud800" <= letter <= "\udfff" for letter in question):
-        raise UsageError("The question is not valid UTF-8 text. Encode it as UTF-8.")
-    return question.strip()
-
-
-def _planned(world: World, state: State, asked: Question) -> QuestionPlanned:
-    task_type = world.typing.predict([asked.question], state.graph.induced_types(), ids=[asked.id])[0]
-    command = PlanAnswers(
-        iteration=state.progress.closed,
-        phase="exam",
-        asked=world.asked(state, [asked], [task_type], ["ask"]),
-        frozen=True,
-        donors={},
-    )
-    planned = plan_answers(world.setting, state, command)[0].event
-    assert isinstance(planned, QuestionPlanned)
-    return planned
 
 
 async def _followed(

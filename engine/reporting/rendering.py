@@ -100,7 +100,8 @@ def _fillings(table: StudyTable) -> list[str]:
 
 
 def render(table: StudyTable, form: TableFormat) -> str:
-    return _RENDERERS[form](table)
+    """Return a table in a form; what names and messages hold can neither steer a terminal nor be a formula or HTML."""
+    return "".join(letter for letter in _RENDERERS[form](table) if letter.isprintable() or letter == "\n")
 
 
 def _unsigned(cell: Cell, value: float) -> str:
@@ -139,7 +140,7 @@ def _parts(entries: Sequence[Entry]) -> tuple[str, ...]:
 
 def _part(entry: Entry, part: str) -> object:
     if isinstance(entry, str):
-        return "" if part else entry
+        return "" if part else f"'{entry}" if entry.startswith(("=", "+", "-", "@")) and entry != DASH else entry
     if isinstance(entry, Blank):
         return ""
     if part in ("low", "high", "p"):
@@ -161,11 +162,18 @@ def _markdown(table: StudyTable) -> str:
     ruler = "|" + "|".join("---:" if _is_numeric(table, at) else "---" for at in range(len(table.columns))) + "|"
     lines = [f"**{_in_markdown(table.title)}** ({_in_markdown(table.measure)}; paper: {table.place})", ""]
     lines += [line(heads_of(table)), ruler, *(line(row) for row in rows)]
-    return "\n".join([*lines, "", *(f"- {note.removeprefix('- ')}" for note in notes_of(table))]).rstrip() + "\n"
+    return "\n".join([*lines, "", *(f"- {_note_in_markdown(note)}" for note in notes_of(table))]).rstrip() + "\n"
 
 
 def _in_markdown(text: str) -> str:
-    return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").split())
+    return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").split())
+
+
+def _note_in_markdown(note: str) -> str:
+    """Return a note with what is in backticks as it is: no HTML begins there."""
+    parts = note.removeprefix("- ").split("`")
+    ends = len(parts) - len(parts) % 2  # where a mark is without its twin, no code begins
+    return "`".join(part if at % 2 and at < ends else part.replace("<", "&lt;") for at, part in enumerate(parts))
 
 
 def _is_numeric(table: StudyTable, at: int) -> bool:

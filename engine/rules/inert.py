@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import re
 
-_NAMES = "s|bos|eos|pad|unk|think|tool_call|tool_response"
+_NAMES = "s|bos|eos|pad|unk|think|tool_call|tool_response|image|video|audio"
 _TOKEN = re.compile(
     r"<(?="
     r"[|｜][^\s<>]{0,60}[|｜]>"  # ChatML, Llama 3, Phi, and DeepSeek with its wide bars
     rf"|/?(?:{_NAMES}|start_of_turn|end_of_turn|start_of_image|end_of_image|unused\d+|extra_id_\d+)>"  # Gemma, T5, Qwen
     r"|</?SYS>>)"  # Llama 2
-    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_RESULTS|TOOL_CALLS|IMG|PREFIX|SUFFIX|MIDDLE)\])",  # Mistral
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_RESULTS|TOOL_CALLS|THINK|IMG|PREFIX|SUFFIX|MIDDLE)\]"
+    r"|\|[^\s\[\]]{0,60}\|\])",  # Mistral; EXAONE
     re.IGNORECASE,
 )
 _BREAKS = re.compile("[\x7f-\x9f\u2028\u2029]|```")

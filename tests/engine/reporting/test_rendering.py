@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+from typing import get_args
 
 from mage_es.engine.reporting.cells import Blank, Cell, StudyTable, TableColumn, columns, with_best
-from mage_es.engine.reporting.rendering import notes_of, plain, render
+from mage_es.engine.reporting.rendering import TableFormat, notes_of, plain, render
 from mage_es.engine.run.exams import Interval
 
 TABLE = StudyTable(
@@ -141,3 +142,16 @@ def test_the_best_is_marked_where_there_are_two_to_choose_from() -> None:
     row = with_best(("x", low, Blank(), high), range(1, 4))
     assert [getattr(entry, "best", None) for entry in row] == [None, False, None, True]
     assert with_best(("x", low, Blank()), range(1, 3)) == ("x", low, Blank())
+
+
+def test_what_a_name_holds_can_not_steer_a_terminal_nor_be_a_formula_or_html() -> None:
+    hostile = ("=1+1", "\x1b[2J\u202e<script>x</script>", "@now")
+    note = "run <img src=x> `go <b>` and <i>"
+    table = StudyTable(
+        name="t", title="", place="", measure="", columns=columns("a", "b", "c"), rows=(hostile,), notes=(note,)
+    )
+    for form in get_args(TableFormat):
+        assert all(letter.isprintable() or letter == "\n" for letter in render(table, form)), form
+    assert render(table, "csv").splitlines()[1] == "'=1+1,[2J<script>x</script>,'@now"
+    shown = render(table, "markdown")
+    assert "<script" not in shown and "<img" not in shown and "<i>" not in shown and "`go <b>`" in shown

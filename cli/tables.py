@@ -266,8 +266,8 @@ def _benchmark(name: str) -> str:
 
 
 def _run(summary: RunSummary) -> tuple[str, ...]:
-    if summary.state == "damaged":
-        return (summary.run_id, summary.benchmark or "-", "-", "-", "-", "-", f"damaged: {summary.problem}")
+    if summary.state in ("damaged", "empty"):
+        return (summary.run_id, summary.benchmark or "-", "-", "-", "-", "-", f"{summary.state}: {summary.problem}")
     done = summary.baseline or f"{summary.iterations_done} of {summary.iterations}"
     name = (summary.run_id, _benchmark(summary.benchmark), str(summary.seed))
     return (*name, done, _result(summary), str(summary.events), summary.state)

@@ -52,10 +52,13 @@ from mage_es.projections.fold import State
 def summarise(run: Run | Path | str, *, prices: Prices | None = None, fs: FileSystem | None = None) -> RunSummary:
     """Return the run's configuration, its progress, and a row for each iteration; `prices` default to the package's.
 
-    A log that cannot be read has the state `damaged` and the problem.
+    A log that cannot be read has the state `damaged` and the problem; one without an event is `empty`.
     """
     run = as_run(run)
     try:
+        if not run.events:
+            told = f"it ended before its first event; begin it with `mage-es evolve BENCHMARK --run-id {run.id}`"
+            return RunSummary(run_id=run.id, path=str(run.path), state="empty", problem=told)
         return _summary(run, prices or Prices(), fs)
     except (LogError, PrerequisiteError, OSError) as error:
         return RunSummary(run_id=run.id, path=str(run.path), state="damaged", problem=str(error))

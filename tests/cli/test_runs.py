@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from mage_es.engine.run.directory import create_run
 from mage_es.events.log import Log
 
 Command = Callable[..., Any]
@@ -39,11 +40,13 @@ def test_a_damaged_run_is_listed_as_such_beside_the_others(mage: Command, runs_d
     shutil.copytree(runs_dir / "first", runs_dir / "fourth")
     (runs_dir / "fourth" / "log" / "HEAD").unlink()
     (runs_dir / "fourth" / "log" / "HEAD").mkdir()
+    create_run(runs_dir, benchmark="wordmath", seed=1, run_id="fifth").begin().close()
     outcome = mage("runs", "list")
     assert outcome.code == 0
     lines = {line.split()[0]: line for line in outcome.out.splitlines()[1:]}
     assert "finished" in lines["first"] and "damaged: " in lines["second"] and "damaged: " in lines["third"]
     assert [row["state"] for row in json.loads(mage("runs", "list", "--json").out)].count("damaged") == 3
+    assert "empty" in lines["fifth"] and "--run-id fifth" in lines["fifth"]
     for run in ("second", "third", "fourth"):
         assert (mage("runs", "show", run).code, mage("verify", run).code) == (5, 1)
     assert "HEAD is a folder" in mage("resume", "fourth").err and "fourth is left out" in mage("report").err

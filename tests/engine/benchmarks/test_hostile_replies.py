@@ -15,7 +15,7 @@ from tests.counting import calls_of
 from tests.engine.benchmarks.hostile import ASKED, NASTY, READERS, VERDICTS, measured
 
 LONG = 80_000
-ENOUGH = 30
+ENOUGH = 10
 """Seconds of CPU after which a scorer hangs: a hundred times what it takes."""
 COSTLY = [
     ("medqa", "answer is" + " " * 40_000),

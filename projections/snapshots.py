@@ -78,9 +78,12 @@ def latest_snapshot(folder: Path, source: Source, *, until: int | None = None) -
 
 
 def disowned(folder: Path, source: Source) -> list[Path]:
-    """Return the snapshots of this fold that are not the state of the log: damaged, forged, or of another run."""
-    ours = (path for path in _found(folder) if path.name.split(".")[1] == fold_fingerprint()[:8])
-    return [path for path in ours if _seq_of(path) <= source.head.seq and _read(path, source) is None]
+    """Return the snapshots that claim the digests of the log for another state: no crash leaves such a one behind.
+
+    One that is torn, or ahead of what the disk kept of its log, is passed over, and claims nothing.
+    """
+    claiming = (path for path in _found(folder) if _claimed(path, source) is not None)
+    return [path for path in claiming if _read(path, source) is None]
 
 
 def kept_dump(folder: Path, seq: int, projection: str) -> Any:
@@ -117,18 +120,9 @@ def _seq_of(path: Path) -> int:
 
 
 def _read(path: Path, source: Source) -> State | None:
-    try:
-        content = _content(path.read_bytes())
-    except OSError:  # another process may have replaced it by a newer one
+    if (claimed := _claimed(path, source)) is None:
         return None
-    if content is None or content.seq != _seq_of(path) or content.fingerprint != fold_fingerprint():
-        return None
-    # The chain of the log is known at its head only; further back the recorded digests have to do.
-    if content.seq == source.head.seq and content.chain != source.head.chain:
-        return None
-    closed = _closed_at(content.seq, source)
-    if closed is None or closed.digests != content.digests:
-        return None
+    content, closed = claimed
     state = State()
     with uncollected():
         try:
@@ -141,6 +135,21 @@ def _read(path: Path, source: Source) -> State | None:
     state.progress.apply(closed)
     state.seq = content.seq
     return None if state.differing(closed.digests) else state
+
+
+def _claimed(path: Path, source: Source) -> tuple[_Content, IterationClosed] | None:
+    """Return what a whole snapshot of this fold has, and the mark in the log whose digests it claims."""
+    try:
+        content = _content(path.read_bytes())
+    except OSError:  # another process may have replaced it by a newer one
+        return None
+    if content is None or content.seq != _seq_of(path) or content.fingerprint != fold_fingerprint():
+        return None
+    # The chain of the log is known at its head only; further back the recorded digests have to do.
+    if content.seq == source.head.seq and content.chain != source.head.chain:
+        return None
+    closed = _closed_at(content.seq, source)
+    return None if closed is None or closed.digests != content.digests else (content, closed)
 
 
 def _covered(state: State) -> list[Projection]:

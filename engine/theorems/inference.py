@@ -88,7 +88,9 @@ def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
     if problems := problems_of(verify_log(run.exam(opened.exam).log_path)):
         return Check(name=name, ok=False, detail=problems, bound=BOUND)
     records = list(exam.records())
-    guidance = [each.seq for each in records if isinstance(each.event, ModelCalled) and each.event.tier == "guidance"]
+    called = [(each.seq, each.event.tier) for each in records if isinstance(each.event, ModelCalled)]
+    guidance = [seq for seq, tier in called if tier == "guidance"]
+    judged = sum(tier == "judge" for _, tier in called)
     learned = [each.seq for each in records if type(each.event) in learning]
     asked = {each.event.question_id: each.seq for each in records if isinstance(each.event, QuestionPlanned)}
     planned = (event for _, event in reader.events({QuestionPlanned: ("question_id",)}))
@@ -104,6 +106,7 @@ def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
     if not problem and (wrong := fold(reader, until=opened.head_seq).differing(opened.digests)):
         problem, seq = f"{', '.join(wrong)} differs from the run's log at event {opened.head_seq}", 1
     measured = f"{len(guidance)} guidance calls, {len(learned)} learned"
+    measured += f", {judged} judge calls" if judged else ""
     detail = problem or f"{record.summary}; {len(asked)} unseen questions, frozen at event {opened.head_seq}"
     return Check(name=name, ok=not problem, detail=detail, measured=measured, bound=BOUND, seq=seq)
 

@@ -30,7 +30,7 @@ def check_replay(reader: LogReader, snapshots: Path) -> Check:
         detail = f"{last.projection} differs at iter-{last.iteration}: {found}"
         return Check(name=NAME, ok=False, detail=detail, measured=measured, bound=bound, seq=markers[equal])
     if forged := disowned(snapshots, reader):
-        detail = f"{forged[0]} is not the state that the log folds to, so it is not used: delete it"
+        detail = f"{forged[0]} claims the digests of the log for another state, so it is not used: delete it"
         return Check(name=NAME, ok=False, detail=detail, measured=measured, bound=bound)
     detail = f"{len(checks)} closed iterations fold to their recorded digests"
     return Check(name=NAME, ok=True, detail=detail, measured=measured, bound=bound)

@@ -136,7 +136,15 @@ def test_golds_that_are_brought_back_count_again(copied: Callable[..., Run], beg
 def test_without_the_users_scorer_a_run_is_shown_and_asked_but_takes_no_exam(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = Config(benchmark="given", iterations=1, pool=4, held_out=4, anchors=0, task_types="input")
+    config = Config(
+        benchmark="given",
+        execution="builtin/analogist",
+        iterations=1,
+        pool=4,
+        held_out=4,
+        anchors=0,
+        task_types="input",
+    )
     evolve(config, tasks=rows(24), scorer=lambda reply, task: task.gold in reply, runs_dir=tmp_path, runtime=RUNTIME)
     run = find_run(tmp_path)
     monkeypatch.setattr(scorers, "_GIVEN", {})  # as in another process

@@ -5,8 +5,8 @@ Rules
     - Mastery counts fresh questions only, and for the question's own skill: an answer by way of a chain or a guiding
       skill says nothing about those by itself. Rewards count every answer of the iteration; without bandits none.
     - A correct answer with reasoning of its own becomes a success memory; met again, it is reinforced. A tool's result
-      is no reasoning; a label needs none. An episode of
-      an open-ended benchmark brings one for each achievement (rules/milestones.py), and all its recipes.
+      is no reasoning; a label needs none. An episode of an open-ended benchmark brings one for each achievement
+      (rules/milestones.py), and all its recipes.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ def few_shot_cot(trial: BaselineTrial) -> Course:
         )
         for shot in trial.shots
     ]
-    return (yield from trial.ask(_COT, [Section("Solved earlier", quotes)]))
+    return (yield from trial.ask(_COT, [Section("Solved earlier", quotes, is_note=True)]))
 
 
 def self_consistency(trial: BaselineTrial) -> Course:

@@ -23,7 +23,7 @@ def sections_of(
     Examples end as `answer_format` says; episodes have none. `is_bare` is whether the reply may not reason: then a
     skill's instruction, which says how to, is left out.
     """
-    skill = Section("Skill", skill_quotes(state, planned, is_bare=is_bare))
+    skill = Section("Skill", skill_quotes(state, planned, is_bare=is_bare), is_note=True)
     return [each for each in (skill, *_retrieved(state, planned, answer_format)) if each.quotes]
 
 
@@ -75,17 +75,17 @@ def _retrieved(state: State, planned: QuestionPlanned, answer_format: str) -> li
     corrected = [row for row in rows if row.outcome == "failure_memory" and row.kind != "type_strategy"]
     principles = [state.memory.row(memory_id) for memory_id in planned.principles]
     recipes = [state.recipes.action_recipe(recipe_id) for recipe_id in planned.action_recipes]
-    sections = [
-        Section("Principles", [_quote(row, row.reasoning) for row in principles]),
+    titled = [
+        ("Principles", [_quote(row, row.reasoning) for row in principles]),
         # The steps of a chain are the plan.
-        Section("Plan", _plan(state, () if planned.chain else planned.planning)),
-        Section("Strategy", [_quote(row, _strategy(row)) for row in strategies]),
-        Section("Actions that worked", [Quote(f"recipe/{recipe.recipe_id}", _actions(recipe)) for recipe in recipes]),
-        Section("Solved earlier", [_quote(row, _solved(row, answer_format)) for row in solved]),
-        Section("Corrected earlier", [_quote(row, _corrected(row, answer_format)) for row in corrected]),
+        ("Plan", _plan(state, () if planned.chain else planned.planning)),
+        ("Strategy", [_quote(row, _strategy(row)) for row in strategies]),
+        ("Actions that worked", [Quote(f"recipe/{recipe.recipe_id}", _actions(recipe)) for recipe in recipes]),
+        ("Solved earlier", [_quote(row, _solved(row, answer_format)) for row in solved]),
+        ("Corrected earlier", [_quote(row, _corrected(row, answer_format)) for row in corrected]),
     ]
     # An empty heading would tell the model that something was looked for and not found.
-    return [section for section in sections if section.quotes]
+    return [Section(title, quotes, is_note=True) for title, quotes in titled if quotes]
 
 
 def _plan(state: State, skills: Sequence[str]) -> list[Quote]:

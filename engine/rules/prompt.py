@@ -3,9 +3,9 @@
 Rules
     - The same template, sections and question give the same bytes: what the log keeps is the template's id, what
       went into the sections and the prompt's hash; to see the prompt, it is rendered again.
-    - The system message is the same for all questions of a template: what to do, what the quotations are, how to work,
-      how the answer ends. The user's message has the sections, those first that most questions share, and ends with the
-      question: a cache of prefixes serves both.
+    - The system message is the same for all questions of a template: what to do, how to work, how the answer ends. The
+      user's message has what is known, those sections first that most questions share, and ends with the question: a
+      cache of prefixes serves both. Where nothing is known, not a word is spent on how to use it.
     - Retrieved text is data: every line of it is quoted with "> ", so nothing inside can end its own quotation. That
       holds for a skill's own instruction, too: the prompt says that it is to be followed, and shows it as a quote.
     - A control token of a chat template does nothing in data, the question included (engine/rules/inert.py).
@@ -45,10 +45,14 @@ class Quote(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A heading and what is quoted under it; without a quote the section is left out."""
+    """A heading and what is quoted under it; without a quote the section is left out.
+
+    `is_note` is whether that is knowledge of earlier work, which may not fit, and not a part of this very answer.
+    """
 
     title: str
     quotes: Sequence[Quote]
+    is_note: bool = False
 
 
 class PromptQuestion(NamedTuple):
@@ -81,8 +85,9 @@ def render_answer(name: str, sections: Sequence[Section], asked: PromptQuestion)
     Retrieved text is quoted as data, and every quotation has its source, offset and length.
     """
     # Offsets are of the final text: nothing before a span changes afterwards.
-    text, spans = "", []
-    for title, quotes in sections:
+    has_notes = any(section.is_note and section.quotes for section in sections)
+    text, spans = f"{template('notes')}\n\n" if has_notes else "", []
+    for title, quotes, _ in sections:
         if quotes:  # a heading without a quote would be a claim that there is nothing to know
             text += f"## {title}\n\n"
         for source, quote in quotes:
@@ -90,8 +95,7 @@ def render_answer(name: str, sections: Sequence[Section], asked: PromptQuestion)
             spans.append(Span(offset=len(text), length=len(rendered), source=source))
             text += f"{rendered}\n\n"
     question = f"{asked.context}\n\n{asked.question}" if asked.context else asked.question
-    said = {"instruction": asked.instruction, "answer_format": asked.answer_format}
-    system = _filled(name, {"notes": template("notes"), **said})
+    system = _filled(name, {"instruction": asked.instruction, "answer_format": asked.answer_format})
     shared = f"{inert(asked.shared)}\n\n" if asked.shared else ""
     return Prompt(f"{shared}{system}", f"{text}## {asked.heading}\n\n{inert(question)}", tuple(spans))
 

@@ -49,10 +49,10 @@ def step_prompt(
     sections = sections_of(state, planned, is_bare=planned.template in _BARE)
     # The arm `none` is the control of the search bandit: with anything of the graph in it, it would measure nothing.
     if planned.search_arm != "none":
-        sections.append(Section("Patterns", _patterns(state, about.task_type)))
-        sections.append(Section("World", _relations(state, about.entities)))
+        sections.append(Section("Patterns", _patterns(state, about.task_type), is_note=True))
+        sections.append(Section("World", _relations(state, about.entities), is_note=True))
     if planned.template == EXPLORING:
-        sections.append(Section("Brief", _brief(state)))
+        sections.append(Section("Brief", _brief(state), is_note=True))
     is_shared = setting.traits.context_role == "instruction"
     asked = PromptQuestion(
         _as_question(question, moment, setting.config.episode_history),

@@ -1,6 +1,6 @@
 """How long the prompts of the execution tier are, in estimated tokens (engine/models/context.py).
 
-    python tests/bench/prompts.py          a few seconds
+    python -m tests.bench.prompts          a few seconds
 
 Per benchmark and template: the prompt of one short question with nothing known, the same with three memories of each
 kind and a refined skill, and the part of it that is the same for all questions (the system message).

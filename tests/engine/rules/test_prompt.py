@@ -54,9 +54,18 @@ def test_the_direct_route_asks_for_the_answer_alone() -> None:
 
 
 @pytest.mark.parametrize("name", ["answer_cot", "answer_after_steps_v1", "answer_after_tool_v1"])
-def test_a_prompt_says_how_to_work_what_a_skills_own_instruction_does_and_how_to_end(name: str) -> None:
+def test_a_prompt_says_how_to_work_and_how_to_end(name: str) -> None:
     system = rendered(name=name, instruction="Work in equations.").system
-    assert '"Skill" goes first' in system and system.endswith('Work in equations. Finish with "#### <number>".')
+    assert system.endswith('Work in equations. Finish with "#### <number>".')
+
+
+@pytest.mark.parametrize(("is_note", "is_introduced"), [(True, True), (False, False)])
+def test_what_is_known_from_earlier_work_is_introduced_and_a_part_of_this_answer_is_not(
+    is_note: bool, is_introduced: bool
+) -> None:
+    text = prompt(Section("Skill", [Quote("skill/s", "Read twice.")], is_note=is_note))
+    assert text.startswith("Quoted notes from earlier work may not fit.") is is_introduced
+    assert "Quoted notes" not in prompt(Section("Skill", [], is_note=is_note))
 
 
 @pytest.mark.parametrize("name", ["answer_step_v1", "answer_tool_v1"])
@@ -101,8 +110,8 @@ def test_spans_point_at_their_quotes_whatever_is_quoted(texts: list[list[str]]) 
 
 
 def test_a_question_that_looks_like_a_placeholder_is_left_alone() -> None:
-    assert "{{answer_format}} {{notes}}" in prompt(question="{{answer_format}} {{notes}}")
-    assert "{{notes}}" in rendered(instruction="{{notes}}").system
+    assert "{{answer_format}} {{instruction}}" in prompt(question="{{answer_format}} {{instruction}}")
+    assert "{{answer_format}}" in rendered(instruction="{{answer_format}}").system
 
 
 @given(st.text())

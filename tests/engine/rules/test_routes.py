@@ -287,7 +287,7 @@ def test_a_refined_skill_gives_its_instruction_and_its_approach() -> None:
     built, fields = everything()
     moves, _ = drive(built, planned("cot", **fields), ["#### 1"])
     assert ("skill/goal", "> Instruction: Mind the units.\n> Approach: Multiply first.") in slices(moves[0])  # type: ignore[arg-type]
-    assert '"Skill" goes first' in moves[0].request.system  # type: ignore[union-attr]
+    assert "disagree: skill, then principles" in moves[0].request.prompt  # type: ignore[union-attr]
     direct, _ = drive(built, planned("direct", **fields), ["1"])
     assert ("skill/goal", "> Approach: Multiply first.") in slices(direct[0])  # type: ignore[arg-type]
 

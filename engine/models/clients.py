@@ -7,6 +7,7 @@ which they have checked against no type, are read.
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -64,14 +65,16 @@ def chat_of(request: Request, *, joined: bool) -> list[dict[str, str]]:
 
 
 def heard(said: str, aside: str, *, output_tokens: int, told: int | None) -> tuple[str, int]:
-    """Return a reply's text without its thinking, and the tokens of that: as told, else by its share of characters.
+    """Return a reply's text without its thinking, and the tokens of that: as told, else by its share of characters;
+    never more than `output_tokens`, of which they are part.
 
     `aside` is the thinking that the provider keeps apart from the text.
     """
     text = without_reasoning(said)
     text = text if text == said else text.lstrip()
     hidden = len(aside) + len(said) - len(text)
-    return text, told or (round(output_tokens * hidden / (hidden + len(text))) if hidden else 0)
+    tokens = told or (round(output_tokens * hidden / (hidden + len(text))) if hidden else 0)
+    return text, min(tokens, output_tokens)
 
 
 def budget_of(thinking: int, request: Request) -> int:
@@ -123,6 +126,8 @@ def http_client(kind: type[Form], **options: Any) -> Form:
                 yield self._counted(piece)
 
         def _counted(self, piece: bytes) -> bytes:
+            if self._left == MOST_BYTES:  # a byte order mark would take a stream's first event with it
+                piece = piece.removeprefix(BOM_UTF8)
             self._left -= len(piece)
             if self._left < 0:
                 raise ModelFault(Fault("malformed", f"the reply has more than {MOST_BYTES} bytes"))
@@ -141,6 +146,7 @@ def http_client(kind: type[Form], **options: Any) -> Form:
             raise ModelFault(Fault("missing", told, response.status_code))
         if (coding := response.headers.get("content-encoding", "identity")) != "identity":
             raise ModelFault(Fault("malformed", shortened(f"the reply is compressed, unasked ({coding})")))
+        response.encoding = "utf-8"  # the header may name what is no encoding of texts, such as `hex`
         response.stream = Bounded(response.stream)
 
     async def checked_later(response: Any) -> None:

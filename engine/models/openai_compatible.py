@@ -39,8 +39,9 @@ from mage_es.engine.seams.spec import ModelSpec
 from mage_es.events.errors import PrerequisiteError, UsageError
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI, AsyncStream
-    from openai.types.chat import ChatCompletion, ChatCompletionChunk
+    from collections.abc import AsyncIterator
+
+    from openai import AsyncOpenAI
 
 OPTIONS = (
     "base_url",
@@ -112,9 +113,14 @@ class _Message(msgspec.Struct):
         return [_Part("text", part) if isinstance(part, str) else part for part in parts]
 
     @property
+    def said(self) -> str:
+        return "".join(part.text or "" for part in self.parts if part.type == "text")
+
+    @property
     def text(self) -> str:
-        said = "".join(part.text or "" for part in self.parts if part.type == "text")
-        return said if said.strip() else next((call.reply for call in self.tool_calls or [] if call.reply), "")
+        return (
+            self.said if self.said.strip() else next((call.reply for call in self.tool_calls or [] if call.reply), "")
+        )
 
     @property
     def aside(self) -> str:
@@ -149,6 +155,21 @@ class _Reply(msgspec.Struct):
     id: str | int | None = None
     usage: _Usage | None = None
     error: Any = None
+    model: Any = None
+
+
+class _PieceOfChoice(msgspec.Struct):
+    index: int | None = None
+    delta: _Message | None = None
+    finish_reason: str | None = None
+
+
+class _Piece(msgspec.Struct):
+    """An event of a streamed reply."""
+
+    choices: list[_PieceOfChoice] | None = None
+    id: str | int | None = None
+    usage: _Usage | None = None
     model: Any = None
 
 
@@ -190,12 +211,14 @@ class OpenAICompatible:
                     raise ModelFault(error.fault._replace(kind="no_room")) from None
             raise
 
-    async def _reply(self, client: AsyncOpenAI, fields: dict[str, Any]) -> ChatCompletion:
+    async def _reply(self, client: AsyncOpenAI, fields: dict[str, Any]) -> object:
         if not self._is_streamed:
-            reply: ChatCompletion = await client.chat.completions.create(**fields)
-            return reply
-        pieces = await client.chat.completions.create(**fields, stream=True, stream_options={"include_usage": True})
-        whole = await _put_together(pieces)
+            return await client.chat.completions.create(**fields)
+        # Closed however it ends: a server may go on sending what is no longer read.
+        async with await client.chat.completions.create(
+            **fields, stream=True, stream_options={"include_usage": True}
+        ) as pieces:
+            whole = await _put_together(pieces)
         if whole.choices and not whole.choices[0].finish_reason:
             raise ModelFault(Fault("connection", f"{self._url}: the stream ended before the reply was whole"))
         return whole
@@ -250,28 +273,34 @@ class OpenAICompatible:
         return {"extra_body": body}
 
 
-async def _put_together(pieces: AsyncStream[ChatCompletionChunk]) -> ChatCompletion:
-    """Return the completion that the pieces make; without choices if none had any, without a finish if none came."""
-    from openai.types.chat import ChatCompletion, ChatCompletionMessage
-    from openai.types.chat.chat_completion import Choice
+async def _put_together(pieces: AsyncIterator[object]) -> _Reply:
+    """Return the completion that the pieces make; without choices if none had any, without a finish if none came.
 
-    text: dict[str, list[str]] = {"content": [], "refusal": [], "reasoning_content": [], "reasoning": []}
+    Raises `ModelFault` for a piece of another shape.
+    """
+    said, aside, refusal = list[str](), list[str](), list[str]()
     calls: list[_Function] = []  # only the first piece of a call names the tool
-    has_choice, finish, usage, name, model = False, None, None, "", ""
-    async for piece in pieces:
-        name, usage, model = piece.id or name, piece.usage or usage, piece.model or model
-        for choice in piece.choices[:1]:
-            has_choice, finish = True, choice.finish_reason or finish
-            for part, said in text.items():
-                said.append(_words(getattr(choice.delta, part, None)))
-            for called in (call.function for call in choice.delta.tool_calls or () if call.function):
+    whole, has_choice, finish = _Reply(), False, None
+    async for each in pieces:
+        piece = read_as(_Piece, each, what="piece of a chat completion")
+        whole.id, whole.usage, whole.model = (
+            piece.id or whole.id,
+            piece.usage or whole.usage,
+            piece.model or whole.model,
+        )
+        for choice in piece.choices or ():
+            if choice.index:  # another reply to the same request, which was not asked for
+                continue
+            has_choice, finish, delta = True, choice.finish_reason or finish, choice.delta or _Message()
+            said.append(delta.said)
+            aside.append(delta.aside)
+            refusal.append(delta.refusal or "")
+            for called in (call.function for call in delta.tool_calls or () if call.function):
                 begun = _Function(called.name, "") if called.name or not calls else calls.pop()
                 calls.append(_Function(begun.name, f"{begun.arguments}{called.arguments or ''}"))
-    said_in_all: dict[str, Any] = {part: "".join(said) or None for part, said in text.items()}
-    said_in_all["tool_calls"] = [{"function": msgspec.structs.asdict(call)} for call in calls]
-    message = ChatCompletionMessage.model_construct(role="assistant", **said_in_all)
-    choices = [Choice.model_construct(index=0, message=message, finish_reason=finish)] if has_choice else []
-    return ChatCompletion.model_construct(id=name, choices=choices, usage=usage, model=model)
+    message = _Message("".join(said), "".join(refusal), reasoning="".join(aside), tool_calls=[*map(_Call, calls)])
+    whole.choices = [_Choice(message, finish)] if has_choice else []
+    return whole
 
 
 def read_completion(reply: object, *, asked: str = "", key: str = "") -> Completion:
@@ -295,18 +324,11 @@ def read_completion(reply: object, *, asked: str = "", key: str = "") -> Complet
         input_tokens=input_tokens,
         output_tokens=output_tokens,
         cached_tokens=min(given.cached_tokens or 0, input_tokens),
-        thinking_tokens=min(thinking, output_tokens),
+        thinking_tokens=thinking,
         stop_reason="refused" if message.refusal else _STOPS.get(finish, without_key(finish, key)),
         provider_id=without_key(str(read.id or ""), key),
         served_by=other_name(read.model, asked, key),
     )
-
-
-def _words(piece: object) -> str:
-    """Return the text of a piece of a streamed reply, which may come in parts too."""
-    parts = piece if isinstance(piece, list) else [piece]
-    words = [part.get("text") if isinstance(part, dict) else part for part in parts]
-    return "".join(word for word in words if isinstance(word, str))
 
 
 def _reply_form(form: str, schema: dict[str, Any]) -> dict[str, Any]:

@@ -180,9 +180,10 @@ def test_what_is_no_clients_error_passes(openai: Any) -> None:
         (Reply(301, {}, {"location": "/v1/elsewhere"}), "missing", "redirects to /v1/elsewhere,"),
         (Reply(200, gzip.compress(b" " * 10**6), {"content-encoding": "gzip"}), "malformed", "compressed"),
         (Reply(200, b" " * 10**5), "malformed", "more than 9999 bytes"),
+        (Reply(500, b"it died", {"content-type": "text/plain; charset=hex"}), "server", "it died"),
     ],
 )
-def test_no_redirect_is_followed_and_no_reply_is_read_without_a_bound(
+def test_no_redirect_is_followed_and_no_size_or_encoding_is_believed(
     spec: str, reply: Reply, kind: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip(spec.partition("/")[0].replace("embedder", "openai"))
@@ -200,6 +201,13 @@ def test_no_redirect_is_followed_and_no_reply_is_read_without_a_bound(
             EmbeddingsEndpoint(parsed).embed(["a"])
         else:
             model = OpenAICompatible(parsed) if parsed.provider == "openai" else Anthropic(parsed)
-            asyncio.run(model.complete(Request(prompt="a")))
+
+            async def once() -> None:
+                try:
+                    await model.complete(Request(prompt="a"))
+                finally:
+                    await model.close()
+
+            asyncio.run(once())
     assert (raised.value.fault.kind, says in raised.value.fault.message) == (kind, True), raised.value.fault
     assert [said.headers["accept-encoding"] for said in asked] == ["identity"]

@@ -14,6 +14,7 @@ from mage_es.engine.seams.model import Completion, Request, reason_of
 from mage_es.engine.seams.spec import parse_spec
 from mage_es.events.errors import PrerequisiteError, UsageError
 from tests.engine.models.provider import provider
+from tests.hostile.server import Reply, hostile
 
 
 def model(url: str, more: str = "") -> OpenAICompatible:
@@ -360,6 +361,56 @@ def test_a_streamed_reply_is_the_same_whole_with_its_tokens() -> None:
 )
 def test_every_fault_of_a_stream_is_told_by_its_kind(fault_name: str, kind: str) -> None:
     assert fault(fault_name, more="&stream=on")[0] == kind
+
+
+def streamed(*pieces: object) -> bytes:
+    return b"".join(b"data: " + msgspec.json.encode(piece) + b"\n\n" for piece in pieces) + b"data: [DONE]\n\n"
+
+
+def choice(delta: object, **more: object) -> dict[str, object]:
+    return {"choices": [{"index": 0, "delta": delta, **more}]}
+
+
+SAID = (choice({"content": "it is "}), choice({"content": "7"}), choice({}, finish_reason="stop"))
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\xef\xbb\xbf" + streamed(*SAID),
+        streamed({}, *SAID, {"choices": None}, choice(None), {"choices": [{}]}),
+        streamed(*SAID, {"choices": [{"index": 1, "delta": {"content": "another"}, "finish_reason": "length"}]}),
+        streamed(choice({"content": [{"type": "text", "text": "it is "}]}), *SAID[1:]),
+    ],
+)
+def test_what_a_stream_says_besides_the_reply_changes_nothing_in_it(sent: bytes) -> None:
+    with hostile(lambda said: Reply(200, sent, {"content-type": "text/event-stream"})) as url:
+        reply = ask(model(f"{url}/v1", "&stream=on"), Request(prompt="?"))
+    assert (reply.text, reply.stop_reason) == ("it is 7", "end")
+
+
+@pytest.mark.parametrize("part", [3, [1], None])
+@pytest.mark.parametrize("place", ["event", "choices", "choice", "delta", "content", "tool_calls", "call", "usage"])
+def test_a_piece_of_a_stream_in_another_shape_is_malformed_and_nothing_worse(place: str, part: object) -> None:
+    pieces = {
+        "event": part,
+        "choices": {"choices": part},
+        "choice": {"choices": [part]},
+        "delta": choice(part),
+        "content": choice({"content": part}),
+        "tool_calls": choice({"tool_calls": part}),
+        "call": choice({"tool_calls": [part]}),
+        "usage": {"choices": [], "usage": part},
+    }
+    sent = streamed(SAID[0], pieces[place], *SAID[1:])
+    with hostile(lambda said: Reply(200, sent, {"content-type": "text/event-stream"})) as url:
+        served = model(f"{url}/v1", "&stream=on")
+        if part is None and place not in ("event", "choice", "call"):
+            assert ask(served, Request(prompt="?")).text == "it is 7"
+            return
+        with pytest.raises(ModelFault) as raised:
+            ask(served, Request(prompt="?"))
+    assert raised.value.fault.kind == "malformed"
 
 
 @pytest.mark.parametrize("fault_name", ["silence", "stall"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -98,14 +97,11 @@ def _parts(table: Reported) -> list[TextTable | str]:
 
 
 def _draw(out: Output, to: Path, study: Study) -> None:
+    from mage_es.engine.reporting.charts import drawn
     from mage_es.engine.reporting.figures import figures
-    from mage_es.engine.reporting.svg import converted
 
-    for name, svg in figures(study).items():
-        forms: Mapping[str, str | bytes] = {"svg": svg, **converted(svg)}
-        _write(out, to, {f"{name}.{form}": file for form, file in forms.items()})
-    if find_spec("vl_convert") is None:
-        out.say("For PNG and PDF beside the SVG: python -m pip install 'mage-es[figures]'")
+    for name, chart in figures(study).items():
+        _write(out, to, {f"{name}.{ending}": file for ending, file in drawn(chart).items()})
 
 
 def _write(out: Output, folder: Path, files: Mapping[str, str | bytes]) -> None:

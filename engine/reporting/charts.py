@@ -1,23 +1,26 @@
-"""Charts of a report: lines with bands and points along the iterations, stacked shares, bars with intervals."""
+"""Charts of a report as Vega-Lite specifications: lines with bands and points, stacked shares, bars with intervals.
+
+vl-convert, which the extra `figures` installs, draws them without a browser and with the same bytes every time.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from textwrap import wrap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from mage_es.engine.reporting.svg import DASHES, PALETTE, Drawing, Scale, label, ticks
+from mage_es.events.errors import PrerequisiteError
 
-WIDTH, HEIGHT = 760.0, 400.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64.0, 210.0, 48.0, 48.0
-_ROW = 20.0
-_BAR = 16.0
-"""Pixels of a line of the legend, and of a bar."""
-_BAND = "▒ ± sd over seeds"
-_LETTER, _TITLE_LETTER, _WIDE_LETTER = 7.0, 8.5, 8.0
-"""Pixels of a letter, estimated high: in a text, in a title, and in a word with many wide letters."""
-_LEGEND_LETTERS, _BAR_LETTERS = int((_RIGHT - 44) / _LETTER), 28
-"""Letters of a line of the legend, and of one beside a bar: longer names are folded, so that they take no plot away."""
+Chart = dict[str, Any]
+
+_WIDTH, _HEIGHT = 480, 300
+_ROW, _PANEL = 26, 220
+"""Pixels of a bar with its gap, and of a panel of bars."""
+_LONGEST_NAME = 260
+"""Pixels of a name beside a bar or in a legend; a longer one is cut."""
+_COLOURS = ("#3b82f6", "#e08600", "#10a37f", "#d1495b", "#9b6dd6", "#7a8793", "#2aa7c9", "#a8900c")
+"""Told apart by most colour-blind readers, with the dashes by all."""
+_DASHES = ((1, 0), (7, 3), (2, 3), (9, 3, 2, 3))
 
 
 class ChartMark(NamedTuple):
@@ -46,157 +49,110 @@ class Bar(NamedTuple):
     high: float | None = None
 
 
-def line_chart(
-    title: str, series: Sequence[Series], *, x: str, y: str, low: float = 0.0, high: float | None = None
-) -> str:
-    """Return lines over iterations (-1: the start), "" of no marks; the y axis ends at `high` or the largest mark."""
-    marks = [mark for each in series for mark in (*each.line, *each.points)]
-    if not marks:
-        return ""
-    top = high if high is not None else max((mark.value + mark.sd for mark in marks), default=1.0) or 1.0
-    has_band = any(each.banded and any(mark.sd for mark in each.line) for each in series)
-    keys = [*(["◆ held-out exam, ± sd"] if any(each.points for each in series) else []), *([_BAND] if has_band else [])]
-    lines = sum(len(_folded(each.name)) for each in series) + len(keys)
-    height = max(HEIGHT, _TOP + _BOTTOM + _ROW * lines)
-    drawing = Drawing(WIDTH, height, title=title, description=f"{y} by {x}")
-    across = Scale(min(m.x for m in marks), max(m.x for m in marks), _LEFT, WIDTH - _RIGHT)
-    upwards = Scale(low, top, HEIGHT - _BOTTOM, _TOP)
-    _frame(drawing, title, across, upwards, x=x, y=y)
-    for number, each in enumerate(series):
-        if each.banded:
-            above = [(across(m.x), upwards(min(m.value + m.sd, top))) for m in each.line]
-            below = [(across(m.x), upwards(max(m.value - m.sd, low))) for m in reversed(each.line)]
-            drawing.area([*above, *below], colour=_colour(number), opacity=0.18)
-    for number, each in enumerate(series):
-        path = [(across(m.x), upwards(m.value)) for m in each.line]
-        if len(path) == 1:
-            drawing.dot(*path[0], colour=_colour(number))
-        drawing.line(path, colour=_colour(number), dash=_dash(number))
-        for point in each.points:
-            _point(drawing, point, across, upwards, colour=_colour(number))
-    _legend(drawing, [each.name for each in series])
-    for number, words in enumerate(keys, start=lines - len(keys)):
-        drawing.text(WIDTH - _RIGHT + 16, _TOP + _ROW * number + 16, words, kind="s")
-    return str(drawing)
+def drawn(chart: Chart) -> dict[str, bytes]:
+    """Return a chart as the files of a figure, by their endings. Raises `PrerequisiteError` without vl-convert."""
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise PrerequisiteError("Figures need vl-convert: python -m pip install 'mage-es[figures]'") from error
+    svg = vl_convert.vegalite_to_svg(chart)
+    return {"svg": svg.encode(), "png": vl_convert.svg_to_png(svg, scale=2.0), "pdf": vl_convert.svg_to_pdf(svg)}
 
 
-def _folded(name: str, letters: int = _LEGEND_LETTERS) -> list[str]:
-    return wrap(name, letters) or [""]
+def line_chart(title: str, series: Sequence[Series], *, x: str, y: str, high: float | None = None) -> Chart | None:
+    """Return lines over iterations (-1: the start), None of no marks; the y axis ends at `high` or the largest mark."""
+    top = math.inf if high is None else high
+    rows = [
+        {"name": each.name, "kind": kind, "x": at, "y": value, "low": max(0, value - sd), "high": min(top, value + sd)}
+        for each in series
+        for kind, marks in (("line", each.line), ("band", each.line if each.banded else ()), ("point", each.points))
+        for at, value, sd in marks
+    ]
+    if not rows:
+        return None
+    names = [each.name for each in series]
+    colour = _colour(names, symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3)
+    dashes = [_DASHES[place % len(_DASHES)] for place in range(len(names))]
+    iterations = {"tickMinStep": 1, "grid": False, "labelExpr": "datum.value < 0 ? 'start' : datum.label"}
+    size = _number("", title=y, scale={"domainMin": 0} | ({"domainMax": high} if high else {}))
+    span, middle = {"y": {**size, "field": "low"}, "y2": {"field": "high"}}, {**size, "field": "y"}
+    dash = {"field": "name", "sort": None, "scale": {"domain": names, "range": dashes}, "legend": colour["legend"]}
+
+    def layer(kind: str, encoding: Chart, **mark: Any) -> Chart:
+        return {"transform": [{"filter": f"datum.kind == '{kind}'"}], "mark": mark, "encoding": encoding}
+
+    return {
+        **_titled(title, "Band and bars: ± sd over seeds." if any(row["high"] != row["y"] for row in rows) else ""),
+        **_sized(rows),
+        "encoding": {
+            "x": _number("x", title=x, scale={"nice": False, "zero": False}, axis=iterations),
+            "color": colour,
+        },
+        "layer": [
+            layer("band", span, type="area", opacity=0.18),
+            layer("line", {"y": middle, "strokeDash": dash}, type="line", point={"size": 15}),
+            layer("point", span, type="rule"),
+            layer("point", {"y": middle}, type="point", shape="diamond", filled=True, size=90, opacity=1),
+        ],
+    }
 
 
-def _shortened(text: str, letters: int) -> str:
-    """Return a text without its middle where it is longer; a drawing's <title> has all of its own."""
-    half = (letters - 1) // 2
-    return text if len(text) <= letters else f"{text[:half].rstrip()}…{text[-half:].lstrip()}"
-
-
-def stacked_chart(panels: Mapping[str, Mapping[str, Sequence[ChartMark]]], *, title: str, x: str) -> str:
+def stacked_chart(panels: Mapping[str, Mapping[str, Sequence[ChartMark]]], *, title: str, x: str) -> Chart:
     """Return one panel below another, each with the shares (in percent, adding up to 100) of its layers."""
-    drawing = Drawing(WIDTH, HEIGHT * len(panels), title=title, description=f"shares by {x}")
-    for place, (name, layers) in enumerate(panels.items()):
-        xs = sorted({mark.x for marks in layers.values() for mark in marks})
-        across = Scale(xs[0], xs[-1], _LEFT, WIDTH - _RIGHT)
-        upwards = Scale(0, 100, (place + 1) * HEIGHT - _BOTTOM, place * HEIGHT + _TOP)
-        base = dict.fromkeys(xs, 0.0)
-        for number, marks in enumerate(layers.values()):
-            top = {mark.x: base[mark.x] + mark.value for mark in marks}
-            # A single iteration is drawn as a bar: an area between two equal points would be empty.
-            ends = [(across(at), at) for at in xs] if len(xs) > 1 else [(_LEFT, xs[0]), (_LEFT + _BAR, xs[0])]
-            edge = [(place_x, upwards(top[at])) for place_x, at in ends]
-            drawing.area([*edge, *((px, upwards(base[at])) for px, at in reversed(ends))], colour=_colour(number))
-            base = top
-        _frame(drawing, f"{title}: {name}", across, upwards, x=x, y="share, %")
-        _legend(drawing, list(layers), top=place * HEIGHT + _TOP, is_stacked=True)
-    return str(drawing)
+
+    def panel(name: str, layers: Mapping[str, Sequence[ChartMark]]) -> Chart:
+        rows = [{"name": layer, "x": mark.x, "share": mark.value} for layer, marks in layers.items() for mark in marks]
+        across = {"field": "x", "type": "ordinal", "title": x, "axis": {"labelAngle": 0, "labelOverlap": True}}
+        share = _number("share", title="share, %", scale={"domain": [0, 100]})
+        encoding = {"x": across, "y": share, "color": _colour(list(layers))}
+        return {**_titled(name), **_sized(rows), "mark": "bar", "encoding": encoding}
+
+    below = [panel(name, layers) for name, layers in panels.items()]
+    return {**_titled(title), "vconcat": below, "resolve": {"scale": {"color": "independent"}}}
 
 
-def bar_chart(panels: Mapping[str, Sequence[Bar]], *, title: str, digits: int = 1) -> str:
-    """Return one panel of horizontal bars for each name, side by side, each with a scale of its own.
+def bar_chart(panels: Mapping[str, Sequence[Bar]], *, title: str, digits: int = 1) -> Chart:
+    """Return a panel of horizontal bars for each name, side by side, each with a scale of its own.
 
-    Values have so many `digits` after the point.
+    Values have so many `digits` after the point; one that was not measured is a dash.
     """
-    rows = max(len(bars) for bars in panels.values())
-    height = _TOP + 28 + (_BAR + 10) * rows + 16
-    longest = max(len(bar.name) for bars in panels.values() for bar in bars)
-    left = 24 + _WIDE_LETTER * min(longest, _BAR_LETTERS)
-    room = max(200.0, 24 + _LETTER * max(map(len, panels)))
-    width = max(WIDTH, left + room * len(panels))
-    each = (width - left - 16) / len(panels)
-    drawing = Drawing(width, height, title=title, description=", ".join(panels))
-    drawing.text(16, 24, title, kind="t")
-    for row, bar in enumerate(next(iter(panels.values()))):
-        names = _folded(_shortened(bar.name, 2 * _BAR_LETTERS - 12), _BAR_LETTERS)
-        for number, words in enumerate(names):
-            below = 12 * number - 6 * (len(names) - 1)
-            drawing.text(left - 10, _TOP + 28 + (_BAR + 10) * row + 12 + below, words, anchor="end")
-    for place, (name, bars) in enumerate(panels.items()):
-        ends = (left + each * place, left + each * (place + 1) - 16)
-        _bars(drawing, name, bars, ends, colour=_colour(place), digits=digits)
-    return str(drawing)
+
+    def panel(name: str, bars: Sequence[Bar], axis: Chart | None) -> Chart:
+        rows = [
+            {**bar._asdict(), "end": bar.value or 0, "text": "-" if bar.value is None else f"{bar.value:,.{digits}f}"}
+            for bar in bars
+        ]
+        words = {"x": _number("end"), "text": {"field": "text"}}
+        return {
+            **_titled(name),
+            **_sized(rows, width=_PANEL, height={"step": _ROW}),
+            "encoding": {"y": {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": axis}},
+            "layer": [
+                {"mark": {"type": "bar", "height": 14, "color": _COLOURS[0]}, "encoding": {"x": _number("value")}},
+                {"mark": "rule", "encoding": {"x": _number("low"), "x2": {"field": "high"}}},
+                {"mark": {"type": "text", "align": "left", "dx": 5, "dy": -8}, "encoding": words},
+            ],
+        }
+
+    names = {"labelLimit": _LONGEST_NAME, "domain": False, "ticks": False}
+    beside = [panel(name, bars, None if at else names) for at, (name, bars) in enumerate(panels.items())]
+    return {**_titled(title), "hconcat": beside}
 
 
-def _bars(
-    drawing: Drawing, name: str, bars: Sequence[Bar], panel: tuple[float, float], *, colour: str, digits: int
-) -> None:
-    """Draw a panel between two places across; right of its longest bar there is room for the longest value."""
-    start, end = panel
-    values = ["-" if bar.value is None else f"{bar.value:,.{digits}f}" for bar in bars]
-    ends = [end for bar in bars for end in (bar.value, bar.low, bar.high) if end is not None]
-    across = Scale(min(0.0, *ends), max(0.0, *ends), start, end - 10 - _LETTER * max(map(len, values)))
-    drawing.text(start, _TOP + 12, name, kind="s")
-    for row, bar in enumerate(bars):
-        y = _TOP + 28 + (_BAR + 10) * row
-        if bar.value is None:
-            drawing.text(across(0) + 5, y + 12, values[row], kind="s")
-            continue
-        zero, tip = across(0), across(bar.value)
-        drawing.box(min(zero, tip), y, abs(tip - zero), _BAR, colour=colour)
-        if bar.low is not None and bar.high is not None:
-            drawing.line([(across(bar.low), y + _BAR / 2), (across(bar.high), y + _BAR / 2)], kind="a")
-        furthest = max(tip, zero, across(bar.high) if bar.high is not None else tip)
-        drawing.text(furthest + 5, y + 12, values[row], kind="s")
-    drawing.line([(across(0), _TOP + 22), (across(0), _TOP + 28 + (_BAR + 10) * len(bars))], kind="a")
+def _titled(title: str, subtitle: str = "") -> Chart:
+    return {"title": {"text": title, "subtitle": subtitle, "anchor": "start", "limit": _WIDTH + _LONGEST_NAME}}
 
 
-def _frame(drawing: Drawing, title: str, across: Scale, upwards: Scale, *, x: str, y: str) -> None:
-    drawing.text(_LEFT, upwards.end - 20, _shortened(title, int((WIDTH - _LEFT) / _TITLE_LETTER)), kind="t")
-    for value in ticks(upwards.low, upwards.high):
-        drawing.line([(_LEFT, upwards(value)), (across.end, upwards(value))], kind="g")
-        drawing.text(_LEFT - 8, upwards(value) + 4, label(value), anchor="end", kind="s")
-    for value in ticks(max(across.low, 0.0), across.high, most=10):
-        if value == int(value):
-            drawing.text(across(value), upwards.start + 18, label(value), anchor="middle", kind="s")
-    if across.low < 0:
-        drawing.text(across(across.low), upwards.start + 18, "start", anchor="middle", kind="s")
-    drawing.line([(_LEFT, upwards.end), (_LEFT, upwards.start), (across.end, upwards.start)], kind="a")
-    drawing.text((_LEFT + across.end) / 2, upwards.start + 36, x, anchor="middle", kind="s")
-    drawing.text(18, (upwards.start + upwards.end) / 2, y, anchor="middle", kind="s", turned=True)
+def _sized(rows: Sequence[Chart], *, width: int = _WIDTH, height: object = _HEIGHT) -> Chart:
+    return {"width": width, "height": height, "data": {"values": rows}}
 
 
-def _point(drawing: Drawing, point: ChartMark, across: Scale, upwards: Scale, *, colour: str) -> None:
-    x = across(point.x)
-    if point.sd:
-        ends = (upwards(point.value - point.sd), upwards(point.value + point.sd))
-        drawing.line([(x, ends[0]), (x, ends[1])], colour=colour, width=1.5)
-    drawing.diamond(x, upwards(point.value), colour=colour)
+def _number(field: str, *, title: str | None = None, **how: Chart) -> Chart:
+    return {"field": field, "type": "quantitative", "title": title, **how}
 
 
-def _legend(drawing: Drawing, names: Sequence[str], *, top: float = _TOP, is_stacked: bool = False) -> None:
-    left, row = WIDTH - _RIGHT + 16, 0
-    for number, name in reversed(list(enumerate(names))) if is_stacked else enumerate(names):
-        y = top + _ROW * row + 6
-        if is_stacked:
-            drawing.box(left, y - 6, 22, 12, colour=_colour(number))
-        else:
-            drawing.line([(left, y), (left + 22, y)], colour=_colour(number), dash=_dash(number), width=3)
-        for words in _folded(name):
-            drawing.text(left + 28, top + _ROW * row + 10, words)
-            row += 1
-
-
-def _colour(number: int) -> str:
-    return PALETTE[number % len(PALETTE)]
-
-
-def _dash(number: int) -> str:
-    return DASHES[number % len(DASHES)]
+def _colour(names: Sequence[str], **legend: object) -> Chart:
+    shown = {"title": None, "labelLimit": _LONGEST_NAME, **legend}
+    colours = [_COLOURS[place % len(_COLOURS)] for place in range(len(names))]
+    scale = {"domain": names, "range": colours}
+    return {"field": "name", "type": "nominal", "sort": None, "scale": scale, "legend": shown}

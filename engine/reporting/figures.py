@@ -11,7 +11,7 @@ import polars as pl
 from mage_es.engine.benchmarks.registry import title as titled
 from mage_es.engine.reporting.accuracy import over_start, over_strongest
 from mage_es.engine.reporting.cells import Blank, Cell
-from mage_es.engine.reporting.charts import Bar, ChartMark, Series, bar_chart, line_chart, stacked_chart
+from mage_es.engine.reporting.charts import Bar, Chart, ChartMark, Series, bar_chart, line_chart, stacked_chart
 from mage_es.engine.reporting.costs import TIER_NAMES
 from mage_es.engine.reporting.statistics import cell_of, difference
 from mage_es.engine.reporting.study import MEASURED, Measure, Study
@@ -27,18 +27,18 @@ LONGEST_NAME = 80
 """Characters of a title in a file name; file systems allow 255 bytes in all."""
 
 
-def figures(study: Study) -> dict[str, str]:
-    """Return every figure that there is data for, as SVG by name; those along iterations once for each full system.
+def figures(study: Study) -> dict[str, Chart]:
+    """Return every figure that there is data for, by name; those along iterations once for each full system.
 
     [tables, figures]
     """
-    found: dict[str, str] = {}
+    found: dict[str, Chart] = {}
     full = [place for place in study.full() if any(run.iterations for run in study.at(place).values())]
     for place in full:
         name = _slug(study, place)
         for kind, make in _ALONG.items():
-            if svg := make(study, place):
-                found[f"{kind}-{name}"] = svg
+            if chart := make(study, place):
+                found[f"{kind}-{name}"] = chart
     if full and (cost := _cost(study)):
         found["cost"] = cost
     if gains := _gains(study, full):
@@ -46,7 +46,7 @@ def figures(study: Study) -> dict[str, str]:
     return found
 
 
-def _accuracy(study: Study, place: Placement) -> str:
+def _accuracy(study: Study, place: Placement) -> Chart | None:
     """Return the accuracy of the anchors by iteration and of the held-out questions in exams, for each system.
 
     Fresh questions are none of it: the frontier chooses them for being hard.
@@ -67,13 +67,13 @@ def _accuracy(study: Study, place: Placement) -> str:
     return line_chart(title, series, x="iteration", y="accuracy, %" if measure == "accuracy" else "score, %", high=100)
 
 
-def _sizes(study: Study, place: Placement, what: str, sizes: Sequence[str]) -> str:
+def _sizes(study: Study, place: Placement, what: str, sizes: Sequence[str]) -> Chart | None:
     runs = [run.growth for run in study.at(place).values()]
     series = [Series(size, _along(runs, size), banded=True) for size in sizes]
     return line_chart(f"{_title(study, place)}: {what}", series, x="iteration", y="nodes")
 
 
-def _mastery(study: Study, place: Placement) -> str:
+def _mastery(study: Study, place: Placement) -> Chart | None:
     """Return the mean mastery of all skills, and that of the first few skills that all seeds have."""
     runs = [run.mastery for run in study.at(place).values()]
     common = set.intersection(*(set(run["skill"]) for run in runs))
@@ -84,11 +84,11 @@ def _mastery(study: Study, place: Placement) -> str:
     return line_chart(f"{_title(study, place)}: mastery", series, x="iteration", y="mastery", high=1.0)
 
 
-def _arms(study: Study, place: Placement) -> str:
+def _arms(study: Study, place: Placement) -> Chart | None:
     """Return how often each search arm and each route was planned, in percent of an iteration's questions."""
     planned = pl.concat([run.planned for run in study.at(place).values()])
     if planned.is_empty():
-        return ""
+        return None
     panels = {f"{bandit} bandit": _shares(planned, f"{bandit}_arm") for bandit in ("search", "routing")}
     return stacked_chart(panels, title=_title(study, place), x="iteration")
 
@@ -103,7 +103,7 @@ def _shares(planned: pl.DataFrame, arm: str) -> dict[str, list[ChartMark]]:
     }
 
 
-def _cost(study: Study) -> str:
+def _cost(study: Study) -> Chart | None:
     """Return the mean calls of each tier that has any, rounded to whole calls."""
     runs = [run for run in study.counted if not run.baseline]
     benchmarks = sorted({run.begun.benchmark for run in runs})
@@ -118,10 +118,10 @@ def _cost(study: Study) -> str:
         for tier in TIER_NAMES
         if any(run.ledger.total(tier).calls for run in runs)
     }
-    return bar_chart(panels, title="Model calls by tier, mean over runs", digits=0) if panels else ""
+    return bar_chart(panels, title="Model calls by tier, mean over runs", digits=0) if panels else None
 
 
-def _gains(study: Study, full: Sequence[Placement]) -> str:
+def _gains(study: Study, full: Sequence[Placement]) -> Chart | None:
 
     def by_success_memories(place: Placement) -> Cell | Blank:
         return difference(study.scores(place), study.scores(place._replace(system=NO_SUCCESS))) or Blank()
@@ -136,7 +136,7 @@ def _gains(study: Study, full: Sequence[Placement]) -> str:
         found = [(place, gain(place)) for place in full]
         if any(isinstance(cell, Cell) for _, cell in found):
             panels[f"{kind}, points"] = [_bar(_title(study, place), cell) for place, cell in found]
-    return bar_chart(panels, title="Effect sizes in exams, with 95 % intervals") if panels else ""
+    return bar_chart(panels, title="Effect sizes in exams, with 95 % intervals") if panels else None
 
 
 def _bar(name: str, cell: Cell | Blank) -> Bar:
@@ -173,7 +173,7 @@ def _slug(study: Study, place: Placement) -> str:
     return slug if len(slug) <= LONGEST_NAME else f"{slug[:LONGEST_NAME]}-{sha256_text(title)[:8]}"
 
 
-_ALONG: Mapping[str, Callable[[Study, Placement], str]] = {
+_ALONG: Mapping[str, Callable[[Study, Placement], Chart | None]] = {
     "accuracy": _accuracy,
     "growth": lambda study, place: _sizes(study, place, "memories", ("success memories", "failure memories")),
     "coverage": lambda study, place: _sizes(study, place, "skills, principles, coverage", _FEW),

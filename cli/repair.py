@@ -9,7 +9,7 @@ import typer
 from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
 from mage_es.cli.settings import Settings
-from mage_es.events.errors import MageError
+from mage_es.events.errors import LogDamaged, MageError
 
 if TYPE_CHECKING:
     from mage_es.events.care import RepairReport
@@ -27,8 +27,8 @@ def repair(
 ) -> None:
     """Cut a damaged run back to its last whole event.
 
-    Without --yes it shows what would be lost and exits with 1. The bytes that are cut out stay in log/quarantine. If
-    you have a backup, restore that instead.
+    Without --yes it shows what would be lost and exits with 1. The bytes that are cut out stay in log/quarantine. What
+    is left is verified, and exits with 5 if no repair mends all of it. If you have a backup, restore that instead.
     """
     from mage_es.engine.verbs.repair import repair as repair_run
 
@@ -39,12 +39,17 @@ def repair(
         out.say("Nothing was changed. If you have a backup of the run, restore that instead.")
         out.next(settings.again("repair", found.id, "--yes"))
         raise typer.Exit(MageError.exit_code)
+    if report.left:
+        out.next(settings.again("verify", found.id))
+        raise typer.Exit(LogDamaged.exit_code)
     out.next(settings.again("verify", found.id), settings.again("resume", found.id))
 
 
 def _shown(report: RepairReport, run_id: str) -> list[TextTable | str]:
+    left = TextTable(f"Run {run_id}: no repair mends this", ("problem",), [(problem,) for problem in report.left])
+    rest: list[TextTable | str] = [left] if report.left else []
     if not report.problems:
-        return [f"Run {run_id}: nothing to repair, the log opens (head {report.head_chain})."]
+        return [f"Run {run_id}: nothing to repair, the log opens (head {report.head_chain}).", *rest]
     verb = "was" if report.done else "would be"
     lost = f"No event {verb} lost."
     if report.lost_first:
@@ -56,6 +61,9 @@ def _shown(report: RepairReport, run_id: str) -> list[TextTable | str]:
     if report.cuts:
         rows = [(cut.file, str(cut.offset), str(cut.bytes), cut.kept_in) for cut in report.cuts]
         parts.append(TextTable("Cut out", ("file", "from byte", "bytes", "kept in log/quarantine as"), rows))
+    if report.exams:
+        names = ", ".join(report.exams)
+        parts.append(f"The log's record of these exams is cut off, so that they no longer count: {names}.")
     if report.done:
         parts.append(f"Repaired, as event {report.head_seq} records; head {report.head_chain}")
-    return parts
+    return [*parts, *rest]

@@ -10,7 +10,7 @@ from mage_es.cli.options import RunArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import checks, exams
-from mage_es.events.errors import MageError
+from mage_es.events.errors import LogDamaged, MageError
 
 EXAMPLES = examples("mage-es verify", "mage-es verify RUN --head 5c0f0e8a9d1b7f43", "mage-es verify RUN --json")
 
@@ -26,15 +26,19 @@ def verify(
         typer.Option(metavar="HASH", help="A head printed earlier (16 digits or more) that the log must still hold."),
     ] = None,
 ) -> None:
-    """Verify every byte of a run and every theorem on its log. Exits with 1 if a check fails."""
+    """Verify every byte of a run and every theorem on its log.
+
+    Exits with 5 if bytes are not what was written, with 1 if another check fails.
+    """
     from mage_es.engine.verbs.verify import verify as verify_run
 
     report = verify_run(settings.find_run(run), head=head)
-    out.report(report, checks(f"Run {report.run_id}", report.checks), *exams(report.exams), f"head {report.head}")
+    head_line = [f"head {report.head}"] if report.head else []  # unknown where the end of the log is damaged
+    out.report(report, checks(f"Run {report.run_id}", report.checks), *exams(report.exams), *head_line)
     if not report.ok:
         out.say("Restore the run from a backup, then verify it again.")
-        is_damaged = any(check.name == "log" and not check.ok for check in report.checks)
-        ways = ("verify", "repair") if is_damaged else ("verify",)
+        damaged = [check.name for check in report.checks if check.damaged]
+        ways = ("verify", "repair") if "log" in damaged else ("verify",)
         out.next(*(settings.again(way, report.run_id) for way in ways))
-        raise typer.Exit(MageError.exit_code)
+        raise typer.Exit(LogDamaged.exit_code if damaged else MageError.exit_code)
     out.next(settings.again("runs", "show", report.run_id))

@@ -9,7 +9,8 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     """One claim that holds, or what breaks it.
 
     `measured` and `bound`, in words, are what was found and what is allowed; `seq` is the first event that breaks it
-    (0: none, or unknown), in the log of the run or, for an exam, in its own.
+    (0: none, or unknown), in the log of the run or, for an exam, in its own. `damaged` says that bytes are not what was
+    written, of which a claim can be neither true nor false.
     """
 
     name: str
@@ -18,3 +19,4 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     measured: str = ""
     bound: str = ""
     seq: int = 0
+    damaged: bool = False

@@ -84,9 +84,9 @@ def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
     try:
         exam = record.log(run)
     except LogError as error:
-        return Check(name=name, ok=False, detail=str(error), bound=BOUND)
+        return Check(name=name, ok=False, detail=str(error), bound=BOUND, damaged=True)
     if problems := problems_of(verify_log(run.exam(opened.exam).log_path)):
-        return Check(name=name, ok=False, detail=problems, bound=BOUND)
+        return Check(name=name, ok=False, detail=problems, bound=BOUND, damaged=True)
     records = list(exam.records())
     called = [(each.seq, each.event.tier) for each in records if isinstance(each.event, ModelCalled)]
     guidance = [seq for seq, tier in called if tier == "guidance"]
@@ -144,7 +144,7 @@ def _unknown(name: str, exam: Run, number: int, reader: LogReader) -> Check:
     try:
         is_empty = not exam.events
     except LogError as error:
-        return Check(name=name, ok=False, detail=str(error))
+        return Check(name=name, ok=False, detail=str(error), damaged=True)
     if is_empty:
         return Check(name=name, ok=True, detail="never began: its log is empty, and its folder can be deleted")
     if number and (repair := repair_that_cut(number, reader)):

@@ -12,7 +12,13 @@ def check_log(verdict: LogVerdict) -> Check:
     first = min((finding.first for finding in verdict.findings if finding.first), default=0)
     detail = problems or f"{verdict.files} files, hashes and chain agree"
     return Check(
-        name="log", ok=not problems, detail=detail, measured=f"{verdict.head.seq} events", bound="all agree", seq=first
+        name="log",
+        ok=not problems,
+        detail=detail,
+        measured=f"{verdict.head.seq} events",
+        bound="all agree",
+        seq=first,
+        damaged=bool(problems),
     )
 
 

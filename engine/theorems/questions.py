@@ -10,4 +10,5 @@ def check_questions(verdict: QuestionsVerdict) -> Check:
     golds = f"{verdict.golds} gold answers" if verdict.golds else "this copy was made without their gold answers"
     detail = "; ".join(verdict.problems) or f"{verdict.questions} texts are those that the run began with; {golds}"
     measured = f"{len(verdict.problems)} files differ"
-    return Check(name="questions", ok=not verdict.problems, detail=detail, measured=measured, bound="0 differ")
+    ok = not verdict.problems
+    return Check(name="questions", ok=ok, detail=detail, measured=measured, bound="0 differ", damaged=not ok)

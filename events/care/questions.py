@@ -48,10 +48,10 @@ def verify_questions(path: Path, fs: FileSystem | None = None) -> QuestionsVerdi
     return QuestionsVerdict(questions, golds, tuple(problems))
 
 
-def damaged_files(fs: FileSystem, layout: Layout) -> Iterator[Path]:
-    """Yield the files beside a log that are not what their names say."""
+def damaged_golds(fs: FileSystem, layout: Layout) -> Iterator[Path]:
+    """Yield the files of gold answers that are not what their names say; a log can do without those."""
     for file in _files(fs, layout):
-        if _FILE.fullmatch(_name(file)) and not _is_whole(fs.read(file), _name(file)):
+        if file.parent == layout.golds and _FILE.fullmatch(_name(file)) and not _is_whole(fs.read(file), _name(file)):
             yield file
 
 

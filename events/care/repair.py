@@ -35,7 +35,9 @@ class RepairReport(msgspec.Struct, frozen=True, kw_only=True):
     """What is wrong with a log and what is, or would be, lost by cutting it to its last whole prefix.
 
     The prefix ends with event `whole_seq`. `lost_first` is 0 where no event is lost, `lost_last` where nothing tells
-    how far the log went. `done` is whether the log was cut; `head_seq` and `head_chain` are those it has now.
+    how far the log went. `done` is whether the log was cut; `head_seq` and `head_chain` are those it has now. The
+    caller adds what verifying the repaired log told: `left`, which no repair mends, and the `exams` that do not count
+    any more because the record of them was cut off.
     """
 
     problems: tuple[str, ...]
@@ -46,6 +48,8 @@ class RepairReport(msgspec.Struct, frozen=True, kw_only=True):
     done: bool
     head_seq: int
     head_chain: str
+    left: tuple[str, ...] = ()
+    exams: tuple[str, ...] = ()
 
 
 def plan_repair(path: Path, fs: FileSystem | None = None) -> RepairReport:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from mage_es.events import wal
 from mage_es.events.care.chains import witness
-from mage_es.events.care.questions import damaged_files
+from mage_es.events.care.questions import damaged_golds
 from mage_es.events.disk.documents import Format, Head, HeadNote
 from mage_es.events.disk.filesystem import FileSystem
 from mage_es.events.disk.layout import Layout, Listing, Range
@@ -71,6 +71,7 @@ class _Surveyor:
         self._known = 0  # the last event that anything tells of
         self._is_cut = False  # whether there was more, though nothing may tell how much
         self._tails: dict[int, list[wal.Frame]] = {}
+        self._leftover: set[int] = set()  # write-ahead files whose segment is whole
 
     def run(self) -> Survey:
         # As the files are, gaps and overlaps included: a listing that insists on order would raise here.
@@ -81,7 +82,7 @@ class _Surveyor:
         torn = self._keep_frames(contents)
         self._drop_segments(sealed, kept)
         self._drop_files(contents, kept)
-        unrecorded = self._unrecorded(sealed, kept, contents)
+        unrecorded = self._unrecorded(sealed, kept)
         self._check_bound(self._bound())
         if self._head.seq < self._known:
             self._problems.append(f"the log is whole up to event {self._head.seq}, but it went on to {self._known}")
@@ -89,7 +90,7 @@ class _Surveyor:
             self._is_cut = True
             if all(scrap.file == self._layout.head for scrap in self._scraps):
                 self._problems.append(f"{self._layout.wal(self._head.seq + 1).name} is missing")
-        for file in damaged_files(self._fs, self._layout):
+        for file in damaged_golds(self._fs, self._layout):
             self._drop(file, follows=True)
         # A torn tail alone is no damage; next to damage it has to go too.
         if torn and self._problems:
@@ -171,7 +172,9 @@ class _Surveyor:
             frames = _frames_in(data, first)
             # The seal was done and only the removal is missing; opening the log removes it.
             is_leftover = first in ends and bool(frames) and frames[-1].last == ends[first]
-            if first not in self._tails and not (is_leftover and _size(frames) == len(data)):
+            if is_leftover and _size(frames) == len(data):
+                self._leftover.add(first)
+            elif first not in self._tails:
                 self._drop(self._layout.wal(first), follows=first in ends)
                 self._note_frames(data, -1)
 
@@ -187,8 +190,9 @@ class _Surveyor:
         while (frame := wal.frame_after(data, offset)) is not None:
             self._known, offset = max(self._known, frame.last), frame.offset
 
-    def _unrecorded(self, sealed: SealedEvents, kept: list[Range], contents: dict[int, bytes]) -> SegmentSealed | None:
-        if not kept or kept[-1].first in contents:
+    def _unrecorded(self, sealed: SealedEvents, kept: list[Range]) -> SegmentSealed | None:
+        # Opening the log records it again where its write-ahead file is there, and stays.
+        if not kept or kept[-1].first in self._leftover:
             return None
         if kept[-1].first in seals_in(chain.from_iterable(self._tails.values())):
             return None

@@ -6,8 +6,9 @@ elsewhere, shows whether history was replaced. Someone who replaces that head as
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +23,8 @@ from mage_es.events.errors import LogError, UsageError
 from mage_es.events.log.recovery import read_format, read_head
 from mage_es.events.segments.description import Description
 from mage_es.events.segments.sealed import SealedEvents, seals_in
+from mage_es.events.segments.sealing import made_of
+from mage_es.events.vocabulary import SegmentSealed
 from mage_es.events.vocabulary.envelope import Record, event_id
 from mage_es.events.vocabulary.upcasting import PRESENT
 from mage_es.events.wal.bodies import FrameReader
@@ -73,6 +76,7 @@ class _Verification:
         self._files = 0
         self._findings: list[Finding] = []
         self._about: Format | None = None
+        self._recorded: dict[int, SegmentSealed] = {}  # what the write-ahead files say of segments
 
     def run(self) -> LogVerdict:
         if not self._fs.exists(self._layout.format) and not self._layout.events(self._fs):
@@ -84,17 +88,22 @@ class _Verification:
         frames = {first: self._frames(first, data) for first, data in contents.items()}
         # Segments whose record went with a damaged file may still vouch for themselves.
         with self._finding(self._layout.wals):
-            self._sealed.show(listing.segments, seals_in(chain.from_iterable(frames.values())))
+            self._recorded = seals_in(chain.from_iterable(frames.values()))
+            self._sealed.show(listing.segments, self._recorded)
             witness(self._fs, self._layout, self._sealed)
         if self._search:
             self._search.among([head, *(Head(f.last, f.chain.hex()) for f in chain.from_iterable(frames.values()))])
         for span in listing.segments:
             # Each check returns the head after its file, known as far as possible, so that one gap is reported once.
-            head = self._check_segment(span, head, is_sealing=span.first in listing.wals)
+            head = self._check_segment(span, head, frames.get(span.first))
+        before: Path | None = None
         for first in listing.tail:
-            head = self._check_wal(first, frames[first], head)
+            head = self._check_wal(first, frames[first], head, before)
+            before = self._layout.wal(first)
         if not listing.tail:
             self._add(self._layout.wal(head.seq + 1), "missing, and with it every later event", Range(head.seq + 1, 0))
+        elif {finding.file for finding in self._findings} <= {self._layout.wal(listing.tail[-1])}:
+            self._check_record(listing)
         self._check_reach(max(bound.seq if bound else 0, mark), head)
         self._check_bound(bound, head, frames)
         return LogVerdict(head, self._files, self._findings, self._search)
@@ -141,14 +150,25 @@ class _Verification:
             self._add(self._layout.wal(first), problem, Range(reached + 1, after.first - 1 if after else 0))
         return frames
 
-    def _check_segment(self, span: Range, head: Head, *, is_sealing: bool) -> Head:
-        """Check one segment against the log before it and the record of its sealing; return the head after it."""
+    def _check_segment(self, span: Range, head: Head, sealing: list[wal.Frame] | None) -> Head:
+        """Check one segment against the log before it and the record of its sealing; return the head after it.
+
+        `sealing` are the frames of its own write-ahead file, where that is still there.
+        """
         path = self._layout.segment(span)
         head = self._check_place(path, span, head)
         self._files += 1
         head_after = Head(span.last, "")
-        if is_sealing and not self._sealed.is_recorded(span):
-            return head_after  # its write-ahead file still counts, and has been checked
+        if sealing is not None:
+            reached = sealing[-1].last if sealing else span.first - 1
+            if reached == span.last:
+                head_after = Head(span.last, sealing[-1].chain.hex())
+            elif self._layout.wal(span.first) not in {finding.file for finding in self._findings}:
+                problem = f"ends with event {reached}, and {path.name} was made of it"
+                self._add(self._layout.wal(span.first), problem, Range(reached + 1, span.last))
+            if span.first not in self._recorded:
+                self._check_sealing(span)
+                return head_after
         with self._finding(path, span):
             sealed = self._sealed.seal_of(span)
             head_after = Head(span.last, sealed.chain)
@@ -161,14 +181,32 @@ class _Verification:
                 self._search.in_segment(segment.about, records)
         return head_after
 
-    def _check_place(self, path: Path, span: Range, head: Head) -> Head:
+    def _check_sealing(self, span: Range) -> None:
+        """Check a segment that is not recorded yet: its write-ahead file still counts."""
+        if self._about is None:
+            return
+        with suppress(LogError):  # of a write-ahead file that was found damaged
+            _, sealed = made_of(self._fs, self._layout, span.first, self._about)
+            names = ((self._layout.segment, sealed.sha256), (self._layout.vectors, sealed.vectors_sha256))
+            for file, sha256 in ((name(span), sha256) for name, sha256 in names if sha256):
+                if not self._fs.exists(file) or hashlib.sha256(self._fs.read(file)).hexdigest() != sha256:
+                    source = self._layout.wal(span.first).name
+                    self._add(file, f"not what {source} is sealed as; opening the log mends that", span)
+
+    def _check_place(self, path: Path, span: Range, head: Head, before: Path | None = None) -> Head:
+        """Check that a file goes on where the log before it ends; `before` is the write-ahead file before it."""
         if span.first == head.seq + 1:
             return head
         if span.first <= head.seq:
             self._add(path, f"repeats events up to {head.seq}", Range(span.first, min(span.last, head.seq)))
         else:
             gap = Range(head.seq + 1, span.first - 1)
-            self._add(self._layout.segment(gap), f"missing: {path.name} does not follow event {head.seq}", gap)
+            follows = f"{path.name} does not follow event {head.seq}"
+            if before is None:
+                names = f"{self._layout.segment(gap).name} or {self._layout.wal(gap.first).name}"
+                self._add(self._layout.segment(gap), f"missing, be it {names}: {follows}", gap)
+            elif before not in {finding.file for finding in self._findings}:
+                self._add(before, f"its end is missing: {follows}", gap)
         return Head(span.first - 1, "")
 
     def _check_description(self, path: Path, span: Range, told: Description, head: Head, after: Head) -> None:
@@ -178,10 +216,20 @@ class _Verification:
         if head.chain and told.previous != head.chain:
             self._add(path, f"does not continue the chain at event {head.seq}", span)
 
-    def _check_wal(self, first: int, frames: list[wal.Frame], head: Head) -> Head:
+    def _check_record(self, listing: Listing) -> None:
+        """Check that the newest segment is recorded, which no log opens without, whatever it says of itself."""
+        newest = listing.segments[-1] if listing.segments else None
+        if newest and newest.first not in self._recorded and newest.first not in listing.wals:
+            names = (
+                f"{self._layout.segment(newest).name}: its end is missing, or {self._layout.wal(newest.first).name} is"
+            )
+            problem = f"does not record the hash of {names}"
+            self._add(self._layout.wal(listing.tail[-1]), problem, Range(newest.last + 1, 0))
+
+    def _check_wal(self, first: int, frames: list[wal.Frame], head: Head, before: Path | None) -> Head:
         path = self._layout.wal(first)
         span = Range(first, frames[-1].last if frames else first)
-        head = self._check_place(path, span, head)
+        head = self._check_place(path, span, head, before)
         if not frames:
             return head
         if head.chain and frames[0].previous != bytes.fromhex(head.chain):

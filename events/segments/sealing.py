@@ -18,6 +18,7 @@ from mage_es.events.disk.documents import RESTORE, Format
 from mage_es.events.disk.filesystem import FileSystem, write_temporary
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.errors import LogDamaged
+from mage_es.events.segments.description import Files
 from mage_es.events.segments.writer import Commit, write
 from mage_es.events.vocabulary import SegmentSealed
 from mage_es.events.vocabulary.upcasting import PRESENT
@@ -26,11 +27,8 @@ from mage_es.events.wal.bodies import FrameReader
 
 def seal(fs: FileSystem, layout: Layout, first: int, about: Format) -> SegmentSealed:
     """Do steps 1 to 3 for the write-ahead file that begins with event `first`; return what step 4 records."""
-    frames = whole_wal(fs, layout, first)
-    reader = FrameReader(PRESENT)
-    commits = (Commit(frame.first, *reader.commit(frame)) for frame in frames)
-    span, chain = Range(first, frames[-1].last), frames[-1].chain.hex()
-    files = write(commits, run=about.run, log_id=about.log_id, previous=frames[0].previous.hex(), chain=chain)
+    files, sealed = made_of(fs, layout, first, about)
+    span = Range(sealed.first, sealed.last)
     segment = write_temporary(fs, layout.segment(span), files.segment)
     vectors = write_temporary(fs, layout.vectors(span), files.vectors) if files.vectors else None
     # From the disk, not from memory: after this the write-ahead file will be deleted.
@@ -44,8 +42,18 @@ def seal(fs: FileSystem, layout: Layout, first: int, about: Format) -> SegmentSe
         fs.rename(vectors, layout.vectors(span))
     fs.rename(segment, layout.segment(span))
     fs.sync_folder(layout.segments)
+    return sealed
+
+
+def made_of(fs: FileSystem, layout: Layout, first: int, about: Format) -> tuple[Files, SegmentSealed]:
+    """Return what a whole write-ahead file is sealed as. Raises `LogDamaged`."""
+    frames = whole_wal(fs, layout, first)
+    reader = FrameReader(PRESENT)
+    commits = (Commit(frame.first, *reader.commit(frame)) for frame in frames)
+    span, chain = Range(first, frames[-1].last), frames[-1].chain.hex()
+    files = write(commits, run=about.run, log_id=about.log_id, previous=frames[0].previous.hex(), chain=chain)
     hashes = files.hashes
-    return SegmentSealed(
+    return files, SegmentSealed(
         first=first, last=span.last, rows=span.last - first + 1, sha256=hashes[0], vectors_sha256=hashes[1], chain=chain
     )
 

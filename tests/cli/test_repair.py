@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mage_es.events.log import Log
 from mage_es.events.vocabulary import Draft, RunResumed
 
@@ -45,6 +47,24 @@ def test_a_repaired_run_verifies_and_goes_on(mage: Command, runs_dir: Path) -> N
     assert after.code == 1 and "not a head of this log" in after.out
     again = mage("repair", "first")
     assert again.code == 0 and "nothing to repair" in again.out
+
+
+@pytest.mark.slow
+def test_a_repair_names_the_exams_that_it_cuts_off_and_what_it_cannot_mend(mage: Command, runs_dir: Path) -> None:
+    mage("exam", "--questions", "3")
+    log = runs_dir / "first" / "log"
+    segments = sorted(path for path in (log / "seg").iterdir() if ".vec." not in path.name)
+    segments[-1].write_bytes(b"")  # the events since the run's end: the exam's record
+    for outcome, code in ((mage("repair", "first"), 1), (mage("repair", "first", "--yes"), 0)):
+        assert outcome.code == code and "no longer count: 0001-latest" in outcome.out
+    verified = mage("verify", "first")
+    assert verified.code == 0 and "of a state that a repair removed" in verified.out
+    again = mage("exam", "first", "--questions", "3", "--json")
+    assert again.code == 0 and mage("verify", "first").code == 0
+    [texts] = (log / "questions").iterdir()
+    texts.write_bytes(texts.read_bytes() * 2)
+    outcome = mage("repair", "first", "--yes")
+    assert outcome.code == 5 and "no repair mends" in outcome.out and texts.name[:20] in outcome.out
 
 
 def test_a_head_printed_earlier_is_found_after_the_run_went_on(mage: Command, runs_dir: Path) -> None:

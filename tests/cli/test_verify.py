@@ -22,13 +22,13 @@ def test_a_sound_run_passes_every_check(mage: Command, runs_dir: Path) -> None:
     assert "Next: mage-es runs show first" in outcome.err
 
 
-def test_a_changed_byte_is_found_named_and_gives_exit_code_one(mage: Command, runs_dir: Path) -> None:
+def test_a_changed_byte_is_found_named_and_gives_exit_code_five(mage: Command, runs_dir: Path) -> None:
     path = max((runs_dir / "first" / "log").rglob("*.parquet"), key=lambda path: path.stat().st_size)
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     outcome = mage("verify", "--json")
-    assert outcome.code == 1
+    assert outcome.code == 5
     failed = [check for check in json.loads(outcome.out)["checks"] if not check["ok"]]
     assert path.name in failed[0]["detail"]
 

@@ -14,6 +14,7 @@ from mage_es.events.disk.documents import HeadNote, pack
 from mage_es.events.errors import LogDamaged, RunLocked, UnknownEvent
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import Draft, LogRepaired, QuestionGold, QuestionText
+from tests.events.crashed import BAD, outcomes
 from tests.events.disks import Crash, ForgetfulDisk
 from tests.events.samples import abandon, bits, clock, closed, facts, judged, remembered
 
@@ -234,3 +235,9 @@ def test_a_repair_that_is_interrupted_leaves_a_log_that_is_refused_or_says_that_
     if not any(isinstance(r.event, LogRepaired) for r in LogReader(path, disk).records()):
         pytest.fail(f"cut without a record: {reports}")
     assert verify_log(path, disk).findings == []
+
+
+@pytest.mark.slow
+def test_what_is_damaged_after_a_kill_is_named_and_what_a_repair_leaves_is_sound() -> None:
+    found = list(outcomes(every=19))
+    assert len(found) > 50 and not [case for case in found if case[-1] in BAD]

@@ -7,7 +7,7 @@ memory, and a search one product. It is filled when it is first looked at: a fol
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +34,12 @@ class Slice(NamedTuple):
     question_ids: list[str]
     kinds: list[str]
     births: list[Birth]
+    computed: dict[str, Any]
+    """What readers have computed of these memories, by a name of theirs; gone with the next change."""
 
     @classmethod
     def empty(cls) -> Slice:
-        return cls([], np.empty((0, 0), dtype=np.float32), [], [], [])
+        return cls([], np.empty((0, 0), dtype=np.float32), [], [], [], {})
 
 
 class VectorSlice:
@@ -51,6 +53,7 @@ class VectorSlice:
         self._waiting: list[bytes] = []
         self._matrix: NDArray[np.float32] = np.empty((0, 0), dtype=np.float32)
         self._bytes = 0
+        self._computed: dict[str, Any] = {}
 
     def view(self) -> Slice:
         """Return all memories, without copying what was there before."""
@@ -58,13 +61,13 @@ class VectorSlice:
         # A view, not a copy, so a search costs no memory; read-only, since every caller shares it.
         vectors = self._matrix[: len(self._ids)]
         vectors.flags.writeable = False
-        return Slice(self._ids, vectors, self._question_ids, self._kinds, self._births)
+        return Slice(self._ids, vectors, self._question_ids, self._kinds, self._births, self._computed)
 
     def add(self, memory_id: str, embedding: bytes, *, question_id: str, kind: str, birth: Birth) -> None:
         """Put a memory at its place by birth. Raises `ValueError` for another dimension."""
         if self._ids and len(embedding) != self._bytes:
             raise ValueError(f"the vector of memory {memory_id} has {len(embedding)} bytes, others {self._bytes}")
-        self._bytes = len(embedding)
+        self._bytes, self._computed = len(embedding), {}
         self._waiting.append(embedding)
         # Nearly always the end. An earlier birth comes when answers of one iteration are recorded out of order, or when
         # a memory is released from quarantine.
@@ -83,7 +86,7 @@ class VectorSlice:
         self._matrix[place : size + 1] = np.roll(self._matrix[place : size + 1], 1, axis=0)
 
     def remove(self, memory_id: str) -> None:
-        place = self._ids.index(memory_id)
+        place, self._computed = self._ids.index(memory_id), {}
         self._fill()
         last = len(self._ids) - 1
         self._matrix[place:last] = self._matrix[place + 1 : last + 1]
@@ -91,14 +94,16 @@ class VectorSlice:
             del column[place]
 
     def _fill(self) -> None:
-        if not self._waiting:
+        waiting, size = self._waiting, len(self._ids)
+        if not waiting:
             return
-        size, filled = len(self._ids), len(self._ids) - len(self._waiting)
-        if size > len(self._matrix):
+        matrix, filled = self._matrix, size - len(waiting)
+        if size > len(matrix):
             # Doubling keeps the cost of growing linear, as in any dynamic array.
-            larger = np.empty((max(_FIRST_CAPACITY, size, 2 * filled), self._bytes // 4), dtype=np.float32)
+            matrix = np.empty((max(_FIRST_CAPACITY, size, 2 * filled), self._bytes // 4), dtype=np.float32)
             if filled:
-                larger[:filled] = self._matrix[:filled]
-            self._matrix = larger
-        self._matrix[filled:size] = np.frombuffer(b"".join(self._waiting), dtype="<f4").reshape(len(self._waiting), -1)
-        self._waiting.clear()
+                matrix[:filled] = self._matrix[:filled]
+        matrix[filled:size] = np.frombuffer(b"".join(waiting), dtype="<f4").reshape(len(waiting), -1)
+        # The matrix first: of threads that look at once each may fill one, and none finds it half full.
+        self._matrix = matrix
+        self._waiting = []

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
+from threading import Lock
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mage_es.engine.seams.embedder import Vectors
 from mage_es.events.digests import sha256_text
@@ -34,7 +35,33 @@ _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _LONGEST_WORD = 24
 _CACHED_WORDS = 65_536
 _SCALE = 64
-_COUNT_WEIGHTS = tuple(round(_SCALE * (1 + math.log(count))) if count else 0 for count in range(256))
+_COUNT_WEIGHTS = np.array([0.0, *(float(round(_SCALE * (1 + math.log(count)))) for count in range(1, 256))])
+_BATCH = 256
+"""Texts whose words are counted at once."""
+
+
+class _Words(dict[str, int]):
+    """The number of each word, by every token that is taken for it; a word that is met first gets the next number.
+
+    Threads share it: what a number names is there before the number is.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[bytes] = []
+        self.codes: list[tuple[bytes, int]] = []
+        """A word's bytes, as the second of a pair, and its checksum, as the first."""
+        self._growing = Lock()
+
+    def __missing__(self, token: str) -> int:
+        if (word := _word(token)) != token:
+            return self.setdefault(token, self[word])
+        with self._growing:
+            if word not in self:
+                self.rows.append(_row(word))
+                self.codes.append((word.encode(), crc32(word.encode() + b" ")))
+                self[word] = len(self.rows) - 1
+        return self[word]
 
 
 class HashEmbedder:
@@ -43,40 +70,51 @@ class HashEmbedder:
     sha256 = sha256_text(ALGORITHM)
 
     def __init__(self) -> None:
-        self._rows: dict[str, bytes] = {}
-        self._prefixes: dict[str, tuple[bytes, int]] = {}
+        self._words = _Words()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors of shape [len(texts), 128], float32; a text without words gives zeros."""
         vectors = np.zeros((len(texts), DIMENSION), dtype=np.float32)
-        for place, text in enumerate(texts):
-            words = tokens(text)
-            if words:
-                vectors[place] = self._encode(words)
+        for start in range(0, len(texts), _BATCH):
+            if len(self._words) > _CACHED_WORDS:
+                self._words = _Words()
+            sums = _sums(self._words, texts[start : start + _BATCH])
+            # One row at a time: of a sum of squares above 2**53 the last bit would depend on what else is in the batch.
+            lengths = np.array([math.sqrt(float(row @ row)) or 1.0 for row in sums])
+            vectors[start : start + _BATCH] = sums / lengths[:, None]
         return vectors
 
-    def _encode(self, words: list[str]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        counts = Counter(words)
-        if len(self._rows) > _CACHED_WORDS:
-            self._rows.clear()
-            self._prefixes.clear()
-        for word in [word for word in counts if word not in self._rows]:
-            self._rows[word] = _row(word)
-            self._prefixes[word] = (word.encode(), crc32(word.encode() + b" "))
-        rows = np.frombuffer(b"".join([self._rows[word] for word in counts]), dtype=np.int8)
-        weights = np.array([_COUNT_WEIGHTS[min(count, 255)] for count in counts.values()], dtype=np.float64)
-        sums = weights @ rows.reshape(-1, DIMENSION).astype(np.float64)
-        parts = [self._prefixes[word] for word in words]
-        pairs = Counter([crc32(second[0], first[1]) for first, second in pairwise(parts)])
-        for code, count in pairs.items():
-            weight = _PAIR * _COUNT_WEIGHTS[min(count, 255)]
-            sums[code % DIMENSION] += weight if code & 0x8000_0000 else -weight
-        length = math.sqrt(float(sums @ sums))
-        return sums / length if length else sums
+
+def _sums(words: _Words, texts: Sequence[str]) -> NDArray[np.float64]:
+    """Return the signed buckets of each text, whole numbers of shape [len(texts), 128]."""
+    found = [list(map(words.__getitem__, _TOKEN.findall(text.lower()))) for text in texts]
+    flat = list(chain.from_iterable(found))
+    owners = np.repeat(np.arange(len(texts)), [len(each) for each in found])
+    sums = np.zeros((len(texts), DIMENSION))
+    cells, counts = np.unique(owners << 32 | np.array(flat, dtype=np.int64), return_counts=True)
+    present, weights = (cells & 0xFFFF_FFFF).tolist(), _weights(counts)
+    starts = np.searchsorted(cells, np.arange(len(texts) + 1) << 32).tolist()
+    for place, (start, stop) in enumerate(pairwise(starts)):
+        rows = np.frombuffer(b"".join([words.rows[word] for word in present[start:stop]]), dtype=np.int8)
+        sums[place] = weights[start:stop] @ rows.reshape(-1, DIMENSION).astype(np.float64)
+
+    codes = words.codes
+    pairs = [crc32(codes[second][0], codes[first][1]) for first, second in pairwise(flat)]
+    is_pair = owners[1:] == owners[:-1]  # else its words are of two texts
+    keys, counts = np.unique((owners[1:] << 32 | np.array(pairs, dtype=np.int64))[is_pair], return_counts=True)
+    signed = np.where(keys & 0x8000_0000, _PAIR, -_PAIR) * _weights(counts)
+    buckets = (keys >> 32) * DIMENSION + (keys & 0xFFFF_FFFF) % DIMENSION
+    sums += np.bincount(buckets, signed, minlength=sums.size).reshape(sums.shape)
+    return sums
 
 
-def tokens(text: str) -> list[str]:
-    return ["0" if token[0].isdigit() else token[:_LONGEST_WORD] for token in _TOKEN.findall(text.lower())]
+def _weights(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = _COUNT_WEIGHTS[np.minimum(counts, 255)]
+    return found
+
+
+def _word(token: str) -> str:
+    return "0" if token[0].isdigit() else token[:_LONGEST_WORD]
 
 
 def _row(word: str) -> bytes:

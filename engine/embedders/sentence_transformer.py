@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +40,7 @@ class SentenceTransformer:
     def __init__(self, spec: ModelSpec) -> None:
         self.name = spec.text
         self._model = _load(spec)
+        self._alone = Lock()  # a tokenizer bears one thread, and the number of torch's threads is the process's
         probed = self._raw(PROBES)
         self.dimension = probed.shape[1]
         self._cache = VectorCache(self._raw, self.dimension)
@@ -48,7 +50,7 @@ class SentenceTransformer:
         return self._cache.encode(texts)
 
     def _raw(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        with _one_thread():
+        with self._alone, _one_thread():
             return np.stack([self._model.encode([text], show_progress_bar=False)[0] for text in texts]).astype(
                 np.float64
             )

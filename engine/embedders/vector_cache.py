@@ -2,12 +2,14 @@
 
 Rules
     - While a text is cached it keeps its vector, even if a server would return another one now.
+    - Threads may share it; `compute` must bear being called by several at once.
     - A blank text is never sent to the embedder: its vector is zeros.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,17 +25,23 @@ class VectorCache:
     def __init__(self, compute: Callable[[Sequence[str]], NDArray[np.float64]], dimension: int) -> None:
         self._compute, self._dimension = compute, dimension
         self._known: dict[str, Vectors] = {}
+        self._changing = Lock()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        new = [text for text in dict.fromkeys(texts) if text.strip() and text not in self._known]
-        fresh = dict(zip(new, unit(self._compute(new)), strict=True)) if new else {}
+        asked = [text for text in dict.fromkeys(texts) if text.strip()]
+        with self._changing:
+            found = {text: self._known[text] for text in asked if text in self._known}
+        if new := [text for text in asked if text not in found]:
+            fresh = dict(zip(new, unit(self._compute(new)), strict=True))
+            with self._changing:
+                # What another thread cached meanwhile stays.
+                found |= {text: self._known.setdefault(text, vector) for text, vector in fresh.items()}
+                for text in list(self._known)[: max(0, len(self._known) - MOST)]:
+                    del self._known[text]
         vectors = np.zeros((len(texts), self._dimension), dtype=np.float32)
         for place, text in enumerate(texts):
-            if text.strip():
-                vectors[place] = fresh[text] if text in fresh else self._known[text]
-        self._known |= fresh
-        for text in list(self._known)[: max(0, len(self._known) - MOST)]:
-            del self._known[text]
+            if text in found:
+                vectors[place] = found[text]
         return vectors
 
 

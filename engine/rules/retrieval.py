@@ -231,13 +231,24 @@ def _strategies(rows: Slice, similarity: Vector, query: Query, terms: Terms) -> 
     near the questions of its type are to it.
     """
     found = []
-    for row in (row for row, kind in enumerate(rows.kinds) if kind == "type_strategy"):
-        others = [place for place, kind in enumerate(rows.kinds) if kind != "type_strategy"]
-        floor = float(np.quantile(rows.vectors[others] @ rows.vectors[row], _NEAR)) if others else -1.0
+    for row, floor in _strategy_floors(rows).items():
         is_own = terms.exclude_self and rows.question_ids[row] == query.question_id
         if similarity[row] >= max(floor, terms.least_similarity) and not is_own:
             found.append(row)
     return sorted(found, key=lambda row: (-float(similarity[row]), row))
+
+
+def _strategy_floors(rows: Slice) -> dict[int, float]:
+    """Return by row number of each type strategy the cosine from which on a query is near enough to it."""
+    floors: dict[int, float] | None = rows.computed.get("strategy floors")
+    if floors is None:
+        others = [place for place, kind in enumerate(rows.kinds) if kind != "type_strategy"]
+        floors = dict.fromkeys((row for row, kind in enumerate(rows.kinds) if kind == "type_strategy"), -1.0)
+        if others and floors:
+            known = rows.vectors[others]
+            floors = {row: float(np.quantile(known @ rows.vectors[row], _NEAR)) for row in floors}
+        rows.computed["strategy floors"] = floors
+    return floors
 
 
 def _top(similarity: NDArray[Any], count: int) -> list[int]:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from threading import Lock
 from typing import Literal
 
 import numpy as np
@@ -69,6 +70,7 @@ class TaskTyping:
         self._typed = [question for question in evolution if question.task_type]
         self._embedder = embedder
         self._typer: Typer | None = None
+        self._making = Lock()
         has_metadata = self._has_own and benchmark.task_type_source == "metadata"
         own_source = "metadata" if has_metadata else "gold" if choice == "gold" else "input"
         self.source = "induced" if self.is_induced else own_source
@@ -103,15 +105,18 @@ class TaskTyping:
                 "No evolution question has a task type that others could be typed by: give the benchmark's files that "
                 "carry one."
             )
-        if self._typer is None:
-            self._typer = Typer(self._typed, self._embedder)
+        with self._making:
+            if self._typer is None:
+                self._typer = Typer(self._typed, self._embedder)
         return self._typer.predict(texts, exclude=ids)
 
     def _placed(self, texts: Sequence[str], induced: Induced) -> list[tuple[str, str]]:
         # Made anew only when a type went out of use: that is once in some iterations.
-        if self._nearest is None or self._nearest[0] != induced:
-            self._nearest = (induced, NearestType(induced, self._questions, self._embedder))
-        return self._nearest[1].place(texts)
+        with self._making:
+            if self._nearest is None or self._nearest[0] != induced:
+                self._nearest = (induced, NearestType(induced, self._questions, self._embedder))
+            nearest = self._nearest[1]
+        return nearest.place(texts)
 
 
 class NearestType:
@@ -188,8 +193,9 @@ class Typer:
         nearest = np.take_along_axis(nearest, order, axis=1)
         valid = np.take_along_axis(keys, nearest, axis=1) != lowest
         labels = self._labels[nearest]
-        votes = np.stack([((labels == label) & valid).sum(axis=1) for label in range(len(self._types))], axis=1)
-        ranks = np.stack([_first(labels == label, count) for label in range(len(self._types))], axis=1)
+        hits = labels[:, :, None] == np.arange(len(self._types))
+        votes = (hits & valid[:, :, None]).sum(axis=1)
+        ranks = np.where(hits.any(axis=1), hits.argmax(axis=1), count)  # the place of a type's nearest neighbour
         return [self._types[label] for label in np.argmax(votes * (count + 1) + (count - ranks), axis=1)]
 
 
@@ -199,9 +205,3 @@ def _shapes(texts: Sequence[str]) -> tuple[NDArray[np.int64], ...]:
         np.array([round(GRID * math.log2(1 + len(counted.findall(text)))) for text in texts], dtype=np.int64)
         for counted in _COUNTED
     )
-
-
-def _first(hits: NDArray[np.bool_], count: int) -> NDArray[np.int64]:
-    """Return the place of the first hit in each row, `count` where there is none."""
-    first: NDArray[np.int64] = np.where(hits.any(axis=1), np.argmax(hits, axis=1), count)
-    return first

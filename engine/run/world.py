@@ -127,8 +127,8 @@ def reopen_world(
 ) -> World:
     """Return the world that a run was started in, with the questions that it stored, after comparing the rest.
 
-    `embedder` replaces the one that the run's configuration names. A `frozen` world plans and learns nothing: its
-    questions are not divided again to compare the splits, which takes longest.
+    `embedder` replaces the one that the run's configuration names. A `frozen` world plans and learns nothing: it
+    guards nothing, and its questions are not divided again to compare the splits, which takes longest.
 
     Raises:
         PrerequisiteError: What the benchmark has beside questions, the splits or the embedder are not those that the
@@ -142,7 +142,9 @@ def reopen_world(
     benchmark, has_gold = recorded_benchmark(reader, started, data_dir=data_dir)
     committed = list(reader.of(SplitCommitted))
     splits = recorded_splits(committed, _questions(benchmark)) if frozen else divide(config, benchmark)
-    world = _open(config, embedder, benchmark, splits, guidance_room=started.guidance_room)._replace(has_gold=has_gold)
+    world = _open(config, embedder, benchmark, splits, guidance_room=started.guidance_room, learns=not frozen)._replace(
+        has_gold=has_gold
+    )
     now = world.started(started.run_id)
     for name in ("embedder", "embedder_dimension", "embedder_sha256"):
         if getattr(now, name) != getattr(started, name):
@@ -214,7 +216,9 @@ def _questions(benchmark: Benchmark) -> list[Question]:
     return [question for split in SPLITS for question in benchmark.questions(split)]
 
 
-def _open(config: Config, embedder: Embedder, benchmark: Benchmark, splits: Splits, *, guidance_room: int) -> World:
+def _open(
+    config: Config, embedder: Embedder, benchmark: Benchmark, splits: Splits, *, guidance_room: int, learns: bool = True
+) -> World:
     questions = {question.id: question for question in _questions(benchmark)}
     known = [questions[name] for name in splits.evolution]
     setting = Setting(
@@ -224,7 +228,7 @@ def _open(config: Config, embedder: Embedder, benchmark: Benchmark, splits: Spli
         held_out=splits.held_out,
         task_types=tuple(sorted({question.task_type for question in known if question.task_type})),
         answer_format=benchmark.answer_format,
-        guarded=Guarded(splits.events),
+        guarded=Guarded(splits.events if learns else ()),
         traits=traits_of(benchmark),
         guidance_room=guidance_room,
     )

@@ -44,7 +44,11 @@ class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FrozenRun:
-    """A run's world and its state at a marker, which nothing changes any more."""
+    """A run's world and its state at a marker, which nothing changes any more: any number of threads may ask it.
+
+    What is computed when it is first needed is computed by one thread or, to the same end, by several. An embedder of
+    the caller's own must bear several threads, too.
+    """
 
     def __init__(self, run: Run, marker: str, world: World, state: State) -> None:
         self.run, self.marker, self.world, self.state = run, marker, world, state
@@ -99,6 +103,8 @@ def open_run(
     embedder: Embedder | None = None,
 ) -> FrozenRun:
     """Return a run frozen at a marker; `embedder` replaces the one of its configuration.
+
+    It takes no lock and writes nothing, so a run that is still learning can be opened, and a folder that is read-only.
 
     Raises `UsageError` where the marker does not exist or is too early, or the benchmark's questions are episodes.
     """

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -51,6 +54,17 @@ def test_a_view_is_one_contiguous_block_that_cannot_be_written() -> None:
         matrix[0, 0] = 1.0
 
 
+def test_what_was_computed_of_a_slice_is_gone_with_its_next_change() -> None:
+    vectors = VectorSlice()
+    for number in range(2):
+        vectors.add(f"m{number}", vector(number).tobytes(), question_id="q", kind="", birth=(0, 0, number))
+        assert vectors.view().computed == {}
+        vectors.view().computed["sum"] = number
+        assert vectors.view().computed == {"sum": number}
+    vectors.remove("m0")
+    assert vectors.view().computed == {}
+
+
 def test_a_vector_of_another_dimension_is_refused() -> None:
     vectors = VectorSlice()
     vectors.add("a", vector(1).tobytes(), question_id="q", kind="", birth=(0, 0, 0))
@@ -66,3 +80,19 @@ def test_an_empty_slice_has_no_rows() -> None:
 
 def test_births_compare_as_the_run_goes() -> None:
     assert birth_of(-1, "open", 5) < birth_of(0, "update", 1) < birth_of(0, "evolve", 0) < birth_of(1, "update", 0)
+
+
+def test_threads_that_look_first_at_once_all_find_every_vector() -> None:
+    rows = np.arange(6_000, dtype="<f4").reshape(-1, 2)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(30):
+            vectors = VectorSlice()
+            for place, row in enumerate(rows):
+                vectors.add(f"{place:04}", row.tobytes(), question_id="", kind="", birth=(0, 0, place))
+            with ThreadPoolExecutor(8) as threads:
+                found = list(threads.map(lambda _, vectors=vectors: vectors.view().vectors, range(8)))
+            assert all(np.array_equal(each, rows) for each in found)
+    finally:
+        sys.setswitchinterval(interval)

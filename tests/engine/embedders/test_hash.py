@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.embedders.hash import HashEmbedder, tokens
+from mage_es.engine.embedders.hash import HashEmbedder
 
 EMBEDDER = HashEmbedder()
 
@@ -30,7 +32,7 @@ def test_a_text_without_words_gives_zeros() -> None:
     assert EMBEDDER.encode([]).shape == (0, 128)
 
 
-@given(st.lists(st.text(max_size=60), max_size=6))
+@given(st.lists(st.text(max_size=60), max_size=40))
 def test_a_vector_depends_on_its_own_text_only(texts: list[str]) -> None:
     alone = [HashEmbedder().encode([text])[0] for text in texts]
     assert all((vector == row).all() for vector, row in zip(alone, EMBEDDER.encode(texts), strict=True))
@@ -39,12 +41,15 @@ def test_a_vector_depends_on_its_own_text_only(texts: list[str]) -> None:
 def test_the_bytes_are_pinned_for_every_machine() -> None:
     vector = EMBEDDER.encode(["Ana packs 4 boxes with 6 jars each; how many jars does she pack? Ana's jars, naïve."])
     assert hashlib.sha256(vector.astype("<f4").tobytes()).hexdigest()[:16] == "025f12b5ee22121e"
+    odd = ["word " * 300 + "end", f"{'x' * 40} {'x' * 24} {'x' * 30}", "²x 3² x², ǅ İ", "", "a"]
+    assert hashlib.sha256(EMBEDDER.encode(odd).astype("<f4").tobytes()).hexdigest()[:16] == "62f9c619fd7e91f8"
 
 
 def test_numbers_carry_no_topic() -> None:
     first, second = EMBEDDER.encode(["Ana has 4 apples and $1,200.50", "Ana has 77 apples and $3"])
     assert (first == second).all()
-    assert tokens("Room 12a, 3.5 km at 10:30") == ["room", "0", "a", "0", "km", "at", "0"]
+    read, told = EMBEDDER.encode(["Room 12a, 3.5 km at 10:30", "room 0 a 0 km at 0"])
+    assert (read == told).all()
 
 
 def test_a_paraphrase_is_nearer_than_another_topic() -> None:
@@ -67,3 +72,17 @@ def test_a_full_cache_of_words_changes_nothing() -> None:
     before = small.encode(["one two three"])
     small.encode([" ".join(f"word{''.join(chr(97 + int(c)) for c in str(n))}" for n in range(70_000))])
     assert (small.encode(["one two three"]) == before).all()
+
+
+def test_threads_that_meet_the_same_words_first_get_the_same_vectors() -> None:
+    letters = "abcdefghijklmnop"
+    texts = [" ".join(f"{one}{two}{three}" for two in letters for three in letters) for one in letters]
+    expected = HashEmbedder().encode(texts)
+    shared, interval = HashEmbedder(), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            found = list(threads.map(lambda _: shared.encode(texts), range(8)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert all((vectors == expected).all() for vectors in found)

@@ -12,6 +12,7 @@ import typer
 
 from mage_es.cli.output import agreed
 from mage_es.cli.settings import flag_of
+from mage_es.engine.benchmarks.files import read_text
 from mage_es.engine.benchmarks.tasks import OWN_TASKS, names_tasks
 from mage_es.engine.config import BENCHMARK, Config
 from mage_es.events.errors import UsageError
@@ -95,6 +96,6 @@ def with_learner(config: Config) -> Config:
 def _text_of(given: str) -> str:
     """Return the text of a file of that name, else what was given: a run records the text, and no file to change."""
     try:
-        return Path(given).read_text("utf-8")
-    except OSError:
+        return read_text(Path(given))
+    except (OSError, ValueError):  # a ValueError: it holds what no name of a file can
         return given

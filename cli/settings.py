@@ -13,13 +13,13 @@ import functools
 import math
 import re
 import shlex
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args, get_origin
 
 import msgspec
 
+from mage_es.engine.benchmarks.files import VARIABLE, read_toml
 from mage_es.engine.benchmarks.registry import own_defaults, own_models
 from mage_es.engine.benchmarks.tasks import names_tasks
 from mage_es.engine.config import BENCHMARK, PRESETS, Amount, Config, Count, Preset, Starting
@@ -216,7 +216,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, ResolvedSetti
     known = {PREFIX + name.upper(): name for name in fields()} | {DATA_VARIABLE: "data_dir"}
     found: dict[str, ResolvedSetting] = {}
     for variable in sorted(environment):
-        if not variable.startswith(PREFIX):
+        if not variable.startswith(PREFIX) or variable == VARIABLE:
             continue
         if variable not in known:
             raise UsageError(f"The environment variable {variable} names no setting.{nearest(variable, list(known))}")
@@ -227,11 +227,9 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, ResolvedSetti
 
 def _from_file(path: Path) -> dict[str, ResolvedSetting]:
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = read_toml(path)
     except FileNotFoundError:
         return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is not valid TOML: {error}. Correct that line.") from error
     for name in content:
         if name not in fields():
             raise UsageError(f"{path}: there is no setting `{name}`.{nearest(name, list(fields()))}")

@@ -8,7 +8,6 @@ Rules
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from itertools import product
@@ -17,6 +16,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
+from mage_es.engine.benchmarks.files import read_toml
 from mage_es.engine.config import BENCHMARK
 from mage_es.engine.reporting.systems import FULL, short
 from mage_es.events.errors import UsageError, nearest
@@ -58,11 +58,9 @@ class MatrixCell(NamedTuple):
 def read_matrix(path: Path) -> Matrix:
     """Raises `UsageError` for a file that is missing or malformed."""
     try:
-        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Matrix)
+        return msgspec.convert(read_toml(path), Matrix)
     except OSError as error:
         raise UsageError(f"The matrix file {path} cannot be read: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is not valid TOML: {error}. Correct that line.") from error
     except msgspec.ValidationError as error:
         raise UsageError(f"{path} is not a valid matrix file: {error}. `mage-es matrix --help` shows one.") from error
 

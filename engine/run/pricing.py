@@ -14,15 +14,14 @@ from __future__ import annotations
 import datetime
 import ipaddress
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
+from mage_es.engine.benchmarks.files import read_toml
 from mage_es.engine.models.registry import OPTIONS
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.seams.spec import ModelSpec, parse_spec
@@ -125,8 +124,7 @@ class Prices:
     """The rates of models; `own` are entries that go before those of the package."""
 
     def __init__(self, own: Iterable[Price] = ()) -> None:
-        shipped = resources.files("mage_es.engine.run").joinpath("prices.toml").read_bytes()
-        self._own, self._shipped = _rates(own), _rates(_read(shipped, "prices.toml"))
+        self._own, self._shipped = _rates(own), _rates(_read(Path(__file__).with_name("prices.toml")))
 
     def rate(self, model: str) -> Rate | None:
         """Return what a model costs, by its spec; None if it is unknown."""
@@ -151,7 +149,7 @@ def read_prices(path: Path | str | None) -> Prices:
     if path is None:
         return Prices()
     try:
-        own = _read(Path(path).read_bytes(), str(path))
+        own = _read(Path(path))
     except OSError as error:
         raise UsageError(f"The prices in {path} cannot be read: {error.strerror}.") from error
     for number, price in enumerate(own, 1):
@@ -188,10 +186,10 @@ def _rates(prices: Iterable[Price]) -> dict[tuple[str, str], Rate]:
     return rates
 
 
-def _read(content: bytes, place: str) -> tuple[Price, ...]:
+def _read(place: Path) -> tuple[Price, ...]:
     try:
-        entries = msgspec.convert(tomllib.loads(content.decode()), _Table).price
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        entries = msgspec.convert(read_toml(place), _Table).price
+    except msgspec.ValidationError as error:
         raise UsageError(f"{place} is no table of prices: {error}. It holds entries of this form:\n{_FORM}") from error
     prices = []
     for number, entry in enumerate(entries, 1):

@@ -15,7 +15,8 @@ from typing import Any
 
 import msgspec
 
-from mage_es.engine.benchmarks.records import contents, read_records
+from mage_es.engine.benchmarks.files import contents
+from mage_es.engine.benchmarks.records import read_records
 from mage_es.engine.seams.search import LONGEST_PAGE, Page
 from mage_es.events.errors import PrerequisiteError
 from mage_es.projections.lance import require_lance

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from mage_es.engine.benchmarks.dataset import DataFile, Definition
+from mage_es.engine.benchmarks.files import most_bytes
 from mage_es.engine.benchmarks.hotpotqa.scoring import measure, total, verdict
 from mage_es.engine.benchmarks.records import Records, read_records
 from mage_es.engine.seams.benchmark import Question, Split, everywhere
@@ -52,7 +53,7 @@ def read(path: Path, split: Split, *, name: str = "hotpotqa", has_levels: bool =
 
     `has_levels` makes the level a part of it (`bridge_hard`).
     """
-    return read_records(path, _Row, partial(_question, name, split, has_levels))
+    return read_records(path, _Row, partial(_question, name, split, has_levels), most=most_bytes(1024))
 
 
 def rendered(paragraphs: list[Paragraph]) -> str:

@@ -187,7 +187,7 @@ def _all(spec: TaskSpec, split: Split, rows: Sequence[Mapping[str, Any]], place:
     for position, row in enumerate(rows):
         try:
             questions.append(read(position, row))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             problems.append(f"{place}, row {position + 1}: {error}")
     if problems:
         raise PrerequisiteError(f"{listed(problems)}\nNothing was loaded.")

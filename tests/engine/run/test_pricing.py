@@ -97,7 +97,7 @@ def test_a_users_own_prices_go_first_and_are_those_of_their_endpoint(tmp_path: P
     assert prices.rate("openai/gpt-x?base_url=https://third.example/v1") is None
 
 
-@pytest.mark.parametrize("content", ["[[price]]\nmodels = 3", "[[price", "[[prize]]\n", OWN.replace("2.0", "-2.0")])
+@pytest.mark.parametrize("content", ["[[price]]\nmodels = 3", "[[prize]]\n", OWN.replace("2.0", "-2.0")])
 def test_a_file_that_is_no_table_of_prices_is_named_with_what_is_wrong(tmp_path: Path, content: str) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(content)

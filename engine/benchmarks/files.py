@@ -1,0 +1,84 @@
+"""Reading a file that somebody else wrote: no more than a limit of it, however small it is while it is packed."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import tomllib
+import zlib
+from pathlib import Path
+from typing import Any
+
+from mage_es.events.errors import PrerequisiteError, UsageError
+
+VARIABLE = "MAGE_ES_MAX_FILE_MIB"
+MIB = 2**20
+_DEFAULT = 256
+_LONGEST_SETTINGS, _DEEPEST_SETTINGS = 64 * 2**10, 32
+
+
+def most_bytes(mib: int = _DEFAULT) -> int:
+    """Return how many bytes a file may hold, unpacked: `mib` unless the environment says. Raises `UsageError`."""
+    said = os.environ.get(VARIABLE) or str(mib)
+    if not (said.isascii() and said.isdigit() and int(said[:9]) > 0 and len(said) < 9):
+        raise UsageError(f"{VARIABLE}: {said!r} does not fit. Give a whole number of MiB, such as 1024.")
+    return int(said) * MIB
+
+
+def too_much(path: Path, found: str, most: int) -> PrerequisiteError:
+    return PrerequisiteError(
+        f"{path} holds {found}, over the limit of {most // MIB} MiB for one file. Nothing was loaded. If you expect so "
+        f"much, raise the limit: {VARIABLE}={4 * most // MIB}"
+    )
+
+
+def contents(path: Path, most: int = 0) -> bytes:
+    """Return the bytes of a file, of a gzipped one unpacked. Raises `PrerequisiteError`; `most` is the limit if any."""
+    most, pieces, held = most or most_bytes(), list[bytes](), 0
+    try:
+        with path.open("rb") as plain:
+            is_packed = plain.peek(2)[:2] == b"\x1f\x8b" or path.suffix == ".gz"
+            file = gzip.GzipFile(fileobj=plain) if is_packed else plain
+            while piece := file.read(MIB):
+                pieces.append(piece)
+                held += len(piece)
+                if held > most:
+                    size = f"{path.stat().st_size:,} bytes"
+                    found = f"{size}, which unpack to more than {most:,} bytes" if is_packed else f"{size} or more"
+                    raise too_much(path, found, most)
+    except (OSError, EOFError, zlib.error) as error:
+        raise PrerequisiteError(f"{path} cannot be read: {error}.") from error
+    return b"".join(pieces)
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a short file. Raises `OSError`, and `UsageError` for a long one or one that is no UTF-8."""
+    with path.open("rb") as file:
+        raw = file.read(_LONGEST_SETTINGS + 1)
+    if len(raw) > _LONGEST_SETTINGS:
+        raise UsageError(f"{path} has more than {_LONGEST_SETTINGS:,} bytes. Is it the file that you meant?")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{path}, line {line}, is not UTF-8 text: {error}. Save it as UTF-8.") from error
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return what a file of settings holds. Raises as `read_text` does, also where it is malformed or nested deep."""
+    text = read_text(path)
+    try:
+        found = tomllib.loads(text)
+        level: list[Any] = [found]
+        for _ in range(_DEEPEST_SETTINGS):
+            children = [each.values() if isinstance(each, dict) else each for each in level]
+            level = [child for some in children for child in some if isinstance(child, dict | list)]
+        if level:
+            raise RecursionError
+    except ValueError as error:  # of which tomllib's own is a kind; a number of 5,000 digits raises a plain one
+        raise UsageError(f"{path} is not valid TOML: {error}. Correct that line.") from error
+    except RecursionError as error:
+        lines = text.splitlines()
+        line = 1 + max(range(len(lines)), key=lambda at: sum(map(lines[at].count, "[{.")))
+        raise UsageError(f"{path} is nested too deep, it seems in line {line}. No setting is.") from error
+    return found

@@ -55,6 +55,7 @@ OUTSIDE = re.compile(
 SHELL = {
     "cli": "reads the environment of its user and shows how long things take",
     "events.errors": "knows which values of the environment are secrets",
+    "engine.benchmarks.files": "a user may raise how much of a file is read",
     "engine.embedders.served": "measures the latency of a server's reply",
     "engine.matrix": "leases expire, and a stop is looked for from time to time",
     "engine.models": "keys are in the environment; attempts are timed and wait for one another",

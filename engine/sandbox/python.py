@@ -16,16 +16,17 @@ if TYPE_CHECKING:
     from pydantic_monty import Monty
 
 INSTALL = "python -m pip install 'mage-es[scorers]'"
-_SECONDS, _MEMORY, _DEPTH = 2.0, 128 * 2**20, 400
+_SECONDS, _MEMORY, _DEPTH = 1.0, 128 * 2**20, 400  # seconds on the clock for the program, and for its test
 _LONGEST = 100_000
 _LACKING = (NotImplementedError, ModuleNotFoundError)
+_COSTLY = (TimeoutError, MemoryError)
 
 
 class Tested(NamedTuple):
     problem: str
     """Why the program fails, "" if it passes."""
     is_run: bool = True
-    """Whether the sandbox could run it: if not, nothing is known of the program."""
+    """Whether the sandbox could run it to its end: if not, nothing is known of the program."""
 
 
 def run_test(program: str, test: str) -> Tested:
@@ -48,7 +49,7 @@ def run_test(program: str, test: str) -> Tested:
     except monty.MontyCrashedError as error:
         return Tested(f"the sandbox ended: {error}", is_run=False)
     except monty.MontyError as error:
-        return Tested(str(error)[:300], is_run=not isinstance(error.exception(), _LACKING))
+        return Tested(str(error)[:300], is_run=not isinstance(error.exception(), _LACKING + _COSTLY))
     return Tested("")
 
 

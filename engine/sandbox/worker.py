@@ -29,6 +29,7 @@ import starlark
 
 _TICK = 1000  # instructions between two calls of the interpreter's check; its own figure
 _PROBLEM = 300  # characters of a problem's description
+_QUERY_SECONDS = 1.0
 _DIGITS = 15  # significant digits of a result that is not whole
 
 PRELUDE = """
@@ -162,15 +163,23 @@ def _databases(limits: dict[str, Any]) -> list[Any]:
 
 
 def compare_rows(databases: list[Any], query: str, told: dict[str, Any], limits: dict[str, Any]) -> str:
-    """Return "same" if a query has the rows of the right one, in its order where it is ordered, else "other"."""
+    """Return "same" if a query has the rows of the right one, in its order where it is ordered, else "other".
+
+    A query has a second of processor time of its own. What the task's own needs, or memory ends, is a fault.
+    """
+    import duckdb
+
     try:
         right = _rows(databases[0], told["schema"], told["right"])
     except Exception as error:
         raise ToolFault(f"the task's own query fails: {str(error)[:_PROBLEM]}") from error
     try:
+        signal.setitimer(signal.ITIMER_PROF, _QUERY_SECONDS)
         given = _rows(databases[1], told["schema"], query)
-    except Exception as error:
-        raise ToolFault(str(error)[:_PROBLEM]) from error
+    except (MemoryError, duckdb.OutOfMemoryException) as error:
+        raise MemoryError from error
+    except Exception:
+        return "other"
     is_ordered = "order by" in " ".join(told["right"].rpartition(")")[2].casefold().split())
     return "same" if (given == right if is_ordered else sorted(given) == sorted(right)) else "other"
 
@@ -232,6 +241,8 @@ def _death(status: int, limits: dict[str, Any]) -> str:
     ended_by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     if ended_by == signal.SIGXCPU:
         return f"it took more than {limits['cpu_seconds']} s of processor time"
+    if ended_by == signal.SIGPROF:
+        return f"it took more than {_QUERY_SECONDS:.0f} s of processor time"
     if ended_by == signal.SIGALRM:
         return f"it took more than {limits['wall_seconds']} s"
     if ended_by in (signal.SIGABRT, 0):

@@ -24,6 +24,7 @@ from mage_es.engine.seams.benchmark import Question, Verdict
 
 OPTIONS = {"A": "Rome", "B": "Paris in France", "C": "Aspirin 100 mg daily", "D": "A drug"}
 PLACES = "There are options: (1) Park, (2) Rest area, (3) [1, 2, 3]. Answer: Option ("
+TABLE = "CREATE TABLE t (a INTEGER, b TEXT); INSERT INTO t SELECT i, 'x' FROM range(1000) r(i);"
 _FINQA = {"table": '[["", "2019"], ["x", "1"]]', "program": "subtract(5, 3), divide(#0, 3)"}
 _HOTPOT = {"supporting_facts": "[]", "facts_beyond": "[]"}
 
@@ -59,9 +60,14 @@ ASKED: Mapping[str, tuple[Definition, Question]] = {
 
 
 def _own(scorer: str, gold: str, labels: tuple[str, ...] = ()) -> Callable[[str], Verdict]:
-    options = {"options": OPTIONS} if scorer == "choice" else {}
-    asked = question_of({"question": "?", "answer": gold, **options}, {}, position=0, split="test")
+    more = {"choice": {"options": OPTIONS}, "sql": {"schema": TABLE}}.get(scorer, {})
+    asked = question_of({"question": "?", "answer": gold, **more}, {}, position=0, split="test")
     return partial(scorer_of(scorer, labels).verdict, asked)
+
+
+def longest_word(reply: str, task: Question) -> float:
+    """Score as a user's function might that expects something of each reply: 0 divides, and 2 is no score."""
+    return 2 / len(max(reply.split(), key=len))
 
 
 VERDICTS: Mapping[str, Callable[[str], Verdict]] = {
@@ -69,6 +75,11 @@ VERDICTS: Mapping[str, Callable[[str], Verdict]] = {
     **{f"own, {name}": _own(name, "18") for name in ("exact", "contains", "f1", "number", "judge")},
     "own, choice": _own("choice", "B"),
     "own, labels": _own("exact", "Paris", ("Paris", "not Paris")),
+    "own, regex": _own("regex", "(a|a)*b|(.*.*.*x)+"),
+    "own, json": _own("json", '{"a": [1, 2.5]}'),
+    "own, sql": _own("sql", "SELECT a FROM t"),
+    "own, python": _own("python", "assert f(2) == 4"),
+    "own, a function": _own("tests.engine.benchmarks.hostile:longest_word", "x"),
 }
 """The verdict on a reply, by whose it is."""
 
@@ -91,7 +102,9 @@ NASTY = tuple(
     \frac12 \section*{Final_Answer} [FINAL_ANSWER] = + - \pm_ \sum_{i=1}^{9}_ a a_ (A) [A] or_ and_ not_ option_(
     yes_ no_ the_answer_for_a_ é if_the_answer_is_ -_ 1._ Question:_ User:_ <|im_end|> <|channel|> normal_ (1.5,_2.5)
     John_F_ J._ March_4,_ 1841-01-02 % million_ add(1,_2),_ ) divide(#0,_3),_ can't_ ACTION:_ <|ACTION|> click[
-    \zeta( e^ 是 \left( ! answer_is_""".replace("\n", " ").split()
+    \zeta( e^ 是 \left( ! answer_is_ ``` ```sql_SELECT_a_FROM_t ```python_def_f(x): {"a": [1,[ "\u select_(""".replace(
+        "\n", " "
+    ).split()
 )
 NASTY = (*(piece.replace("_", " ") for piece in NASTY), "_", "\n", "\n\n", "\t", "\u202f", "\x00", " " * 8)
 """Pieces that open what they do not close, or that many rules begin with."""

@@ -32,6 +32,12 @@ COSTLY = [
     ("finqa", "the answer for a "),
     ("crafter", "<|ACTION|>"),
     ("webshop", "click["),
+    ("own, regex", "a"),
+    ("own, json", "["),
+    ("own, json", "{"),
+    ("own, json", '{"a":'),
+    ("own, json", "```"),
+    ("own, json", "1"),
 ]
 
 
@@ -75,7 +81,7 @@ class Benchmark:
 def test_every_scorer_comes_to_a_verdict_on_nasty_repetition(name: str, reply: str) -> None:
     with ending():
         verdict = scored(Benchmark(name), ASKED["gsm8k"][1], reply)  # type: ignore[arg-type]
-        assert not verdict.why.startswith("scorer failed"), verdict.why
+        assert name == "own, a function" or not verdict.why.startswith("scorer failed"), verdict.why
         assert not (verdict.undecided and verdict.score)
         for strict in (False, True) if name in ASKED else ():
             measured(name, reply, strict=strict)

@@ -149,7 +149,19 @@ SUMS = "assert f(3) == 6\nassert f(0) == 0"
         ("sql", "SELECT a FROM t ORDER BY a", "```sql\nselect a from t order by a desc\n```", 0.0),
         ("sql", "SELECT sum(b) FROM t", "Answer: select sum(b) from (select b from t order by b desc)", 1.0),
         ("sql", "SELECT a FROM t", "```sql\nselect a from nowhere\n```", 0.0),
-        ("sql", "SELECT 1", "```sql\nselect * from read_text('/etc/hostname')\n```", 0.0),
+        *(
+            ("sql", "SELECT 1", f"```sql\n{query}\n```", 0.0)
+            for query in (
+                "select * from read_text('/etc/hostname')",
+                "copy t to 'stolen.csv'",
+                "attach 'stolen.db'",
+                "export database 'stolen'",
+                "install httpfs; load httpfs",
+                "select getenv('HOME')",
+                "set enable_external_access = true",
+                "drop table t",
+            )
+        ),
         (
             "python",
             SUMS,
@@ -158,6 +170,7 @@ SUMS = "assert f(3) == 6\nassert f(0) == 0"
         ),
         ("python", SUMS, "```python\ndef f(n):\n    return n\n```", 0.0),
         ("python", SUMS, "```python\ndef f(n):\n    return open('/etc/hostname')\n```", 0.0),
+        ("python", SUMS, "```python\nimport os\nos.fork()\n```", 0.0),
         ("python", SUMS, "I cannot write that.", 0.0),
     ],
 )
@@ -171,14 +184,24 @@ def test_values_queries_and_programs_are_compared_as_what_they_are(
 
 
 @pytest.mark.slow
-def test_what_never_ends_is_wrong_and_what_the_sandbox_cannot_run_is_undecided() -> None:
-    endless = "```sql\nwith recursive r as (select 1 a union all select a from r) select count(*) from r\n```"
-    assert not SCORERS["sql"].verdict(asked("SELECT 1", schema=TABLE), endless).undecided
-    why = SCORERS["sql"].verdict(asked("SELEC 1", schema=TABLE), "```sql\nselect 1\n```").why
-    assert why.startswith("no right rows: the task's own query fails: Parser Error")
-    verdicts = [SCORERS["python"].verdict(asked(SUMS), code) for code in ("while True: pass", "import heapq")]
-    assert [verdict.undecided for verdict in verdicts] == [False, True]
-    assert verdicts[1].why == "not run: ModuleNotFoundError: No module named 'heapq'"
+@pytest.mark.parametrize(
+    ("scorer", "answer", "reply", "why"),
+    [
+        ("sql", "SELECT 1", "select count(*) from range(100000000000)", "it took more than 1 s of processor time"),
+        ("sql", "SELECT 1", "select list(x) from range(100000000) r(x)", "it needed more than 2048 MiB of memory"),
+        ("sql", "SELEC 1", "select 1", "the task's own query fails: Parser Error"),
+        ("python", SUMS, "while True: pass", "TimeoutError"),
+        ("python", SUMS, "def f(n):\n    while True: n += 1", "TimeoutError"),
+        ("python", SUMS, "print('x' * 10**9)", "MemoryError"),
+        ("python", SUMS, "import heapq", "ModuleNotFoundError: No module named 'heapq'"),
+    ],
+)
+def test_what_the_sandbox_cannot_run_to_its_end_is_undecided_and_says_why(
+    scorer: str, answer: str, reply: str, why: str
+) -> None:
+    verdict = SCORERS[scorer].verdict(asked(answer, schema=TABLE), f"```\n{reply}\n```")
+    assert (verdict.score, verdict.undecided) == (0.0, True)
+    assert verdict.why.startswith(f"not run: {why}")
 
 
 def test_a_function_of_the_users_scores_and_what_it_raises_leaves_the_answer_undecided(

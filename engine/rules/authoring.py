@@ -25,7 +25,7 @@ from mage_es.engine.rules.normalise import normalise
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.refinement import refine
 from mage_es.engine.rules.retrieval_recipes import author_recipe
-from mage_es.engine.rules.rotation import AUTHORED, FAILED, NOTHING, UNREADABLE, Written
+from mage_es.engine.rules.rotation import AUTHORED, FAILED, NOTHING, UNREADABLE, Turn, Written
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.splitting import split
 from mage_es.engine.rules.tools import author_tools
@@ -123,8 +123,8 @@ class _Writing:
         return {name for name, verdict in self.verdicts.items() if verdict.task_type == task_type}
 
     def _written(self, authored: Authored) -> Written:
-        iteration, task_type, origin = self.command.iteration, authored.task_type, self._taught(authored.call)
-        skill = self.state.graph.skill_for_task(task_type)
+        task_type, skill = authored.task_type, self.state.graph.skill_for_task(authored.task_type)
+        turn = Turn(self.state, self.command.iteration, task_type, skill, self._taught(authored.call))
         match authored.reply:
             case None:  # not asked, or no reply that could be read: `_outcome` says which
                 return Written()
@@ -133,33 +133,14 @@ class _Writing:
             case PrinciplesReply(principles=principles):
                 return self._principles(task_type, skill, principles, authored)
             case CheckedTools(tools=tools):
-                return author_tools(
-                    self.state, iteration=iteration, task_type=task_type, tools=tools, origin=origin, skill=skill
-                )
+                return author_tools(turn, tools)
             case RetrievalReply(recipe=recipe):
                 self.ordinal += 1
-                return author_recipe(
-                    self.state,
-                    iteration=iteration,
-                    task_type=task_type,
-                    skill=skill,
-                    recipe=recipe,
-                    origin=origin,
-                    ordinal=self.ordinal - 1,
-                    bundle=self.setting.config.bundle,
-                )
+                return author_recipe(turn, recipe, ordinal=self.ordinal - 1, bundle=self.setting.config.bundle)
             case RefinementReply() as reply:
-                return refine(self.state, iteration=iteration, skill=skill, reply=reply, origin=origin)
+                return refine(turn, reply)
             case SplittingReply() as reply:
-                return split(
-                    self.state,
-                    iteration=iteration,
-                    skill=skill,
-                    reply=reply,
-                    origin=origin,
-                    taken=self.created,
-                    guarded=self.setting.guarded,
-                )
+                return split(turn, reply, taken=self.created, guarded=self.setting.guarded)
 
     def _failures(self, task_type: str, items: Sequence[AuthoredFailure], call: str) -> Written:
         # One for each question: a second memory about it would only supersede the first at once. A strategy is about

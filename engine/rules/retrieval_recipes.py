@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 
+import msgspec
+
 from mage_es.engine.briefs import AuthoredRecipe
 from mage_es.engine.rules.harvest import memory_id
-from mage_es.engine.rules.rotation import Written
-from mage_es.events.vocabulary import Origin, RetrievalRecipeAuthored
-from mage_es.projections.fold import State
+from mage_es.engine.rules.rotation import Turn, Written
+from mage_es.events.vocabulary import RetrievalRecipeAuthored
 
 QUESTION = "{question}"
 LONGEST_TEMPLATE = 500
@@ -35,17 +36,7 @@ def problem_of(recipe: AuthoredRecipe, *, bundle: int) -> str:
     return ""
 
 
-def author_recipe(
-    state: State,
-    *,
-    iteration: int,
-    task_type: str,
-    skill: str,
-    recipe: AuthoredRecipe | None,
-    origin: Origin,
-    ordinal: int,
-    bundle: int,
-) -> Written:
+def author_recipe(turn: Turn, recipe: AuthoredRecipe | None, *, ordinal: int, bundle: int) -> Written:
     """Return the recipe as an event, or why there is none.
 
     [appendix, retrieval recipes] A recipe is a query template, quotas and a floor for one task type, whose search
@@ -60,27 +51,23 @@ def author_recipe(
     name = memory_id(
         outcome="retrieval_recipe",
         kind="",
-        task_type=task_type,
+        task_type=turn.task_type,
         question=recipe.query_template,
         answer=content,
         reasoning=recipe.reasoning,
     )
-    current = state.recipes.retrieval(task_type)
+    current = turn.state.recipes.retrieval(turn.task_type)
     # Compared with the one in use; an older one that is written again is recorded, but keeps its first birth.
     if current is not None and current.memory_id == name:
         return Written()
     event = RetrievalRecipeAuthored(
         memory_id=name,
-        task_type=task_type,
-        skill=skill,
-        query_template=recipe.query_template,
-        success_quota=recipe.success_quota,
-        failure_quota=recipe.failure_quota,
-        least_similarity=recipe.least_similarity,
-        reasoning=recipe.reasoning,
-        origin=origin,
-        iteration=iteration,
+        task_type=turn.task_type,
+        skill=turn.skill,
+        origin=turn.origin,
+        iteration=turn.iteration,
         phase="evolve",
         ordinal=ordinal,
+        **msgspec.structs.asdict(recipe),
     )
     return Written([event], 1)

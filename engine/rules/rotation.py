@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mage_es.events.vocabulary import Event
+from mage_es.events.vocabulary import Event, Origin
+from mage_es.projections.fold import State
 
 WRITE_FAILURES = "failure_memories"  # what every EVOLVE does, beside the action whose turn it is
 EXTRACT_PRINCIPLES = "principle_extraction"
@@ -21,6 +22,16 @@ UNREADABLE = "the reply could not be read"
 FAILED = "the call failed"
 """No reply came: the provider refused the prompt, it was too long, or every attempt at it failed."""
 AUTHORED = "authored"
+
+
+class Turn(NamedTuple):
+    """An action's turn: the state, the target's task type and its main skill, and where what is written comes from."""
+
+    state: State
+    iteration: int
+    task_type: str
+    skill: str
+    origin: Origin
 
 
 class Written(NamedTuple):

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 from mage_es.engine.briefs import AuthoredChild, SplittingReply
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.ontology import SKILL_CAP, is_name, ordering_edge
-from mage_es.engine.rules.rotation import Written
-from mage_es.events.vocabulary import EdgeAdded, EdgeRefused, Event, Origin, SkillCreated, SkillSplit
+from mage_es.engine.rules.rotation import Turn, Written
+from mage_es.events.vocabulary import EdgeAdded, EdgeRefused, Event, SkillCreated, SkillSplit
 from mage_es.projections.fold import State
 from mage_es.projections.graph import Graph
 
@@ -36,20 +36,14 @@ def room(state: State, created: int = 0) -> int:
 
 
 def split(
-    state: State,
-    *,
-    iteration: int,
-    skill: str,
-    reply: SplittingReply,
-    origin: Origin,
-    taken: Sequence[str] = (),
-    guarded: Guarded = NOTHING_GUARDED,
+    turn: Turn, reply: SplittingReply, *, taken: Sequence[str] = (), guarded: Guarded = NOTHING_GUARDED
 ) -> Written:
     """Return the split of a skill; `taken` are the names of skills that the same EVOLVE created already.
 
     [section 3.3, skill splitting] Children inherit the mastery and take over task types by weight; the cap of 30 skills
     holds.
     """
+    state, skill = turn.state, turn.skill
     # A child with a taken name would be another skill's twin; the others may still be enough for a split.
     names = {*state.graph.skills(), *taken}
     children = [child for child in _usable(reply.children, guarded) if child.name not in names]
@@ -70,11 +64,11 @@ def split(
     slots = state.slots
     events: list[Event] = [
         SkillSplit(
-            iteration=iteration,
+            iteration=turn.iteration,
             skill=skill,
             children=tuple(child.name for child in children),
             reason=reply.reason,
-            origin=origin,
+            origin=turn.origin,
         )
     ]
     events += [

@@ -16,9 +16,9 @@ import msgspec
 
 from mage_es.engine.briefs import AuthoredExample, AuthoredTool
 from mage_es.engine.commands import CheckedTool
-from mage_es.engine.rules.rotation import Written
+from mage_es.engine.rules.rotation import Turn, Written
 from mage_es.engine.seams.replies import encodable, objects_in
-from mage_es.events.vocabulary import Event, Origin, Parameter, ToolAuthored, ToolExample
+from mage_es.events.vocabulary import Event, Parameter, ToolAuthored, ToolExample
 from mage_es.projections.fold import State
 
 TOOLS_PER_TARGET = 1  # tools asked for at a time: a skill has at most one in use
@@ -83,27 +83,25 @@ def _typed(value: object, kind: str) -> float | str | None:
     return int(value) if value == int(value) else value
 
 
-def author_tools(
-    state: State, *, iteration: int, task_type: str, tools: Collection[CheckedTool], origin: Origin, skill: str
-) -> Written:
+def author_tools(turn: Turn, tools: Sequence[CheckedTool]) -> Written:
     """Return the tools as events; those that were written before with the same outcome are passed over.
 
     [section 3.3, dynamic tools] A tool is Starlark in a process without files, network or imports, under limits of
     steps, memory and time; it is used only once its own examples pass.
     """
     # The same source with another outcome is written again: the sandbox, or its limits, may have changed.
-    known = {tool.tool_id: tool.problem for tool in state.tools.tools()}
+    known = {tool.tool_id: tool.problem for tool in turn.state.tools.tools()}
     events: list[Event] = []
     problems: list[str] = []
-    for tool, problem in list(tools)[:TOOLS_PER_TARGET]:
-        name = tool_id(skill=skill, name=tool.name, source=tool.source)
+    for tool, problem in tools[:TOOLS_PER_TARGET]:
+        name = tool_id(skill=turn.skill, name=tool.name, source=tool.source)
         if known.get(name) == problem:
             continue
         authored = ToolAuthored(
-            iteration=iteration,
+            iteration=turn.iteration,
             tool_id=name,
-            skill=skill,
-            task_type=task_type,
+            skill=turn.skill,
+            task_type=turn.task_type,
             name=tool.name,
             description=tool.description,
             parameters=tuple(Parameter(**msgspec.structs.asdict(each)) for each in tool.parameters),
@@ -111,7 +109,7 @@ def author_tools(
             examples=tuple(map(example_of, tool.examples)),
             active=not problem,
             problem=problem,
-            origin=origin,
+            origin=turn.origin,
         )
         events.append(authored)
         problems += [problem] if problem else []

@@ -13,13 +13,14 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
 import msgspec
 
 from mage_es.engine.briefs import Brief
 from mage_es.engine.commands import Call, Command, RecordCall, RecordFact, RecordFailure
+from mage_es.engine.courses import Ask, Fact
 from mage_es.engine.models.retrying import Unanswered
 from mage_es.engine.rules.inert import inert_json
 from mage_es.engine.rules.prompt import render_guidance
@@ -28,7 +29,7 @@ from mage_es.engine.seams.faults import FailedAttempt
 from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Request
 from mage_es.engine.seams.replies import Reply, read_reply, schema_of
 from mage_es.engine.session.batches import BatchQueue, Client, Recorder, call_key
-from mage_es.events.vocabulary import BriefCut, Draft, Phase, Tier
+from mage_es.events.vocabulary import BriefCut, Draft, ModelCalled, Phase, Tier
 
 MOST_REPAIRS = 2
 """Attempts after the first; each is shown what was wrong with the one before."""
@@ -94,12 +95,12 @@ async def complete_typed(
     twice.
     """
     iteration, phase, agent, template, about, brief, cut, tier = typed_call
-    first = typed_request(template, brief, reply)
     if cut:
         recorder.do(RecordFact(Draft(event=cut, iteration=iteration, phase=phase, correlation=about)))
-    repair, fact, limit = "", "", MAX_TOKENS
-    for attempt in range(1 + MOST_REPAIRS):
-        request = msgspec.structs.replace(first, prompt=first.prompt + repair, max_tokens=limit)
+    first = Ask(about, typed_request(template, brief, reply), agent=agent, tier=tier, purpose=template, typed=reply)
+    asking, fact = typed_reply(first, reply), ""
+    move = next(asking)
+    while True:
         call = Call(
             iteration=iteration,
             phase=phase,
@@ -107,32 +108,48 @@ async def complete_typed(
             agent=agent,
             purpose=template,
             about=about,
-            attempt=attempt,
-            request_sha256=request.sha256,
+            attempt=move.attempt,
+            request_sha256=move.request.sha256,
             model=client.name,
         )
         progress = recorder.state.progress
         # Looked up per attempt, not once: a process may have died between a rejected reply and its repair.
         if progress.call(call_key(call)) is None:
-            recorder.do(await make_call(call, request, client=client, record=recorder.do, typed=reply))
+            recorder.do(await make_call(call, move.request, client=client, record=recorder.do, typed=reply))
         # Read back from the state, so that a new reply and a recorded one take the same way from here on.
         called = progress.call(call_key(call))
         if called is None:
             return None, fact
         fact = Draft(event=called, iteration=iteration, phase=phase).fact_id.hex()
-        found, problem = read_reply(called.text, reply, stop_reason=called.stop_reason)
+        try:
+            move = asking.send(called)
+        except StopIteration as end:
+            return end.value[0], fact
+
+
+def typed_reply(first: Ask, form: type[Reply]) -> Generator[Ask, Fact, tuple[Reply | None, ModelCalled]]:
+    """Ask for a typed reply, and return it with the call that gave it; None, with the last call, if none was readable.
+
+    Each attempt is a move of its own, so that a resumed run repairs the recorded reply and does not ask anew.
+    """
+    move, request = first, first.request
+    for attempt in range(1 + MOST_REPAIRS):
+        called = yield (move := move._replace(request=request, attempt=attempt))
+        assert isinstance(called, ModelCalled)
+        found, problem = read_reply(called.text, form, stop_reason=called.stop_reason)
         is_cut = called.stop_reason == "length"
-        if found is not None or (is_cut and limit > MAX_TOKENS):
-            return found, fact
+        if found is not None or (is_cut and request.max_tokens > MAX_TOKENS):
+            break
         if is_cut:
-            limit *= RAISE
-            continue
-        # From this reply alone: a resumed run renders the same prompt, so its hash finds the recorded repair.
-        repair = repair_prompt(called.text, problem)
-    return None, fact
+            request = msgspec.structs.replace(request, max_tokens=RAISE * MAX_TOKENS)
+        else:
+            # From this reply alone: a resumed run renders the same prompt, so its hash finds the recorded repair.
+            repaired = first.request.prompt + repair_prompt(called.text, problem)
+            request = msgspec.structs.replace(request, prompt=repaired)
+    return found, called
 
 
-def typed_request(template: str, brief: Brief, reply: type[Any]) -> Request:
+def typed_request(template: str, brief: msgspec.Struct, reply: type[Any]) -> Request:
     """Return the request for a typed reply, without a repair."""
     prompt = render_guidance(template, brief)
     return Request(system=prompt.system, prompt=prompt.text, max_tokens=MAX_TOKENS, reply_schema=schema_of(reply))

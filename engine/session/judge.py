@@ -18,13 +18,9 @@ from collections.abc import Generator, Mapping
 import msgspec
 
 from mage_es.engine.briefs import JudgeBrief, JudgeReply
-from mage_es.engine.courses import Ask, Course, Fact, Move
-from mage_es.engine.rules.prompt import render_guidance
+from mage_es.engine.courses import Ask, Course, Fact
 from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict, may_be_judged, scored
-from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Request
-from mage_es.engine.seams.replies import read_reply, schema_of
-from mage_es.engine.session.call import MOST_REPAIRS, repair_prompt
-from mage_es.events.vocabulary import ModelCalled
+from mage_es.engine.session.call import typed_reply, typed_request
 
 TEMPLATE = "judge_v1"
 """The default template; a template's id is recorded as the purpose of every call."""
@@ -73,28 +69,13 @@ def judged(course: Course, question: Question, *, benchmark: Benchmark, has_judg
     return finish._replace(verdict=verdict)
 
 
-def opinion(question: Question, ruled: Verdict, template: str) -> Generator[Move, Fact, Verdict | None]:
+def opinion(question: Question, ruled: Verdict, template: str) -> Generator[Ask, Fact, Verdict | None]:
     """Ask the judge about an answer and return its verdict, None if no reply could be used."""
     # Not the learner's reasoning, which could argue for its answer.
     brief = JudgeBrief(question=question.question, expected=question.gold, answer=ruled.answer)
     form = _REPLIES[template]
-    prompt, schema = render_guidance(template, brief), schema_of(form)
-    repair, limit = "", MAX_TOKENS
-    for attempt in range(1 + MOST_REPAIRS):
-        request = Request(system=prompt.system, prompt=prompt.text + repair, max_tokens=limit, reply_schema=schema)
-        # Each attempt is a move of its own, so that a resumed run repairs the recorded reply and does not ask anew.
-        fact = yield Ask(
-            question.id, request, agent="Critic", tier="judge", purpose=template, attempt=attempt, typed=form
-        )
-        assert isinstance(fact, ModelCalled)
-        reply, problem = read_reply(fact.text, form, stop_reason=fact.stop_reason)
-        if reply is not None:
-            # The model of the recorded call: a resumed run may have another judge, but not for this verdict.
-            return Verdict(answer=ruled.answer, score=reply.score, strict=ruled.strict, by=fact.model)
-        if fact.stop_reason == "length":
-            if limit > MAX_TOKENS:
-                return None
-            limit *= RAISE
-            continue
-        repair = repair_prompt(fact.text, problem)
-    return None
+    request = typed_request(template, brief, form)
+    asked = Ask(question.id, request, agent="Critic", tier="judge", purpose=template, typed=form)
+    reply, called = yield from typed_reply(asked, form)
+    # The model of the recorded call: a resumed run may have another judge, but not for this verdict.
+    return reply and Verdict(answer=ruled.answer, score=reply.score, strict=ruled.strict, by=called.model)

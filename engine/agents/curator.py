@@ -6,7 +6,7 @@ Rules
       skill says nothing about those by itself. Rewards count every answer of the iteration; without bandits none.
     - A correct answer with reasoning of its own becomes a success memory; met again, it is reinforced. A tool's result
       is no reasoning; a label needs none. An episode of an open-ended benchmark brings one for each achievement
-      (rules/milestones.py), and all its recipes.
+      (rules/action_recipes.py), and all its recipes.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from typing import Literal, NamedTuple
 
 from mage_es.engine.commands import LearnFromAnswers
 from mage_es.engine.courses import call_of
-from mage_es.engine.rules.action_recipes import harvest_recipes
+from mage_es.engine.rules.action_recipes import Milestone, account_of_milestone, harvest_recipes, milestones
 from mage_es.engine.rules.bandits import posterior_of, rewarded
 from mage_es.engine.rules.harvest import Met, capped, new_memory, reasoning_of
 from mage_es.engine.rules.mastery import ratchet
-from mage_es.engine.rules.milestones import Milestone, account_of_milestone, milestones
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.task_types import revised_types

@@ -13,7 +13,7 @@ from itertools import islice
 from mage_es.engine.briefs import FailureCase, NavigatorBrief, NavigatorReply, SkillStanding
 from mage_es.engine.commands import PlanIteration
 from mage_es.engine.rules.briefing import Detail, clipped, fitted, seen
-from mage_es.engine.rules.frontier import learnable
+from mage_es.engine.rules.curriculum import learnable
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.rules.setting import Setting

@@ -21,7 +21,7 @@ from itertools import islice
 
 from mage_es.engine.baselines.answering import SHOTS, Shot
 from mage_es.engine.baselines.react import trajectory
-from mage_es.engine.rules.normalise import normalise, question_hash
+from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.rules.routes import reasoned_about
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.search.record import in_record

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from mage_es.engine.embedders import sentence_transformer, served
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryPolicy
-from mage_es.engine.seams.embedder import Embedder
+from mage_es.engine.seams.embedder import Embedder, Vectors
 from mage_es.engine.seams.plugins import load, open_plugin, plugins
 from mage_es.engine.seams.spec import ModelSpec, parse_spec
 from mage_es.events.errors import PrerequisiteError, UsageError, nearest
+from mage_es.events.vocabulary import RunStarted
 
 PAPER, PAPERS = "paper", "sentence-transformers/all-MiniLM-L6-v2"
 FORMS = ["hash", PAPER, "openai/<model>?base_url=<url>", "sentence-transformers/<name or folder>"]
@@ -65,3 +67,28 @@ def _parsed(spec: str) -> ModelSpec:
     if "/" not in spec:
         raise UsageError(f"There is no embedder {spec!r}.{nearest(spec, FORMS)}")
     return parse_spec(spec, known={**dict.fromkeys(plugins("mage_es.embedders")), **OPTIONS})
+
+
+class LateEmbedder:
+    """The embedder of a run that is only looked at: it is opened at the first text, which most looks never need.
+
+    It says of itself what a run's first event says of its embedder, and holds that one against it when it is needed."""
+
+    def __init__(self, started: RunStarted) -> None:
+        self.name = started.embedder
+        self.dimension = started.embedder_dimension
+        self.sha256 = started.embedder_sha256
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Return unit vectors of shape [len(texts), dimension]. Raises `PrerequisiteError` where it is another now."""
+        return self._opened.encode(texts)
+
+    @cached_property
+    def _opened(self) -> Embedder:
+        opened = open_embedder(self.name)
+        if (opened.dimension, opened.sha256) != (self.dimension, self.sha256):
+            raise PrerequisiteError(
+                f"The embedder {self.name} gives other vectors than when the run was started "
+                f"({opened.sha256[:16]}, not {self.sha256[:16]}): bring back its model, or start a new run."
+            )
+        return opened

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mage_es.engine.embedders.probes import PROBES, sketch
-from mage_es.engine.embedders.vector_cache import VectorCache, unit
+from mage_es.engine.embedders.vectors import PROBES, VectorCache, sketch, unit
 from mage_es.engine.seams.embedder import Vectors
 from mage_es.engine.seams.faults import shortened
 from mage_es.engine.seams.spec import ModelSpec

@@ -16,8 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from mage_es.engine.embedders.probes import PROBES, sketch
-from mage_es.engine.embedders.vector_cache import VectorCache, unit
+from mage_es.engine.embedders.vectors import PROBES, VectorCache, sketch, unit
 from mage_es.engine.models.clients import Tokens, as_faults, http_client, key_of, read_as
 from mage_es.engine.models.openai_compatible import DEFAULT_URL
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryPolicy, require_near

@@ -24,15 +24,16 @@ from mage_es.engine.models.clients import (
     as_faults,
     budget_of,
     chat_of,
+    fitting,
     heard,
     http_client,
     key_of,
     read_as,
     require_way_out,
     template_of,
+    told_context,
     worded,
 )
-from mage_es.engine.models.context import fitting, told_context
 from mage_es.engine.seams.faults import Fault, ModelFault, other_name, shortened, without_key
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.seams.spec import ModelSpec

@@ -21,7 +21,7 @@ from mage_es.engine.briefs import (
 )
 from mage_es.engine.commands import Authored, CheckedTools, Evolve
 from mage_es.engine.rules.harvest import Met, capped, new_memory
-from mage_es.engine.rules.normalise import normalise
+from mage_es.engine.rules.near_duplicates import normalise
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.refinement import refine
 from mage_es.engine.rules.retrieval_recipes import author_recipe

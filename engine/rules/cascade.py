@@ -18,7 +18,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from mage_es.engine.config import Config
-from mage_es.engine.rules.frontier import estimated_mastery, learnable
+from mage_es.engine.rules.curriculum import estimated_mastery, learnable
 from mage_es.engine.rules.setting import Setting
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from mage_es.engine.rules.normalise import normalise
+from mage_es.engine.rules.near_duplicates import normalise
 from mage_es.engine.rules.prompt import without_final
 from mage_es.events.vocabulary import MemoryAppended, MemoryReinforced
 from mage_es.projections.memory import Memory

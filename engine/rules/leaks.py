@@ -17,8 +17,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.rules.near_duplicates import ExactIndex
-from mage_es.engine.rules.normalise import NEAR_DUPLICATE, normalise, question_hash, shingle_hash, shingle_run
+from mage_es.engine.rules.near_duplicates import (
+    NEAR_DUPLICATE,
+    ExactIndex,
+    normalise,
+    question_hash,
+    shingle_hash,
+    shingle_run,
+)
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
     Draft,

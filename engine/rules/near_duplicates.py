@@ -1,4 +1,4 @@
-"""Whether a text is, or quotes, a near-duplicate of one of many: word shingles, Jaccard similarity at least 0.8.
+"""When two questions count as the same: a normal form, or word shingles with a Jaccard similarity of at least 0.8.
 
 Rules
     - What is compared with a question is every passage of the text: a text that quotes a question is longer than it,
@@ -11,15 +11,20 @@ Rules
 
 from __future__ import annotations
 
+import hashlib
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 import rustworkx
 
-from mage_es.engine.rules.normalise import NEAR_DUPLICATE, normalise, shingle_run
+NEAR_DUPLICATE = 0.8  # Jaccard similarity of the shingle sets from which two questions count as near-duplicates
 
+_SHINGLE = 5
+_BARE, _WORD = re.compile(r"[^\W_](?:.*[^\W_])?"), re.compile(r"[^\W_](?:\S*[^\W_])?")
+"""From the first letter or digit to the last one: of a text in one line, and of each word."""
 COMMON_SHARE, FORM_SHARE = 0.5, 0.5
 """A shingle is common to a type if this part of its questions have it; the common ones are their form if they are this
 part of a question, on average: below it, no two questions come near each other by their form alone."""
@@ -27,6 +32,31 @@ LEAST_QUESTIONS, MOST_QUESTIONS = 20, 200
 """Fewer questions show no form; of more than these, only the first are counted."""
 
 Piece = TypeVar("Piece", bound=Hashable)
+
+
+def normalise(question: str) -> str:
+    """Return the question case-folded, with single spaces and without punctuation at either end."""
+    found = _BARE.search(" ".join(question.casefold().split()))
+    return found[0] if found else ""
+
+
+def question_hash(normalised: str) -> str:
+    return hashlib.sha256(normalised.encode()).hexdigest()[:16]
+
+
+def shingle_run(text: str) -> list[str]:
+    """Return every run of five words of a text, in order; a shorter text is its own only shingle.
+
+    Words are those of the normal form, without punctuation at either end.
+    """
+    # Punctuation by itself is no word: a space before a question mark must not make another question.
+    words = _WORD.findall(text.casefold())
+    return [" ".join(words[at : at + _SHINGLE]) for at in range(max(1, len(words) - _SHINGLE + 1))]
+
+
+def shingle_hash(shingle: str) -> bytes:
+    """Return the 8 bytes that represent a shingle in a log."""
+    return hashlib.blake2b(shingle.encode(), digest_size=8).digest()
 
 
 class Nearest(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from mage_es.engine.rules.normalise import normalise
+from mage_es.engine.rules.near_duplicates import normalise
 from mage_es.events.vocabulary import MemoryAppended, ToolAuthored, ToolExample
 from mage_es.projections.memory import MemoryRow
 

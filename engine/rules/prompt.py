@@ -8,7 +8,11 @@ Rules
       cache of prefixes serves both. Where nothing is known, not a word is spent on how to use it.
     - Retrieved text is data: every line of it is quoted with "> ", so nothing inside can end its own quotation. That
       holds for a skill's own instruction, too: the prompt says that it is to be followed, and shows it as a quote.
-    - A control token of a chat template does nothing in data, the question included (engine/rules/inert.py).
+    - A control token of a chat template does nothing in data, the question included. A server renders a prompt through
+      a template and then obeys the tokens that end a turn or begin another, quoted or not; so they are broken up in all
+      that was retrieved, shown or asked: in plain text by a space, in JSON by an escape of the same character. Other
+      texts keep their bytes; as something is put in and nothing taken out, no token can come together from its
+      parts.
 """
 
 from __future__ import annotations
@@ -20,7 +24,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.engine.rules.inert import inert, inert_json
 from mage_es.engine.seams.benchmark import Traits
 from mage_es.events.vocabulary import Span
 
@@ -137,3 +140,35 @@ def _form(answer_format: str) -> tuple[str, str]:
 def _filled(name: str, values: Mapping[str, str]) -> str:
     """Return a template with its values filled in, each once: a `{{...}}` in a value is text."""
     return _PLACE.sub(lambda place: values.get(place[1], place[0]), template(name))
+
+
+_NAMES = "s|bos|eos|pad|unk|think|tool_call|tool_response|image|video|audio"
+_TOKEN = re.compile(
+    r"<(?="
+    r"[|｜][^\s<>]{0,60}[|｜]>"  # ChatML, Llama 3, Phi, and DeepSeek with its wide bars
+    rf"|/?(?:{_NAMES}|start_of_turn|end_of_turn|start_of_image|end_of_image|unused\d+|extra_id_\d+)>"  # Gemma, T5, Qwen
+    r"|</?SYS>>)"  # Llama 2
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_RESULTS|TOOL_CALLS|THINK|IMG|PREFIX|SUFFIX|MIDDLE)\]"
+    r"|\|[^\s\[\]]{0,60}\|\])",  # Mistral; EXAONE
+    re.IGNORECASE,
+)
+_BREAKS = re.compile("[\x7f-\x9f\u2028\u2029]|```")
+"""What some reader of JSON may take for the end of a line, or of the fence around it; others are escaped already."""
+
+
+def inert(text: str) -> str:
+    """Return a text with a space in every control token, after its first character.
+
+    [Eq. 4, quotation] A memory can do nothing in a prompt: it is quoted, and what a chat template reads as the end of a
+    turn is broken up.
+    """
+    return _TOKEN.sub(lambda found: f"{found[0]} ", text)
+
+
+def inert_json(document: str) -> str:
+    """Return a JSON document that means the same, in one line that holds no control token and ends no fence."""
+    return _BREAKS.sub(_escaped, _TOKEN.sub(_escaped, document))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return "".join(f"\\u{ord(letter):04x}" for letter in found[0])

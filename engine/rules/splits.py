@@ -17,8 +17,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mage_es.engine.rules.leaks import LEARNED, packed, packed_shingles
-from mage_es.engine.rules.near_duplicates import ExactIndex, common_shingles, compared, near_groups
-from mage_es.engine.rules.normalise import normalise, question_hash
+from mage_es.engine.rules.near_duplicates import (
+    ExactIndex,
+    common_shingles,
+    compared,
+    near_groups,
+    normalise,
+    question_hash,
+)
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.seams.benchmark import TEST_SHARE, Question, Repeat, hash_share, is_test
 from mage_es.events.digests import sha256_text

@@ -27,7 +27,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mage_es.engine.embedders.exact import GRID, UNIT, cosines, on_grid
+from mage_es.engine.embedders.vectors import GRID, UNIT, cosines, on_grid
 from mage_es.engine.rules.task_types import Induced
 from mage_es.engine.seams.benchmark import ONE_TYPE, Benchmark, Question
 from mage_es.engine.seams.embedder import Embedder

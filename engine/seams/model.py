@@ -7,7 +7,8 @@ the recorded request hash covers everything it knew.
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from collections.abc import Mapping
+from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -20,6 +21,7 @@ __all__ = [
     "MAX_TOKENS",
     "MOST_TOKENS",
     "RAISE",
+    "Batching",
     "Completion",
     "Model",
     "Request",
@@ -102,6 +104,28 @@ class Model(Protocol):
             ModelFault: The call failed; its kind says whether to retry (engine/seams/faults.py).
             PrerequisiteError: The model is unavailable, as when a package or key is missing.
         """
+
+
+@runtime_checkable
+class Batching(Protocol):
+    """A model whose provider takes many requests at once, at a lower price.
+
+    A batch outlives the process that submitted it: its id is enough to find it again.
+    """
+
+    name: str
+
+    async def submit(self, requests: Mapping[str, Request]) -> str:
+        """Submit requests by custom id (at most 64 letters, digits, hyphens, underscores); return the batch's id.
+
+        Raises `ModelFault`: nothing was submitted, as far as is known.
+        """
+
+    async def has_ended(self, batch_id: str) -> bool:
+        """Return whether the batch is complete. Raises `ModelFault`."""
+
+    async def replies(self, batch_id: str) -> Mapping[str, Completion | Fault]:
+        """Return the outcomes of a complete batch by custom id. Raises `ModelFault`."""
 
 
 def recordable(completion: Completion) -> Completion:

@@ -20,7 +20,6 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple, Protocol, TypeVar
 
 from mage_es.engine.commands import Call, Command, RecordBatch
-from mage_es.engine.models.batches import Batching
 from mage_es.engine.models.retrying import (
     Answered,
     ProviderDown,
@@ -31,7 +30,7 @@ from mage_es.engine.models.retrying import (
     require_near,
 )
 from mage_es.engine.seams.faults import HOPELESS, FailedAttempt, Fault, ModelFault
-from mage_es.engine.seams.model import Completion, Request, recordable
+from mage_es.engine.seams.model import Batching, Completion, Request, recordable
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import Interrupted
 from mage_es.projections.fold import State

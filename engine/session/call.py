@@ -22,8 +22,7 @@ from mage_es.engine.briefs import Brief
 from mage_es.engine.commands import Call, Command, RecordCall, RecordFact, RecordFailure
 from mage_es.engine.courses import Ask, Fact
 from mage_es.engine.models.retrying import Unanswered
-from mage_es.engine.rules.inert import inert_json
-from mage_es.engine.rules.prompt import render_guidance
+from mage_es.engine.rules.prompt import inert_json, render_guidance
 from mage_es.engine.seams.extraction import without_reasoning
 from mage_es.engine.seams.faults import FailedAttempt
 from mage_es.engine.seams.model import MAX_TOKENS, RAISE, Request
@@ -132,10 +131,11 @@ def typed_reply(first: Ask, form: type[Reply]) -> Generator[Ask, Fact, tuple[Rep
 
     Each attempt is a move of its own, so that a resumed run repairs the recorded reply and does not ask anew.
     """
-    move, request = first, first.request
+    request = first.request
     for attempt in range(1 + MOST_REPAIRS):
-        called = yield (move := move._replace(request=request, attempt=attempt))
-        assert isinstance(called, ModelCalled)
+        fact = yield first._replace(request=request, attempt=attempt)
+        assert isinstance(fact, ModelCalled)
+        called = fact
         found, problem = read_reply(called.text, form, stop_reason=called.stop_reason)
         is_cut = called.stop_reason == "length"
         if found is not None or (is_cut and request.max_tokens > MAX_TOKENS):

@@ -78,4 +78,6 @@ def opinion(question: Question, ruled: Verdict, template: str) -> Generator[Ask,
     asked = Ask(question.id, request, agent="Critic", tier="judge", purpose=template, typed=form)
     reply, called = yield from typed_reply(asked, form)
     # The model of the recorded call: a resumed run may have another judge, but not for this verdict.
-    return reply and Verdict(answer=ruled.answer, score=reply.score, strict=ruled.strict, by=called.model)
+    if reply is None:
+        return None
+    return Verdict(answer=ruled.answer, score=reply.score, strict=ruled.strict, by=called.model)

@@ -40,7 +40,6 @@ from mage_es.engine.agents.critic import judgement
 from mage_es.engine.commands import Asked, Command, OpenRun, PlanAnswers, RecordEmbedding, RecordFact
 from mage_es.engine.courses import Act, Ask, Fact, Look, Move, Use, begin, catch_up
 from mage_es.engine.decide import decide
-from mage_es.engine.models.batches import Batching
 from mage_es.engine.models.registry import Models
 from mage_es.engine.models.retrying import RetryingClient
 from mage_es.engine.rules.trimming import trimming_of
@@ -52,6 +51,7 @@ from mage_es.engine.run.world import World
 from mage_es.engine.sandbox.sandbox import Sandbox
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.seams.metering import EmbeddingAttempt, Metered
+from mage_es.engine.seams.model import Batching
 from mage_es.engine.seams.replies import Reply
 from mage_es.engine.session.batches import BatchQueue, Client
 from mage_es.engine.session.call import TypedCall, complete_typed

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from mage_es.engine.rules.leaks import LEARNED, NOTHING_ALIKE, Guarded, Likeness, id_of, texts_of
-from mage_es.engine.rules.normalise import NEAR_DUPLICATE, normalise, question_hash
+from mage_es.engine.rules.near_duplicates import NEAR_DUPLICATE, normalise, question_hash
 from mage_es.engine.theorems.check import Check
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (

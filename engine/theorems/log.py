@@ -1,9 +1,9 @@
-"""The log itself: every file with its hashes, the chain, and whether it had a head known from earlier."""
+"""The log itself: files and hashes, the chain, whether it had a head known from earlier, the questions beside it."""
 
 from __future__ import annotations
 
 from mage_es.engine.theorems.check import Check
-from mage_es.events.care import Finding, HeadSearch, LogVerdict
+from mage_es.events.care import Finding, HeadSearch, LogVerdict, QuestionsVerdict
 from mage_es.events.disk import Head
 
 
@@ -47,3 +47,11 @@ def _affected(finding: Finding) -> str:
     if not finding.first:
         return ""
     return f", events {finding.first}-{finding.last}" if finding.last else f", events from {finding.first} on"
+
+
+def check_questions(verdict: QuestionsVerdict) -> Check:
+    golds = f"{verdict.golds} gold answers" if verdict.golds else "this copy was made without their gold answers"
+    detail = "; ".join(verdict.problems) or f"{verdict.questions} texts are those that the run began with; {golds}"
+    measured = f"{len(verdict.problems)} files differ"
+    ok = not verdict.problems
+    return Check(name="questions", ok=ok, detail=detail, measured=measured, bound="0 differ", damaged=not ok)

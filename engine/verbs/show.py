@@ -10,7 +10,7 @@ import msgspec
 
 from mage_es.engine.baselines.table import BASELINES
 from mage_es.engine.courses import Ask, begin
-from mage_es.engine.embedders.late import LateEmbedder
+from mage_es.engine.embedders.registry import LateEmbedder
 from mage_es.engine.rules.trimming import without
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records, number_of

@@ -14,10 +14,9 @@ from mage_es.engine.theorems.coverage import check_coverage
 from mage_es.engine.theorems.growth import check_growth
 from mage_es.engine.theorems.inference import check_inference
 from mage_es.engine.theorems.leaks import check_leaks, check_splits
-from mage_es.engine.theorems.log import check_head, check_log
+from mage_es.engine.theorems.log import check_head, check_log, check_questions
 from mage_es.engine.theorems.origins import check_origins
 from mage_es.engine.theorems.own import check_own
-from mage_es.engine.theorems.questions import check_questions
 from mage_es.engine.theorems.ratchet import check_ratchet
 from mage_es.engine.theorems.replay import check_replay
 from mage_es.engine.verbs.forms import in_thread

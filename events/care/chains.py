@@ -19,8 +19,8 @@ from mage_es.events.disk.documents import Head
 from mage_es.events.disk.filesystem import FileSystem
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.errors import LogError, UsageError
-from mage_es.events.segments.description import Description, Files
 from mage_es.events.segments.reader import Segment
+from mage_es.events.segments.schema import Description, Files
 from mage_es.events.segments.sealed import SealedEvents
 from mage_es.events.vocabulary import SegmentSealed
 from mage_es.events.vocabulary.envelope import Record, event_id

@@ -21,7 +21,7 @@ from mage_es.events.disk.layout import Layout, Listing, Range
 from mage_es.events.disk.lock import watermark
 from mage_es.events.errors import LogError, UsageError
 from mage_es.events.log.recovery import read_format, read_head
-from mage_es.events.segments.description import Description
+from mage_es.events.segments.schema import Description
 from mage_es.events.segments.sealed import SealedEvents, seals_in
 from mage_es.events.segments.sealing import made_of
 from mage_es.events.vocabulary import SegmentSealed

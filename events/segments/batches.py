@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mage_es.events.vocabulary import Event
 
 if TYPE_CHECKING:  # pyarrow is heavy, and projections import this module just for its types
-    from mage_es.events.segments.columns import Column
-    from mage_es.events.segments.grouping import Groups
+    from mage_es.events.segments.columns import Column, Groups
 
 Reads = Mapping[type[Event], tuple[str, ...]]
 """Event types, and of each the fields that are wanted."""
@@ -52,7 +51,7 @@ class Columns(Mapping[str, Sequence[Any]]):
 
     def grouped(self, *names: str) -> Groups:
         """Return the rows that have equal values in each of these fields, of which there is at least one, together."""
-        from mage_es.events.segments.grouping import Groups
+        from mage_es.events.segments.columns import Groups
 
         return Groups([self.column(name) for name in names])
 

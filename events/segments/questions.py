@@ -24,7 +24,7 @@ from mage_es.events.disk.filesystem import FileSystem, write_new
 from mage_es.events.disk.layout import Layout
 from mage_es.events.errors import LogDamaged
 from mage_es.events.segments import columns
-from mage_es.events.segments.description import METADATA_KEY
+from mage_es.events.segments.schema import METADATA_KEY
 from mage_es.events.segments.writer import parquet
 from mage_es.events.vocabulary import QuestionGold, QuestionsStored, QuestionText
 from mage_es.events.vocabulary.shapes import shapes_of

@@ -18,8 +18,7 @@ from mage_es.events.disk.layout import Range
 from mage_es.events.errors import LogDamaged, UnknownEvent
 from mage_es.events.segments import columns
 from mage_es.events.segments.batches import Batch, Columns, Reads
-from mage_es.events.segments.description import METADATA_KEY, Description, TypeRun
-from mage_es.events.segments.schema import HEADER, column_of
+from mage_es.events.segments.schema import HEADER, METADATA_KEY, Description, TypeRun, column_of
 from mage_es.events.vocabulary import Event, SegmentSealed, tag_of
 from mage_es.events.vocabulary.envelope import Coordinates, Record
 from mage_es.events.vocabulary.shapes import Shape, fingerprint, shapes_of

@@ -15,8 +15,17 @@ from msgspec.structs import astuple
 from mage_es.events.disk.documents import pack
 from mage_es.events.errors import LogDamaged
 from mage_es.events.segments import columns
-from mage_es.events.segments.description import METADATA_KEY, Description, Files, TypeRun
-from mage_es.events.segments.schema import HEADER, VECTORS, column_of, schema_of, struct_of
+from mage_es.events.segments.schema import (
+    HEADER,
+    METADATA_KEY,
+    VECTORS,
+    Description,
+    Files,
+    TypeRun,
+    column_of,
+    schema_of,
+    struct_of,
+)
 from mage_es.events.vocabulary import Event, tag_of
 from mage_es.events.vocabulary.envelope import Draft, event_ids
 from mage_es.events.vocabulary.shapes import fingerprint, shapes_of

@@ -17,8 +17,7 @@ from pathlib import Path
 import msgspec
 
 from mage_es.engine.benchmarks.registry import open_benchmark
-from mage_es.engine.rules.near_duplicates import ExactIndex
-from mage_es.engine.rules.normalise import shingle_run
+from mage_es.engine.rules.near_duplicates import ExactIndex, shingle_run
 from tests.bench.tables import print_machine, print_table
 
 GENERATED = (2_000, 10_000, 40_000)

@@ -12,7 +12,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from mage_es.events.log import Log
-from mage_es.events.segments.description import Files
+from mage_es.events.segments.schema import Files
 from mage_es.events.segments.writer import Commit, write
 from mage_es.events.vocabulary import (
     EVENT_TYPES,

@@ -24,8 +24,8 @@ from mage_es.events.disk.documents import Format, HeadNote, pack, unpack
 from mage_es.events.errors import LogError, MageError, UsageError
 from mage_es.events.log import Log, LogReader, markers
 from mage_es.events.log.recovery import read_format, read_head
-from mage_es.events.segments.description import Description
 from mage_es.events.segments.reader import Segment
+from mage_es.events.segments.schema import Description
 from mage_es.events.vocabulary import IterationClosed
 from mage_es.events.vocabulary.upcasting import PRESENT
 from mage_es.events.wal.bodies import FrameReader, rows_of

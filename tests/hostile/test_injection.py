@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mage_es.engine.briefs import AnyBrief, Brief, JudgeBrief
-from mage_es.engine.rules.inert import inert, inert_json
 from mage_es.engine.rules.ingredients import (
     earlier_steps,
     sections_of,
@@ -23,7 +22,15 @@ from mage_es.engine.rules.ingredients import (
     tool_outcome,
     tool_section,
 )
-from mage_es.engine.rules.prompt import Prompt, PromptQuestion, Section, render_answer, render_guidance
+from mage_es.engine.rules.prompt import (
+    Prompt,
+    PromptQuestion,
+    Section,
+    inert,
+    inert_json,
+    render_answer,
+    render_guidance,
+)
 from mage_es.engine.rules.step_prompt import Consulted, step_prompt
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.environment import Moment

@@ -44,7 +44,7 @@ from mage_es.engine.config import Config
 from mage_es.engine.courses import Ask, Fact, Finish, Move, Use, advance, begin, catch_up
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.authoring import sources_of
-from mage_es.engine.rules.normalise import normalise
+from mage_es.engine.rules.near_duplicates import normalise
 from mage_es.engine.run.world import World, open_world
 from mage_es.engine.seams.model import Completion
 from mage_es.engine.session.course_choice import planned_course

@@ -13,7 +13,7 @@ from mage_es.engine.briefs import AuthoredChild, AuthoredSkill, OntologyReply, S
 from mage_es.engine.commands import InduceOntology
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.leaks import Guarded, packed_shingles, texts_of, without_leaks
-from mage_es.engine.rules.normalise import normalise, question_hash
+from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.rules.rotation import Turn
 from mage_es.engine.rules.splitting import split
 from mage_es.engine.testing.stages import flat

@@ -13,7 +13,7 @@ from mage_es.engine.baselines.answering import SHOTS
 from mage_es.engine.baselines.shots import looked_up, matched, rationales, worked
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.config import Config
-from mage_es.engine.rules.normalise import normalise, question_hash
+from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Benchmark, Question, is_test
 from mage_es.engine.verbs.baseline import run_baseline

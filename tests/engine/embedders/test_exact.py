@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mage_es.engine.embedders.exact import GRID, UNIT, cosines, on_grid
+from mage_es.engine.embedders.vectors import GRID, UNIT, cosines, on_grid
 
 
 def vectors(count: int, seed: int) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:

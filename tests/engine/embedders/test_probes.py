@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mage_es.engine.embedders.probes import PROBES, sketch
-from mage_es.engine.embedders.vector_cache import unit
+from mage_es.engine.embedders.vectors import PROBES, sketch, unit
 from mage_es.engine.seams.embedder import Vectors
 
 

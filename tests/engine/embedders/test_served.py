@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mage_es.engine.embedders.hash import HashEmbedder
-from mage_es.engine.embedders.probes import PROBES
 from mage_es.engine.embedders.registry import OPTIONS, open_embedder
 from mage_es.engine.embedders.served import BATCH, EmbeddingsEndpoint, ServedEmbedder, open_served
+from mage_es.engine.embedders.vectors import PROBES
 from mage_es.engine.models.retrying import RetryPolicy
 from mage_es.engine.seams.faults import ModelFault
 from mage_es.engine.seams.metering import EmbeddingAttempt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.models.context import estimated_tokens, fitting, told_context
+from mage_es.engine.models.clients import estimated_tokens, fitting, told_context
 from mage_es.engine.seams.faults import ModelFault
 from mage_es.engine.seams.model import Request
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mage_es.engine.rules.frontier import estimated_mastery, learnable
+from mage_es.engine.rules.curriculum import estimated_mastery, learnable
 from mage_es.events.vocabulary import SkillCreated
 from mage_es.projections.fold import State
 from tests.engine.rules.states import Built, setting_of

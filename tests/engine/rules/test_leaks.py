@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from mage_es.engine.rules.leaks import Guarded, packed, packed_shingles, texts_of, without_leaks
-from mage_es.engine.rules.normalise import normalise, question_hash, shingle_run
+from mage_es.engine.rules.near_duplicates import normalise, question_hash, shingle_run
 from mage_es.engine.testing.stages import flat
 from mage_es.engine.testing.strategies import history
 from mage_es.events.vocabulary import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.rules.milestones import Milestone, account_of_milestone, milestones
+from mage_es.engine.rules.action_recipes import Milestone, account_of_milestone, milestones
 from tests.engine.rules.episodes import stepped
 
 

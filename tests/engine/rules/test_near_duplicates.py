@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mage_es.engine.rules.near_duplicates import (
+    NEAR_DUPLICATE,
     ExactIndex,
     common_shingles,
     near_groups,
     passage_similarity,
+    shingle_run,
 )
-from mage_es.engine.rules.normalise import NEAR_DUPLICATE, shingle_run
 
 RUNS = st.lists(st.integers(0, 12), max_size=14)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.rules.normalise import normalise, question_hash, shingle_hash, shingle_run
+from mage_es.engine.rules.near_duplicates import normalise, question_hash, shingle_hash, shingle_run
 
 
 @pytest.mark.parametrize(

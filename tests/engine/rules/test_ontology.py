@@ -7,7 +7,7 @@ import pytest
 from mage_es.engine.briefs import AuthoredSkill, AuthoredTaskType, OntologyReply
 from mage_es.engine.commands import InduceOntology
 from mage_es.engine.config import Config
-from mage_es.engine.rules.frontier import learnable
+from mage_es.engine.rules.curriculum import learnable
 from mage_es.engine.rules.ontology import SKILL_CAP, active_skills, induce_ontology
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.splitting import room

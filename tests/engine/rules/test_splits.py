@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 
 from mage_es.engine.rules.leaks import Guarded, packed
-from mage_es.engine.rules.normalise import normalise, question_hash, shingle_run
+from mage_es.engine.rules.near_duplicates import normalise, question_hash, shingle_run
 from mage_es.engine.rules.splits import Splits, make_splits
 from mage_es.engine.seams.benchmark import Question
 

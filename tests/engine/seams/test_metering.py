@@ -12,9 +12,9 @@ import pytest
 from mage_es.engine.benchmarks.registry import open_benchmark
 from mage_es.engine.config import Config
 from mage_es.engine.embedders.hash import HashEmbedder
-from mage_es.engine.embedders.probes import PROBES
 from mage_es.engine.embedders.registry import OPTIONS
 from mage_es.engine.embedders.served import Embedded, EmbeddingsEndpoint, ServedEmbedder
+from mage_es.engine.embedders.vectors import PROBES
 from mage_es.engine.models.registry import Models, open_models
 from mage_es.engine.models.retrying import RetryPolicy
 from mage_es.engine.run.budget import Limits

@@ -8,8 +8,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.events.segments.columns import Column
-from mage_es.events.segments.grouping import Groups
+from mage_es.events.segments.columns import Column, Groups
 from mage_es.events.vocabulary.shapes import Shape
 
 TEXTS = st.sampled_from(["", "a", "b", "two words", "ä"])

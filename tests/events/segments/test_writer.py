@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from mage_es.events.disk import Range
 from mage_es.events.errors import LogDamaged
-from mage_es.events.segments.description import Files
 from mage_es.events.segments.reader import Segment
+from mage_es.events.segments.schema import Files
 from mage_es.events.vocabulary import AnswerJudged, Draft, MemoryAppended, Record
 from mage_es.events.vocabulary.envelope import event_id
 from mage_es.events.vocabulary.upcasting import PRESENT

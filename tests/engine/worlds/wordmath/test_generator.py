@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from mage_es.engine.rules.normalise import normalise
+from mage_es.engine.rules.near_duplicates import normalise
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.worlds.generated import distinct
 from mage_es.engine.worlds.wordmath.generator import generate, split_of

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mage_es.engine.embedders import vector_cache
-from mage_es.engine.embedders.vector_cache import VectorCache, unit
+from mage_es.engine.embedders import vectors as module
+from mage_es.engine.embedders.vectors import VectorCache, unit
 
 
 class Drifting:
@@ -45,7 +45,7 @@ def test_no_text_gives_no_row_of_the_right_width() -> None:
 
 
 def test_only_the_latest_texts_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector_cache, "MOST", 2)
+    monkeypatch.setattr(module, "MOST", 2)
     model = Drifting()
     embedder = VectorCache(model, 3)
     whole = embedder.encode(["a", "b", "c"])

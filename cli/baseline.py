@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mage_es.cli.options import SPENDING, RunIdOption, examples, takes
+from mage_es.cli.options import SPENDING, BenchmarkArgument, RunIdOption, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.own_tasks import with_learner
 from mage_es.cli.session import session
@@ -34,9 +34,7 @@ def baseline(
             help="zero_shot_cot, few_shot_cot, self_consistency, react, reflexion or reflexion_oracle.",
         ),
     ],
-    benchmark: Annotated[
-        str | None, typer.Argument(help="Name of the benchmark, or a file of tasks of your own.")
-    ] = None,
+    benchmark: BenchmarkArgument = None,
     *,
     settings: Settings,
     out: Output,

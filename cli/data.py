@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from mage_es.cli.options import examples, takes
+from mage_es.cli.options import BenchmarkArgument, examples, takes
 from mage_es.cli.output import Output, TextTable
 from mage_es.cli.settings import Settings
 from mage_es.events.errors import PrerequisiteError
@@ -79,9 +79,7 @@ def _row(name: str, settings: Settings) -> DataRow:
 
 @takes("seed", "held_out", "anchors", "data_dir", own_tasks=True)
 def check_one(
-    benchmark: Annotated[
-        str | None, typer.Argument(help="Name of the benchmark, or a file of tasks of your own.")
-    ] = None,
+    benchmark: BenchmarkArgument = None,
     *,
     settings: Settings,
     out: Output,

@@ -37,6 +37,7 @@ RunArgument = Annotated[
         metavar="[RUN]", help="Run id or folder. [default: the newest under --runs-dir]", show_default=False
     ),
 ]
+BenchmarkArgument = Annotated[str | None, typer.Argument(help="Name of the benchmark, or a file of tasks of your own.")]
 RunIdOption = Annotated[
     str | None, typer.Option("--run-id", metavar="NAME", help="Name of the new run. [default: made up]")
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
-from mage_es.cli.options import examples, takes
+from mage_es.cli.options import BenchmarkArgument, examples, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
 
@@ -37,9 +37,7 @@ _Records = Annotated[
 
 @takes("data_dir", "seed", "workers", "max_connections", "max_usd", "max_calls", "prices", own_tasks=True)
 def score(
-    benchmark: Annotated[
-        str | None, typer.Argument(help="Name of the benchmark, or a file of tasks of your own.")
-    ] = None,
+    benchmark: BenchmarkArgument = None,
     *,
     settings: Settings,
     out: Output,

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from mage_es.engine.seams.faults import Fault, ModelFault
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.seams.spec import ModelSpec
@@ -33,18 +35,7 @@ class RecordedModel:
             raise ModelFault(Fault("rejected", f"{self._log.parent} never made the request {request.sha256[:16]}"))
         if isinstance(call, BundleTrimmed):
             raise ModelFault(Fault("too_long", call.problem))
-        return Completion(
-            text=call.text,
-            input_tokens=call.input_tokens,
-            output_tokens=call.output_tokens,
-            cached_tokens=call.cached_tokens,
-            thinking_tokens=call.thinking_tokens,
-            stop_reason=call.stop_reason,
-            provider_id=call.provider_id,
-            cache_write_tokens=call.cache_write_tokens,
-            batched=call.batched,
-            served_by=call.served_by,
-        )
+        return msgspec.convert(call, Completion, from_attributes=True)
 
     def _read(self) -> dict[str, ModelCalled | BundleTrimmed]:
         """Return the outcome of each request; one that did not fit the model's context does not fit again."""

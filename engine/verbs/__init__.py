@@ -2,26 +2,3 @@
 
 Nothing is imported here: a verb named like its module would shadow it, and the command line loads only what it runs.
 """
-
-__all__ = [
-    "agents",
-    "agreement",
-    "ask",
-    "backup",
-    "baseline",
-    "data",
-    "doctor",
-    "estimate",
-    "evolve",
-    "exam",
-    "memory",
-    "new",
-    "open_run",
-    "repair",
-    "replay",
-    "resume",
-    "runs",
-    "score",
-    "show",
-    "verify",
-]

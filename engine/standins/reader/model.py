@@ -7,9 +7,7 @@ from functools import partial
 from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.prompts import read_question_prompt, sections_of
 from mage_es.engine.standins.reader.acting import act, is_offered
-from mage_es.engine.standins.reader.candidates import choose
-from mage_es.engine.standins.reader.deciding import candidates
-from mage_es.engine.standins.reader.reflecting import criticise, heeding, is_critique
+from mage_es.engine.standins.reader.answering import candidates, choose
 from mage_es.engine.standins.stand_in import StandIn
 
 _QUESTION = "\n## Question\n"
@@ -18,13 +16,11 @@ _QUESTION = "\n## Question\n"
 def reply(request: Request) -> str:
     if is_offered(request):
         return act(request)
-    read, told = read_question_prompt(request), sections_of(f"\n{request.prompt}".partition(_QUESTION)[0])
+    read = read_question_prompt(request)
     if read.parameters is not None:
         return "none"
-    answers = candidates(read.question, read.examples, (*read.principles, *read.advice), told.get("Found", ""))
-    if is_critique(told):
-        return criticise(told, answers)
-    answer = choose(heeding(told, answers), request)
+    found = sections_of(f"\n{request.prompt}".partition(_QUESTION)[0]).get("Found", "")
+    answer = choose(candidates(read.question, read.examples, (*read.principles, *read.advice), found), request)
     if read.step is not None:
         return f"For this part, {answer} is what the text holds."
     final = f"{read.before}{answer}{read.after}"

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from itertools import dropwhile
-
-from mage_es.engine.standins.reader.candidates import WeighedAnswer, ranked
 
 _WORD = re.compile(r"\w+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _NAME = re.compile(r"(?:[A-Z][\w'.-]*)(?: (?:of|the|de|van|von)(?= [A-Z])| [A-Z][\w'.-]*|(?<=[a-z]) ?& ?(?=[A-Z]))*")
 _NUMBER = re.compile(r"\b\d[\d,.]*\b")
-_EITHER = re.compile(
-    r"(?<![\w'.-])([\w'.-]++(?: [\w'.-]++){0,4}) or (?:the )?([\w'.-]++(?: [\w'.-]++){0,4}) ?\?$", re.IGNORECASE
-)
 _LABEL = re.compile(r"^\[\d+\] (.+?): ")
 _COMMON = frozenset(
     _WORD.findall(
@@ -27,21 +21,20 @@ _NEAREST = 3
 """Sentences to look for answers in."""
 _TIMED = ("when", "what year", "how many", "how much", "how old", "which year", "in which year")
 
+Weights = dict[str, float]
+"""Answers, and how much speaks for each."""
+
 
 def words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold())) - _COMMON
 
 
-def sentences_of(text: str) -> list[str]:
-    return [sentence for sentence in _SENTENCE.split(text) if sentence.strip()]
-
-
 def nearest_sentences(question: str, passage: str) -> list[tuple[str, float]]:
     """How near: 0 without a common word; a word counts for less if more sentences have it."""
-    asked, sentences = words(question), sentences_of(passage)
+    asked, sentences = words(question), [sentence for sentence in _SENTENCE.split(passage) if sentence.strip()]
     spread = Counter(word for sentence in sentences for word in words(sentence))
     near = ((text, sum(1 / spread[word] for word in sorted(asked & words(text)))) for text in sentences)
-    return sorted(near, key=lambda pair: -pair[1])
+    return sorted(near, key=lambda pair: -pair[1])[:_NEAREST]
 
 
 def names_in(text: str) -> list[str]:
@@ -50,27 +43,15 @@ def names_in(text: str) -> list[str]:
     return [name for name in begun if len(name) > 2]
 
 
-def find_answers(question: str, passage: str) -> list[WeighedAnswer]:
+def find_answers(question: str, passage: str) -> Weights:
     """An answer weighs as much as its sentence is near to the question, divided by its place in the sentence."""
-    asked = words(question)
-    near = nearest_sentences(question, passage)
-    if either := _EITHER.search(question.strip()):
-        return _each_of(either.groups(), [sentence for sentence, _ in near[:4]])
-    is_number = question.casefold().startswith(_TIMED) or any(f" {cue} " in question.casefold() for cue in _TIMED)
-    answers = []
-    for sentence, nearness in near[:_NEAREST]:
-        said = (text for text in _said(_LABEL.sub("", sentence), is_number=is_number) if not words(text) <= asked)
-        answers += [WeighedAnswer(text, nearness / place) for place, text in enumerate(said, start=1) if nearness]
-    return ranked(answers)
-
-
-def _said(sentence: str, *, is_number: bool) -> Iterator[str]:
-    if is_number:
-        yield from (number.rstrip(".,") for number in _NUMBER.findall(sentence))
-    else:
-        yield from (name.rstrip(".,'") for name in _NAME.findall(sentence) if len(name) > 2)
-
-
-def _each_of(options: Sequence[str], sentences: Sequence[str]) -> list[WeighedAnswer]:
-    shares = [sum(len(words(option) & words(sentence)) for sentence in sentences) for option in options]
-    return ranked(WeighedAnswer(option.strip(), share) for option, share in zip(options, shares, strict=True))
+    asked, folded = words(question), question.casefold()
+    is_number = folded.startswith(_TIMED) or any(f" {cue} " in folded for cue in _TIMED)
+    found: Weights = {}
+    for sentence, nearness in nearest_sentences(question, passage):
+        said = _LABEL.sub("", sentence)
+        texts = [text.rstrip(".,") for text in _NUMBER.findall(said)] if is_number else names_in(said)
+        for place, text in enumerate((text for text in texts if not words(text) <= asked), start=1):
+            if nearness:
+                found[text] = max(nearness / place, found.get(text, 0.0))
+    return found

@@ -8,7 +8,8 @@ from mage_es.engine.standins.reader.passages import find_answers, names_in, near
 
 
 def first(question: str, passage: str) -> str:
-    return next((answer for answer, _ in find_answers(question, passage)), "")
+    found = find_answers(question, passage)
+    return max(found, key=lambda answer: found[answer], default="")
 
 
 PASSAGE = (
@@ -27,13 +28,10 @@ def test_words_that_say_nothing_of_a_text_are_left_out() -> None:
         ("Which city lies south of the Port River?", "Adelaide"),
         ("When was Bartók born?", "1881"),
         ("How many km long is it?", "12"),
-        ("Which was longer, Port River or the Elbe?", "Port River"),
         ("zebra?", ""),
     ],
 )
-def test_the_answer_is_a_name_a_number_or_one_of_two_and_nothing_where_no_word_is_shared(
-    question: str, answer: str
-) -> None:
+def test_the_answer_is_a_name_or_a_number_and_nothing_where_no_word_is_shared(question: str, answer: str) -> None:
     assert first(question, PASSAGE) == answer
 
 
@@ -42,13 +40,9 @@ def test_the_label_of_a_paragraph_and_the_questions_own_names_are_no_answers() -
     assert first("What is Port River?", "[1] Elbe: Port River.") == ""
 
 
-def test_one_word_that_does_not_end_takes_no_time() -> None:
-    assert first(f"{'a' * 50_000} or", "a") == ""
-
-
 def test_answers_weigh_what_their_sentence_does_and_less_behind_others_in_it() -> None:
     passage = "Anna knew Bert and Carl. Dora met the old painter of Faust."
-    found = dict(find_answers("Who was the old painter of Faust that Anna knew?", passage))
+    found = find_answers("Who was the old painter of Faust that Anna knew?", passage)
     assert found["Dora"] > found["Bert"] > found["Carl"] > 0
     assert "Anna" not in found and "Faust" not in found
 

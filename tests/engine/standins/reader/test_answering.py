@@ -1,13 +1,16 @@
-"""Deciding: examples vote, a principle has a vote, and without votes the question's own words and passage decide."""
+"""Answering: examples vote, a principle has a vote, and without votes the question's own words and passage decide."""
 
 from __future__ import annotations
 
+from collections import Counter
+
+from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.prompts import Example
-from mage_es.engine.standins.reader.deciding import UNKNOWN, candidates
+from mage_es.engine.standins.reader.answering import UNKNOWN, candidates, choose
 
 
 def decide(question: str, examples: list[Example], advice: list[str], found: str = "") -> str:
-    return candidates(question, examples, advice, found)[0].answer
+    return choose(candidates(question, examples, advice, found), Request(prompt=""))
 
 
 def example(question: str, answer: str) -> Example:
@@ -48,13 +51,6 @@ def test_what_was_looked_up_is_read_before_the_passage_that_a_question_brings() 
     assert decide(asked, [], [], "Nothing about it.") == "Marlowe"
 
 
-def test_all_that_something_speaks_for_is_there_once_the_weightiest_first() -> None:
-    found = candidates("Faust was written by Goethe and Bert.\nAlma wrote to Bert.\nWho wrote Faust?", [], [])
-    assert [answer for answer, _ in found] == ["Goethe", "Alma", "Bert"]
-    weights = [weight for _, weight in found]
-    assert weights == sorted(weights, reverse=True)
-
-
 def test_nearly_the_same_question_has_the_same_answer_and_another_one_is_the_last_resort() -> None:
     solved = [example("Who wrote Faust?", "Goethe"), example("Where is Rome?", "Italy")]
     assert decide("who wrote faust", solved, []) == "Goethe"
@@ -69,3 +65,28 @@ def test_the_passage_is_read_before_other_questions_are_believed() -> None:
     assert (
         decide("Faust was written by Goethe.\nWho wrote Faust?", [example("Where is Rome?", "Italy")], []) == "Goethe"
     )
+
+
+THREE = {"b": 3.0, "a": 6.0, "c": 1.0}
+DRAWS = 2_000
+
+
+def drawn(answers: dict[str, float], temperature: float) -> Counter[str]:
+    requests = (Request(prompt="p", temperature=temperature, sample=sample) for sample in range(DRAWS))
+    return Counter(choose(answers, request) for request in requests)
+
+
+def test_without_a_temperature_the_weightiest_is_chosen() -> None:
+    assert drawn(THREE, 0.0) == {"a": DRAWS}
+
+
+def test_at_one_answers_are_drawn_in_proportion_to_their_weights_and_cooler_less_evenly() -> None:
+    warm, cool = drawn(THREE, 1.0), drawn(THREE, 0.25)
+    for answer, weight in THREE.items():
+        assert abs(warm[answer] / DRAWS - weight / 10) < 0.04
+    assert cool["a"] > 0.9 * DRAWS
+    assert drawn(THREE, 1e-320) == {"a": DRAWS}
+
+
+def test_without_any_weight_the_first_is_chosen() -> None:
+    assert drawn({"a": 0.0, "b": 0.0}, 1.0) == {"a": DRAWS}

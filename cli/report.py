@@ -48,14 +48,14 @@ def report(
     """Report on runs: every table of the paper, from their logs and those of their exams.
 
     It begins with a few lines in plain words. Means over seeds with deviation and n; differences are paired by seed or,
-    with one seed, by question. A dash is a cell without data; the command that would fill it is printed below.
+    with one seed, by question. A dash is a cell without data.
     Tables: main, extension, sequential, cost,
     ablation, ablation-sequential, settings, calls, hotpotqa, metrics, judging, growth, matrix, variance, latency,
     cascade, bundles, recovery.
     """
     from mage_es.engine.reporting.rendering import ENDINGS, render
     from mage_es.engine.reporting.study import open_study
-    from mage_es.engine.reporting.tables import TABLES, beginnings, tables
+    from mage_es.engine.reporting.tables import TABLES, tables
     from mage_es.engine.reporting.words import in_words
 
     if figures and to is None:
@@ -80,9 +80,7 @@ def report(
         out.report(made, "\n".join(render(table, form) for table in made).removesuffix("\n"))
     empty = [name for name in TABLES if name not in {table.name for table in made}]
     if not names and empty:
-        out.say("\nTables without data, and the command that would start to fill each:")
-        for command, tables_ in beginnings(study, empty).items():
-            out.say(f"  {', '.join(tables_)}{f': {command}' if command else ''}")
+        out.say(f"\nTables without data: {', '.join(empty)}.")
     again = settings.again("report", str(folder), names=("data_dir", "prices"))
     out.next(f"{again} --format latex --to FOLDER --figures" if to is None else f"{again} --format text")
 

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Sequence
 
 from mage_es.engine.reporting.accuracy import EXAM
-from mage_es.engine.reporting.cells import Blank, Cell, Entry, StudyTable, columns
+from mage_es.engine.reporting.cells import Cell, Entry, StudyTable, columns
 from mage_es.engine.reporting.statistics import cell_of, difference
 from mage_es.engine.reporting.study import Measure, Study, percent
 from mage_es.engine.reporting.systems import FULL, NO_CASCADE, NO_SUCCESS, Placement
@@ -47,13 +47,13 @@ def _switched_off(
 ) -> StudyTable:
     full = [each for each in study.full() if wanted(each)]
     head = study.head(full, "learner", "teacher", "setting")
-    parts = sorted({p.system for p in study.places if p.teacher and p.system != FULL and "cascade" not in p.system})
-    names = sorted({NO_SUCCESS, *parts}, key=lambda part: (part != NO_SUCCESS, part))
+    parts = {p.system for p in study.places if p.teacher and p.system != FULL and "cascade" not in p.system}
+    names = sorted(parts, key=lambda part: (part != NO_SUCCESS, part))
     body = [
         (*head.cells(each), part, *_pair(study, each, part, measures))
         for part in names
         for each in full
-        if part == NO_SUCCESS or study.at(each._replace(system=part))
+        if study.at(each._replace(system=part))
     ]
     if len({each.benchmark for each in full}) > 1:
         body += _means(study, full, names, measures, width=len(head.columns))
@@ -79,19 +79,11 @@ def _pair(study: Study, full: Placement, part: str, measures: Sequence[Measure])
         one, other = study.scores(full, measure), study.scores(without, measure)
         common = sorted(one.keys() & other.keys())
         if not common:
-            cells += [study.reached(full, measure), _less(study, without), Blank()]
+            cells += [study.reached(full, measure), study.reached(without, measure), None]
             continue
-        found = [cell_of(percent(side[seed]) for seed in common) or Blank() for side in (one, other)]
-        cells += [*found, difference(one, other) or Blank()]
+        cells += [cell_of(percent(side[seed]) for seed in common) for side in (one, other)]
+        cells.append(difference(one, other))
     return cells
-
-
-def _less(study: Study, place: Placement) -> Cell | Blank:
-    """Return what a place reached, or the command that would fill it, with the switch that makes the place."""
-    found = study.reached(place)
-    if isinstance(found, Blank) and not study.at(place) and place.system == NO_SUCCESS:
-        return Blank(command=f"{found.command} --no-success-memories")
-    return found
 
 
 def _means(
@@ -126,9 +118,9 @@ def cascade(study: Study) -> StudyTable:
             base = place._replace(system=NO_CASCADE)
             one, other = study.scores(place, measure), study.scores(base, measure)
             row: list[Entry] = [*head.cells(place), *((measure,) if sequential else ())]
-            row += [study.reached(base, measure) if study.at(base) else _without_cascade(study, place)]
+            row += [study.reached(base, measure)]
             row += [study.reached(place._replace(system=name), measure) for name in some]
-            row += [study.reached(place, measure), difference(one, other) or Blank()]
+            row += [study.reached(place, measure), difference(one, other)]
             body.append(tuple(row))
     return StudyTable(
         name="cascade",
@@ -150,8 +142,3 @@ def cascade(study: Study) -> StudyTable:
 
 def _measures(study: Study, place: Placement) -> Sequence[Measure]:
     return ("score", "strict") if study.is_sequential(place.benchmark) else ("accuracy",)
-
-
-def _without_cascade(study: Study, place: Placement) -> Blank:
-    off = " ".join(f"--no-cascade-{part}" for part in ("principles", "action-recipes", "plan", "frontier"))
-    return Blank(command=f"{study.gap(place._replace(system=NO_CASCADE)).command} {off}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mage_es.engine.reporting.cells import Blank, Cell, Entry, StudyTable, columns, with_best
+from mage_es.engine.reporting.cells import Cell, Entry, StudyTable, columns, with_best
 from mage_es.engine.reporting.statistics import cell_of, difference
 from mage_es.engine.reporting.study import Study, percent
 from mage_es.engine.reporting.systems import BASELINES, FULL, Placement, way_of
@@ -68,7 +68,7 @@ def _against_baselines(
         first = next(iter(mine.values()))
         rivals = [study.baseline(first, baseline) for baseline in names]
         best = max(mine.values(), key=lambda p: _mean(study.reached(p)))
-        reached: list[Entry] = [study.reached(mine[t]) if t in mine else Blank() for t in teachers]
+        reached: list[Entry] = [study.reached(mine[t]) if t in mine else None for t in teachers]
         cells = (
             *head.cells(first),
             *(study.reached(rival) for rival in rivals),
@@ -103,24 +103,21 @@ def _against_baselines(
     )
 
 
-def over_strongest(study: Study, place: Placement) -> Cell | Blank:
+def over_strongest(study: Study, place: Placement) -> Cell | None:
     return _over_strongest(study, place, [study.baseline(place, name) for name in study.baselines([place])])
 
 
-def over_start(study: Study, place: Placement) -> Cell | Blank:
-    gained = difference(study.scores(place), study.scores(place, at="start"))
-    return gained or study.gap(place, at="start" if study.exams(place) else "end")
+def over_start(study: Study, place: Placement) -> Cell | None:
+    return difference(study.scores(place), study.scores(place, at="start"))
 
 
-def _over_strongest(study: Study, place: Placement, rivals: Sequence[Placement]) -> Cell | Blank:
+def _over_strongest(study: Study, place: Placement, rivals: Sequence[Placement]) -> Cell | None:
     strongest = max(rivals, key=lambda rival: _mean(study.reached(rival)))
-    return difference(study.scores(place), study.scores(strongest)) or study.gap(
-        place if not study.exams(place) else strongest
-    )
+    return difference(study.scores(place), study.scores(strongest))
 
 
-def _mean(entry: Cell | Blank) -> float:
-    return entry.mean if isinstance(entry, Cell) else -1.0
+def _mean(entry: Cell | None) -> float:
+    return entry.mean if entry else -1.0
 
 
 def teachers_and_learners(study: Study) -> StudyTable:
@@ -157,7 +154,7 @@ def seeds(study: Study) -> StudyTable:
         found = {seed: percent(scores) for seed, scores in study.scores(place).items() if scores}
         mean = cell_of(found.values(), interval=True)
         if mean is None:
-            body.append((*head.cells(place), place.system, "", study.gap(place), Blank(), Blank()))
+            body.append((*head.cells(place), place.system, "", None, None, None))
             continue
         extremes = [Cell(mean=value, sd=None, n=1) for value in (min(found.values()), max(found.values()))]
         body.append((*head.cells(place), place.system, " ".join(map(str, found)), mean, *extremes))

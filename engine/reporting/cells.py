@@ -1,7 +1,7 @@
-"""A report's tables as data: means with their deviation and number, and commands that would fill empty cells.
+"""A report's tables as data: means with their deviation and number.
 
 Rules
-    - A number that was not measured is a `Blank`, never a zero and never a guess.
+    - A number that was not measured is None, never a zero and never a guess.
     - Percentages are 0 to 100, differences of them are points; a deviation is that of a sample (n - 1).
 """
 
@@ -19,7 +19,7 @@ Unit = Literal["percent", "points", "count", "dollars", "seconds", "value"]
 class Cell(msgspec.Struct, frozen=True, kw_only=True, tag="cell"):
     """The mean of `n` runs, its standard deviation (None for one run), and an interval where something is compared.
 
-    [tables, cells] The deviation is a sample's (n - 1).
+    [tables, cells] The deviation is a sample's (n - 1); a number that was not measured is never shown.
     """
 
     mean: float
@@ -30,16 +30,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, tag="cell"):
     best: bool = False
 
 
-class Blank(msgspec.Struct, frozen=True, kw_only=True, tag="gap"):
-    """A cell without data; `command` would fill it ("" where nothing could, as with a count of nothing).
-
-    [tables, cells] A number that was not measured is never shown.
-    """
-
-    command: str = ""
-
-
-Entry = Cell | Blank | str
+Entry = Cell | str | None
 
 
 class TableColumn(msgspec.Struct, frozen=True, kw_only=True):

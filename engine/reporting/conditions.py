@@ -20,6 +20,8 @@ EXAMINED = ("held_out", "judge", "max_tokens", "answer_temperature", "episode_st
 """What a system and its baselines must share: which questions are asked, and how they are answered."""
 LOOKED_UP = ("search", "search_passages")
 """What distinguishes two baselines of one name: what they search, and how many passages they see."""
+OF_BASELINES = ("anchors", "execution", "task_types", *EXAMINED, *LOOKED_UP)
+"""The settings that affect a baseline; the others concern learning."""
 ALL = "all"
 """The size of a split that took all questions."""
 

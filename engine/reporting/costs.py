@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from mage_es.engine.reporting.accuracy import EXAM
-from mage_es.engine.reporting.cells import Blank, Cell, Entry, StudyTable, columns
+from mage_es.engine.reporting.cells import Cell, Entry, StudyTable, columns
 from mage_es.engine.reporting.statistics import cell_of
 from mage_es.engine.reporting.study import Study
 from mage_es.engine.reporting.systems import FULL
@@ -30,6 +30,8 @@ def cost(study: Study) -> StudyTable:
     tiers = _tiers([*evolved, *exams])
     body = [_cost("All runs", evolved, tiers, study.prices, total=True)] if runs else []
     broken = [run.run.id for run in runs if not run.finished]
+    used = {account.model for ledger in (*evolved, *exams) for account, use in ledger.accounts() if use.calls}
+    unpriced = sorted(model for model in used if study.prices.rate(model) is None)
     if exams:
         body.append(_cost("All exams", exams, tiers, study.prices, total=True))
     for benchmark in sorted({run.begun.benchmark for run in runs}):
@@ -50,6 +52,7 @@ def cost(study: Study) -> StudyTable:
         rows=tuple(body),
         notes=(
             "Attempts that brought no reply are no calls here. Tokens are those of prompts and replies together.",
+            *([f"No price is known for {', '.join(unpriced)}: give one with --prices FILE."] if unpriced else []),
             *([f"Not finished, and counted as far as they are: {', '.join(broken)}."] if broken else []),
         ),
     )
@@ -89,7 +92,7 @@ def _cost(
 def _amount(values: Sequence[float], *, total: bool) -> Entry:
     if total:
         return Cell(mean=float(sum(values)), sd=None, n=len(values), unit="count")
-    return cell_of(values, "count") or Blank()
+    return cell_of(values, "count")
 
 
 def dollars(ledgers: Sequence[Ledger], tier: Tier, prices: Prices, *, total: bool) -> Entry:
@@ -100,12 +103,12 @@ def dollars(ledgers: Sequence[Ledger], tier: Tier, prices: Prices, *, total: boo
             if account.tier == tier and use.calls:
                 rate = prices.rate(account.model)
                 if rate is None:
-                    return Blank(command="mage-es report DIR --prices FILE, with a price for " + account.model)
+                    return None
                 usd += rate.paid(use, batched=account.batched)
         spent.append(usd)
     if total:
         return Cell(mean=sum(spent), sd=None, n=len(spent), unit="dollars")
-    return cell_of(spent, "dollars") or Blank()
+    return cell_of(spent, "dollars")
 
 
 def _share(guidance: int, execution: int) -> float:
@@ -159,7 +162,7 @@ def latency(study: Study) -> StudyTable:
         for each in (*rivals, place):
             exams = study.exams(each)
             seconds = cell_of((exam.seconds for exam in exams.values()), "seconds")
-            cells += [seconds or study.gap(each), study.reached(each) if seconds else Blank()]
+            cells += [seconds, study.reached(each) if seconds else None]
         body.append(tuple(cells))
     return StudyTable(
         name="latency",

@@ -10,7 +10,7 @@ import polars as pl
 
 from mage_es.engine.benchmarks.registry import title as titled
 from mage_es.engine.reporting.accuracy import over_start, over_strongest
-from mage_es.engine.reporting.cells import Blank, Cell
+from mage_es.engine.reporting.cells import Cell
 from mage_es.engine.reporting.charts import Bar, Chart, ChartMark, Series, bar_chart, line_chart, stacked_chart
 from mage_es.engine.reporting.costs import TIER_NAMES
 from mage_es.engine.reporting.statistics import cell_of, difference
@@ -61,7 +61,7 @@ def _accuracy(study: Study, place: Placement) -> Chart | None:
         last = max(run.iterations[-1] for run in runs)
         line = _along([run.anchors(MEASURED[measure]) for run in runs], "value")
         exams = ((-1.0, study.reached(each, measure, at="start")), (last, study.reached(each, measure)))
-        points = [_mark(x, cell) for x, cell in exams if isinstance(cell, Cell)]
+        points = [_mark(x, cell) for x, cell in exams if cell]
         series.append(Series(each.system, line, points, banded=each.system == FULL))
     title = f"{_title(study, place)}: anchors (lines) and held-out questions (◆)"
     return line_chart(title, series, x="iteration", y="accuracy, %" if measure == "accuracy" else "score, %", high=100)
@@ -122,11 +122,10 @@ def _cost(study: Study) -> Chart | None:
 
 
 def _gains(study: Study, full: Sequence[Placement]) -> Chart | None:
+    def by_success_memories(place: Placement) -> Cell | None:
+        return difference(study.scores(place), study.scores(place._replace(system=NO_SUCCESS)))
 
-    def by_success_memories(place: Placement) -> Cell | Blank:
-        return difference(study.scores(place), study.scores(place._replace(system=NO_SUCCESS))) or Blank()
-
-    kinds: Mapping[str, Callable[[Placement], Cell | Blank]] = {
+    kinds: Mapping[str, Callable[[Placement], Cell | None]] = {
         "over the exam before": lambda place: over_start(study, place),
         "over the strongest baseline": lambda place: over_strongest(study, place),
         "by success memories": by_success_memories,
@@ -134,13 +133,13 @@ def _gains(study: Study, full: Sequence[Placement]) -> Chart | None:
     panels = {}
     for kind, gain in kinds.items():
         found = [(place, gain(place)) for place in full]
-        if any(isinstance(cell, Cell) for _, cell in found):
+        if any(cell for _, cell in found):
             panels[f"{kind}, points"] = [_bar(_title(study, place), cell) for place, cell in found]
     return bar_chart(panels, title="Effect sizes in exams, with 95 % intervals") if panels else None
 
 
-def _bar(name: str, cell: Cell | Blank) -> Bar:
-    if isinstance(cell, Blank):
+def _bar(name: str, cell: Cell | None) -> Bar:
+    if cell is None:
         return Bar(name, None)
     return Bar(name, cell.mean, *((cell.interval.low, cell.interval.high) if cell.interval else ()))
 

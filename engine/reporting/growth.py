@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from mage_es.engine.reporting.cells import Blank, Entry, StudyTable, columns
+from mage_es.engine.reporting.cells import Entry, StudyTable, columns
 from mage_es.engine.reporting.recorded import RecordedRun
 from mage_es.engine.reporting.statistics import cell_of
 from mage_es.engine.reporting.study import Study
@@ -43,7 +43,7 @@ def growth(study: Study) -> StudyTable:
     for place in places:
         grown = pl.concat([run.growth for run in study.at(place).values()]).sort("iteration")
         for (k,), rows in grown.group_by("iteration", maintain_order=True):
-            sizes = (cell_of(rows[size], "count") or Blank() for size in _SIZES.values())
+            sizes = (cell_of(rows[size], "count") for size in _SIZES.values())
             body.append((*head.cells(place), "start" if k == -1 else str(k), *sizes))
     return StudyTable(
         name="growth",
@@ -85,15 +85,15 @@ def recovery(study: Study) -> StudyTable:
         runs = [recovery_of(run) for run in study.at(place).values()]
         every = pl.concat(runs).sort("iteration")
         if every.is_empty():
-            body.append((*head.cells(place), "0", study.gap(place), *[Blank()] * 5))
+            body.append((*head.cells(place), "0", *[None] * 6))
             continue
         for (k,), rows in every.group_by("iteration", maintain_order=True):
             cells = (
-                cell_of(rows[name].drop_nulls(), "percent" if kind == pl.Float64 else "count") or Blank()
+                cell_of(rows[name].drop_nulls(), "percent" if kind == pl.Float64 else "count")
                 for name, kind in list(_RECOVERY.items())[1:]
             )
             body.append((*head.cells(place), str(k), *cells))
-        recovered = cell_of((int(run["recovered"].sum()) for run in runs), "count") or Blank()
+        recovered = cell_of((int(run["recovered"].sum()) for run in runs), "count")
         body.append((*head.cells(place), "sum", "", "", "", recovered, "", ""))
     names = ("New questions, accuracy", "Revisits, accuracy", "Revisits", "Recovered", "Solved pool", "Failed pool")
     return StudyTable(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from mage_es.engine.benchmarks.measuring import Prediction
-from mage_es.engine.reporting.cells import Blank, Entry, StudyTable, columns
+from mage_es.engine.reporting.cells import Entry, StudyTable, columns
 from mage_es.engine.reporting.recorded import RecordedRun
 from mage_es.engine.reporting.statistics import cell_of
 from mage_es.engine.reporting.study import Study
@@ -54,9 +54,9 @@ def judging(study: Study) -> StudyTable:
             answers = [each for each in every if not each.is_empty()]
             found = [agreement(each) for each in answers]
             if found:
-                count = cell_of(map(len, answers), "count") or Blank()
-                shares = [cell_of(values) or Blank() for values in zip(*(f[:-1] for f in found), strict=True)]
-                body.append((benchmark, where, count, *shares, cell_of((f.kappa for f in found), "value") or Blank()))
+                count = cell_of(map(len, answers), "count")
+                shares = [cell_of(values) for values in zip(*(f[:-1] for f in found), strict=True)]
+                body.append((benchmark, where, count, *shares, cell_of((f.kappa for f in found), "value")))
     decided = columns("rule", "judge", "nobody", group="decided by")
     return StudyTable(
         name="judging",
@@ -102,7 +102,7 @@ def metrics(study: Study) -> StudyTable:
             problems.append(problem)
         for name in dict.fromkeys(name for one in measured for name in one):
             values = (one[name] for one in measured if name in one)
-            body.append((*head.cells(place), place.system, name, cell_of(values, "value") or Blank()))
+            body.append((*head.cells(place), place.system, name, cell_of(values, "value")))
     return StudyTable(
         name="metrics",
         title="Official metrics of the same replies",
@@ -123,7 +123,7 @@ def hotpotqa(study: Study) -> StudyTable:
         measured, problem = _measured(study, place)
         problems += [problem] if problem and problem not in problems else []
         reached = study.reached(place)
-        cells = (cell_of(100 * one[name] for one in measured if name in one) or Blank() for name in CROSS_CHECK)
+        cells = (cell_of(100 * one[name] for one in measured if name in one) for name in CROSS_CHECK)
         method = study.called(place.system, [place])
         body.append((getattr(reached, "mean", -1.0), (*head.cells(place), method, reached, *cells)))
     return StudyTable(

@@ -68,9 +68,6 @@ class Places:
         """Return a run's placement. A baseline has no teacher, and of the settings only those of the exam."""
         return self._places[run]
 
-    def conditions_of(self, run: RecordedRun) -> str:
-        return self._conditions[run]
-
     def _place_of(self, run: RecordedRun) -> Placement:
         benchmark, learner = run.begun.benchmark, self._names[run.begun.execution_model]
         apart = self._apart[benchmark]
@@ -148,7 +145,8 @@ class Places:
         found = list[str]()
         for way in ways:
             variants = sorted(system for system in there if way_of(system) == way and system != way)
-            is_plain = way in there or not all(self.has_variants(place.benchmark, way) for place in places)
+            has_variants = all(self._apart[place.benchmark].baselines.get(way) for place in places)
+            is_plain = way in there or not has_variants
             found += [*([way] if is_plain else []), *variants]
         return found
 
@@ -177,10 +175,6 @@ class Places:
                 found.setdefault(run.begun.benchmark, set()).add(run.shots)
         return found
 
-    def has_variants(self, benchmark: str, way: str) -> bool:
-        """Return whether baselines of one name on a benchmark differ in what they search."""
-        return benchmark in self._apart and bool(self._apart[benchmark].baselines.get(way))
-
     @cached_property
     def titles(self) -> Mapping[str, str]:
         """Short titles of the user's own tasks, which have long names; without those that two would share."""
@@ -191,11 +185,6 @@ class Places:
 
     def is_sequential(self, benchmark: str) -> bool:
         return any(run.is_sequential for run in self.runs if run.begun.benchmark == benchmark)
-
-    @cached_property
-    def models(self) -> Mapping[str, str]:
-        """The full names of models by their names in tables."""
-        return {name: model for model, name in self._names.items()}
 
     @cached_property
     def _names(self) -> Mapping[str, str]:

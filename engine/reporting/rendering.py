@@ -1,4 +1,4 @@
-"""Tables as text, CSV, Markdown and LaTeX; a blank cell is a dash, and a note has the command that would fill it."""
+"""Tables as text, CSV, Markdown and LaTeX; what was not measured is a dash."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Literal
 
-from mage_es.engine.reporting.cells import Blank, Cell, Entry, StudyTable, TableColumn, Unit
+from mage_es.engine.reporting.cells import Cell, Entry, StudyTable, TableColumn, Unit
 from mage_es.engine.run.exams import Interval
 
 TableFormat = Literal["text", "csv", "markdown", "latex"]
@@ -40,7 +40,7 @@ def plain(entry: Entry, *, with_n: bool = True) -> str:
     """Return `88.2 ± 2.9 n=5` or `+7.9 ± 1.1 n=5 [+6.5, +9.3]`; for one run only the number."""
     if isinstance(entry, str):
         return entry
-    if isinstance(entry, Blank):
+    if entry is None:
         return DASH
     n = f" n={entry.n}" if with_n else ""
     spread = "" if entry.sd is None else f" ± {_unsigned(entry, entry.sd)}{n}"
@@ -69,7 +69,7 @@ def heads_of(table: StudyTable) -> tuple[str, ...]:
 
 
 def notes_of(table: StudyTable) -> list[str]:
-    """Return the notes of a table, the method of its intervals, and the commands that would fill its blanks."""
+    """Return the notes of a table, and the method of its intervals."""
     cells = [entry for row in table.rows for entry in row if isinstance(entry, Cell)]
     notes = list(table.notes)
     if (n := common_n(table)) is not None:
@@ -80,23 +80,7 @@ def notes_of(table: StudyTable) -> list[str]:
         notes.append(f"[ , ]: 95 % interval ({method}, n = {across}).")
     if any(cell.unit == "points" and cell.interval is None and cell.n > 1 for cell in cells):
         notes.append("A difference without an interval is one of means: without common seeds, or over benchmarks.")
-    return [*notes, *_fillings(table)]
-
-
-def _fillings(table: StudyTable) -> list[str]:
-    """Return for each command the cells that it would fill; commands that differ only in the benchmark are merged."""
-    wanted: dict[str, dict[str, list[str]]] = {}
-    heads = heads_of(table)
-    for row in table.rows:
-        for name, entry in zip(heads, row, strict=True):
-            if isinstance(entry, Blank) and entry.command:
-                alike = entry.command.replace(f" {row[0]} ", " BENCHMARK ")
-                wanted.setdefault(alike, {}).setdefault(entry.command, []).append(f"{row[0]} / {name}")
-    return [
-        f"- in {', '.join(dict.fromkeys(cell for cells in each.values() for cell in cells))}: "
-        f"`{alike if len(each) > 1 else next(iter(each))}`"
-        for alike, each in wanted.items()
-    ]
+    return notes
 
 
 def render(table: StudyTable, form: TableFormat) -> str:
@@ -133,7 +117,7 @@ def _csv(table: StudyTable) -> str:
 
 def _parts(entries: Sequence[Entry]) -> tuple[str, ...]:
     cells = [entry for entry in entries if isinstance(entry, Cell)]
-    if not cells and not any(isinstance(entry, Blank) for entry in entries):
+    if not cells and None not in entries:
         return ("",)
     return ("", "sd", "n", "low", "high", "p") if any(cell.interval for cell in cells) else ("", "sd", "n")
 
@@ -141,7 +125,7 @@ def _parts(entries: Sequence[Entry]) -> tuple[str, ...]:
 def _part(entry: Entry, part: str) -> object:
     if isinstance(entry, str):
         return "" if part else f"'{entry}" if entry.startswith(("=", "+", "-", "@")) and entry != DASH else entry
-    if isinstance(entry, Blank):
+    if entry is None:
         return ""
     if part in ("low", "high", "p"):
         return getattr(entry.interval, part) if entry.interval else ""
@@ -218,7 +202,7 @@ def _latex_groups(columns: Sequence[TableColumn]) -> list[str]:
 def _latex_entry(entry: Entry) -> str:
     if isinstance(entry, str):
         return in_latex(entry)
-    if isinstance(entry, Blank):
+    if entry is None:
         return "---"
     mean = number(entry, entry.mean).replace(",", "{,}")
     mean = f"\\mathbf{{{mean}}}" if entry.best else mean

@@ -7,7 +7,7 @@ from typing import Literal
 
 import polars as pl
 
-from mage_es.engine.reporting.cells import Blank, Entry, StudyTable, columns
+from mage_es.engine.reporting.cells import Entry, StudyTable, columns
 from mage_es.engine.reporting.statistics import cell_of
 from mage_es.engine.reporting.study import Study
 from mage_es.engine.reporting.systems import FULL, Placement
@@ -68,9 +68,9 @@ def _row(study: Study, place: Placement) -> list[Entry]:
     return [
         *_scores(study, place, at="end"),
         *_shares(played),
-        cell_of(float(peak) for peak in peaks if isinstance(peak, float)) or Blank(),
-        iterations or Blank(),
-        cell_of(_unparsed(each) for each in evolved if not each.is_empty()) or Blank(),
+        cell_of(float(peak) for peak in peaks if isinstance(peak, float)),
+        iterations,
+        cell_of(_unparsed(each) for each in evolved if not each.is_empty()),
     ]
 
 
@@ -82,7 +82,7 @@ def _shares(exams: Sequence[pl.DataFrame]) -> list[Entry]:
     """Return achievements per episode, and the share of replies without an action, over the exams."""
     played = [episodes for episodes in exams if not episodes.is_empty()]
     reached = (int(episodes["achievements"].list.len().sum()) / len(episodes) for episodes in played)
-    return [cell_of(reached, "value") or Blank(), cell_of(map(_unparsed, played)) or Blank()]
+    return [cell_of(reached, "value"), cell_of(map(_unparsed, played))]
 
 
 def _unparsed(episodes: pl.DataFrame) -> float:

@@ -48,8 +48,6 @@ ORACLE = "reflexion_oracle"
 """Reflexion as in the original, which stops at the gold answer; shown only if it was run."""
 NAMES: Mapping[str, str] = {**BASELINES, ORACLE: "Reflexion, gold stop"}
 """The names of baselines in tables."""
-SEARCHED: Mapping[str, str] = {"hotpotqa": "record", "webqa": "wikipedia"}
-"""Benchmarks on which search is meaningful according to the paper, and what is searched; appendix, baselines."""
 
 
 class Placement(NamedTuple):

@@ -9,7 +9,7 @@ import msgspec
 from mage_es.engine.reporting.ablation import ablation, cascade, sequential_ablation
 from mage_es.engine.reporting.accuracy import extension, main_results, seeds, teachers_and_learners
 from mage_es.engine.reporting.bundles import bundles
-from mage_es.engine.reporting.cells import Blank, StudyTable
+from mage_es.engine.reporting.cells import StudyTable
 from mage_es.engine.reporting.costs import calls, cost, latency
 from mage_es.engine.reporting.growth import growth, recovery
 from mage_es.engine.reporting.judging import hotpotqa, judging, metrics
@@ -17,17 +17,6 @@ from mage_es.engine.reporting.sequential import sequential
 from mage_es.engine.reporting.settings import settings
 from mage_es.engine.reporting.study import Study
 from mage_es.events.errors import UsageError, nearest
-
-NEEDS: Mapping[str, tuple[str, ...]] = {
-    "extension": ("evolve", "finqa"),
-    "sequential": ("evolve", "workshop"),
-    "ablation-sequential": ("evolve", "workshop", "--no-success-memories"),
-    "hotpotqa": ("evolve", "hotpotqa"),
-    "metrics": ("evolve", "hotpotqa"),
-}
-"""The command that begins to fill a table that not every study has rows for."""
-EXAMINED_ANYWHERE = "bundles"
-"""The table that needs only an exam of any full run."""
 
 TABLES: Mapping[str, Callable[[Study], StudyTable]] = {
     "main": main_results,
@@ -57,27 +46,7 @@ def tables(study: Study, names: Sequence[str] = ()) -> list[StudyTable]:
         if name not in TABLES:
             raise UsageError(f"There is no table {name!r}.{nearest(name, list(TABLES))}")
     made = [_entitled(TABLES[name](study), study.titles) for name in names or TABLES]
-    return [_excused(study, table) for table in made] if names else [table for table in made if not table.is_empty]
-
-
-def beginnings(study: Study, names: Sequence[str]) -> dict[str, list[str]]:
-    """Return by command the empty tables that it would begin to fill, "" for those that none would."""
-    found: dict[str, list[str]] = {}
-    for name in names:
-        gaps = (entry for row in TABLES[name](study).rows for entry in row if isinstance(entry, Blank))
-        wanted = [gap.command for gap in gaps if gap.command]
-        # An exam is the smallest step; a whole run is needed only if there is nothing to examine.
-        wanted.sort(key=lambda command: (not command.startswith(("mage-es exam ", "mage-es resume ")), len(command)))
-        found.setdefault(wanted[0] if wanted else _beginning(study, name), []).append(name)
-    return found
-
-
-def _beginning(study: Study, name: str) -> str:
-    """Return the command that begins to fill a table without rows: an exam of an existing run, or a new run."""
-    words = NEEDS.get(name, ())
-    unsat = [place for place in study.full() if not study.exams(place)]
-    near = [place for place in unsat if name == EXAMINED_ANYWHERE or words == ("evolve", place.benchmark)]
-    return study.gap(near[0]).command if near else study.command(*words) if words else ""
+    return [_excused(table) for table in made] if names else [table for table in made if not table.is_empty]
 
 
 def _entitled(table: StudyTable, titles: Mapping[str, str]) -> StudyTable:
@@ -90,10 +59,6 @@ def _entitled(table: StudyTable, titles: Mapping[str, str]) -> StudyTable:
     return msgspec.structs.replace(table, rows=tuple(rows), notes=(*table.notes, *notes))
 
 
-def _excused(study: Study, table: StudyTable) -> StudyTable:
-    """Return a table; without rows, with a note on what would fill it."""
-    if table.rows:
-        return table
-    command = _beginning(study, table.name)
-    needed = f": start with `{command}`" if command else ""
-    return msgspec.structs.replace(table, notes=(*table.notes, f"No run here has data for this table{needed}."))
+def _excused(table: StudyTable) -> StudyTable:
+    missing = () if table.rows else ("No run here has data for this table.",)
+    return msgspec.structs.replace(table, notes=(*table.notes, *missing))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import get_args
 
 from mage_es.engine.reporting.accuracy import over_strongest
-from mage_es.engine.reporting.cells import Blank, Cell
+from mage_es.engine.reporting.cells import Cell
 from mage_es.engine.reporting.costs import dollars
 from mage_es.engine.reporting.statistics import difference
 from mage_es.engine.reporting.study import Measure, Study
@@ -35,15 +35,15 @@ def _result(study: Study, place: Placement) -> str:
     measure: Measure = "score" if study.is_sequential(place.benchmark) else "accuracy"
     name = f"{study.titles.get(place.benchmark, place.benchmark)} with {place.learner}"
     after, before = study.reached(place, measure), study.reached(place, measure, at="start")
-    if isinstance(after, Blank):
+    if after is None:
         return f"{name}: no exam at the end yet, so nothing is known of questions it never saw."
     share = "right" if measure == "accuracy" else "of the score"
     now = f"{after.mean:.0f} % {share} after learning, on questions it never saw"
-    if isinstance(before, Blank):
+    if before is None:
         return f"{name}: {now}; how many before is not known."
     gained = difference(study.scores(place, measure), study.scores(place, measure, at="start"))
     rival = over_strongest(study, place)
-    ahead = f"; {_points(rival)} over the strongest baseline" if isinstance(rival, Cell) else ""
+    ahead = f"; {_points(rival)} over the strongest baseline" if rival else ""
     return f"{name}: {before.mean:.0f} % -> {now} ({_points(gained)}){ahead}."
 
 

@@ -28,9 +28,7 @@ def test_every_table_with_data_is_shown_and_the_others_are_named(mage: Command, 
     assert words[1].startswith("Model calls without exams: ") and "mage-es explain" in words[2] and blank == ""
     assert rest.startswith("Main results")
     assert "Main results: baselines and the full system (main; paper: tab:reasoning)" in outcome.out
-    assert "`mage-es exam first --at start --runs-dir runs`" in outcome.out
-    first = "extension: mage-es evolve finqa --runs-dir runs"
-    assert f"Tables without data, and the command that would start to fill each:\n  {first}\n" in outcome.err
+    assert "Tables without data: extension, " in outcome.err
 
 
 def test_json_has_the_numbers_with_deviation_and_n(mage: Command, examined: Path) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from mage_es.engine.reporting.ablation import ablation, cascade, sequential_ablation
-from mage_es.engine.reporting.rendering import notes_of
 
 NO_CASCADE = dict.fromkeys(("cascade_principles", "cascade_action_recipes", "cascade_plan", "cascade_frontier"), False)
 
@@ -29,12 +28,9 @@ def test_full_and_without_are_compared_on_their_common_seeds(bench: Any, cells: 
     ]
 
 
-def test_without_such_a_run_the_switch_that_makes_one_is_named(bench: Any, cells: Any) -> None:
+def test_without_a_run_with_a_part_off_there_is_no_row(bench: Any) -> None:
     bench.run("full", seed=5, after="1111")
-    table = ablation(bench.study())
-    assert cells(table) == [["wordmath", "no success memories", "100.0", "-", "-"]]
-    wanted = f"`mage-es evolve wordmath --seed 5 --iterations 1 --runs-dir {bench.folder} --no-success-memories`"
-    assert any(wanted in note for note in notes_of(table))
+    assert ablation(bench.study()).is_empty
 
 
 def test_over_several_benchmarks_the_mean_difference_is_the_last_row(bench: Any, cells: Any) -> None:

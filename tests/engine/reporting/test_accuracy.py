@@ -25,7 +25,6 @@ def test_the_main_table_has_the_start_the_system_by_teacher_and_paired_differenc
     assert read["over before"] == "+62.5 ± 17.7 n=2 [-96.3, +221.3]"
     assert {read[name] for name in ("0-shot CoT", "few-shot CoT", "SC (10)", "ReAct", "Reflexion")} == {"-"}
     assert [entry.best for entry in table.rows[0] if getattr(entry, "best", False)] == [True]
-    assert any("mage-es baseline reflexion wordmath --seed 1" in note for note in notes_of(table))
 
 
 @pytest.mark.paper("tables, main results")
@@ -57,11 +56,10 @@ def test_a_question_left_without_an_answer_is_in_the_denominator_and_the_notes_s
     assert any("The exam of z left 3 of 4" in note for note in notes)
 
 
-def test_baselines_alone_are_shown_with_the_way_to_what_they_are_compared_with(bench: Any, cells: Any) -> None:
+def test_baselines_alone_are_shown(bench: Any, cells: Any) -> None:
     bench.baseline("z", "zero_shot_cot", "1100", seed=3)
     table = main_results(bench.study())
     assert cells(table) == [["wordmath", "50.0", "-", "-", "-", "-", "-", "-", "-", "-"]]
-    assert any(f"`mage-es evolve wordmath --seed 42 --runs-dir {bench.folder}`" in note for note in notes_of(table))
 
 
 def test_where_every_row_has_one_teacher_that_is_a_column_of_the_row(bench: Any, cells: Any) -> None:
@@ -127,9 +125,6 @@ def test_a_system_is_compared_with_the_baselines_of_its_own_exam(bench: Any) -> 
         ("held_out 4, max_tokens 99", "0.0", "-"),
         ("held_out 4, max_tokens 4096", "25.0", "100.0"),
     ]
-    missing = rows[1]["full"].command
-    assert missing.startswith("mage-es evolve wordmath ") and "--held-out 4 --max-tokens 99 " in missing
-    assert " --held-out 2 " in rows[0]["Reflexion"].command and "--max-tokens" not in rows[0]["Reflexion"].command
 
 
 def test_a_few_shot_prompt_is_called_by_the_examples_that_it_showed(bench: Any) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from mage_es.engine.reporting.costs import calls, cost, latency
-from mage_es.engine.reporting.rendering import notes_of
 from mage_es.engine.run.pricing import Price, Prices
 from mage_es.events.vocabulary import EmbeddingCalled
 
@@ -84,7 +83,7 @@ def test_a_model_without_a_price_leaves_a_dash_and_the_way_to_give_one(bench: An
     bench.run("r", events=[make.called("q", purpose="fresh", iteration=0, model="nobody/knows")], after="1")
     table = cost(bench.study())
     assert cells(table)[0][10] == "-"
-    assert any("--prices FILE, with a price for nobody/knows" in note for note in notes_of(table))
+    assert "No price is known for nobody/knows: give one with --prices FILE." in table.notes
 
 
 @pytest.mark.paper("tables, cost")

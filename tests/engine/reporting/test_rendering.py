@@ -6,8 +6,8 @@ import csv
 import io
 from typing import get_args
 
-from mage_es.engine.reporting.cells import Blank, Cell, StudyTable, TableColumn, columns, with_best
-from mage_es.engine.reporting.rendering import TableFormat, notes_of, plain, render
+from mage_es.engine.reporting.cells import Cell, StudyTable, TableColumn, columns, with_best
+from mage_es.engine.reporting.rendering import TableFormat, plain, render
 from mage_es.engine.run.exams import Interval
 
 TABLE = StudyTable(
@@ -25,7 +25,7 @@ TABLE = StudyTable(
         (
             "gsm8k | a_b",
             Cell(mean=64.5, sd=None, n=1),
-            Blank(command="mage-es baseline react gsm8k"),
+            None,
             Cell(mean=1088.2, sd=2.91, n=5, unit="count", best=True),
             Cell(
                 mean=7.9,
@@ -35,13 +35,13 @@ TABLE = StudyTable(
                 interval=Interval(low=-6.46, high=9.34, method="t, paired by seed", pairs=5, p=0.25),
             ),
         ),
-        ("web\nqa", Blank(), Blank(command="mage-es baseline react webqa"), Blank(), Blank()),
+        ("web\nqa", None, None, None, None),
     ),
     notes=("A note.",),
 )
 
 
-def test_plain_text_has_the_table_and_what_would_fill_its_gaps() -> None:
+def test_plain_text_has_the_table_with_a_dash_for_what_was_not_measured() -> None:
     assert render(TABLE, "text") == (
         "Main & first\n"
         "(accuracy in %, mean ± sd; paper: tab:x)\n"
@@ -53,8 +53,6 @@ def test_plain_text_has_the_table_and_what_would_fill_its_gaps() -> None:
         "A note.\n"
         "n = 5 for every mean with a deviation.\n"
         "[ , ]: 95 % interval (t, paired by seed, n = 5).\n"
-        "- in gsm8k | a_b / ReAct: `mage-es baseline react gsm8k`\n"
-        "- in web\nqa / ReAct: `mage-es baseline react webqa`\n"
     )
 
 
@@ -102,9 +100,6 @@ def test_latex_escapes_what_it_would_take_for_commands() -> None:
         r"\par\smallskip {\footnotesize A note.}",
         r"\par\smallskip {\footnotesize n = 5 for every mean with a deviation.}",
         r"\par\smallskip {\footnotesize [ , ]: 95 \% interval (t, paired by seed, n = 5).}",
-        r"\par\smallskip {\footnotesize - in gsm8k | a\_b / ReAct: \texttt{mage-es baseline react gsm8k}}",
-        "\\par\\smallskip {\\footnotesize - in web",
-        r"qa / ReAct: \texttt{mage-es baseline react webqa}}",
         r"\end{table}",
     ]
 
@@ -113,35 +108,14 @@ def test_a_number_says_how_many_runs_it_is_the_mean_of() -> None:
     assert plain(Cell(mean=74.9, sd=5.04, n=5)) == "74.9 ± 5.0 n=5"
     assert plain(Cell(mean=12.0, sd=None, n=1, unit="count")) == "12"
     assert plain(Cell(mean=-0.5, sd=None, n=1, unit="points")) == "-0.5"
-    assert plain(Blank(command="x")) == "-"
-
-
-def test_cells_that_one_command_would_fill_stand_in_one_note() -> None:
-    table = StudyTable(
-        name="t",
-        title="",
-        place="",
-        measure="",
-        columns=columns("Benchmark", "a", "b"),
-        rows=(
-            ("x", Blank(command="go"), Blank(command="go")),
-            ("y", Blank(command="go"), Blank()),
-        ),
-    )
-    assert notes_of(table) == ["- in x / a, x / b, y / a: `go`"]
-
-
-def test_commands_that_differ_in_the_benchmark_only_stand_once() -> None:
-    rows = tuple((name, Blank(command=f"mage-es baseline react {name} --seed 1")) for name in ("x", "y"))
-    table = StudyTable(name="t", title="", place="", measure="", columns=columns("Benchmark", "a"), rows=rows)
-    assert notes_of(table) == ["- in x / a, y / a: `mage-es baseline react BENCHMARK --seed 1`"]
+    assert plain(None) == "-"
 
 
 def test_the_best_is_marked_where_there_are_two_to_choose_from() -> None:
     low, high = Cell(mean=1.0, sd=None, n=1), Cell(mean=2.0, sd=None, n=1)
-    row = with_best(("x", low, Blank(), high), range(1, 4))
+    row = with_best(("x", low, None, high), range(1, 4))
     assert [getattr(entry, "best", None) for entry in row] == [None, False, None, True]
-    assert with_best(("x", low, Blank()), range(1, 3)) == ("x", low, Blank())
+    assert with_best(("x", low, None), range(1, 3)) == ("x", low, None)
 
 
 def test_what_a_name_holds_can_not_steer_a_terminal_nor_be_a_formula_or_html() -> None:

@@ -18,8 +18,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
@@ -121,6 +121,20 @@ class _Result(msgspec.Struct):
     error: _Errored | None = None
 
 
+class _Batch(msgspec.Struct):
+    id: Annotated[str, msgspec.Meta(pattern=r"^[\w-]{1,200}\Z")]
+    """What is recorded, and put into addresses: an id that no request can carry would hold a run up for ever."""
+
+
+class _Standing(msgspec.Struct):
+    processing_status: str
+
+
+class _Entry(msgspec.Struct):
+    custom_id: str
+    result: Any = None
+
+
 class Anthropic:
     def __init__(self, spec: ModelSpec) -> None:
         self.name = spec.text
@@ -144,17 +158,24 @@ class Anthropic:
     async def submit(self, requests: Mapping[str, Request]) -> str:
         entries: Any = [{"custom_id": name, "params": self._params(request)} for name, request in requests.items()]
         async with self._connected() as client:
-            return str(_told(await client.messages.batches.create(requests=entries), "id"))
+            return read_as(_Batch, await client.messages.batches.create(requests=entries), what="batch").id
 
     async def has_ended(self, batch_id: str) -> bool:
         async with self._connected() as client:
-            return bool(_told(await client.messages.batches.retrieve(batch_id), "processing_status") == "ended")
+            told = read_as(_Standing, await client.messages.batches.retrieve(batch_id), what="batch")
+            return told.processing_status == "ended"
 
     async def replies(self, batch_id: str) -> dict[str, Completion | Fault]:
+        import httpx2
+
         found: dict[str, Completion | Fault] = {}
         async with self._connected() as client:
-            async for entry in await client.messages.batches.results(batch_id):
-                found[_told(entry, "custom_id")] = self._came_of(_told(entry, "result"))
+            # Not the SDK's `results`, which goes wherever the reply about the batch points, and takes the key there.
+            path = f"/v1/messages/batches/{batch_id}/results"
+            for entry in _entries((await client.get(path, cast_to=httpx2.Response)).content):
+                came = self._came_of(entry.result)
+                if isinstance(came, Completion) or entry.custom_id not in found:
+                    found[entry.custom_id] = came
         return found
 
     def _read(self, message: object) -> Completion:
@@ -284,9 +305,15 @@ def read_message(reply: object, *, asked: str = "", key: str = "") -> Completion
     )
 
 
-def _told(reply: Any, field: str) -> Any:
-    """Return a field of a reply about batches. Raises `ModelFault` where something else answers than the provider."""
-    told = getattr(reply, field, None)
-    if told is None:
-        raise ModelFault(Fault("malformed", f"the reply has no {field}"))
-    return told
+def _entries(results: bytes) -> list[_Entry]:
+    """Return the entries of a batch's results, one a line, without lines that cannot be read: they cost one call each.
+
+    Raises `ModelFault` where no line can be read, as when something else answers than the provider.
+    """
+    lines, entries = [line for line in results.splitlines() if line.strip()], list[_Entry]()
+    for line in lines:
+        with suppress(ModelFault, ValueError, RecursionError):
+            entries.append(read_as(_Entry, json.loads(line), what="result of a batch"))
+    if lines and not entries:
+        raise ModelFault(Fault("malformed", "the reply has no results of a batch"))
+    return entries

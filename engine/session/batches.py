@@ -211,7 +211,7 @@ class BatchQueue:
     async def _submit(self, calls: Mapping[str, _WaitingCall]) -> str:
         requests = {name: each.request for name, each in calls.items()}
         try:
-            batch_id = await self._with_retries(lambda: self._model.submit(requests))
+            batch_id = await self._with_retries(lambda: self._model.submit(requests), costs=True)
         except ModelFault as error:
             fault = error.fault
             why = "takes no message batches" if fault.kind == "missing" else f"refuses a batch of {len(calls)} calls"
@@ -246,15 +246,16 @@ class BatchQueue:
         self._client.announce(f"Batch {batch_id} of {self.name} is complete.")
         return replies
 
-    async def _with_retries(self, action: Callable[[], Awaitable[Result]]) -> Result:
+    async def _with_retries(self, action: Callable[[], Awaitable[Result]], *, costs: bool = False) -> Result:
         """Return the result of a request about a batch, retried while its fault may pass.
 
-        Raises `ModelFault` for one that does not, `ProviderDown` after too many in a row.
+        One that `costs` is given up as early as a call is where the reply may be lost, and not the request.
+        Raises `ModelFault` for a fault that does not pass, `ProviderDown` after too many in a row.
         """
         # Not through the client: these requests are not calls, so they are no events and not in the budget.
         policy = self._client.policy
         wait = policy.first_wait_s
-        for _ in range(policy.give_up_after):
+        for number in range(1, policy.give_up_after + 1):
             try:
                 return await action()
             except ModelFault as error:
@@ -262,9 +263,11 @@ class BatchQueue:
                     raise
                 last = error.fault
                 require_near(self.name, last, policy)
+            if costs and last.kind in ("malformed", "timeout") and number >= policy.attempts:
+                break
             await self._sleep(last.retry_after + wait)
             wait = min(wait * 2, policy.longest_wait_s)
-        raise provider_down(self.name, policy.give_up_after, last)
+        raise provider_down(self.name, number, last)
 
     def _batched(self, call: Call) -> tuple[str, str]:
         return self._recorder.state.progress.batched(call_key(call))

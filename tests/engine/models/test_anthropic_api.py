@@ -6,8 +6,8 @@ import asyncio
 import json
 import re
 import sys
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
 
 import msgspec
 import pytest
@@ -21,6 +21,9 @@ from mage_es.engine.seams.spec import parse_spec
 from mage_es.engine.session.judge import StrictReply
 from mage_es.events.errors import PrerequisiteError, UsageError
 from tests.engine.models.provider import provider
+from tests.hostile.server import Reply, Said, hostile
+
+Came = TypeVar("Came")
 
 
 def model(url: str, more: str = "") -> Anthropic:
@@ -28,9 +31,13 @@ def model(url: str, more: str = "") -> Anthropic:
 
 
 def ask(served: Anthropic, request: Request) -> Completion:
-    async def once() -> Completion:
+    return run(served, lambda: served.complete(request))
+
+
+def run(served: Anthropic, step: Callable[[], Coroutine[Any, Any, Came]]) -> Came:
+    async def once() -> Came:
         try:
-            return await served.complete(request)
+            return await step()
         finally:
             await served.close()
 
@@ -163,9 +170,37 @@ def test_whatever_goes_wrong_about_a_batch_is_a_fault_and_passes(fault_name: str
 
     with provider() as server:
         server.polls = -1
-        at = {0: 0, 1: 1, 2: 3}[trouble]  # `replies` asks twice: where they are, then for them
-        server.plan = lambda number: fault_name if number == at else ""
+        server.plan = lambda number: fault_name if number == trouble else ""
         assert asyncio.run(whole()) == [kind]
+
+
+@pytest.mark.parametrize("name", [3, "", "..", "../../models", "a?b", "a\nb", "\0", "m" * 999])
+def test_a_batch_whose_id_no_request_can_carry_is_refused_before_it_is_recorded(name: object) -> None:
+    with hostile(lambda said: Reply(200, {"id": name, "processing_status": "in_progress"})) as url:
+        served = model(url)
+        with pytest.raises(ModelFault) as raised:
+            run(served, lambda: served.submit({"c0": Request(prompt="?")}))
+    assert raised.value.fault.kind == "malformed"
+
+
+def test_results_are_fetched_from_the_provider_and_what_is_unreadable_among_them_costs_its_own_calls_only() -> None:
+    message = {"content": [{"type": "text", "text": "7"}], "usage": {"input_tokens": 1, "output_tokens": 1}}
+    sound = {"custom_id": "c0", "result": {"type": "succeeded", "message": message}}
+    odd: list[object] = [3, None, [], {}, {"custom_id": [1]}, {"custom_id": "c0", "result": {"type": "expired"}}]
+    lines = [b"{cut", b"[" * 10**5, b"\xff", b"", msgspec.json.encode(sound), *map(msgspec.json.encode, odd)]
+    elsewhere = "http://127.0.0.2:9/results"
+    asked: list[Said] = []
+
+    def respond(said: Said) -> Reply:
+        asked.append(said)
+        is_results = said.path.endswith("/results")
+        return Reply(200, b"\n".join(lines) if is_results else {"processing_status": "ended", "results_url": elsewhere})
+
+    with hostile(respond) as url:
+        served = model(url)
+        came = run(served, lambda: served.replies("msgbatch_1"))
+    assert list(came) == ["c0"] and getattr(came["c0"], "text", "") == "7"
+    assert [said.path for said in asked] == ["/v1/messages/batches/msgbatch_1/results"]
 
 
 def test_a_key_that_a_batch_repeats_is_blotted_out(monkeypatch: pytest.MonkeyPatch) -> None:

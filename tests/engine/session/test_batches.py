@@ -270,6 +270,13 @@ def test_trouble_while_a_batch_is_asked_after_passes(server: Provider, tmp_path:
     assert summarise(run).state == "finished" and events(run, CallFailed) == []
 
 
+def test_a_batch_that_may_have_been_taken_is_not_handed_in_again_and_again(server: Provider, tmp_path: Path) -> None:
+    server.plan = lambda number: "html" if "/batches" in server.asked[number].path else ""
+    with pytest.raises(ProviderDown, match=f"failed {QUICK.attempts} times in a row"):
+        begin(guided(server), tmp_path, batches=True)
+    assert len(server.batch_sizes) == QUICK.attempts
+
+
 def test_a_provider_that_wants_no_question_about_a_batch_for_hours_is_left_alone_and_the_batch_found_again(
     server: Provider, alone: Run, tmp_path: Path
 ) -> None:

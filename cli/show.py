@@ -72,8 +72,9 @@ def _texts(number: int, move: MoveReport) -> list[str]:
             outcome = f"Problem: {move.problem}" if move.problem else f"Result: {move.result}"
             return [f"{number}. Tool {move.name} ({move.tool_id}):\nArguments: {move.arguments}\n{outcome}"]
         case SearchReport():
+            problem = f"\nProblem: {move.problem}" if move.problem else ""
             found = f"{'Found' if move.is_there else 'Not found; similar'}: {', '.join(move.titles) or 'nothing'}"
-            return [f"{number}. Search in {move.search} for: {move.query}\n{found}"]
+            return [f"{number}. Search in {move.search} for: {move.query}\n{found}{problem}"]
     return [
         f"{number}. Step {move.step}: {move.action}\n{move.observation}"
         if move.action

@@ -2,6 +2,7 @@
 
 Rules
     - What a search returned is recorded, so that a replay, a resumed run and `show` need no search.
+    - A lookup that fails, whatever it raises, finds nothing and says why: no reply of a server's stops a run.
     - Ties are broken by title: the same corpus and query give the same pages in the same order.
 """
 
@@ -11,11 +12,14 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-__all__ = ["LONGEST_PAGE", "Page", "Search"]
+from mage_es.engine.seams.faults import without_halves
+
+__all__ = ["LONGEST_PAGE", "Page", "Search", "bounded", "bounded_title"]
 
 _SENTENCE = re.compile(r"""(?:(?<=[.!?])|(?<=[.!?]["')\]]))\s+(?=["'(\[]?[A-Z0-9])|\n+""")
 LONGEST_PAGE = 20_000
 """Characters of a page that are kept."""
+_LONGEST_TITLE = 300
 
 
 class Page(NamedTuple):
@@ -29,8 +33,20 @@ class Page(NamedTuple):
         return [sentence.strip() for sentence in _SENTENCE.split(self.text) if sentence.strip()]
 
 
+def bounded(page: Page) -> Page:
+    """Return a page of somebody else's, such that it can be recorded."""
+    return Page(bounded_title(page.title), without_halves(page.text[:LONGEST_PAGE]))
+
+
+def bounded_title(title: str) -> str:
+    return without_halves(" ".join(title[:_LONGEST_TITLE].split()))
+
+
 class Search(Protocol):
-    """A corpus. `name` is its spec, which is recorded."""
+    """A corpus. `name` is its spec, which is recorded.
+
+    `PrerequisiteError` stops the run, which can be resumed; any other error is recorded as a lookup that failed.
+    """
 
     name: str
 

@@ -2,6 +2,9 @@
 
 Rules
     - Failures that pass (a time-out, 429, 5xx) are tried again a few times; then the run stops and can be resumed.
+    - A reply that cannot be read is one lookup that failed, where the wiki answers otherwise; else the address is
+      wrong, and the run stops.
+    - A redirect to another origin is not followed.
     - Wikipedia changes: what it answered is on record with the question, and the base address with the run.
 """
 
@@ -10,18 +13,24 @@ from __future__ import annotations
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Sequence
-from http.client import HTTPException
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from http.client import HTTPException, HTTPMessage
+from typing import IO, Any, TypeVar
 
 import msgspec
 
+from mage_es.engine.seams.faults import shortened
 from mage_es.engine.seams.search import LONGEST_PAGE, Page
-from mage_es.events.errors import PrerequisiteError
+from mage_es.events.errors import PrerequisiteError, UsageError
 
 ENGLISH = "https://en.wikipedia.org/w/api.php"
 _ATTEMPTS = 4
-_TIMEOUT_S, _MOST_BYTES = 20.0, 2**26
+_TIMEOUT_S, _MOST_BYTES = 20.0, 2**24
+_LONGEST_QUERY = 300  # a MediaWiki takes no longer ones, and no server an address of any length
 _PASSES = frozenset({408, 429, 500, 502, 503, 504})
+_CLOSED = frozenset({401, 403, 404, 407, 410})
+"""Statuses that every further lookup would meet as well."""
 
 
 class _Entry(msgspec.Struct):
@@ -39,9 +48,20 @@ class _Answer(msgspec.Struct):
     query: _Found = msgspec.field(default_factory=_Found)
 
 
+SaidT = TypeVar("SaidT")
+_FAILURES = (OSError, ValueError, HTTPException, RecursionError)
+
+
+class _Site(msgspec.Struct):
+    query: dict[str, dict[str, Any]]
+
+
 class WikipediaSearch:
     def __init__(self, name: str, base_url: str = ENGLISH) -> None:
-        self.name, self._base_url = name, base_url
+        """Raises `UsageError` for an address that is none of the web's."""
+        if urllib.parse.urlsplit(base_url).scheme not in ("http", "https"):
+            raise UsageError(f"--search {name}: base_url must begin with https:// or http://.")
+        self.name, self._base_url, self._is_known = name, base_url, False
 
     def page(self, title: str) -> Page | None:
         found = self._asked(action="query", prop="extracts", explaintext="1", redirects="1", titles=title)
@@ -62,6 +82,28 @@ class WikipediaSearch:
         return [hit.title for hit in found.search[:count]]
 
     def _asked(self, **parameters: str) -> _Found:
+        try:
+            found = self._read({name: value[:_LONGEST_QUERY] for name, value in parameters.items()}, _Answer).query
+        except _FAILURES as error:
+            is_closed = isinstance(error, urllib.error.HTTPError) and error.code in _CLOSED
+            if not (_passes(error) or is_closed) and self._is_wiki():
+                raise ValueError(f"the wiki's reply cannot be used: {error}") from error
+            raise PrerequisiteError(
+                f"{self._base_url} does not answer as a MediaWiki does: {shortened(str(error))}. Check the network and "
+                "the address (--search wikipedia?base_url=...), then resume the run."
+            ) from error
+        self._is_known = True
+        return found
+
+    def _is_wiki(self) -> bool:
+        """Return whether a MediaWiki is there at all, so that a reply that cannot be read is about one lookup."""
+        if not self._is_known:
+            with suppress(*_FAILURES):
+                self._read({"action": "query", "meta": "siteinfo"}, _Site)
+                self._is_known = True
+        return self._is_known
+
+    def _read(self, parameters: Mapping[str, str], kind: type[SaidT]) -> SaidT:
         import tenacity
 
         query = urllib.parse.urlencode({**parameters, "format": "json", "formatversion": "2"})
@@ -72,25 +114,33 @@ class WikipediaSearch:
             retry=tenacity.retry_if_exception(_passes),
             reraise=True,
         )
-        try:
-            return retrying(_answer, request)
-        except (OSError, ValueError, HTTPException, msgspec.MsgspecError, RecursionError) as error:
+        return msgspec.json.decode(retrying(_content, request), type=kind)
+
+
+class _SameOrigin(urllib.request.HTTPRedirectHandler):
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> urllib.request.Request | None:
+        here, there = (urllib.parse.urlsplit(url)[:2] for url in (req.full_url, newurl))
+        if here != there:
+            fp.close()
             raise PrerequisiteError(
-                f"{self._base_url} does not answer as a MediaWiki does: {error}. Check the network and the address "
-                "(--search wikipedia?base_url=...), then resume the run."
-            ) from error
+                f"{here[0]}://{here[1]} redirects to {shortened('://'.join(there))}, which is not followed. If that is "
+                "right, give it: --search wikipedia?base_url=..."
+            )
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _answer(request: urllib.request.Request) -> _Found:
+def _content(request: urllib.request.Request) -> bytes:
     try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as response:
-            said = response.read(_MOST_BYTES + 1)
+        with urllib.request.build_opener(_SameOrigin).open(request, timeout=_TIMEOUT_S) as response:
+            said: bytes = response.read(_MOST_BYTES + 1)
     except urllib.error.HTTPError as error:
         error.close()
         raise
     if len(said) > _MOST_BYTES:
         raise ValueError(f"it sent more than {_MOST_BYTES} bytes")
-    return msgspec.json.decode(said, type=_Answer).query
+    return said
 
 
 def _passes(error: BaseException) -> bool:

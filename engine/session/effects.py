@@ -14,11 +14,12 @@ from mage_es.engine.courses import Act, Ask, Look, Move, Use
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.sandbox.sandbox import Sandbox
-from mage_es.engine.seams.search import Page
+from mage_es.engine.seams.faults import shortened, without_halves
+from mage_es.engine.seams.search import Page, bounded, bounded_title
 from mage_es.engine.search.registry import Searches
 from mage_es.engine.session.batches import Client
 from mage_es.engine.session.call import RecordCommand, make_call
-from mage_es.events.errors import LogError
+from mage_es.events.errors import LogError, MageError
 from mage_es.events.vocabulary import (
     Draft,
     EpisodeStepped,
@@ -111,15 +112,21 @@ class Effects:
             raise LogError("This session has nothing to search in; it cannot look anything up.")
         search = self._searches.of(move.question)
 
-        def found() -> tuple[Sequence[Page], Sequence[str]]:
-            if move.passages:
-                return search.passages(move.query, count=move.passages), ()
-            page = search.page(move.query)
-            # As in the original ReAct, similar titles are named only if the page does not exist.
-            return ((page,), ()) if page else ((), search.similar(move.query, count=SIMILAR))
+        def found() -> tuple[Sequence[Page], Sequence[str], str]:
+            try:
+                if move.passages:
+                    return list(map(bounded, search.passages(move.query, count=move.passages))), (), ""
+                page = search.page(move.query)
+                # As in the original ReAct, similar titles are named only if the page does not exist.
+                similar = () if page else map(bounded_title, search.similar(move.query, count=SIMILAR))
+                return [bounded(page)] if page else (), tuple(similar), ""
+            except MageError:  # the whole corpus cannot be reached
+                raise
+            except Exception as error:  # what it said of this query is none of the model's fault and stops no run
+                return (), (), shortened(without_halves(f"{type(error).__name__}: {error}"))
 
         # In a thread, like tools: an index may take seconds to load or to search.
-        pages, similar = await asyncio.to_thread(found)
+        pages, similar, problem = await asyncio.to_thread(found)
         answered = SearchAnswered(
             iteration=planned.iteration,
             purpose=planned.purpose,
@@ -131,6 +138,7 @@ class Effects:
             titles=tuple(page.title for page in pages) or tuple(similar),
             # The texts themselves: the corpus may have changed, or be missing, when the run is resumed or shown.
             texts=tuple(page.text for page in pages),
+            problem=problem,
         )
         return self._facts(phase, planned, answered, causation, ordinal=move.place)
 

@@ -64,12 +64,13 @@ class ToolReport(msgspec.Struct, frozen=True, kw_only=True, tag="tool"):
 
 
 class SearchReport(msgspec.Struct, frozen=True, kw_only=True, tag="search"):
-    """One search: the query and the titles it found; `is_there`: their pages came with them."""
+    """One search: the query and the titles it found; `is_there`: their pages came with them; `problem`: why not."""
 
     search: str
     query: str
     titles: tuple[str, ...]
     is_there: bool
+    problem: str = ""
 
 
 class StepReport(msgspec.Struct, frozen=True, kw_only=True, tag="step"):
@@ -165,6 +166,7 @@ def report_of(move: Move, state: State, fact: Event | None) -> MoveReport:
                 query=move.query,
                 titles=answered.titles if answered else (),
                 is_there=bool(answered and answered.texts),
+                problem=answered.problem if answered else "",
             )
         case Act(acted):
             if isinstance(acted, EpisodeStepped):

@@ -304,7 +304,10 @@ class ToolRan(Event, frozen=True, kw_only=True, tag="tool.ran"):
 
 
 class SearchAnswered(Event, frozen=True, kw_only=True, tag="search.answered"):
-    """A question was looked up. For a page that does not exist, `titles` are similar ones and `texts` is empty."""
+    """A question was looked up. For a page that does not exist, `titles` are similar ones and `texts` is empty.
+
+    Where the lookup itself failed, `problem` says why, and nothing was found.
+    """
 
     # Texts in full: a source on the web may say something else when the run is read again.
     stream: ClassVar[str] = "question/{0.question_id}"
@@ -323,3 +326,5 @@ class SearchAnswered(Event, frozen=True, kw_only=True, tag="search.answered"):
     """Titles of the pages that were found, or of similar ones."""
     texts: tuple[str, ...]
     """Texts of the pages that were found."""
+    problem: str = ""
+    """Why this lookup failed, "" if it did not."""

@@ -17,6 +17,7 @@ from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import QuestionPlanned, SearchAnswered
+from tests.hostile.server import Reply, Said, hostile
 
 pytestmark = pytest.mark.slow
 
@@ -78,6 +79,27 @@ def test_a_run_that_searched_is_replayed_and_verified_without_its_corpus(
     plan = next(LogReader(run.log_path).of(QuestionPlanned))
     assert isinstance(plan, QuestionPlanned)
     assert show(run, plan.question_id, iteration=None, data_dir=None).moves
+
+
+def test_a_wikis_reply_that_cannot_be_read_is_recorded_as_a_lookup_that_failed(
+    config: Config, tmp_path: Path, start: Callable[..., Run]
+) -> None:
+    def respond(said: Said) -> Reply:
+        return Reply(200, {"query": {"general": {}}} if "siteinfo" in said.path else b"<html>")
+
+    with hostile(respond) as url:
+        searched = msgspec.structs.replace(config, search=f"wikipedia?base_url={url}/w/api.php")
+        run = start(tmp_path / "runs", searched)
+    found = list(LogReader(run.log_path).of(SearchAnswered))
+    assert len(found) == 3
+    for answered in found:
+        assert isinstance(answered, SearchAnswered) and not answered.titles
+        assert answered.problem.startswith("ValueError: the wiki's reply cannot be used")
+    assert all(check.ok for check in verify(run).checks)
+    plan = next(LogReader(run.log_path).of(QuestionPlanned))
+    assert isinstance(plan, QuestionPlanned)
+    looked, *_ = show(run, plan.question_id, iteration=None, data_dir=None).moves
+    assert isinstance(looked, SearchReport) and "cannot be used" in looked.problem
 
 
 def test_a_corpus_that_is_not_there_is_said_before_a_run_begins(

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from mage_es.engine.search.wikipedia import WikipediaSearch
-from mage_es.events.errors import PrerequisiteError
+from mage_es.events.errors import PrerequisiteError, UsageError
 
 ARTICLES = {"Béla Bartók": "Bartók was a composer. He was Hungarian.", "Paul Hindemith": "Hindemith was a composer."}
 REDIRECTS = {"Bartok": "Béla Bartók"}
@@ -27,6 +27,9 @@ class Wiki(ThreadingHTTPServer):
         self.failures: list[int] = []
         self.asked: list[dict[str, str]] = []
         self.body: bytes | None = None
+        """What every lookup gets instead of its answer; `is_wiki`: but not a question about the wiki itself."""
+        self.is_wiki = False
+        self.location = ""
 
     @property
     def url(self) -> str:
@@ -40,8 +43,13 @@ class _Handler(BaseHTTPRequestHandler):
         asked = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
         self.server.asked.append(asked)
         status = self.server.failures.pop(0) if self.server.failures else 200
-        body = json.dumps(answer(asked)).encode() if self.server.body is None else self.server.body
+        is_told = self.server.body is None or (self.server.is_wiki and "meta" in asked)
+        body = json.dumps(answer(asked)).encode() if is_told else self.server.body or b""
+        if self.server.location and not self.path.startswith("/moved"):
+            status = 302
         self.send_response(status)
+        if status == 302:
+            self.send_header("Location", f"{self.server.location}?{urlsplit(self.path).query}")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -52,6 +60,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 def answer(asked: dict[str, str]) -> object:
     assert (asked["action"], asked["format"], asked["formatversion"]) == ("query", "json", "2")
+    if asked.get("meta") == "siteinfo":
+        return {"query": {"general": {"sitename": "Composers"}}}
     if asked.get("list") == "search":
         hits = [
             title for title, text in ARTICLES.items() if asked["srsearch"].casefold() in f"{title} {text}".casefold()
@@ -99,8 +109,47 @@ def test_a_wiki_that_stays_away_ends_with_what_to_check(wiki: Wiki, failures: li
         WikipediaSearch("wikipedia", wiki.url).page("Paul Hindemith")
 
 
-@pytest.mark.parametrize("body", [b"<html>", b"[1]", b"[" * 10**5, b'{"query": {"pages": [1]}}', b'{"query": 5}'])
-def test_what_is_no_wiki_is_said_to_be_none(wiki: Wiki, body: bytes) -> None:
+MALFORMED = (
+    b"<html>",
+    b"[1]",
+    b"[" * 10**5,
+    b'{"query": {"pages": [1]}}',
+    b'{"query": 5}',
+    b'{"query": {"pages": [{"title": "\\ud800"}]}}',
+    b"\xff",
+    b" " * (2**24 + 1),
+)
+
+
+@pytest.mark.parametrize("body", MALFORMED, ids=range(len(MALFORMED)))
+def test_what_is_no_wiki_stops_and_a_wikis_reply_that_cannot_be_read_is_one_lookup_that_failed(
+    wiki: Wiki, body: bytes
+) -> None:
     wiki.body = body
     with pytest.raises(PrerequisiteError, match="does not answer as a MediaWiki does"):
         WikipediaSearch("wikipedia", wiki.url).page("x")
+    wiki.is_wiki = True
+    with pytest.raises(ValueError, match="the wiki's reply cannot be used"):
+        WikipediaSearch("wikipedia", wiki.url).page("x")
+
+
+def test_a_question_that_the_wiki_refuses_is_one_lookup_that_failed_and_no_address_is_endless(wiki: Wiki) -> None:
+    wiki.failures = [414]
+    search = WikipediaSearch("wikipedia", wiki.url)
+    with pytest.raises(ValueError, match="the wiki's reply cannot be used: HTTP Error 414"):
+        search.page("x" * 100_000)
+    assert len(wiki.asked[0]["titles"]) == 300
+    assert search.page("Paul Hindemith") is not None
+
+
+def test_a_redirect_is_followed_at_the_same_origin_and_to_no_other(wiki: Wiki) -> None:
+    wiki.location = f"http://127.0.0.1:{wiki.server_port}/moved"
+    assert WikipediaSearch("wikipedia", wiki.url).page("Paul Hindemith") is not None
+    before = len(wiki.asked)
+    for elsewhere in (f"http://localhost:{wiki.server_port}/moved", "https://127.0.0.1/w", "file:///etc/hostname"):
+        wiki.location = elsewhere
+        with pytest.raises(PrerequisiteError, match=r"which is not followed.*base_url|does not answer as a MediaWiki"):
+            WikipediaSearch("wikipedia", wiki.url).page("Paul Hindemith")
+    assert not any("/moved" in str(asked) for asked in wiki.asked[before:])
+    with pytest.raises(UsageError, match="must begin with https"):
+        WikipediaSearch("wikipedia", "file:///etc/hostname")

@@ -1,7 +1,5 @@
 """The table of commands."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Annotated
 

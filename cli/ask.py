@@ -1,7 +1,5 @@
 """`mage-es ask`: your own question, answered with what a run has learned."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`mage-es backup` and `mage-es restore`: copy a run's logs to a folder or a bucket, and back."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """`mage-es baseline`: held-out questions, answered with a prompt that learns nothing."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """`mage-es config`: every setting, its value and where that comes from; and a file of them all to begin with."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 from pathlib import Path

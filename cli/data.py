@@ -1,7 +1,5 @@
 """`mage-es data`: the benchmarks whose data is present, how to fetch the others, and what a run makes of one."""
 
-from __future__ import annotations
-
 import shlex
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`mage-es doctor`: what a run needs from this machine, and how to fix what is missing."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

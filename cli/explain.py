@@ -1,7 +1,5 @@
 """`mage-es explain`: a word of the screens, in plain words."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`mage-es export`: write a run's events as Parquet, CSV or JSON Lines."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

@@ -3,8 +3,6 @@
 Typer draws panels only with rich, which is too slow to load for a help text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """`mage-es new`: start a plugin of your own from a skeleton that works."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
 from pathlib import Path

@@ -5,8 +5,6 @@ Rules
       cannot drift from the setting's.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import inspect

@@ -1,7 +1,5 @@
 """Own tasks on a command line: the same options wherever a benchmark is named, and the name that they add up to."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`mage-es verify`: check a run's hashes, its splits and its theorems."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -6,8 +6,6 @@ Every brief names itself by its tag, so a guidance model can be a table from bri
 of its JSON: how much a brief says of a question is the run's to choose (`teacher_sees`, `guidance_context`).
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import msgspec

@@ -4,8 +4,6 @@ One struct, frozen, canonical as JSON; its hash is in the run's first event, and
 is refused with the difference shown.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Any, Literal

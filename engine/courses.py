@@ -9,8 +9,6 @@ Rules
     - The fact of a move is durable before the next move is made (of a step of an episode, before the one after that).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from typing import Any, NamedTuple, TypeVar
 

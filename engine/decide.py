@@ -5,8 +5,6 @@ in the command. Most commands are decided by an agent or a rule, named below; fa
 (`RecordFact`) only pass through, so that they too are searched for leaks.
 """
 
-from __future__ import annotations
-
 from typing import Any, assert_never
 
 import msgspec

@@ -32,8 +32,6 @@ the state that it began with; what the log has already (plans, calls, verdicts) 
 the only work done twice is what was in flight when the process ended.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from mage_es.engine.agents.curator import observed_before

@@ -3,8 +3,6 @@
 The rule that computes an update is in engine/rules/bandits.py; here it is only assigned.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, NamedTuple
 
 from mage_es.events.digests import digest

@@ -1,7 +1,5 @@
 """Which task types were observed and when each was last selected: the memory of the round-robin (Eq. 1)."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec

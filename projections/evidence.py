@@ -3,8 +3,6 @@
 Protected: a rollback takes back what was concluded, not what was seen.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec

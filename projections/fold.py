@@ -6,8 +6,6 @@ Rules
     - A fold reads only the types and fields that some projection declares; what it skips can change nothing.
 """
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -12,8 +12,6 @@ Rules
     - A task type that goes out of use stays stored, and its retirement is one more fact.
 """
 
-from __future__ import annotations
-
 from bisect import insort
 from collections import Counter
 from collections.abc import Iterator

@@ -9,8 +9,6 @@ Rules
       a memory back at its place by birth, unless a newer one took its place meanwhile.
 """
 
-from __future__ import annotations
-
 from bisect import insort
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

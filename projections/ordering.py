@@ -3,8 +3,6 @@
 It is made anew after a skill or an ordering edge was added, which is rare beside the questions asked of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 

@@ -5,8 +5,6 @@ Rules
       so that it is not abstracted anew.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import msgspec

@@ -9,8 +9,6 @@ Rules
     - Closing an iteration drops all of it: memory does not grow with the number of iterations.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, NamedTuple, get_args
 
 import msgspec

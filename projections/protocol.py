@@ -9,8 +9,6 @@ Rules
       any order, so what depends on order must depend on birth or on question ids.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from mage_es.events.segments import Columns, Reads

@@ -7,8 +7,6 @@ Rules
     - Of two verdicts the later iteration's counts; within one iteration a wrong answer outweighs a right one.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any, ClassVar, NamedTuple
 

@@ -5,8 +5,6 @@ Rules
     - A recipe of an id that is here already adds nothing: equal ids are equal contents.
 """
 
-from __future__ import annotations
-
 from bisect import insort
 from typing import Any, ClassVar
 

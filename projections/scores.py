@@ -8,8 +8,6 @@ Rules
     - Which snapshots were accepted is what the guard's verdicts say; this file compares nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 

@@ -8,8 +8,6 @@ Rules
       digest: after a rollback the digest is that of the snapshot (where no skill was created since).
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import msgspec

@@ -14,8 +14,6 @@ Rules
       longer than all the rest, for a few files whose larger part, the vectors, hardly becomes smaller.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ Rules
     - A tool written again (same skill, name and source) is as its last writing says, and the newest of its skill.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from mage_es.events.digests import digest

@@ -3,8 +3,6 @@
 Scoring itself needs the benchmark and, at times, a model, so the shell does it (session/judge.py).
 """
 
-from __future__ import annotations
-
 from mage_es.engine.seams.benchmark import Verdict
 from mage_es.events.vocabulary import MICRO, AnswerJudged, QuestionPlanned
 

@@ -9,8 +9,6 @@ Rules
       (rules/action_recipes.py), and all its recipes.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple

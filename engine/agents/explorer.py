@@ -6,8 +6,6 @@ Rules
       achievement (every observation is in its step).
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 

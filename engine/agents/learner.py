@@ -5,8 +5,6 @@ Rules
       nothing.
 """
 
-from __future__ import annotations
-
 from itertools import compress
 from operator import not_
 

@@ -4,8 +4,6 @@ Stage 1 needs no model: frontier, fresh questions from the seeded pool, and earl
 call of the guidance tier, which orders the frontier and says what to look for; a bad reply leaves stage 1's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice

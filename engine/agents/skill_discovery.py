@@ -11,8 +11,6 @@ Rules
     - What the evidence cannot answer is not asked: no principle from one question, no recipe for an empty pool.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 

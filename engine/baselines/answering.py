@@ -13,8 +13,6 @@ Rules
       does: the gold answer is its stop signal, so do not compare its scores with those of other methods.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -8,8 +8,6 @@ Rules
     - If a reply has no action apart from its thought, the model is asked once more, for the action alone.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Generator, Mapping, Sequence
 

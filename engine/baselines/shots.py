@@ -9,8 +9,6 @@ Rules
     - An anchor or a held-out question is never an example.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

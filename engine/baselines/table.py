@@ -1,7 +1,5 @@
 """The table of the baselines, and the plan of a question by one of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple

@@ -11,8 +11,6 @@ Why not a library's feature hasher: those hash one feature at a time, an order o
 one cached row of buckets for each word.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

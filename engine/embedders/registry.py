@@ -1,7 +1,5 @@
 """Embedders by name: `hash`, or `provider/model?option=value` as models are named."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 

@@ -13,8 +13,6 @@ Rules
       float32 is exact in any order.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from threading import Lock

@@ -8,8 +8,6 @@ Rules
     - The same actions to the same achievement are one recipe, however often they are met.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

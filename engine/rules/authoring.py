@@ -5,8 +5,6 @@ Rules
     - What an action is not asked for (it is switched off, or there is nothing to write about) is recorded, too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -7,8 +7,6 @@ Rules
       share the rarest words with the question.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable

@@ -12,8 +12,6 @@ Rules
     - C names the goal's sub-skills (all that it needs or is composed of) in the order in which they are wanted.
 """
 
-from __future__ import annotations
-
 from itertools import islice
 from typing import NamedTuple
 

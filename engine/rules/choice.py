@@ -11,8 +11,6 @@ Rules
     - A donor (the shuffled control of an exam) gives memories and principles; arms, chain and tool stay the question's.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple

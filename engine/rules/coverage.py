@@ -8,8 +8,6 @@ Rules
     - The bound says something only where it is shorter than the run: with `cumulative`, w grows without end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import ceil, floor

@@ -9,8 +9,6 @@ Rules
       for the skill that comes next.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Literal

@@ -8,8 +8,6 @@ Rules
     - In both a catastrophic drop against the best accepted snapshot goes before a drop against the one before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import floor

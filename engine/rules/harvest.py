@@ -4,8 +4,6 @@ A memory's id is the hash of its content, so the same experience met again is th
 not stored twice.
 """
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

@@ -5,8 +5,6 @@ Rules
       are read from the state, which must be the one that the plan was made on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from mage_es.engine.rules.prompt import Quote, Section, worked

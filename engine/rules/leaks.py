@@ -10,8 +10,6 @@ Rules
     - What would leak is not written; that it was refused is an event, with no word of the text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple
 

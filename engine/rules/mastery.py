@@ -4,8 +4,6 @@ It is biased upward by design, so the unbiased counts of successes and failures 
 (projections/evidence.py) and `lower_bound` may steer the frontier instead.
 """
 
-from __future__ import annotations
-
 
 def ratchet(mastery: float, evidence: float, *, increase: float, decay: float) -> float:
     """Return the mastery after one measurement; all values in [0, 1].

@@ -9,8 +9,6 @@ Rules
       compared: else all of them would be near-duplicates, and every text that quotes the form a leak.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import re

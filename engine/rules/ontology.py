@@ -6,8 +6,6 @@ Rules
       active ones resolve task types, are part of the frontier, and count as skills that may still be split.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from mage_es.engine.briefs import AuthoredSkill, OntologyReply

@@ -5,8 +5,6 @@ where that was its only case. What was made of several cases (other principles, 
 unless a principle quotes the question; and what was seen of an environment is no memory of a question.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from mage_es.engine.rules.near_duplicates import normalise

@@ -1,7 +1,5 @@
 """The drafts of a phase that learns: all that it writes, then the mark by which a resumed run passes it over."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from mage_es.events.vocabulary import Draft, Event, Phase, PhaseCompleted

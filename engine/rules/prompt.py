@@ -15,8 +15,6 @@ Rules
       parts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

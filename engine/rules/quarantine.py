@@ -8,8 +8,6 @@ Rules
       is taken out or brought back. The prompt of a question follows from its plan.
 """
 
-from __future__ import annotations
-
 from mage_es.engine.commands import Curate
 from mage_es.engine.rules.step_prompt import STEP_TEMPLATES
 from mage_es.events.errors import UsageError

@@ -7,8 +7,6 @@ Rules
       every release of numpy; `stream` hands out a Generator, whose methods numpy may change between releases.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from typing import TypeVar

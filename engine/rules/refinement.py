@@ -1,7 +1,5 @@
 """Prompt refinement as an event: new values of a skill's prompt template and strategy, the old ones beside them."""
 
-from __future__ import annotations
-
 from mage_es.engine.briefs import RefinementReply
 from mage_es.engine.rules.harvest import capped
 from mage_es.engine.rules.rotation import Turn, Written

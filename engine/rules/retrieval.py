@@ -13,8 +13,6 @@ Rules
       on top of the base rule (appendix "Cascade-Retrieval Components") and are not memories of the two indexes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any, Literal, NamedTuple, get_args

@@ -5,8 +5,6 @@ Rules
     - The newest recipe of a task type is the one in use; one with the same content is written once.
 """
 
-from __future__ import annotations
-
 import math
 
 import msgspec

@@ -1,7 +1,5 @@
 """The rotation of EVOLVE's four actions (section 3.3): one for each iteration, in turn."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

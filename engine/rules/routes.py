@@ -9,8 +9,6 @@ Rules
       the model gives no arguments (the tool may not fit), or the run had a problem, it answers without the tool.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Literal, NamedTuple
 

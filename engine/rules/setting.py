@@ -1,7 +1,5 @@
 """What stays fixed through a run and every rule may read: the configuration and what the opening measured."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import NamedTuple
 

@@ -8,8 +8,6 @@ Rules
     - An anchor that was not asked stays as it was at the last accepted snapshot.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from mage_es.engine.commands import TakeSnapshot

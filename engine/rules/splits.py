@@ -10,8 +10,6 @@ Rules
     - The splits depend on (questions, seed, sizes) only.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple

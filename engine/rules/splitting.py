@@ -8,8 +8,6 @@ Rules
       would fill the cap. So a skill of one task type is never split.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from mage_es.engine.briefs import AuthoredChild, SplittingReply

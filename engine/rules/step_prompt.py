@@ -7,8 +7,6 @@ Rules
     - Observations and effects are the environment's words: quoted, like everything retrieved.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple

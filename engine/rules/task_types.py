@@ -10,8 +10,6 @@ Rules
     - Types of a benchmark's own are never revised.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 

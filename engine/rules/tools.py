@@ -5,8 +5,6 @@ Rules
     - Every example is about a question that the iteration asked; the same tool with the same outcome is written once.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -4,8 +4,6 @@ A transcript has one line for each step: the action, and after a colon the effec
 It is what an episode is scored, corrected and harvested by, in place of a single reply.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What a prompt does without where it does not fit the model's context: memories first, the last-ranked one first."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 import msgspec

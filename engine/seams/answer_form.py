@@ -5,8 +5,6 @@ The first of these that occurs: the benchmark's own marker, the last line that b
 others', and may not.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

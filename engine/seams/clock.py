@@ -1,7 +1,5 @@
 """The clock that a retrying client waits by, so that hours of a provider's absence can be lived through in a test."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from typing import Protocol

@@ -1,7 +1,5 @@
 """The seam of an embedder: texts in, unit vectors out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Protocol
 

@@ -8,8 +8,6 @@ Rules
     - Nothing that an environment shows may tell the reference solution.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, TypeGuard
 

@@ -18,8 +18,6 @@ Every pattern is bounded or consumes what it has begun, so that the time is line
 costly sees a bounded part of it.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence

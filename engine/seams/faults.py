@@ -18,8 +18,6 @@ without an answer, on record, and the run goes on. How often and how long a call
 counts as down, is decided in engine/models/retrying.py by the `RetryPolicy`.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import time

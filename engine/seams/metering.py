@@ -5,8 +5,6 @@ Rules
     - Attempts made before a run has a log (while the embedder is opened) are kept, and recorded once there is one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Literal, NamedTuple, Protocol, runtime_checkable

@@ -5,8 +5,6 @@ that (the reference solution of an evolution question) is in its prompt as well,
 the recorded request hash covers everything it knew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal, Protocol, runtime_checkable
 

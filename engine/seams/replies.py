@@ -9,8 +9,6 @@ Rules
     - A call of a tool, in the form of any family of models, is read as its arguments.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

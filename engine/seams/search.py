@@ -6,8 +6,6 @@ Rules
     - Ties are broken by title: the same corpus and query give the same pages in the same order.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol

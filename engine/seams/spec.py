@@ -5,8 +5,6 @@ Rules
     - An option that the provider does not know, one given twice, a value that cannot be meant: errors, never ignored.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,6 @@ an eighth of all that on top. Against the tokenizers of GPT-4 and GPT-4o this ga
 benchmarks' texts in English, and to 1.1 times those of the longest German words.
 """
 
-from __future__ import annotations
-
 import re
 
 __all__ = ["estimated_tokens"]

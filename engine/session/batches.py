@@ -11,8 +11,6 @@ Rules
     - Waiting ends as soon as the user asks to stop. The batch is paid for and is found again.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping

@@ -11,8 +11,6 @@ Rules
     - Texts of models and data sets enter a prompt only inside JSON strings, where they cannot close a fence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Which course a planned question takes: the Learner's, an episode, or that of a baseline."""
 
-from __future__ import annotations
-
 from mage_es.engine.agents.learner import course_of
 from mage_es.engine.baselines.answering import BaselineTrial
 from mage_es.engine.baselines.table import BASELINES

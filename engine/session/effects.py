@@ -3,8 +3,6 @@
 One method for each kind of move, in a table.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any

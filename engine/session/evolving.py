@@ -1,7 +1,5 @@
 """EVOLVE's calls to the guidance tier, one per assignment; new tools are tried on their own examples first."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from contextlib import closing

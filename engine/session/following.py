@@ -7,8 +7,6 @@ Rules
     - Moves that complete during a commit share the next one (group commit).
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple

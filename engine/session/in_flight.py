@@ -6,8 +6,6 @@ Rules
       or in a copy of a run, the boot id differs or the file is missing, and the number is reported as unknown.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from pathlib import Path

@@ -11,8 +11,6 @@ Rules
       resumed run, and counted in a tier of their own. A judge is not guidance, so an exam may have one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping
 
 import msgspec

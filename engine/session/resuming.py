@@ -1,7 +1,5 @@
 """Reopening a run: its log, its world and its state, and a session to continue with them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -32,8 +32,6 @@ What cannot happen
     - The number of workers, batches, or a crash changes what is learned: UPDATE decides over sorted answers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from mage_es.engine.agents.critic import judgement

@@ -1,7 +1,5 @@
 """What the check of a theorem reports."""
 
-from __future__ import annotations
-
 import msgspec
 
 

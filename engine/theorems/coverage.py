@@ -6,8 +6,6 @@ shorter than the run, no gap could have broken it, and the table says VACUOUS. W
 nothing is claimed.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from mage_es.engine.config import Config

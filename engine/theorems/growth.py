@@ -6,8 +6,6 @@ only grow, through pruning, rollback and quarantine. On a log that means: every 
 given once; every event about a memory refers to an existing one; only abstracted patterns are pruned.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import pairwise
 

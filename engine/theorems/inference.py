@@ -8,8 +8,6 @@ head, so that one that was removed, replaced or put there is found.
 This reads the events themselves, not the report of the exam, which would share a mistake with it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from mage_es.engine.run.directory import Run

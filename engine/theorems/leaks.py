@@ -4,8 +4,6 @@ The splits are what the run committed to in its first events, so the log alone i
 of any passage of any text to any guarded question (rules/leaks.py), and stays below 0.8.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The log itself: files and hashes, the chain, whether it had a head known from earlier, the questions beside it."""
 
-from __future__ import annotations
-
 from mage_es.engine.theorems.check import Check
 from mage_es.events.care import Finding, HeadSearch, LogVerdict, QuestionsVerdict
 from mage_es.events.disk import Head

@@ -1,7 +1,5 @@
 """Everything learned names what it was made of: verdicts and replies that are in the log before it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mage_es.engine.theorems.check import Check

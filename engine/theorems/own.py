@@ -4,8 +4,6 @@ From the log alone: memories, principles and action recipes by the ids that a pl
 by the length of its quotation in the first prompt, which is that of the tool without the question's own examples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import msgspec

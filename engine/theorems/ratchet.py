@@ -5,8 +5,6 @@ shrink by j steps while the peak may be further back; it is false: gamma 0.1, m 
 0.81 < 0.9. A rollback puts the mastery back to a snapshot, and the peak is sought from there.
 """
 
-from __future__ import annotations
-
 from mage_es.engine.config import Config
 from mage_es.engine.theorems.check import Check
 from mage_es.events.errors import LogError

@@ -4,8 +4,6 @@ A digest shows which projection differs. If a cached fold of that iteration stil
 differing field.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Replay = live: the log folded again gives, at every marker, the digests that were recorded live."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from mage_es.engine.theorems.check import Check

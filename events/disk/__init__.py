@@ -1,7 +1,5 @@
 """The disk: the one door to files and objects, where a log's files lie, the writer's lock, self-checking documents."""
 
-from __future__ import annotations
-
 from mage_es.events.disk.documents import Head
 from mage_es.events.disk.filesystem import File, FileSystem, LocalFileSystem, Lock, write_new
 from mage_es.events.disk.layout import Layout, Range

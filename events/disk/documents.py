@@ -1,7 +1,5 @@
 """Small self-checking JSON documents: FORMAT and HEAD beside the log, and the description inside each segment."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Annotated, NamedTuple, TypeVar
 

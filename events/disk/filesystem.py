@@ -1,7 +1,5 @@
 """The log's one door to the disk: a crash explorer passes its own, so nothing else may open a file of the log."""
 
-from __future__ import annotations
-
 import errno
 import functools
 import os

@@ -10,8 +10,6 @@
 Numbers have twenty digits, so names sort as the events do. There is no manifest: the listing must be contiguous.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import NamedTuple

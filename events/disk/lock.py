@@ -1,7 +1,5 @@
 """The writer's lock, and the watermark in its file that tells readers how far the log is on stable storage."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

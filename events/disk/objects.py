@@ -1,7 +1,5 @@
 """Where backups are kept: objects that are written once under a name and never changed, and a folder of them."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Protocol

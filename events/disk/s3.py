@@ -4,8 +4,6 @@ Endpoint, region and credentials are the standard AWS_* environment variables, r
 with `If-None-Match: *`, which pyarrow's file system silently ignores.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """Sealed segments: typed Parquet files that are written once, and the columns that folds read of them."""
 
-from __future__ import annotations
-
 from mage_es.events.segments.batches import Batch, Batches, Columns, Reads
 
 __all__ = ["Batch", "Batches", "Columns", "Reads"]

@@ -1,7 +1,5 @@
 """Event fields as Arrow arrays and back: Python values in, equal Python values out, floats bit for bit."""
 
-from __future__ import annotations
-
 import functools
 import operator
 from collections.abc import Callable, Sequence

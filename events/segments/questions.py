@@ -8,8 +8,6 @@ Rules
       kept in their file: without it a short answer cannot be guessed from the log.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path

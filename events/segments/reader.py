@@ -1,7 +1,5 @@
 """Reading sealed segments: whole records, or events with only the wanted fields."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager

@@ -8,8 +8,6 @@ Rules
       the whole file with the one that the log recorded when it sealed the segment.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 

@@ -4,8 +4,6 @@ The hash of a segment is recorded in the events that follow it: in the next segm
 write-ahead file. So every segment vouches for the one before, and a reader goes back from the newest.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -9,8 +9,6 @@ Rules (the order is what makes it safe)
     5. Only then the old write-ahead file is removed and its folder synced.
 """
 
-from __future__ import annotations
-
 import hashlib
 
 from mage_es.events import wal

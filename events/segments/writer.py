@@ -1,7 +1,5 @@
 """Writing sealed segments: commits in, the bytes of one or two Parquet files out, decoded again and compared."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from operator import attrgetter

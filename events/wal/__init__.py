@@ -1,7 +1,5 @@
 """The write-ahead log: frames and their chain, what a frame holds, what can be stored, the file that is appended to."""
 
-from __future__ import annotations
-
 from mage_es.events.wal.frames import (
     HEADER_SIZE,
     MAGIC,

@@ -1,7 +1,5 @@
 """The write-ahead file that is being appended to: what is in it, where, and when it is full."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from operator import attrgetter
 from typing import NamedTuple

@@ -8,8 +8,6 @@ Rules
     - Identities are not written: they follow from the coordinates, and are computed where they are wanted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter

@@ -11,8 +11,6 @@ Rules
 Why not Arrow IPC: seven in ten single-bit flips of an IPC stream are read back as wrong data, without an error.
 """
 
-from __future__ import annotations
-
 import hashlib
 import struct
 from typing import Literal, NamedTuple

@@ -6,8 +6,6 @@ decodes them, and the event is the result.
 
 # Checked before anything is written, because an event that cannot be sealed would stop its log for ever.
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from string import Formatter

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.standins.arithmetic.words import count_tokens
+from mage_es.engine.standins.prompts import StepPrompt, dice_of, read_step_prompt
 
 _WORD_OR_MARK = re.compile(r"\w+|[^\w\s]")
 
@@ -36,3 +37,19 @@ class StandIn:
         """Raises `UsageError` if guidance or a judgement is asked for without its JSON."""
         text = self._reply(request)
         return Completion(text=text, input_tokens=self._count(request.text), output_tokens=self._count(text))
+
+
+def episode_reply(
+    choose: Callable[[StepPrompt, str, bool], tuple[str, str]], *, mark: str = "Action"
+) -> Callable[[Request], str]:
+    """Return the replies to step prompts; `choose` makes (action, reason) of (prompt, dice, whether to try)."""
+
+    def reply(request: Request) -> str:
+        prompt = read_step_prompt(request)
+        if not prompt.actions:
+            return "There is no action to choose from."
+        action, reason = choose(prompt, *dice_of(request.prompt, request.temperature))
+        final = f"{mark}: {action}"
+        return final if prompt.is_direct else f"Next step, {reason}.\n{final}"
+
+    return reply

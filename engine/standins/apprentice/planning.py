@@ -10,11 +10,10 @@ import hashlib
 from collections import Counter
 from functools import partial
 
-from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.apprentice.beliefs import Beliefs, Ingredients
 from mage_es.engine.standins.apprentice.episode import MOVING, Episode, goal_of, steps_in, surroundings_in, things_of
-from mage_es.engine.standins.prompts import StepPrompt, dice_of, read_step_prompt
-from mage_es.engine.standins.stand_in import StandIn, count_words
+from mage_es.engine.standins.prompts import StepPrompt
+from mage_es.engine.standins.stand_in import StandIn, count_words, episode_reply
 
 HAD = ""
 """The action towards a thing that one has already."""
@@ -24,17 +23,12 @@ _DEEPEST = 12
 """Most steps backwards from a goal: beliefs of mixed origin may form a circle."""
 
 
-def reply(request: Request) -> str:
-    prompt = read_step_prompt(request)
-    if not prompt.actions:
-        return "There is no action to choose from."
-    dice, is_trial = dice_of(request.prompt, request.temperature)
+def _choose(prompt: StepPrompt, dice: str, is_trial: bool) -> tuple[str, str]:
     planner = CraftPlanner(prompt, dice=dice)
-    action, reason = (planner.attempt(), "trying things") if is_trial else planner.choose()
-    final = f"Action: {action}"
-    return final if prompt.is_direct else f"Next step, {reason}.\n{final}"
+    return (planner.attempt(), "trying things") if is_trial else planner.choose()
 
 
+reply = episode_reply(_choose)
 Apprentice = partial(StandIn, "builtin/apprentice", reply, count_words)
 
 

@@ -9,28 +9,22 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from mage_es.engine.seams.model import Request
-from mage_es.engine.standins.prompts import StepPrompt, dice_of, read_step_prompt
+from mage_es.engine.standins.prompts import StepPrompt
 from mage_es.engine.standins.shopper.habits import habits_of
-from mage_es.engine.standins.shopper.wording import BUTTONS, BUY, NEXT, PREVIOUS, SEARCH, read_instruction, read_steps
-from mage_es.engine.standins.stand_in import StandIn, count_words
+from mage_es.engine.standins.shopper.wording import BUTTONS, BUY, NEXT, PREVIOUS, SEARCH, actions_in, read_instruction
+from mage_es.engine.standins.stand_in import StandIn, count_words, episode_reply
 
 LATEST_LOOK = 9
 """The last step at which it looks at a further product."""
 _NOT_OF_A_QUERY = re.compile(r"[\[\]\s]+")
 
 
-def reply(request: Request) -> str:
-    prompt = read_step_prompt(request)
-    if not prompt.actions:
-        return "There is no action to choose from."
-    dice, is_trial = dice_of(request.prompt, request.temperature)
+def _choose(prompt: StepPrompt, dice: str, is_trial: bool) -> tuple[str, str]:
     choice = _Choice(prompt)
-    action, reason = choice.attempt(dice) if is_trial else choice.best()
-    final = f"Action: {action}"
-    return final if prompt.is_direct else f"Next, {reason}.\n{final}"
+    return choice.attempt(dice) if is_trial else choice.best()
 
 
+reply = episode_reply(_choose)
 Shopper = partial(StandIn, "builtin/shopper", reply, count_words)
 
 
@@ -39,7 +33,7 @@ class _Choice:
         self._actions, self._habits = prompt.actions, habits_of(prompt.told)
         self._instruction = prompt.task.strip().partition("\n")[0].strip()
         self._wanted = read_instruction(self._instruction)
-        self._done = [step.action for step in read_steps(prompt.so_far)]
+        self._done = actions_in(prompt.so_far)
         self._others = [action for action in prompt.actions if action not in BUTTONS and action != SEARCH]
 
     def best(self) -> tuple[str, str]:

@@ -12,9 +12,8 @@ from collections import Counter
 from functools import partial
 from typing import NamedTuple
 
-from mage_es.engine.seams.model import Request
-from mage_es.engine.standins.prompts import StepPrompt, dice_of, read_step_prompt
-from mage_es.engine.standins.stand_in import StandIn, count_words
+from mage_es.engine.standins.prompts import StepPrompt
+from mage_es.engine.standins.stand_in import StandIn, count_words, episode_reply
 from mage_es.engine.standins.survivor.rulebook import Belief, Rulebook
 from mage_es.engine.standins.survivor.situation import situation_in
 from mage_es.engine.standins.survivor.walking import DIRECTIONS, Walker
@@ -32,17 +31,14 @@ _HEALTHY = 4
 """Least health to begin a fight with."""
 
 
-def reply(request: Request) -> str:
-    prompt = read_step_prompt(request)
+def _choose(prompt: StepPrompt, dice: str, is_trial: bool) -> tuple[str, str]:
     if not all(f"Move {way.title()}" in prompt.actions for way in DIRECTIONS):
-        return "There is nowhere to go."
-    dice, is_trial = dice_of(request.prompt, request.temperature)
+        return prompt.actions[0], "there is nowhere to go"
     planner = SurvivalPlanner(prompt, dice=dice)
-    action, reason = (planner.attempt(), "trying things") if is_trial else planner.choose()
-    final = f"ACTION: {action}"
-    return final if prompt.is_direct else f"Next step, {reason}.\n{final}"
+    return (planner.attempt(), "trying things") if is_trial else planner.choose()
 
 
+reply = episode_reply(_choose, mark="ACTION")
 Survivor = partial(StandIn, "builtin/survivor", reply, count_words)
 
 

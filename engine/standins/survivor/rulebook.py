@@ -1,4 +1,4 @@
-"""Beliefs about the game: how to reach each achievement, from rules, corrections, patterns and examples.
+"""Beliefs about the game: how to reach each achievement, from the rules that a prompt quotes.
 
 A rule is a name, a colon and clauses: `collect stone: by Do facing stone, needs 1 wood_pickaxe, gives 1 stone`.
 A rule with its action (`by ...`) outweighs one without.
@@ -10,8 +10,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from mage_es.engine.standins.survivor.situation import view_in
-
 _TOLD = re.compile(r"^(?:- |\d+\. |Right: |How: |Approach: )*`?([A-Za-z]+(?: [A-Za-z]+)+)`?: (.+)$", re.MULTILINE)
 _BY = re.compile(r"\bby ([A-Z][a-z]*(?: [A-Z][a-z]*)*)")
 _FACING = re.compile(r"\bfacing (\w+(?: or \w+)*)")
@@ -21,11 +19,6 @@ _NEEDS = re.compile(r"\bneeds (\d+) (\w+)")
 _GIVES = re.compile(r"\bgives (?:\d+ )?(\w+)")
 _BELOW = re.compile(r"\bwith (\w+) below (\d+)")
 _WALK = re.compile(r"\bwalk on (\w+(?: or \w+)*), never on (\w+(?: or \w+)*)")
-_RECIPE = re.compile(r"^Achieved: (.+)\n((?:Action: .+(?:\n|$))+)", re.MULTILINE)
-_SOLVED = re.compile(r"^Reply: Observation:$(.*?)^Answer: (.+?)$", re.MULTILINE | re.DOTALL)
-_DONE = re.compile(r"^Action: (.+)$", re.MULTILINE)
-_GIVEN = re.compile(r"^(\w+) gives (\w+)\.$", re.MULTILINE)
-_USED = re.compile(r"^(\w+) is (used for|wanted beside) (.+)\.$", re.MULTILINE)
 
 
 class Belief(NamedTuple):
@@ -57,7 +50,6 @@ class Rulebook:
             self._add(name.lower(), clauses)
         for ways, never in _WALK.findall(text):
             self.walkable, self.deadly = frozenset(ways.split(" or ")), frozenset(never.split(" or "))
-        self._learn_from_examples(text)
 
     def giving(self, wanted: str) -> list[Belief]:
         return [rule for rule in self.rules.values() if wanted in rule.gives]
@@ -84,27 +76,3 @@ class Rulebook:
             is_rare="one time in" in clauses,
             is_fight="until it is down" in clauses,
         )
-
-    def _learn_from_examples(self, text: str) -> None:
-        for name, actions in _RECIPE.findall(text):
-            self._imitate(name.lower(), "", actions.splitlines()[-1].removeprefix("Action: "))
-        for reasoning, answer in _SOLVED.findall(text):
-            done = _DONE.findall(reasoning)
-            has_moved = any(action.startswith("Move") for action in done)
-            if done:
-                self._imitate(answer.lower(), "" if has_moved else view_in(reasoning).faced, done[-1])
-        for thing, item in _GIVEN.findall(text):
-            if not self.giving(item):
-                name = f"get {item}"
-                self.rules[name] = Belief(name, self._using, facing=(thing,), gives=(item,))
-        for item, how, name in _USED.findall(text):
-            rule = self.rules.get(name.lower())
-            if rule and how == "used for" and not rule.takes:
-                self.rules[rule.name] = rule._replace(takes={item: 1})
-            elif rule and how == "wanted beside" and not rule.near:
-                self.rules[rule.name] = rule._replace(near=(item,))
-
-    def _imitate(self, name: str, faced: str, action: str) -> None:
-        known = self._actions.get(action.lower(), "")
-        if known and name not in self.rules and (faced or known.lower() == name):
-            self.rules[name] = Belief(name, known, facing=(faced,) if faced and known == self._using else ())

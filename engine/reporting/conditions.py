@@ -1,13 +1,8 @@
-"""Which settings affect a run's results: runs that differ only in others share a row of a table.
-
-Rules
-    - A setting of a part that is off, or of something that a benchmark lacks, affects nothing.
-    - Sizes are compared as taken: two runs that requested more questions than exist have the same size.
-"""
+"""Which settings part the runs of a table; sizes are compared as taken, not as requested."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -25,25 +20,6 @@ OF_BASELINES = ("anchors", "execution", "task_types", *EXAMINED, *LOOKED_UP)
 ALL = "all"
 """The size of a split that took all questions."""
 
-_ONLY_WITH: Mapping[str, Callable[[Config], bool]] = {
-    "guard_drop": lambda config: config.guard != "off",
-    "catastrophic_drop": lambda config: config.guard != "off",
-    "guard_p": lambda config: config.guard == "paired",
-    "catastrophic_p": lambda config: config.guard == "paired",
-    "principles_per_skill": lambda config: config.principles,
-    "failure_memories_per_target": lambda config: config.failure_memories,
-    "refresh_gap": lambda config: config.failure_memories,
-    "strategy_floor": lambda config: config.failure_memories and config.bundle > 0,
-    "long_context": lambda config: config.bundle > 0,
-    "exploration": lambda config: config.bandits,
-    "warmup": lambda config: config.bandits,
-    "search_passages": lambda config: config.search != "",
-    "revisit_self": lambda config: config.revisit_cap > 0,
-    "exploration_temperature": lambda config: config.explore_episodes > 0,
-}
-"""Settings that take effect only under a condition."""
-_OF_EPISODES = ("explore_episodes", "episode_steps", "episode_history", "exploration_temperature")
-
 
 def values(run: RecordedRun) -> dict[str, object]:
     """Return every setting but benchmark, seed, models and the switches of parts, as it took effect."""
@@ -58,31 +34,13 @@ def values(run: RecordedRun) -> dict[str, object]:
     for name in ("held_out", "anchors"):
         if run.taken.get(name, getattr(config, name)) < getattr(config, name):
             found[name] = ALL
-    found["revisit_cap"] = min(config.revisit_cap, config.pool // 2)
     return found
 
 
-def bears(name: str, config: Config, *, is_sequential: bool, is_judged: bool) -> bool:
-    """Return whether a setting can have affected the results of a run. [tables, ablation]
-
-    `is_sequential`: the benchmark's questions are episodes. `is_judged`: some answer was not left to the rule.
-    """
-    if name in _OF_EPISODES and not is_sequential:
-        return False
-    if name == "judge" and not is_judged:
-        return False
-    return name not in _ONLY_WITH or _ONLY_WITH[name](config)
-
-
-def differing(runs: Iterable[RecordedRun], names: Iterable[str], *, is_sequential: bool, is_judged: bool) -> list[str]:
-    """Return which of these settings part runs: where at least two on which it bears have other values of it."""
-    seen: dict[str, set[object]] = {}
-    for run in runs:
-        here = values(run)
-        for name in here.keys() & set(names):
-            if bears(name, run.config, is_sequential=is_sequential, is_judged=is_judged):
-                seen.setdefault(name, set()).add(here[name])
-    return [name for name in Config.__struct_fields__ if len(seen.get(name, ())) > 1]
+def differing(runs: Iterable[RecordedRun], names: Sequence[str]) -> list[str]:
+    """Return in which of these settings runs differ."""
+    found = [values(run) for run in runs]
+    return [name for name in Config.__struct_fields__ if name in names and len({here.get(name) for here in found}) > 1]
 
 
 def told(run: RecordedRun, names: Sequence[str]) -> list[str]:

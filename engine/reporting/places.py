@@ -1,8 +1,8 @@
 """The runs of a folder by benchmark, learner, teacher, setting and system, and by seed.
 
 Rules
-    - Runs that differ in a setting that affects the result have different placements. For a baseline only the settings
-      of the exam count; it is compared with systems that have the same.
+    - Runs that differ in a setting have different placements. For a baseline only the settings of the exam count; it is
+      compared with systems that have the same.
     - Of several runs with the same placement and seed the newest counts.
 """
 
@@ -91,19 +91,12 @@ class Places:
     def _setting_apart(self, benchmark: str) -> _Apart:
         """Return the settings in which the systems on a benchmark differ, and its baselines of each name."""
         here = [run for run in self.runs if run.begun.benchmark == benchmark]
-        is_sequential = self.is_sequential(benchmark)
-        # Whether a judge was needed is only known from every exam, so it is asked only if it matters.
-        is_judged = len({run.config.judge for run in here}) > 1 and any(run.is_judged for run in here)
-
-        def parting(runs: Iterable[RecordedRun], names: Iterable[str]) -> list[str]:
-            return differing(runs, names, is_sequential=is_sequential, is_judged=is_judged)
-
         systems = [run for run in here if not run.baseline]
         ways = sorted({run.baseline for run in here} - {""})
-        settings = {*parting(here, EXAMINED), *parting(systems, Config.__struct_fields__)}
+        settings = {*differing(here, EXAMINED), *differing(systems, Config.__struct_fields__)}
         return _Apart(
             [name for name in Config.__struct_fields__ if name in settings],
-            {way: parting([run for run in here if run.baseline == way], LOOKED_UP) for way in ways},
+            {way: differing([run for run in here if run.baseline == way], LOOKED_UP) for way in ways},
         )
 
     def _shared(self, benchmark: str) -> frozenset[str]:

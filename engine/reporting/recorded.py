@@ -17,7 +17,6 @@ from mage_es.engine.run.exams import (
     ANSWERED,
     LOST,
     PLAYED,
-    RULE,
     RecordedExam,
     asked,
     exam_records,
@@ -91,12 +90,6 @@ class RecordedRun:
     @property
     def is_sequential(self) -> bool:
         return not self.episodes.is_empty()
-
-    @property
-    def is_judged(self) -> bool:
-        """Return whether a judge was needed for an answer, of the run or of an exam."""
-        exams = () if self.baseline else self.exams
-        return any((answers["judge"] != RULE).any() for answers in (self.answers, *(exam.answers for exam in exams)))
 
     @property
     def iterations(self) -> Sequence[int]:

@@ -70,24 +70,23 @@ def _show_traceback(error: Exception) -> None:
     """Print the traceback as Python would, without the terminal escapes that a provider's text in it may hold."""
     import traceback
 
-    from mage_es.cli.output import clean
+    from mage_es.cli.output import message
 
-    print(clean("".join(traceback.format_exception(error))), file=sys.stderr)
+    print(message("".join(traceback.format_exception(error))), file=sys.stderr)
 
 
 def _tell(error: Exception, *, as_json: bool) -> None:
-    from mage_es.cli.output import clean, in_json
-    from mage_es.events.errors import redacted
+    from mage_es.cli.output import in_json, message
 
     notes: list[str] = getattr(error, "__notes__", [])
-    message = redacted("\n".join((_message(error), *notes)))
-    if show := getattr(error, "show", None):  # a usage error: Typer prints how the command is used
-        show()
-    else:
-        print(clean(f"mage-es: {message}"), file=sys.stderr)
+    told = message("\n".join((_message(error), *notes)))
+    usage = ""
+    if context := getattr(error, "ctx", None):  # a usage error
+        usage = f"\n{context.get_usage()}\nTry '{context.command_path} -h' for help."
+    print(f"mage-es: {told}{usage}", file=sys.stderr)
     if as_json:
         sys.stderr.flush()
-        print(in_json({"error": message, "exit_code": _exit_code(error)}))
+        print(in_json({"error": told, "exit_code": _exit_code(error)}))
 
 
 def _message(error: Exception) -> str:

@@ -3,6 +3,8 @@
 Rules
     - Text from a model, a memory or a data set passes `clean` before it reaches a terminal, and is never read as
       markup. The same holds for errors and tracebacks.
+    - No secret of the environment is printed. Messages pass the whole redactor (`message`), since they may quote what
+      another program said; data is printed as recorded.
     - With `--json` stdout holds exactly one JSON document: everything as recorded, with control characters escaped, so
       that it is safe to show in a terminal.
     - Colours and boxes appear only on a terminal (rich honours `NO_COLOR`), aligned plain lines elsewhere.
@@ -16,6 +18,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
+
+from mage_es.events.errors import hidden, redacted
 
 _ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor, erase; also with their eight-bit form
@@ -31,13 +35,18 @@ _CONTROLS = re.compile(
 
 
 def clean(text: str) -> str:
-    """Return the text without terminal escape sequences, control characters and direction marks."""
-    return _CONTROLS.sub("", _ESCAPES.sub("", text))
+    """Return the text without escape sequences, control characters, direction marks and secrets of the environment."""
+    return hidden(_CONTROLS.sub("", _ESCAPES.sub("", text)))
+
+
+def message(text: str) -> str:
+    """Return what is said to a person: clean, and without what looks like a secret."""
+    return redacted(clean(text))
 
 
 def in_json(document: object, *, indent: int = -1) -> str:
     """Return a document as JSON, in one line unless indented; characters that `clean` removes are escaped."""
-    encoded = msgspec.json.format(msgspec.json.encode(document), indent=indent).decode()
+    encoded = hidden(msgspec.json.format(msgspec.json.encode(document), indent=indent).decode())
     return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", encoded)
 
 
@@ -76,7 +85,7 @@ class Output:
     def say(self, text: str) -> None:
         """Print a message to stderr, after everything that is on its way to stdout."""
         sys.stdout.flush()
-        print(clean(text), file=sys.stderr)
+        print(message(text), file=sys.stderr)
 
     def next(self, *commands: str) -> None:
         self.say("\nNext: " + "\n      ".join(commands))
@@ -95,29 +104,30 @@ def agreed(question: str) -> bool:
     """Ask at a terminal; elsewhere the answer is no."""
     if not sys.stdin.isatty():
         return False
-    print(question, end="", file=sys.stderr, flush=True)
+    print(message(question), end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _print_table(table: TextTable) -> None:
-    rows = [tuple(clean(cell).replace("\n", " ") for cell in row) for row in table.rows]
+    columns, *rows = [tuple(" ".join(clean(cell).split("\n")) for cell in row) for row in (table.columns, *table.rows)]
+    table = table._replace(title=clean(table.title), columns=columns, rows=rows)
     right = [bool(rows) and all(_is_number(row[column]) for row in rows) for column in range(len(table.columns))]
     if is_terminal():
         from mage_es.cli.boxes import Boxed, print_boxed
 
-        print_boxed(Boxed(clean(table.title), table.columns, rows, right, table.keys))
+        print_boxed(Boxed(table.title, columns, rows, right, table.keys))
     else:
-        _print_plain(table, rows, right)
+        _print_plain(table, right)
 
 
 def _is_number(cell: str) -> bool:
     return cell in ("-", "") or _NUMBER.match(cell) is not None
 
 
-def _print_plain(table: TextTable, rows: Sequence[tuple[str, ...]], right: Sequence[bool]) -> None:
+def _print_plain(table: TextTable, right: Sequence[bool]) -> None:
     if table.title:
-        print(clean(table.title))
-    lines = [table.columns, *rows]
+        print(table.title)
+    lines = [table.columns, *table.rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(table.columns))]
     for line in lines:
         cells = (

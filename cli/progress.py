@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from mage_es.cli.output import clean
+from mage_es.cli.output import message
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -87,7 +87,7 @@ class ProgressDisplay:
         now = self._clock()
         left = self._estimate.seconds_left(note, now=now)
         if note.is_announcement:
-            self._print(clean(note.message))
+            self._print(message(note.message))
         elif self._is_worth_a_line(note, now=now):
             self._print(describe(note, left))
         if self._bar is not None:
@@ -115,8 +115,8 @@ class ProgressDisplay:
 def describe(note: ProgressNote, left: float | None) -> str:
     revisits = [f"revisits {note.revisits[0]}/{note.revisits[1]}"] if note.revisits[1] else []
     calls = f"calls {note.execution_calls} and {note.guidance_calls} for guidance"
-    message = [note.message] if note.message else []
-    return clean(", ".join((*_how_far(note), *revisits, calls, *_time_left(left), *message)))
+    more = [note.message] if note.message else []
+    return message(", ".join((*_how_far(note), *revisits, calls, *_time_left(left), *more)))
 
 
 def _how_far(note: ProgressNote) -> Iterator[str]:

@@ -20,6 +20,8 @@ from __future__ import annotations
 
 import os
 import re
+from base64 import b64encode
+from urllib.parse import unquote
 
 NO_WINDOWS = (
     "mage-es does not work on Windows itself: its log needs the file locks and syncs of Linux or macOS. It works in "
@@ -98,21 +100,35 @@ HIDDEN = "[key]"
 _SECRET = r"(?:api|access|private)[_-]?key(?!_env)|token(?!s)|secret|passw(?:or)?d|signature|credential"
 _VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?<=://)[^\s/@]{1,500}@")
+_PASSWORD = re.compile(r"://([^\s/@:]*):([^\s/@]+)@")
 _GIVEN = re.compile(rf"((?:{_SECRET})[\"']?\s?[=:]\s?[\"']?)[^\s&\"',;]{{4,}}", re.IGNORECASE)
 _SENT = re.compile(r"\b(basic|bearer)\s+[\w+/=.~-]{6,}", re.IGNORECASE)
 _LEAST_SECRET = 8
 
 
+def hidden(text: str) -> str:
+    """Return a text without the secrets that the environment holds: under such a name (AWS_SESSION_TOKEN), or as the
+    password of an address (HTTPS_PROXY), as it is and as a header sends it.
+    """
+    known = list[str]()
+    for name, value in os.environ.items():
+        if _VARIABLE.search(name):
+            known.append(value)
+        elif found := _PASSWORD.search(value):
+            user, password = map(unquote, found.groups())
+            known += [found[2], password, b64encode(f"{user}:{password}".encode("utf-8", "replace")).decode()]
+    for value in sorted(known, key=len, reverse=True):
+        text = text.replace(value, HIDDEN) if len(value) >= _LEAST_SECRET else text
+    return text
+
+
 def redacted(text: str) -> str:
     """Return a text of another program or of the network without secrets, for messages and records.
 
-    Secrets are what the environment holds under such a name (AWS_SESSION_TOKEN), names and passwords in addresses, what
-    follows a word such as `apikey=`, and what a header of authorization carries.
+    Secrets are what the environment holds as such, names and passwords in addresses, what follows a word such as
+    `apikey=`, and what a header of authorization carries.
     """
-    known = (value for name, value in os.environ.items() if _VARIABLE.search(name) and len(value) >= _LEAST_SECRET)
-    for value in sorted(known, key=len, reverse=True):
-        text = text.replace(value, HIDDEN)
-    text = _SENT.sub(rf"\1 {HIDDEN}", _ADDRESS.sub(f"{HIDDEN}@", text))
+    text = _SENT.sub(rf"\1 {HIDDEN}", _ADDRESS.sub(f"{HIDDEN}@", hidden(text)))
     return _GIVEN.sub(rf"\1{HIDDEN}", text)
 
 

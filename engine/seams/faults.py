@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from email.utils import mktime_tz, parsedate_tz
 from typing import Literal, NamedTuple
 
-from mage_es.events.errors import HIDDEN, redacted
+from mage_es.events.errors import HIDDEN, hidden, redacted
 
 FaultKind = Literal[
     "timeout",
@@ -114,14 +114,15 @@ def fault_of_status(status: int, message: str, *, retry_after: str | None = None
 
 
 def without_key(text: str, key: str) -> str:
-    """Return a provider's text without the key, should it repeat the key, and without lone surrogates.
+    """Return a provider's text without the key and the environment's secrets, should it repeat them, and without lone
+    surrogates.
 
     A key of fewer than eight letters is a dummy for a server that needs none, and might be a word. Lone surrogates come
     from JSON escapes or a cut reply; they cannot be encoded as UTF-8 and become U+FFFD.
 
     [beyond the paper, terminals and keys] Nothing is recorded before the key is out of it.
     """
-    return without_halves(text.replace(key, HIDDEN) if len(key) >= _LEAST_KEY else text)
+    return without_halves(hidden(text.replace(key, HIDDEN) if len(key) >= _LEAST_KEY else text))
 
 
 def without_halves(text: str) -> str:

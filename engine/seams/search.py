@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from mage_es.engine.seams.faults import without_halves
+from mage_es.events.errors import hidden
 
 __all__ = ["LONGEST_PAGE", "Page", "Search", "bounded", "bounded_title"]
 
@@ -33,11 +34,11 @@ class Page(NamedTuple):
 
 def bounded(page: Page) -> Page:
     """Return a page of somebody else's, such that it can be recorded."""
-    return Page(bounded_title(page.title), without_halves(page.text[:LONGEST_PAGE]))
+    return Page(bounded_title(page.title), without_halves(hidden(page.text[:LONGEST_PAGE])))
 
 
 def bounded_title(title: str) -> str:
-    return without_halves(" ".join(title[:_LONGEST_TITLE].split()))
+    return without_halves(hidden(" ".join(title[:_LONGEST_TITLE].split())))
 
 
 class Search(Protocol):

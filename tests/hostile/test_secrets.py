@@ -6,6 +6,7 @@ errors of every status, and bodies that are none. Every byte of the folder and o
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,8 +30,27 @@ KEYS = {
     "ANTHROPIC_API_KEY": "sk-ant-canary-anthropic-0123456789",
     "MY_OWN_KEY": "canary.of/another+kind==0123456789",
 }
+PLANTED = {
+    "HF_TOKEN": "hf_canary0123456789",
+    "AWS_SESSION_TOKEN": "canary//session+0123456789==",
+    "DATABASE_URL": "postgres://me:canary%40url-0123456789@h/db",
+    "FTP_PROXY": "http://me:canary-proxy-0123456789@127.0.0.1:9",
+}
+"""Secrets of other programs in the same environment."""
+NEEDLES = (
+    *KEYS.values(),
+    *(PLANTED[name] for name in ("HF_TOKEN", "AWS_SESSION_TOKEN")),
+    "canary%40url-0123456789",
+    "canary@url-0123456789",
+    "canary-proxy-0123456789",
+    b64encode(b"me:canary-proxy-0123456789").decode(),
+)
+"""What may be found nowhere."""
 SMALL = ("--iterations", "1", "--pool", "12", "--held-out", "10", "--anchors", "4", "--workers", "1", "--run-id", "r")
 PASSING = (400, 408, 413, 422, 429, 500, 503, 529)
+
+
+EVERYTHING = " ".join(NEEDLES)
 
 
 class Outcome(NamedTuple):
@@ -95,7 +115,7 @@ Mage = Callable[..., Outcome]
 @pytest.fixture
 def mage(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Mage]:
     """A function that runs a command line among planted keys; at the end nothing that was written holds one."""
-    for name, key in KEYS.items():
+    for name, key in (KEYS | PLANTED).items():
         monkeypatch.setenv(name, key)
     monkeypatch.delenv("MAGE_ES_DATA", raising=False)  # the doctor would read every benchmark's data
     monkeypatch.chdir(tmp_path)
@@ -114,10 +134,10 @@ def mage(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
         return Outcome(code, *streams)
 
     yield command
-    for name, key in KEYS.items():
-        assert key not in "".join(written), name
-        found = [path for path in tmp_path.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
-        assert found == [], name
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for needle in NEEDLES:
+        assert needle not in "".join(written)
+        assert [path for path, content in files.items() if needle.encode() in content] == [], needle
 
 
 def models(url: str) -> tuple[str, ...]:
@@ -175,3 +195,43 @@ def test_a_key_in_a_spec_is_refused_without_being_repeated(mage: Mage, option: s
     assert (outcome.code, doctor.code) == (2, 4)
     assert "key_env=NAME" in outcome.err
     assert "canary" not in outcome.out + outcome.err + doctor.out + doctor.err.partition("Next:")[0]
+
+
+def test_what_any_server_says_of_other_programs_secrets_is_in_no_file_and_on_no_stream(
+    mage: Mage, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.csv").write_text("question,answer\n" + "".join(f"Is it {k}?,{k}\n" for k in range(12)))
+    page = {"title": f"Rivers {EVERYTHING}", "extract": f"Rivers. {EVERYTHING}"}
+
+    def respond(said: Said) -> Reply:
+        headers = {"location": f"http://elsewhere/{EVERYTHING.replace(' ', '/')}", "x-request-id": EVERYTHING}
+        if "/moved" in said.path:
+            return Reply(302, EVERYTHING, headers)
+        if "/w/api" in said.path:
+            return Reply(200, {"query": {"search": [page], "pages": [page]}}, headers)
+        if "/refused" in said.path:
+            return failure(401, EVERYTHING)
+        if "chat" in said.path:
+            return completion(f"{EVERYTHING}\nAnswer: {EVERYTHING}")
+        return failure(500, EVERYTHING)
+
+    with hostile(respond) as url:
+        words = ("mine.csv", "--pool", "4", "--anchors", "2", "--run-id", "r", "--iterations", "1", "--workers", "1")
+        search = ("--search", f"wikipedia?base_url={url}/w/api.php", "--search-passages", "1")
+        told = mage("evolve", *words, "--execution", f"openai/exec?base_url={url}/v1", *search)
+        assert told.code == 0, told.err
+        for place in ("refused", "moved"):
+            spec = f"openai/exec?base_url={url}/{place}/v1"
+            assert mage("evolve", "wordmath", *SMALL[:-1], "s", "--execution", spec, "--debug").code == 4
+            mage("doctor", "--execution", spec, "--embedder", spec, "--json")
+        assert mage("data", "fetch", "gsm8k", "--from", f"{url}/moved", "--debug").code == 4
+        assert mage("data", "fetch", "gsm8k", "--from", f"http://me:{KEYS['MY_OWN_KEY']}@h").code == 2
+    for look in (("log", "tail", "r", "-n", "500", "--json"), ("show", "row-1", "r"), ("verify", "r")):
+        mage(*look)
+    assert mage("export", "r", "--format", "jsonl", "--to", "out").code == 0
+    assert mage("report", "runs", "--to", "tables").code == 0
+    shown = "".join(path.read_text() for path in (tmp_path / "out").glob("*.jsonl"))
+    assert "Rivers. [key]" in shown and "Answer: [key]" in shown
+    assert mage("score", f"/{EVERYTHING}.jsonl", "--predictions", f"{EVERYTHING}.jsonl").code == 4
+    assert mage("runs", "show", f"--{EVERYTHING}").code == 2
+    assert mage("matrix", f"{EVERYTHING}.toml").code == 2

@@ -95,14 +95,15 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     reasoning_cap: Count = 2000
     """Characters of the learner's reasoning kept in a success memory, cut at a line border."""
 
-    cascade_principles: bool = True
+    cascade_principles: bool = False
     """Cascade part A, appendix "Cascade-Retrieval Components": principles of all prerequisite skills."""
     cascade_action_recipes: bool = True
     """Cascade part B: the last actions before an achievement, quoted."""
-    cascade_plan: bool = True
+    cascade_plan: bool = False
     """Cascade part C: the goal's sub-skills as an explicit plan."""
-    cascade_frontier: bool = True
-    """Cascade part D: the next frontier skill takes the place of a mastered one. All four off: no arm `cascade`."""
+    cascade_frontier: bool = False
+    """Cascade part D: the next frontier skill takes the place of a mastered one. A, C and D had no effect that could be
+    measured (tests/bench/parts.py) and are the preset `paper`'s."""
 
     bandits: bool = True
     """Learn which arm to pull, section 3.2; off: always `balanced` retrieval and the route `cot`."""

@@ -9,7 +9,7 @@ from mage_es.engine.reporting.accuracy import EXAM
 from mage_es.engine.reporting.cells import Cell, Entry, StudyTable, columns
 from mage_es.engine.reporting.statistics import cell_of, difference
 from mage_es.engine.reporting.study import Measure, Study, percent
-from mage_es.engine.reporting.systems import FULL, NO_CASCADE, NO_SUCCESS, Placement
+from mage_es.engine.reporting.systems import FULL, NO_CASCADE, NO_SUCCESS, Placement, cascade_of
 
 ALL = "all, mean"
 """The row of the means over benchmarks."""
@@ -104,11 +104,13 @@ def _means(
 
 
 def cascade(study: Study) -> StudyTable:
-    """Return base retrieval (no part of the cascade), single parts where there are such runs, and A to D.
+    """Return base retrieval (no part of the cascade), some parts where there are such runs, and A to D.
+
+    Only where runs have them all, as the preset `paper` does.
 
     [tables, cascade]
     """
-    full = list(study.full())
+    full = [place for place in study.full() if cascade_of(next(iter(study.at(place).values())).config) == "ABCD"]
     head = study.head(full, "learner", "teacher", "setting")
     some = sorted({p.system for p in study.places if p.system.startswith("cascade ")})
     sequential = any(study.is_sequential(place.benchmark) for place in full)

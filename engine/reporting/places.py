@@ -25,6 +25,7 @@ from mage_es.engine.reporting.systems import (
     NAMES,
     NO_GUARD,
     Placement,
+    cascade_of,
     short,
     system_of,
     way_of,
@@ -46,6 +47,8 @@ class Places:
         self._notes: list[str] = []
         benchmarks = sorted({run.begun.benchmark for run in self.runs})
         self._guarded = {run.begun.benchmark for run in self.runs if run.config.guard != "off"}
+        # The cascade's parts that some run of a benchmark has: those that none has are switched off in no system.
+        self._cascade = {benchmark: self._cascade_of(benchmark) for benchmark in benchmarks}
         self._apart = {benchmark: self._setting_apart(benchmark) for benchmark in benchmarks}
         # Kept: both compare whole configurations, and every blank cell asks for them for every run.
         self._conditions = {run: self._conditions_of(run) for run in self.runs}
@@ -76,9 +79,8 @@ class Places:
             return Placement(benchmark, learner, "", self._conditions[run], system)
         shared = self._shared(benchmark)
         setting = ", ".join((*shared, *told(run, apart.settings)))
-        return Placement(
-            benchmark, learner, self._names[run.begun.guidance_model], setting, system_of(run, shared=shared)
-        )
+        system = system_of(run, shared=shared, cascade=self._cascade[benchmark])
+        return Placement(benchmark, learner, self._names[run.begun.guidance_model], setting, system)
 
     def conditions(self, place: Placement) -> str:
         """Return the exam's part of a placement's setting, which its baselines must share."""
@@ -102,6 +104,10 @@ class Places:
     def _shared(self, benchmark: str) -> frozenset[str]:
         """Return `no guard` if no run of a benchmark has one: then it is a setting, not a part switched off."""
         return frozenset() if benchmark in self._guarded else frozenset({NO_GUARD})
+
+    def _cascade_of(self, benchmark: str) -> str:
+        systems = [run for run in self.runs if run.begun.benchmark == benchmark and not run.baseline]
+        return "".join(sorted({letter for run in systems for letter in cascade_of(run.config)}))
 
     @property
     def counted(self) -> list[RecordedRun]:

@@ -65,10 +65,11 @@ class Placement(NamedTuple):
         return self.benchmark, self.learner, self.setting
 
 
-def system_of(run: RecordedRun, *, shared: frozenset[str] = frozenset()) -> str:
+def system_of(run: RecordedRun, *, shared: frozenset[str] = frozenset(), cascade: str) -> str:
     """Return `full`, `no success memories`, `cascade ABD`, several of these joined by commas, or a baseline's name.
 
-    `shared` are parts that no run here has, such as the guard: those are a setting.
+    `shared` are parts that no run here has, such as the guard: those are a setting. `cascade` has the letters of the
+    cascade's parts that some run here has.
     """
     if run.baseline:
         return run.baseline
@@ -76,7 +77,7 @@ def system_of(run: RecordedRun, *, shared: frozenset[str] = frozenset()) -> str:
         name for field, (name, _, off) in PARTS.items() if getattr(run.config, field) == off and name not in shared
     ]
     letters = cascade_of(run.config)
-    if letters != "ABCD":
+    if letters != cascade:
         names.append(f"cascade {letters}" if letters else NO_CASCADE)
     return ", ".join(names) or FULL
 

@@ -30,9 +30,6 @@ SYSTEMS: dict[str, dict[str, Any]] = {
     "no principles": {"principles": False},
     "no bandits": {"bandits": False},
     "no guard": {"guard": "off"},
-    "no cascade": dict.fromkeys(
-        ("cascade_principles", "cascade_action_recipes", "cascade_plan", "cascade_frontier"), False
-    ),
 }
 
 

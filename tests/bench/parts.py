@@ -48,18 +48,16 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
     "revisits": {"revisit_cap": 0},
     "round-robin over types": {"recency_weight": "0"},
     "mastery ratchet": {"frontier_estimator": "lower_bound"},
-    "cascade A, principles": {"cascade_principles": False},
-    "cascade C, plan": {"cascade_plan": False},
-    "cascade D, frontier": {"cascade_frontier": False},
-    "cascade, all": dict.fromkeys(
-        ("cascade_principles", "cascade_action_recipes", "cascade_plan", "cascade_frontier"), False
-    ),
 }
 """What is set where a part is left out. Truthworld has its own types; cascade B, action recipes, needs episodes,
 and neither world has any."""
 ADDED: Mapping[str, Mapping[str, Any]] = {
     "guard": {"guard": "paired", "anchors": 40},
     "step decompositions": {"decompositions": True},
+    "cascade A, principles": {"cascade_principles": True},
+    "cascade C, plan": {"cascade_plan": True},
+    "cascade D, frontier": {"cascade_frontier": True},
+    "cascade A, C and D": dict.fromkeys(("cascade_principles", "cascade_plan", "cascade_frontier"), True),
 }
 """What is set where a part that is off here is put in. The guard is off in all others: its anchors cost as many calls
 as the questions, and a rollback is rare."""

@@ -8,7 +8,7 @@ import pytest
 
 from mage_es.engine.reporting.ablation import ablation, cascade, sequential_ablation
 
-NO_CASCADE = dict.fromkeys(("cascade_principles", "cascade_action_recipes", "cascade_plan", "cascade_frontier"), False)
+CASCADE = ("cascade_principles", "cascade_action_recipes", "cascade_plan", "cascade_frontier")
 
 
 @pytest.mark.paper("tables, ablation")
@@ -65,9 +65,9 @@ def test_a_sequential_environment_is_compared_by_task_score_and_strict_success(b
 
 @pytest.mark.paper("tables, cascade")
 def test_the_cascade_has_base_some_parts_and_all_of_them(bench: Any, cells: Any) -> None:
-    bench.run("all", after="1111")
-    bench.run("none", after="1100", **NO_CASCADE)
-    bench.run("some", after="1110", cascade_plan=False, cascade_frontier=False)
+    bench.run("all", after="1111", **dict.fromkeys(CASCADE, True))
+    bench.run("none", after="1100", **dict.fromkeys(CASCADE, False))
+    bench.run("some", after="1110", **dict.fromkeys(CASCADE[:2], True))
     table = cascade(bench.study())
     assert [column.name for column in table.columns] == ["Benchmark", "base", "AB", "A-D", "difference"]
     assert cells(table) == [["wordmath", "50.0", "75.0", "100.0", "+50.0 [+0.0, +100.0]"]]

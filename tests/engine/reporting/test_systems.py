@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.reporting.systems import short, system_of
+from mage_es.engine.reporting.systems import short
 
 
 @pytest.mark.parametrize(
@@ -15,17 +15,26 @@ from mage_es.engine.reporting.systems import short, system_of
         ({}, "full"),
         ({"success_memories": False}, "no success memories"),
         ({"tools": False, "guard": "off"}, "no tools, no guard"),
-        ({"cascade_plan": False}, "cascade ABD"),
-        (
-            dict.fromkeys(("cascade_principles", "cascade_action_recipes", "cascade_plan", "cascade_frontier"), False),
-            "no cascade",
-        ),
         ({"guard": "paper"}, "full"),
     ],
 )
 def test_a_system_is_called_by_the_parts_that_are_switched_off(bench: Any, config: dict[str, Any], name: str) -> None:
+    bench.run("all")
     bench.run("run", **config)
-    assert system_of(bench.study().runs[0]) == name
+    study = bench.study()
+    assert {run.begun.run_id: study.place(run).system for run in study.runs} == {"all": "full", "run": name}
+
+
+def test_a_part_of_the_cascade_is_left_out_where_another_run_has_it(bench: Any) -> None:
+    bench.run("a", cascade_action_recipes=False)
+    bench.run("b")
+    bench.run("c", cascade_principles=True)
+    study = bench.study()
+    assert {run.begun.run_id: study.place(run).system for run in study.runs} == {
+        "a": "no cascade",
+        "b": "cascade B",
+        "c": "full",
+    }
 
 
 def test_a_model_is_called_by_its_own_name() -> None:

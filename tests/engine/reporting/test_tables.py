@@ -36,7 +36,7 @@ def examined(small_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_a_real_run_fills_the_tables_that_it_can_and_no_other(examined: Any) -> None:
     names = [table.name for table in tables(examined)]
     expected = ["main", "cost", "settings", "calls", "judging", "growth", "matrix", "variance", "latency"]
-    assert names == [*expected, "cascade", "bundles", "recovery"]
+    assert names == [*expected, "bundles", "recovery"]
 
 
 def test_every_table_of_a_real_run_renders_in_every_form(examined: Any) -> None:

@@ -29,8 +29,10 @@ from mage_es.projections.fold import State
 
 
 def setting_of(**changes: object) -> Setting:
-    """Return a setting of wordmath's configuration with some changes, one task type `t` and no questions."""
-    return Setting(Config(benchmark="wordmath", **changes), (), (), (), ("t",), "")  # type: ignore[arg-type]
+    """Return a setting of wordmath's configuration with the whole cascade and some changes, one task type `t` and no
+    questions."""
+    cascade = dict.fromkeys(("cascade_principles", "cascade_plan", "cascade_frontier"), True)
+    return Setting(Config(benchmark="wordmath", **{**cascade, **changes}), (), (), (), ("t",), "")  # type: ignore[arg-type]
 
 
 class Built:

@@ -4,15 +4,17 @@ Rules
     - The run's log says that the exam was taken and how it ended. Nothing else changes in it: the bandits are frozen
       (best arm by posterior mean), and nothing is learned.
     - A budget is one for all sessions of an exam.
+    - Exams of one run that a process is asked for at once are taken one after the other.
     - The control `shuffled` gives every question the memories that a question of another task type would have
       got: what is left of the gain then is not due to what the memories say.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Mapping, Sequence, Set
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Mapping, Sequence, Set
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,7 +32,7 @@ from mage_es.engine.run.exams import (
     number_of,
     repair_that_cut,
 )
-from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.run.runtime import ACCURACY, ProgressNote, Runtime
 from mage_es.engine.run.world import World, reopen_world, require_scoring, state_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.model import Model
@@ -52,6 +54,10 @@ from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 
 CONTROLS = ("none", "shuffled")
+_SITTING: dict[Path, object] = {}
+"""The folder of each run of which this process takes an exam."""
+_TURN_S = 0.05
+"""Seconds after which an exam that waits looks whether it is its turn."""
 
 
 async def aexamine(
@@ -78,7 +84,7 @@ async def aexamine(
     Raises:
         UsageError: An unknown marker or control, more questions than are held out, all of one task type for the control
             `shuffled`, or dollars are limited and a model has no price.
-        RunLocked: Another process is writing the run, or takes an exam of it.
+        RunLocked: Another process is writing the run, or takes an exam of it; an exam of this process is waited for.
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the same call resumes it.
     """
     if control not in CONTROLS:
@@ -145,9 +151,9 @@ class _Sitting(NamedTuple):
     async def take(self, wanted: ExamOpened) -> ExamRecord:
         """Begin the exam, or continue the one that is recorded, and take it to its end."""
         # One writer: while an exam is taken, the run neither learns nor is examined by another process.
-        with Log.open(self.run.log_path, clock=clock) as log:
+        async with self._turn() as log:
             record = _recorded(self.run, wanted)
-            if record and record.closed:  # by another process, in the meantime
+            if record and record.closed:  # in the meantime
                 return record
             exam = self.run.exam(record.opened.exam if record else _new_name(self.run, wanted))
             exam.path.mkdir(parents=True, exist_ok=True)
@@ -163,6 +169,37 @@ class _Sitting(NamedTuple):
             )
             log.append([Draft(event=closed, iteration=-1, phase="exam")])
             return record._replace(closed=closed)
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[Log]:
+        """Yield the run's log, once no other exam of this process has it. Raises `Interrupted`, `RunLocked`."""
+        mine, place = object(), self.run.path.resolve()
+        if place in _SITTING:
+            self.runtime.observer(
+                ProgressNote(
+                    run_id=self.run.id,
+                    iteration=-1,
+                    iterations=0,
+                    phase="exam",
+                    done=0,
+                    total=len(self.names),
+                    measure=ACCURACY,
+                    level=None,
+                    execution_calls=0,
+                    guidance_calls=0,
+                    message=f"Waiting for another exam of {self.run.id} that this process is taking.",
+                    is_announcement=True,
+                )
+            )
+        while _SITTING.setdefault(place, mine) is not mine:
+            if self.runtime.stop():
+                raise Interrupted("The exam was stopped before its turn; nothing of it is recorded.")
+            await asyncio.sleep(_TURN_S)
+        try:
+            with Log.open(self.run.log_path, clock=clock) as log:
+                yield log
+        finally:
+            del _SITTING[place]
 
     async def _answered(self, exam: Run, own: Log, opened: ExamOpened) -> ExamClosed:
         state = self.state

@@ -20,6 +20,10 @@ class WriterLock:
             self._lock: Lock = fs.lock(path)
         except BlockingIOError as error:
             shown = fs.read(path, _MARK, _SIZE).decode(errors="replace").strip()
+            if shown.startswith(f"pid {os.getpid()},"):
+                raise RunLocked(
+                    f"this process ({shown}) is writing {path.parent} already. Wait until that is done, or stop it."
+                ) from error
             raise RunLocked(
                 f"another process is writing {path.parent} ({shown}). Wait until it is done or stop it; "
                 "its lock ends with it."

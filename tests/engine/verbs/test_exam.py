@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import shutil
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from mage_es.engine.run.runtime import ProgressNote, Runtime
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.model import Completion, Request
 from mage_es.engine.theorems.inference import check_inference
-from mage_es.engine.verbs.exam import donors, examine
+from mage_es.engine.verbs.exam import aexamine, donors, examine
 from mage_es.engine.verbs.exam_report import ExamReport
 from mage_es.engine.verbs.repair import repair
 from mage_es.engine.verbs.replay import replay
@@ -275,11 +276,36 @@ def test_another_control_number_of_questions_state_or_model_is_an_exam_of_its_ow
     assert [record.opened.exam for record in exam_records(LogReader(examined.log_path))] == names
 
 
+def test_exams_that_a_process_is_asked_for_at_once_are_taken_one_after_the_other_and_said_to_wait(
+    examined: Run,
+) -> None:
+    said, models = list[str](), {at: Counting() for at in ("start", "iter-0", "latest")}
+    runtime = Runtime(workers=1, observer=lambda note: said.append(note.message))
+
+    async def together() -> list[ExamReport]:
+        asked = [*models.items(), ("latest", models["latest"])]
+        return await asyncio.gather(
+            *(aexamine(examined, at=at, runtime=runtime, execution=model) for at, model in asked)
+        )
+
+    *reports, twin = asyncio.run(together())
+    assert sorted(report.exam_id[:4] for report in reports) == ["0001", "0002", "0003"]
+    assert [report.exam_id[5:] for report in reports] == ["start", "iter-0", "latest"]
+    assert (twin.exam_id, twin.correct) == (reports[2].exam_id, reports[2].correct), "the third and it are one exam"
+    assert sum(len(model.asked) for model in models.values()) == 60
+    waiting = f"Waiting for another exam of {examined.id} that this process is taking."
+    assert said.count(waiting) == 3
+    assert verify(examined).ok
+
+
 def test_while_a_process_writes_the_run_it_cannot_be_examined_and_nothing_is_lost(examined: Run) -> None:
     with pytest.raises(Interrupted):
         sit(examined, Counting(5))
     before = contents(examined.exams_path)
-    with Log.open(examined.log_path, clock=clock), pytest.raises(RunLocked, match="another process is writing"):
+    with (
+        Log.open(examined.log_path, clock=clock),
+        pytest.raises(RunLocked, match=r"this process \(pid \d+, .* is writing"),
+    ):
         sit(examined, Counting())
     assert contents(examined.exams_path) == before
     rest = Counting()

@@ -377,6 +377,8 @@ def by_kind(counts: Mapping[str, int]) -> str:
 
 def asked(report: QuestionReport) -> TextTable:
     verdict = {True: "correct", False: "wrong", None: "not judged"}[report.correct]
+    if report.why:
+        verdict = f"{verdict}: {report.why}"
     if report.unanswered:
         verdict = f"unanswered ({report.unanswered})"
     if report.undecided:

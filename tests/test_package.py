@@ -89,7 +89,8 @@ TASKS = [mage_es.Task(question=f"How much is {a} plus {b}?", answer=a + b) for a
 
 def right(reply, task):
     assert isinstance(task, mage_es.Question)
-    return reply.split()[-1] == task.gold
+    is_right = reply.split()[-1] == task.gold
+    return mage_es.Score(is_right, f"the sum is {task.gold}")
 
 class Adder:
     name = "mine/adder"
@@ -108,7 +109,9 @@ print(mage_es.examine("sums-s42-001", execution=mine.Adder()).correct)
 """
 
 
-def test_own_tasks_are_a_list_and_their_scorer_a_function_that_other_processes_find(tmp_path: Path) -> None:
+def test_own_tasks_are_a_list_and_their_scorer_a_function_that_other_processes_find(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "mine.py").write_text(OWN)
     place = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
@@ -119,6 +122,77 @@ def test_own_tasks_are_a_list_and_their_scorer_a_function_that_other_processes_f
 
     assert out("-c", USED) == "sums-s42-001\n5\n"
     assert json.loads(out("-m", "mage_es", "exam", "sums-s42-001", "--at", "start", "--json"))["total"] == 5
+    monkeypatch.chdir(tmp_path)
+    shown = mage_es.show("sums-s42-001", mage_es.examine("sums-s42-001").answers[0][0])
+    assert shown.why == f"the sum is {shown.expected}"
+    logged = b"".join(path.read_bytes() for path in (tmp_path / "runs").rglob("log/*/*") if "golds" not in path.parts)
+    assert b"the sum is" not in logged, "a reason may give the right answer away"
+
+
+SOURCE = """
+import mage_es
+
+class Sums:
+    name, licence, task_type_source, data_sha256 = "my-sums", "mine", "metadata", "1"
+    answer_format = 'Finish with a line "Answer: <number>".'
+
+    def questions(self, split):
+        pairs = [(a, b) for a in range(3, 12) for b in range(6) if (b == 5) == (split == "test")]
+        return [self._question(split, a, b) for a, b in pairs]
+
+    def _question(self, split, a, b):
+        text = f"How much is {a} plus {b}?"
+        return mage_es.Question(
+            id=f"{a}+{b}", benchmark=self.name, split=split, task_type="sum", question=text, gold=str(a + b)
+        )
+
+    def score(self, question, reply):
+        is_right = reply.split()[-1] == question.gold
+        return mage_es.Verdict(answer=reply.split()[-1], score=float(is_right), strict=is_right)
+"""
+
+
+def test_a_benchmark_is_an_object_and_another_process_is_given_it_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.py").write_text(OWN)
+    (tmp_path / "source.py").write_text(SOURCE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    mine, source = importlib.import_module("mine"), importlib.import_module("source")
+    models = mage_es.Models(mine.Adder(), mage_es.open_model("builtin/reference", "guidance"))
+    config = mage_es.Config(benchmark="my-sums", iterations=1, pool=8, held_out=5, anchors=4)
+    run = mage_es.evolve(config, benchmark=source.Sums(), models=models).run_id
+    assert run == "my-sums-s42-001"
+    assert mage_es.open_run(run).bundle("How much is 3 plus 3?").task_type == "sum"
+    with pytest.raises(mage_es.UsageError, match="begun with my-sums, and not with other"):
+        other = source.Sums()
+        other.name = "other"
+        mage_es.examine(run, benchmark=other)
+
+    def out(*words: str) -> str:
+        return (done := python(*words)).stdout + done.stderr
+
+    assert "There is no benchmark 'my-sums'" in out("-m", "mage_es", "exam", run)
+    again = "import mage_es, mine, source; "
+    again += f"print(mage_es.examine({run!r}, benchmark=source.Sums(), execution=mine.Adder()).correct)"
+    assert out("-c", again) == "5\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ("gsm8k", "'gsm8k' is no benchmark: it has no name"),
+        (mage_es.Benchmark, "the class Benchmark, no object of it is no benchmark"),
+        (
+            mage_es.Question(id="q", benchmark="b", split="test", task_type="", question="?", gold="1"),
+            "has no name, task",
+        ),
+    ],
+)
+def test_what_is_no_benchmark_is_refused_with_what_it_lacks(given: object, complaint: str) -> None:
+    with pytest.raises(mage_es.UsageError, match=complaint):
+        mage_es.evolve(mage_es.Config(benchmark="mine"), benchmark=given)  # type: ignore[arg-type]
 
 
 def test_a_task_that_cannot_be_checked_is_named_by_its_row() -> None:

@@ -21,6 +21,7 @@ TYPE_CHECKING = False  # type checkers know it by name; typing's own would take 
 if TYPE_CHECKING:
     from mage_es.engine.benchmarks.tasks.benchmark import TaskRow as Task
     from mage_es.engine.benchmarks.tasks.scorers import Scoring as Scorer
+    from mage_es.engine.benchmarks.tasks.scorers import TaskScore as Score
     from mage_es.engine.config import Config
     from mage_es.engine.models.registry import Models, open_model
     from mage_es.engine.models.retrying import RetryPolicy
@@ -85,6 +86,7 @@ __all__ = [
     "RunLocked",
     "RunSummary",
     "Runtime",
+    "Score",
     "Scorer",
     "Task",
     "UsageError",
@@ -118,7 +120,7 @@ __all__ = [
 
 _HOMES = {
     "engine.benchmarks.tasks.benchmark": ("Task",),
-    "engine.benchmarks.tasks.scorers": ("Scorer",),
+    "engine.benchmarks.tasks.scorers": ("Score", "Scorer"),
     "engine.config": ("Config",),
     "engine.models.registry": ("Models", "open_model"),
     "engine.models.retrying": ("RetryPolicy",),
@@ -147,7 +149,7 @@ _HOMES = {
     ),
 }
 """The module of each name; a test compares it with the imports above, which are for type checkers."""
-_OWN_NAMES = {"Scorer": "Scoring", "Task": "TaskRow", "baseline": "run_baseline"}
+_OWN_NAMES = {"Score": "TaskScore", "Scorer": "Scoring", "Task": "TaskRow", "baseline": "run_baseline"}
 """What a name is called in its module, where that differs."""
 
 if not TYPE_CHECKING:  # a type checker that saw it would take any misspelt name for one of these

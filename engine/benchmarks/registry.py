@@ -120,6 +120,27 @@ _TABLE: Mapping[str, BenchmarkEntry] = {
 }
 
 
+_GIVEN: dict[str, BenchmarkEntry] = {}
+
+
+def given_name(benchmark: Benchmark) -> str:
+    """Return the name of a benchmark that Python gives as an object, by which this process finds it from now on.
+
+    Raises `UsageError` for what is no benchmark, or has the name of another one.
+    """
+    needed = ("name", "task_type_source", "answer_format", "data_sha256", "questions", "score")
+    if missing := [name for name in needed if isinstance(benchmark, type) or not hasattr(benchmark, name)]:
+        what = f"the class {benchmark.__name__}, no object of it" if isinstance(benchmark, type) else repr(benchmark)
+        raise UsageError(
+            f"{what[:80]} is no benchmark: it has no {', '.join(missing)}. Give an object with all that "
+            "`mage_es.Benchmark` lists, or name a benchmark in the configuration."
+        )
+    if not benchmark.name or names_tasks(benchmark.name) or benchmark.name in names():
+        raise UsageError(f"A benchmark of yours cannot be called {benchmark.name!r}: that names another one.")
+    _GIVEN[benchmark.name] = BenchmarkEntry(lambda seed, data_dir: benchmark)
+    return benchmark.name
+
+
 def own_models(name: str) -> OwnModels:
     entry = _found(name)
     return entry.models if entry else OwnModels()
@@ -198,13 +219,18 @@ def _entry(name: str) -> BenchmarkEntry:
     entry = _found(name)
     if entry is None:
         raise UsageError(
-            f"There is no benchmark {name!r}.{nearest(name, names())} A file of tasks ends in .jsonl, .csv or .parquet."
+            f"There is no benchmark {name!r}.{nearest(name, names())} A file of tasks ends in .jsonl, .csv or "
+            ".parquet; an object of yours is given to each call in Python, as `benchmark=`."
         )
     return entry
 
 
-@functools.cache
 def _found(name: str) -> BenchmarkEntry | None:
+    return _GIVEN.get(name) or _installed(name)
+
+
+@functools.cache
+def _installed(name: str) -> BenchmarkEntry | None:
     if name in _TABLE:
         return _TABLE[name]
     if names_tasks(name):

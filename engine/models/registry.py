@@ -24,6 +24,7 @@ from mage_es.events.errors import PrerequisiteError, UsageError
 
 if TYPE_CHECKING:
     from mage_es.engine.config import Config
+    from mage_es.engine.seams.benchmark import Question
     from mage_es.engine.seams.embedder import Embedder
     from mage_es.events.vocabulary import Tier
 
@@ -120,6 +121,18 @@ def own_learner(benchmark: str) -> str:
         f"Without --execution it is {own_models(benchmark).execution}: a solver of arithmetic word problems by rules, "
         "no language model. It learns from worked solutions, and can answer nothing else."
     )
+
+
+def own_teacher(config: Config, tasks: Sequence[Question]) -> list[str]:
+    """Return what to say where no other model is named to guide the learning of own tasks: what this one can do."""
+    stand_in = own_models(config.benchmark).guidance
+    if not names_tasks(config.benchmark) or with_own_models(config).guidance != stand_in:
+        return []
+    solved = sum(bool(task.solution) for task in tasks)
+    return [
+        f"Guidance is {stand_in}: rules, no language model. It writes from worked solutions, and {solved} of these "
+        f"{len(tasks)} tasks have one. Name another model with --guidance."
+    ]
 
 
 def require_teaching(config: Config, guidance: Model | None) -> None:

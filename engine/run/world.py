@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mage_es import __version__
-from mage_es.engine.benchmarks.registry import open_benchmark, title, with_own_models
+from mage_es.engine.benchmarks.registry import given_name, open_benchmark, title, with_own_models
 from mage_es.engine.commands import Asked
 from mage_es.engine.config import Config, canonical, fingerprint, parse
 from mage_es.engine.embedders.registry import PAPER, open_embedder
@@ -29,7 +29,7 @@ from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import Opening, is_sequential, opening_of
 from mage_es.engine.seams.metering import Metered, SpendingGuard
 from mage_es.engine.search.registry import Searches
-from mage_es.events.errors import PrerequisiteError
+from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import BaselineStarted, Purpose, RunStarted, SplitCommitted
 from mage_es.projections.fold import State, fold
@@ -123,26 +123,35 @@ def open_world(
 
 
 def reopen_world(
-    reader: LogReader, *, data_dir: Path | str | None, embedder: Embedder | None = None, frozen: bool = False
+    reader: LogReader,
+    *,
+    data_dir: Path | str | None,
+    benchmark: Benchmark | None = None,
+    embedder: Embedder | None = None,
+    frozen: bool = False,
 ) -> World:
     """Return the world that a run was started in, with the questions that it stored, after comparing the rest.
 
-    `embedder` replaces the one that the run's configuration names. A `frozen` world plans and learns nothing: it
+    `benchmark` is the object that the run began with, where Python gave it one; `embedder` replaces the one that the
+    run's configuration names. A `frozen` world plans and learns nothing: it
     guards nothing, and its questions are not divided again to compare the splits, which takes longest.
 
     Raises:
+        UsageError: `benchmark` is none, or another one.
         PrerequisiteError: What the benchmark has beside questions, the splits or the embedder are not those that the
             run committed to.
         LogDamaged: The stored questions are.
     """
     started = first_event(reader)
     config = parse(started.config)
+    if benchmark is not None and (name := given_name(benchmark)) != started.benchmark:
+        raise UsageError(f"The run {started.run_id} was begun with {started.benchmark}, and not with {name}.")
     # What `paper` stood for then: what can be loaded may have changed since.
     embedder = embedder or open_embedder(started.embedder if config.embedder == PAPER else config.embedder)
-    benchmark, has_gold = recorded_benchmark(reader, started, data_dir=data_dir)
+    opened, has_gold = recorded_benchmark(reader, started, data_dir=data_dir)
     committed = list(reader.of(SplitCommitted))
-    splits = recorded_splits(committed, _questions(benchmark)) if frozen else divide(config, benchmark)
-    world = _open(config, embedder, benchmark, splits, guidance_room=started.guidance_room, learns=not frozen)._replace(
+    splits = recorded_splits(committed, _questions(opened)) if frozen else divide(config, opened)
+    world = _open(config, embedder, opened, splits, guidance_room=started.guidance_room, learns=not frozen)._replace(
         has_gold=has_gold
     )
     now = world.started(started.run_id)

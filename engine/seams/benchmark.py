@@ -103,7 +103,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     `strict`: it is right by upstream's own rule, or right in exactly the form that was asked for (`answer_form.py`).
 
     `undecided` means that the rule cannot tell, but a judge may; without a judge the score is 0. `why` says why: a
-    kind, by which such answers are counted, and behind a colon the case. `by` is who decided: `rule`, a judge's model,
+    kind, by which such answers are counted, and behind a colon the case; of another verdict it is what `show` prints,
+    and in no log, for it may give the right answer away. `by` is who decided: `rule`, a judge's model,
     or `nobody`. `passing` is the least score of a correct answer.
     """
 

@@ -15,6 +15,7 @@ from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.questions import require_same_tasks
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import first_event, reopen_world, state_of
+from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.session.session import Session
 from mage_es.events.disk import FileSystem
 from mage_es.events.log import Log, LogReader
@@ -28,6 +29,7 @@ def reopened(
     config: Config | None,
     tasks: str | None,
     data_dir: Path | str | None,
+    benchmark: Benchmark | None,
     models: Models | None,
     has_guidance: bool,
     runtime: Runtime,
@@ -50,7 +52,9 @@ def reopened(
         recorded = limits_of(reader)
         if runtime.limits is None:
             runtime = msgspec.structs.replace(runtime, limits=recorded)
-        world = reopen_world(reader, data_dir=data_dir, embedder=models.embedder if models else None)
+        world = reopen_world(
+            reader, data_dir=data_dir, benchmark=benchmark, embedder=models.embedder if models else None
+        )
         models = models or open_models(world.setting.config, has_guidance=has_guidance)
         # Before the fold and the first call: that a price is missing should cost neither time nor money.
         runtime.require_prices({**models.names(), **metered(world.setting.config.embedder)})

@@ -19,7 +19,7 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import World
 from mage_es.engine.sandbox.sandbox import Sandbox
-from mage_es.engine.seams.benchmark import extract_of
+from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.metering import Metered
 from mage_es.engine.seams.model import Model
@@ -53,6 +53,7 @@ async def aask(
     *,
     at: str = "latest",
     data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
     limits: Limits = UNLIMITED,
     prices: Prices | None = None,
     execution: Model | None = None,
@@ -70,7 +71,7 @@ async def aask(
         BudgetReached: The next call could exceed the `limits`.
     """
     asked = question_of(question)
-    frozen = open_run(run, at, data_dir=data_dir, embedder=embedder)
+    frozen = open_run(run, at, data_dir=data_dir, benchmark=benchmark, embedder=embedder)
     world, state = frozen.world, frozen.state
     model = execution or open_model(world.setting.config.execution, "execution")
     budget = _budget(world, model, limits, prices or Prices())

@@ -84,6 +84,7 @@ async def abaseline(
     *,
     tasks: Sequence[Mapping[str, Any]] | None = None,
     scorer: str | Scoring | None = None,
+    benchmark: Benchmark | None = None,
     runs_dir: Path | str = RUNS_DIR,
     data_dir: Path | str | None = None,
     runtime: Runtime | None = None,
@@ -99,12 +100,13 @@ async def abaseline(
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the run can be resumed.
     """
     require_baseline(name)
-    config, benchmark = given(checked(msgspec.structs.replace(config, guidance="", iterations=1)), tasks, scorer)
+    config, benchmark = given(
+        checked(msgspec.structs.replace(config, guidance="", iterations=1)), tasks, scorer, benchmark
+    )
     runtime = runtime or Runtime()
     opened = models or open_models(config, has_guidance=False)
     runtime.require_prices({**opened.names(), **metered(config.embedder)})
-    if models is None:
-        await require_served(opened.names().values())
+    tried = [] if models else await require_served(opened.names().values())
     models = opened
     budget = runtime.budget(Ledger())
     world = _looking(
@@ -118,7 +120,8 @@ async def abaseline(
         session.commit([*begun, *_beginning(session, name, world.setting.held_out[:questions])])
         if world.setting.config.search != config.search:
             session.announce(f"{name} searches the paragraphs that come with the questions, as with --search {RECORD}.")
-        for told in (*cutoffs(config, world.splits.events, has_guard=False), *left_out(config, world.splits)):
+        session.announce(f"{models.execution.name} answers; a baseline has no guidance.")
+        for told in (*tried, *cutoffs(config, world.splits.events, has_guard=False), *left_out(config, world.splits)):
             session.announce(told)
         await _answer(session)
     return read_baseline(run)
@@ -128,6 +131,7 @@ async def aresume_baseline(
     run: Run | Path | str,
     *,
     data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
     runtime: Runtime | None = None,
     config: Config | None = None,
     tasks: str | None = None,
@@ -146,6 +150,7 @@ async def aresume_baseline(
         config=config,
         tasks=tasks,
         data_dir=data_dir,
+        benchmark=benchmark,
         models=models,
         has_guidance=False,
         runtime=runtime or Runtime(),

@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from mage_es.engine.benchmarks.registry import title, with_own_models
+from mage_es.engine.benchmarks.registry import given_name, title, with_own_models
 from mage_es.engine.benchmarks.tasks.benchmark import given_tasks
 from mage_es.engine.benchmarks.tasks.scorers import Scoring, name_of
 from mage_es.engine.benchmarks.tasks.spec import parse
 from mage_es.engine.config import Config, checked
 from mage_es.engine.embedders.registry import metered, replacement
 from mage_es.engine.loop import run_iterations
-from mage_es.engine.models.registry import Models, open_models, require_teaching
+from mage_es.engine.models.registry import Models, open_models, own_teacher, require_teaching
 from mage_es.engine.run.cutoffs import cutoffs, left_out
 from mage_es.engine.run.directory import RUNS_DIR, create_run
 from mage_es.engine.run.runtime import Runtime
@@ -28,6 +28,7 @@ from mage_es.engine.verbs.providers import require_served, room_for_briefs
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import RunSummary
 from mage_es.events.disk import FileSystem
+from mage_es.events.errors import UsageError
 from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 
@@ -37,6 +38,7 @@ async def aevolve(
     *,
     tasks: Sequence[Mapping[str, Any]] | None = None,
     scorer: str | Scoring | None = None,
+    benchmark: Benchmark | None = None,
     runs_dir: Path | str = RUNS_DIR,
     data_dir: Path | str | None = None,
     runtime: Runtime | None = None,
@@ -48,7 +50,8 @@ async def aevolve(
 
     Benchmark, data and models are opened before the run's folder is created, so that a mistake leaves nothing behind.
     `tasks` are questions with answers, as dictionaries or `Task`s, and the configuration's benchmark is their name;
-    `scorer` is the name of one, or a function of reply and task. `models` replaces those that the configuration names.
+    `scorer` is the name of one, or a function of reply and task. `benchmark` is an object in place of the
+    configuration's name of one; other processes need it again. `models` replaces those that the configuration names.
     `fs` is the file system of the log, by default this machine's.
 
     Raises:
@@ -57,15 +60,14 @@ async def aevolve(
         PrerequisiteError: A data set or a model is missing, or the disk is nearly full.
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the run can be resumed.
     """
-    config, benchmark = given(checked(config), tasks, scorer)
+    config, benchmark = given(checked(config), tasks, scorer, benchmark)
     runtime = runtime or Runtime()
     room = 0 if models else room_for_briefs(with_own_models(config).guidance)
     opened = models or open_models(config, has_guidance=True)
     require_teaching(with_own_models(config), opened.guidance)
     runtime.require_prices({**opened.names(), **metered(config.embedder)})
-    if models is None:
-        await require_served(opened.names().values())
-    models = opened
+    tried = [] if models else await require_served(opened.names().values())
+    is_named, models = models is not None, opened
     budget = runtime.budget(Ledger())
     world = open_world(
         config, data_dir=data_dir, benchmark=benchmark, embedder=models.embedder, spending=budget, guidance_room=room
@@ -73,7 +75,9 @@ async def aevolve(
     run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, run_id=run_id)
     with run.begin(fs) as log:
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
-        said = (*replacement(config.embedder, world.embedder), *cutoffs(config, world.splits.events))
+        learned = [world.questions[name] for name in world.setting.evolution]
+        taught = [] if is_named else own_teacher(config, learned)
+        said = (*tried, *taught, *replacement(config.embedder, world.embedder), *cutoffs(config, world.splits.events))
         for told in (*said, *left_out(config, world.splits)):
             session.announce(told)
         await iterate(session)
@@ -84,9 +88,16 @@ evolve = blocking(aevolve)
 
 
 def given(
-    config: Config, tasks: Sequence[Mapping[str, Any]] | None, scorer: str | Scoring | None
+    config: Config,
+    tasks: Sequence[Mapping[str, Any]] | None,
+    scorer: str | Scoring | None,
+    benchmark: Benchmark | None,
 ) -> tuple[Config, Benchmark | None]:
-    """Return the configuration of a run on tasks, or with a scorer, from Python; and the benchmark of such tasks."""
+    """Return the configuration of a run on what Python gives it, and the benchmark that this makes."""
+    if benchmark is not None:
+        if tasks is not None or scorer is not None:
+            raise UsageError("A benchmark has its own questions and scorer: give it, or tasks and a scorer.")
+        return msgspec.structs.replace(config, benchmark=given_name(benchmark)), benchmark
     if tasks is None and scorer is None:
         return config, None
     spec = parse(config.benchmark, **({"scorer": name_of(scorer)} if scorer else {}))

@@ -34,6 +34,7 @@ from mage_es.engine.run.exams import (
 )
 from mage_es.engine.run.runtime import ACCURACY, ProgressNote, Runtime
 from mage_es.engine.run.world import World, reopen_world, require_scoring, state_of
+from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.session import Session
@@ -67,6 +68,7 @@ async def aexamine(
     questions: int | None = None,
     control: str = "none",
     data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
     runtime: Runtime | None = None,
     execution: Model | None = None,
     judge: Model | None = None,
@@ -92,7 +94,7 @@ async def aexamine(
     run, began, runtime = as_run(run), time.perf_counter(), runtime or Runtime()
     reader = LogReader(run.log_path)
     seq = reader.resolve(at)
-    world = reopen_world(reader, data_dir=data_dir, embedder=embedder)
+    world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=embedder)
     require_scoring(world, "an exam")
     names = _chosen(world, questions)
     config = world.setting.config

@@ -14,7 +14,7 @@ from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.world import World, reopen_world, state_of
-from mage_es.engine.seams.benchmark import Question
+from mage_es.engine.seams.benchmark import Benchmark, Question
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.verbs.exam import require_ontology
@@ -100,9 +100,12 @@ def open_run(
     at: str = "latest",
     *,
     data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
     embedder: Embedder | None = None,
 ) -> FrozenRun:
     """Return a run frozen at a marker; `embedder` replaces the one of its configuration.
+
+    A run that began with a `Benchmark` object of Python's needs it again, here as in every other verb.
 
     It takes no lock and writes nothing, so a run that is still learning can be opened, and a folder that is read-only.
 
@@ -111,7 +114,7 @@ def open_run(
     run = as_run(run)
     reader = LogReader(run.log_path)
     seq = reader.resolve(at)
-    world = reopen_world(reader, data_dir=data_dir, embedder=embedder, frozen=True)
+    world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=embedder, frozen=True)
     state = state_of(run, reader, until=seq)
     require_ontology(state, at)
     if is_sequential(world.benchmark):

@@ -10,7 +10,7 @@ Rules
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -108,12 +108,13 @@ def room_for_briefs(guidance: str) -> int:
     return max(1, int(context) - MAX_TOKENS) if context.isdecimal() and int(context) else 0
 
 
-async def require_served(models: Iterable[str]) -> None:
+async def require_served(models: Iterable[str]) -> list[str]:
     """Raise `PrerequisiteError` for a model that its server does not know, before a run is begun with it.
 
-    A model that is not in the server's list gets one short request, for some servers answer under any name. A server
-    that cannot be asked says so at the first call.
+    A model that is not in the server's list gets one short request, for some servers answer under any name; returned is
+    what each cost, for it is in no log. A server that cannot be asked says so at the first call.
     """
+    told = list[str]()
     for text in dict.fromkeys(models):
         if text.partition("/")[0] not in REMOTE:
             continue
@@ -124,21 +125,31 @@ async def require_served(models: Iterable[str]) -> None:
             if error.fault.kind != "missing":
                 continue
             served = Served({})
-        if served.find(spec.model) is None and await _is_unknown(spec):
+        if served.find(spec.model) is not None:
+            continue
+        if isinstance(said := await _said(spec), Completion):
+            told.append(f"{_url(spec)} does not list {spec.model}, but it answers. {trial_cost([said])}")
+        elif said.kind == "missing":
             names = nearest(spec.model, list(served.contexts)[:200]) if served.contexts else ""
             hint = names or " Check the model's name and the address (base_url)."
             raise PrerequisiteError(f"{_url(spec)} does not serve {spec.model}.{hint} No run was begun.")
+    return told
 
 
-async def _is_unknown(spec: ModelSpec) -> bool:
+async def _said(spec: ModelSpec) -> Completion | Fault:
     model: Any = open_model(spec.text, "execution")
     try:
-        await model.complete(Request(prompt="Say hello in one word.", max_tokens=16))
+        return await model.complete(Request(prompt="Say hello in one word.", max_tokens=16))  # type: ignore[no-any-return]
     except ModelFault as error:
-        return error.fault.kind == "missing"
+        return error.fault
     finally:
         await model.close()
-    return False
+
+
+def trial_cost(replies: Sequence[Completion]) -> str:
+    calls = "One trial call" if len(replies) == 1 else f"{len(replies)} trial calls"
+    read, written = (sum(getattr(reply, name) for reply in replies) for name in ("input_tokens", "output_tokens"))
+    return f"{calls}: {read} tokens in and {written} out, which no ledger counts."
 
 
 def _listed(spec: ModelSpec, key: str) -> Served:
@@ -230,6 +241,8 @@ def _tokens_needed(tier: Tier, config: Config) -> tuple[int, int]:
 def _trials(spec: ModelSpec, tier: Tier, first: FirstPrompt) -> Iterator[DoctorCheck]:
     """Yield whether the model answers, and for tiers with typed replies, whether it keeps to the schema."""
     replies, typed = asyncio.run(_asked(spec, tier, first))
+    if came := [reply for reply in (*replies, typed) if isinstance(reply, Completion)]:
+        yield DoctorCheck(f"{tier} trial", "ok", trial_cost(came))
     name = f"{tier} reply"
     if isinstance(last := replies[-1], Fault):
         yield _failed(name, spec, last)

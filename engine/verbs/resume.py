@@ -10,6 +10,7 @@ from mage_es.engine.models.registry import Models
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import require_scoring
+from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.session.resuming import reopened
 from mage_es.engine.verbs.evolve import iterate
 from mage_es.engine.verbs.forms import blocking
@@ -26,6 +27,7 @@ async def aresume(
     config: Config | None = None,
     tasks: str | None = None,
     data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
     runtime: Runtime | None = None,
     models: Models | None = None,
     fs: FileSystem | None = None,
@@ -43,6 +45,7 @@ async def aresume(
         config=config,
         tasks=tasks,
         data_dir=data_dir,
+        benchmark=benchmark,
         models=models,
         has_guidance=True,
         runtime=runtime or Runtime(),

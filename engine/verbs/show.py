@@ -15,11 +15,13 @@ from mage_es.engine.rules.trimming import without
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records, number_of
 from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
+from mage_es.engine.seams.benchmark import Benchmark, Question, scored
+from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.session.judge import judged
 from mage_es.engine.verbs.transcript import BundleMember, CallReport, MoveReport, TrimReport, bundle_of, walk
 from mage_es.events.digests import sha256_text
-from mage_es.events.errors import UsageError, nearest
+from mage_es.events.errors import MageError, UsageError, nearest
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     AnswerJudged,
@@ -55,8 +57,8 @@ class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
 
     `prompt` and `reply` are those of the execution tier's last call; `prompt_verified`: every prompt, rendered again,
     has its recorded hash. `judge` is who decided: `rule`, a judge's model, or `nobody`; `unanswered` is the problem of
-    a question without an answer, `undecided` why nobody decided; `exam` is the exam that asked it, "" for the run
-    itself. `expected` is None in a copy without gold answers.
+    a question without an answer, `undecided` why nobody decided, `why` what the scorer says of the reply; `exam` is the
+    exam that asked it, "" for the run itself. `expected` is None in a copy without gold answers.
     """
 
     run_id: str
@@ -82,6 +84,7 @@ class QuestionReport(msgspec.Struct, frozen=True, kw_only=True):
     judge: str = "rule"
     unanswered: str = ""
     undecided: str = ""
+    why: str = ""
     exam: str = ""
 
 
@@ -103,6 +106,7 @@ def show(
     iteration: int | None = None,
     exam: int | None = None,
     data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
 ) -> QuestionReport:
     """Return the last time that a question was asked, in the run or its exams: in an iteration or an exam if given.
 
@@ -121,7 +125,7 @@ def show(
         when = f"exam {exam}" if exam is not None else f"iteration {iteration}"
         raise UsageError(_not_then(reader, ever, when) if ever else _never_asked(reader, question_id))
     asking = times[-1]
-    world = reopen_world(reader, data_dir=data_dir, embedder=LateEmbedder(first_event(reader)))
+    world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=LateEmbedder(first_event(reader)))
     if asking.planned.routing_arm in BASELINES:
         require_scoring(world, "what a baseline asked")
     state = state_of(run, reader, until=asking.state_seq)
@@ -181,10 +185,24 @@ def _report(run: Run, world: World, state: State, asking: Asking, others: list[s
         judge=verdict.judge if verdict else "",
         unanswered=next((fact.problem for fact in facts if isinstance(fact, AnswerUnanswered)), ""),
         undecided=verdict.undecided if verdict else "",
+        why=_why(world, question, last.reply, verdict) if verdict else "",
         moves=tuple(moves),
         seq=asking.record.seq,
         other_times=tuple(others),
     )
+
+
+def _why(world: World, question: Question, reply: str, verdict: AnswerJudged) -> str:
+    """Return what the scorer says of a reply, "" where it says nothing, or is not there to be asked again."""
+    if not world.has_gold or is_sequential(world.benchmark):
+        return ""
+    try:
+        now = scored(world.benchmark, question, reply)
+    except MageError:
+        return ""
+    # A verdict by a judge, or on another text than the last reply, has other reasons.
+    is_same = (now.by, now.answer, now.correct) == (verdict.judge, verdict.answer, verdict.correct)
+    return now.why if is_same and not now.undecided else ""
 
 
 def _facts(asking: Asking) -> list[Event]:

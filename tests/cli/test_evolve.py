@@ -235,7 +235,10 @@ def test_the_prompts_of_own_tasks_begin_with_what_is_to_be_done_and_list_the_lab
     (empty_folder / "how.txt").write_text("Look at the last digit.\n")
     words = ("--labels", "odd,even", "--instruction", "how.txt", "--iterations", "1", "--pool", "4", "--anchors", "0")
     named = ("--execution", "builtin/analogist", *words)
-    assert mage("evolve", "--tasks", "mine.csv", *named, "--no-bandits").code == 0
+    outcome = mage("evolve", "--tasks", "mine.csv", *named, "--no-bandits")
+    assert outcome.code == 0
+    guided = "Guidance is builtin/reference: rules, no language model. It writes from worked solutions, and 0 of these"
+    assert guided in " ".join(outcome.err.split())
     (empty_folder / "how.txt").unlink()
     shown = json.loads(mage("ask", "Is 7 odd?", "--json").out)["moves"][0]["system"]
     assert shown.startswith("Look at the last digit.\n\nAnswer the question.")

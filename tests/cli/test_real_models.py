@@ -139,7 +139,9 @@ def test_a_model_that_is_not_served_is_told_with_those_that_are_and_leaves_no_ru
             outcome = mage(*words)
             assert (outcome.code, "does not serve exce. Did you mean exec?" in outcome.err) == (4, True)
             assert not (tmp_path / "runs").exists()
-        assert mage("baseline", "zero_shot_cot", "wordmath", *few).code == 0  # a server that answers to any name
+        outcome = mage("baseline", "zero_shot_cot", "wordmath", *few)  # a server that answers to any name
+        assert outcome.code == 0 and "exce?base_url" in outcome.err and "a baseline has no guidance" in outcome.err
+        assert "does not list exce, but it answers. One trial call: " in outcome.err
 
 
 def test_a_server_that_dies_in_the_middle_and_comes_back_costs_nothing_but_the_calls_in_flight(

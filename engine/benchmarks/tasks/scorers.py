@@ -40,10 +40,17 @@ _BARE_NUMBER = re.compile(r"[-+−]?[0-9][0-9,]{0,40}(?:\.[0-9]{1,20})?")
 _FINISH = 'Finish with a line "Answer: <the answer, as short as it can be>".'
 
 
+class TaskScore(msgspec.Struct, frozen=True):
+    """How right a reply is, from 0 to 1 (one half and more is right), and why, which `show` prints."""
+
+    value: float
+    reason: str = ""
+
+
 class Scoring(Protocol):
     """A scorer of the user's: any function of a reply and its task."""
 
-    def __call__(self, reply: str, task: Question, /) -> float | bool | Verdict:
+    def __call__(self, reply: str, task: Question, /) -> float | bool | TaskScore | Verdict:
         """Return how right a reply is, from 0 to 1 (one half and more is right), or a whole verdict."""
 
 
@@ -256,5 +263,8 @@ def _by_function(name: str, question: Question, reply: str) -> Verdict:
     given = _function(name)(reply, question)
     if isinstance(given, Verdict):
         return given
-    value = float(given)  # what is no number raises
-    return Verdict(answer=plain_answer(reply), score=value, strict=value == 1)
+    score = given if isinstance(given, TaskScore) else TaskScore(given)
+    if isinstance(score.value, str) or not hasattr(score.value, "__float__"):
+        raise TypeError(f"{name} returned {given!r}; return True, False, a number from 0 to 1, or a Score")
+    value = float(score.value)
+    return Verdict(answer=plain_answer(reply), score=value, strict=value == 1, why=str(score.reason))

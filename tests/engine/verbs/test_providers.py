@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,10 @@ def asked(
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
 def test_a_server_that_does_all_that_is_needed_has_no_finding_but_good_ones(kind: str) -> None:
     found = asked(healthy, kind=kind)
-    assert list(found) == ["endpoint", "context", "reply", "typed reply"]
+    assert list(found) == ["endpoint", "context", "trial", "reply", "typed reply"]
+    assert re.fullmatch(
+        r"2 trial calls: \d+ tokens in and [1-9]\d* out, which no ledger counts.", found["trial"].detail
+    )
     assert {finding.state for finding in found.values()} == {"ok"}
 
 

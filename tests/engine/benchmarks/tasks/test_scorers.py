@@ -209,6 +209,7 @@ def test_a_function_of_the_users_scores_and_what_it_raises_leaves_the_answer_und
 ) -> None:
     (tmp_path / "my_scorers.py").write_text(
         "def long(reply, task):\n    return len(reply) > len(task.gold)\n\n\ndef bad(reply, task):\n    return 1 / 0\n"
+        "\n\ndef odd(reply, task):\n    return eval(reply)\n"
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path.copy())
@@ -217,5 +218,10 @@ def test_a_function_of_the_users_scores_and_what_it_raises_leaves_the_answer_und
     (tmp_path / "mine.csv").write_text("question,answer\nWhy?,x\n")
     bad = open_benchmark("mine.csv?scorer=my_scorers:bad", seed=1)
     assert scored(bad, asked("x"), "x").why == "scorer failed: ZeroDivisionError: division by zero"
+    odd = open_benchmark("mine.csv?scorer=my_scorers:odd", seed=1)
+    for returned in ("None", "'0.5'", "[1]", "__import__('mage_es').Score('x')"):
+        assert "return True, False, a number from 0 to 1, or a Score" in scored(odd, asked("x"), returned).why
+    given = scored(odd, asked("x"), "__import__('mage_es').Score(0.5, 'half of it')")
+    assert (given.score, given.correct, given.why) == (0.5, True, "half of it")
     with pytest.raises(UsageError, match="my_scorers:gone cannot be loaded"):
         require_scorer("my_scorers:gone")

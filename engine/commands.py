@@ -15,6 +15,7 @@ from mage_es.engine.briefs import (
     RetrievalReply,
     SplittingReply,
 )
+from mage_es.engine.courses import Ask
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.embedder import Vector
 from mage_es.engine.seams.environment import Opening
@@ -110,6 +111,12 @@ class Call(NamedTuple):
     request_sha256: str
     model: str
     causation: int = 0
+
+    @classmethod
+    def of(cls, move: Ask, iteration: int, phase: Phase, model: str, *, purpose: str = "", causation: int = 0) -> Call:
+        """Return the call that a move makes of a model; `purpose` is for a move that names none."""
+        why, request = move.purpose or purpose, move.request.sha256
+        return cls(iteration, phase, move.tier, move.agent, why, move.about, move.attempt, request, model, causation)
 
 
 class RecordCall(NamedTuple):

@@ -53,13 +53,10 @@ class TypedCall(NamedTuple):
     tier: Tier = "guidance"
 
 
-async def make_call(
-    call: Call, request: Request, *, client: Client, record: RecordCommand, typed: type[Any] | None
-) -> RecordCall | RecordFailure:
-    """Return the command that records the call's outcome: its reply, or the failure that ended it.
+async def make_call(call: Call, move: Ask, *, client: Client, record: RecordCommand) -> RecordCall | RecordFailure:
+    """Return the command that records the outcome of a move's call: its reply, or the failure that ended it.
 
-    `typed` is the type that the reply must have, None for any text. Raises `ProviderDown` and `Interrupted` as the
-    client does.
+    Raises `ProviderDown` and `Interrupted` as the client does.
     """
 
     def report(failed: FailedAttempt) -> None:
@@ -67,9 +64,9 @@ async def make_call(
 
     try:
         if isinstance(client, BatchQueue):
-            completion, latency_us = await client.complete(call, request, report=report)
+            completion, latency_us = await client.complete(call, move.request, report=report)
         else:
-            completion, latency_us = await client.complete(request, report=report)
+            completion, latency_us = await client.complete(move.request, report=report)
     except Unanswered as lost:
         # Not recorded here, as `report` would: a process killed between this failure and what follows from it would
         # make a call again that is on record as lost.
@@ -77,7 +74,7 @@ async def make_call(
     # For every model alike: what is recorded is what memories, briefs and answers are made of.
     completion = msgspec.structs.replace(completion, text=without_reasoning(completion.text))
     # The problem is found here and recorded with the reply: `decide` knows no types of replies.
-    problem = read_reply(completion.text, typed, stop_reason=completion.stop_reason)[1] if typed else ""
+    problem = read_reply(completion.text, move.typed, stop_reason=completion.stop_reason)[1] if move.typed else ""
     return RecordCall(call, completion, latency_us, problem)
 
 
@@ -98,21 +95,11 @@ async def complete_typed(
     asking, fact = typed_reply(first, reply), ""
     move = next(asking)
     while True:
-        call = Call(
-            iteration=iteration,
-            phase=phase,
-            tier=tier,
-            agent=agent,
-            purpose=template,
-            about=about,
-            attempt=move.attempt,
-            request_sha256=move.request.sha256,
-            model=client.name,
-        )
+        call = Call.of(move, iteration, phase, client.name)
         progress = recorder.state.progress
         # Looked up per attempt, not once: a process may have died between a rejected reply and its repair.
         if progress.call(call_key(call)) is None:
-            recorder.do(await make_call(call, move.request, client=client, record=recorder.do, typed=reply))
+            recorder.do(await make_call(call, move, client=client, record=recorder.do))
         # Read back from the state, so that a new reply and a recorded one take the same way from here on.
         called = progress.call(call_key(call))
         if called is None:

@@ -72,19 +72,8 @@ class Effects:
             # Where frozen inference is enforced: courses get no guidance client, so one that asked for guidance ends
             # here.
             raise LogError(f"This session has no model for the {move.tier} tier.")
-        call = Call(
-            iteration=planned.iteration,
-            phase=phase,
-            tier=move.tier,
-            agent=move.agent,
-            purpose=move.purpose or planned.purpose,
-            about=move.about,
-            attempt=move.attempt,
-            request_sha256=move.request.sha256,
-            model=client.name,
-            causation=causation,
-        )
-        outcome: Command = await make_call(call, move.request, client=client, record=self._record, typed=move.typed)
+        call = Call.of(move, planned.iteration, phase, client.name, purpose=planned.purpose, causation=causation)
+        outcome: Command = await make_call(call, move, client=client, record=self._record)
         if isinstance(outcome, RecordFailure) and outcome.failed.fault.kind == "too_long" and move.droppable:
             # Not a failure: a `CallFailed` would end the course, and this one can ask again with a memory less.
             outcome = RecordTrimming(call, outcome.failed, planned, move.droppable[0])

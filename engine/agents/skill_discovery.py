@@ -42,13 +42,13 @@ from mage_es.engine.briefs import (
     TypeStanding,
 )
 from mage_es.engine.commands import Candidate
-from mage_es.engine.rules.authoring import LEAST_SUPPORT, PRINCIPLES_PER_TARGET
+from mage_es.engine.rules.authoring import LEAST_SUPPORT, PRINCIPLES_PER_TARGET, SLOT_LENGTH
 from mage_es.engine.rules.briefing import Detail, clipped, fitted, shown, window
 from mage_es.engine.rules.curriculum import candidates_of, select_targets
 from mage_es.engine.rules.harvest import reasoning_of
+from mage_es.engine.rules.ingredients import without
 from mage_es.engine.rules.ontology import SKILL_CAP
 from mage_es.engine.rules.prompt import worked
-from mage_es.engine.rules.refinement import SLOT_LENGTH
 from mage_es.engine.rules.rotation import (
     AUTHOR_RECIPES,
     AUTHOR_TOOLS,
@@ -65,7 +65,6 @@ from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.splitting import LEAST_CHILDREN, hindrance, room
 from mage_es.engine.rules.tools import TOOLS_PER_TARGET
 from mage_es.engine.rules.trajectories import account_of, steps_of
-from mage_es.engine.rules.trimming import without
 from mage_es.engine.seams.benchmark import Question
 from mage_es.events.vocabulary import AnswerJudged, BriefCut
 from mage_es.projections.fold import State

@@ -1,4 +1,4 @@
-"""What the guidance tier wrote, as events: failure memories, principles, and the outcome of every action.
+"""What the guidance tier wrote, as events: failure memories, principles, refined prompts; the outcome of every action.
 
 Rules
     - A reply that cannot be used is recorded as such and never ends an iteration.
@@ -21,7 +21,6 @@ from mage_es.engine.commands import Authored, CheckedTools, Evolve
 from mage_es.engine.rules.harvest import Met, capped, new_memory
 from mage_es.engine.rules.near_duplicates import normalise
 from mage_es.engine.rules.phases import marked
-from mage_es.engine.rules.refinement import refine
 from mage_es.engine.rules.retrieval_recipes import author_recipe
 from mage_es.engine.rules.rotation import AUTHORED, FAILED, NOTHING, UNREADABLE, Turn, Written
 from mage_es.engine.rules.setting import Setting
@@ -40,6 +39,7 @@ from mage_es.events.vocabulary import (
     Origin,
     Outcome,
     SkillCreated,
+    SkillRefined,
     Target,
     TargetsSelected,
 )
@@ -248,3 +248,32 @@ def _outcome(authored: Authored, written: Written) -> str:
     if authored.reply is None:
         return UNREADABLE if authored.call else FAILED
     return written.refused or (AUTHORED if written.authored else NOTHING)
+
+
+SLOT_LENGTH = 1200
+"""Most characters of each of the two slots, cut at a line border: every prompt of the skill carries them."""
+
+
+def refine(turn: Turn, reply: RefinementReply) -> Written:
+    """Return the refinement; an empty slot of the reply leaves the skill's own, and no change is no event.
+
+    [section 3.3, prompt refinement] The event holds both slots before and after.
+    """
+    slots, skill = turn.state.slots, turn.skill
+    template_before, strategy_before = slots.prompt_template(skill), slots.strategy(skill)
+    # An empty slot in a reply means "keep it": no model is asked to repeat what is good.
+    template = capped(reply.prompt_template.strip(), SLOT_LENGTH) or template_before
+    strategy = capped(reply.strategy.strip(), SLOT_LENGTH) or strategy_before
+    if (template, strategy) == (template_before, strategy_before):
+        return Written()
+    # With the values before: a log can be read backwards without folding it.
+    refined = SkillRefined(
+        iteration=turn.iteration,
+        skill=skill,
+        prompt_template=template,
+        strategy=strategy,
+        prompt_template_before=template_before,
+        strategy_before=strategy_before,
+        origin=turn.origin,
+    )
+    return Written([refined], 1)

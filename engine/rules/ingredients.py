@@ -1,14 +1,18 @@
-"""What goes into the prompts of a planned question: every section, each text with where it is from.
+"""What goes into the prompts of a planned question: every section, each text with where it is from; and what goes out.
 
 Rules
     - Everything is looked up by the ids of the plan, so the same plan gives the same sections; of a skill the slots
       are read from the state, which must be the one that the plan was made on.
+    - What does not fit the model's context does without memories first, the last-ranked one first.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+import msgspec
+
+from mage_es.engine.courses import Ask
 from mage_es.engine.rules.prompt import Quote, Section, worked
-from mage_es.events.vocabulary import ActionRecipeHarvested, QuestionPlanned, ToolAuthored
+from mage_es.events.vocabulary import ActionRecipeHarvested, BundleTrimmed, QuestionPlanned, ToolAuthored
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
 
@@ -123,3 +127,33 @@ def _corrected(row: MemoryRow, answer_format: str) -> str:
 
 def _strategy(row: MemoryRow) -> str:
     return f"When: {row.recognise}\nHow: {row.reasoning}"
+
+
+def droppable(planned: QuestionPlanned) -> tuple[str, ...]:
+    """Return the ids of what can be left out of a plan's prompts, first what goes first.
+
+    [Eq. 4, context limits] A prompt that does not fit loses its least similar memory, then the next, then the last
+    principle; question, context and skill are never cut. Each drop is an event and holds for later calls of the
+    question. The arms that were pulled are rewarded all the same: texts that do not fit are part of what choosing them
+    brings.
+    """
+    # Sorting keeps equals in their order, so of equals the one that is later in the bundle goes first.
+    memories = sorted(reversed(planned.memories), key=lambda hit: hit.similarity)
+    return (*(hit.memory_id for hit in memories), *reversed(planned.principles))
+
+
+def without(planned: QuestionPlanned, dropped: Collection[str]) -> QuestionPlanned:
+    """Return the plan as if it had been made without some memories and principles. [Eq. 4, context limits]"""
+    if not dropped:
+        return planned
+    return msgspec.structs.replace(
+        planned,
+        memories=tuple(hit for hit in planned.memories if hit.memory_id not in dropped),
+        principles=tuple(name for name in planned.principles if name not in dropped),
+    )
+
+
+def trimming_of(move: Ask, recorded: Sequence[BundleTrimmed]) -> BundleTrimmed | None:
+    # The hash of the request ties it to exactly this prompt: what another prompt left out says nothing of this one.
+    sought = (move.about, move.request.sha256, move.droppable[:1])
+    return next((each for each in recorded if (each.about, each.request_sha256, (each.memory_id,)) == sought), None)

@@ -16,12 +16,19 @@ import msgspec
 
 from mage_es.engine.courses import Ask, Course, Fact, Look, Move, Use, call_of, fact_of, finish_of, reply_to
 from mage_es.engine.rules.harvest import capped
-from mage_es.engine.rules.ingredients import earlier_steps, sections_of, sections_of_step, tool_outcome, tool_section
+from mage_es.engine.rules.ingredients import (
+    droppable,
+    earlier_steps,
+    sections_of,
+    sections_of_step,
+    tool_outcome,
+    tool_section,
+    without,
+)
 from mage_es.engine.rules.own import examples_of_others
 from mage_es.engine.rules.prompt import PromptQuestion, Quote, Section, render_answer
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.tools import arguments_in
-from mage_es.engine.rules.trimming import droppable, without
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.model import RAISE, Request
 from mage_es.events.vocabulary import BundleTrimmed, QuestionPlanned, SearchAnswered, ToolRan

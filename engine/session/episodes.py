@@ -18,10 +18,10 @@ import msgspec
 from mage_es.engine.courses import Act, Ask, Course, Fact, Finish, Move, reply_to
 from mage_es.engine.environments.playing import verdict_of
 from mage_es.engine.rules.choice import query_of
+from mage_es.engine.rules.ingredients import droppable, without
 from mage_es.engine.rules.retrieval import recipe_query, retrieve
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.step_prompt import EXPLORING, Consulted, retrieval_text, step_prompt
-from mage_es.engine.rules.trimming import droppable, without
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.seams.embedder import Vector
 from mage_es.engine.seams.environment import (

@@ -40,7 +40,7 @@ from mage_es.engine.courses import Act, Ask, Fact, Look, Move, Use, begin, catch
 from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models
 from mage_es.engine.models.retrying import RetryingClient
-from mage_es.engine.rules.trimming import trimming_of
+from mage_es.engine.rules.ingredients import trimming_of
 from mage_es.engine.run.budget import UNLIMITED, Limits
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.questions import rows_of

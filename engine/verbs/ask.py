@@ -13,7 +13,7 @@ from mage_es.engine.courses import Ask, Course, Fact, Finish, advance, begin
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.models.retrying import RetryingClient
-from mage_es.engine.rules.trimming import without
+from mage_es.engine.rules.ingredients import without
 from mage_es.engine.run.budget import UNLIMITED, Budget, Limits, require_prices
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.pricing import Prices

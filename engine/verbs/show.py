@@ -11,7 +11,7 @@ import msgspec
 from mage_es.engine.baselines.table import BASELINES
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.embedders.registry import LateEmbedder
-from mage_es.engine.rules.trimming import without
+from mage_es.engine.rules.ingredients import without
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records, number_of
 from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of

@@ -18,7 +18,7 @@ from mage_es.engine.theorems.log import check_head, check_log, check_questions
 from mage_es.engine.theorems.origins import check_origins
 from mage_es.engine.theorems.own import check_own
 from mage_es.engine.theorems.ratchet import check_ratchet
-from mage_es.engine.theorems.replay import check_replay
+from mage_es.engine.theorems.recheck import check_replay
 from mage_es.engine.verbs.forms import in_thread
 from mage_es.engine.verbs.runs import exam_rows
 from mage_es.engine.verbs.summary import ExamRow

@@ -38,7 +38,7 @@ from mage_es.engine.seams.model import Completion, Model, Request
 from mage_es.engine.theorems.growth import check_growth
 from mage_es.engine.theorems.leaks import check_leaks
 from mage_es.engine.theorems.ratchet import check_ratchet
-from mage_es.engine.theorems.replay import check_replay
+from mage_es.engine.theorems.recheck import check_replay
 from mage_es.engine.verbs.evolve import evolve
 from mage_es.engine.verbs.resume import resume
 from mage_es.engine.worlds.wordmath import benchmark as wordmath

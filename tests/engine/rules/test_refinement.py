@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mage_es.engine.briefs import RefinementReply
-from mage_es.engine.rules.refinement import SLOT_LENGTH, refine
+from mage_es.engine.rules.authoring import SLOT_LENGTH, refine
 from mage_es.engine.rules.rotation import Turn, Written
 from mage_es.events.vocabulary import Origin, SkillCreated, SkillRefined, SlotsRolledBack, SnapshotTaken
 from mage_es.projections.fold import State

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mage_es.engine.courses import Ask, Finish, advance, begin
+from mage_es.engine.rules.ingredients import droppable, trimming_of, without
 from mage_es.engine.rules.routes import ROUTING_ARMS, Route, follow
-from mage_es.engine.rules.trimming import droppable, trimming_of, without
 from mage_es.engine.seams.model import Request
 from mage_es.events.vocabulary import BundleTrimmed, QuestionPlanned, Retrieved
 from tests.engine.rules.states import Built, setting_of

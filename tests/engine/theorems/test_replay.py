@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from mage_es.engine.run.directory import Run
-from mage_es.engine.theorems.replay import check_replay
+from mage_es.engine.theorems.recheck import check_replay
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import Digest, Event, IterationClosed, MemoryAppended, PatternPruned
 from tests.engine.forgery import after, forged, instead

@@ -53,21 +53,24 @@ def backup(run: Run, destination: str | None = None, *, gold: bool = True) -> Ba
     """Copy what is new in a run's logs to a folder or to `s3://bucket/prefix`; the run may be at work.
 
     By default the copy of `runs/first` is `runs-backups/first`: beside the runs, where nothing takes it for one.
-    Without `gold` it lacks the right answers: it can be read and asked, but neither examined nor resumed.
+    What is in a folder already is read again; a bucket vouches for its own. Without `gold` it lacks the right answers:
+    it can be read and asked, but neither examined nor resumed.
 
     Raises:
         UsageError: The destination is neither.
         SequenceConflict: It holds another run, a later or different state of this one, or the answers that it should
             be without.
-        LogDamaged: A log fails its checksums.
+        LogDamaged: A log, or an object in the folder, is not what was written.
         PrerequisiteError: The destination is not accessible, or the run has no event yet.
     """
     objects = open_objects(destination or str(_beside(run.path)))
     # Listed before the run's log is copied, and copied after it: the copy knows each of them, and each reaches as far.
     begun = [exam for exam in run.exams() if LogReader(exam.log_path).head.seq]
-    stored = back_up(run.log_path, objects, at=_LOG, fs=LocalFileSystem(), gold=gold)
+    fs, is_near = LocalFileSystem(), isinstance(objects, FolderObjects)
+    stored = back_up(run.log_path, objects, at=_LOG, fs=fs, gold=gold, read_again=is_near)
     exams = [
-        back_up(exam.log_path, objects, at=f"exams/{exam.path.name}/{_LOG}", fs=LocalFileSystem()) for exam in begun
+        back_up(exam.log_path, objects, at=f"exams/{exam.path.name}/{_LOG}", fs=fs, read_again=is_near)
+        for exam in begun
     ]
     return BackupReport(
         run_id=run.id,

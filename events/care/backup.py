@@ -8,8 +8,8 @@
     tail/<first>                            frames of what was not sealed yet, from event <first> on
     head/<seq>                              how far a complete backup reaches, with the chain value that vouches for it
 
-Nothing is overwritten or deleted. A log whose events differ from those in the backup, or that does not reach as far, is
-refused: the name of a tail object, its first event, can be taken only once.
+Nothing is overwritten or deleted, and what is missing is stored again. A log whose events differ from those in the
+backup, or that does not reach as far, is refused: the name of a tail object, its first event, can be taken only once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.events import wal
-from mage_es.events.care.questions import back_up_questions
+from mage_es.events.care.questions import altered_questions, back_up_questions
 from mage_es.events.disk.documents import RESTORE, Head, HeadNote, pack, unpack
 from mage_es.events.disk.filesystem import FileSystem
 from mage_es.events.disk.layout import Layout, Range
@@ -84,30 +84,40 @@ def tail_name(first: int) -> str:
     return f"tail/{first:020d}"
 
 
+def head_name(seq: int) -> str:
+    return f"head/{seq:020d}"
+
+
 def newest_head(objects: Objects, found: Held, *, at: str) -> HeadNote:
     """Return how far the newest complete backup reaches; event 0 if there is none. Raises `LogDamaged`."""
     if not found.heads:
         return HeadNote(seq=0, chain="")
-    name = f"{at}head/{found.heads[-1]:020d}"
+    name = at + head_name(found.heads[-1])
     note = unpack(objects.read(name), HeadNote, name=f"{objects.place}/{name}")
     if note.seq != found.heads[-1]:
         raise LogDamaged(f"{objects.place}/{name} speaks of event {note.seq}: use another backup.")
     return note
 
 
-def back_up(path: Path, objects: Objects, *, at: str, fs: FileSystem, gold: bool = True) -> Stored:
+def back_up(
+    path: Path, objects: Objects, *, at: str, fs: FileSystem, gold: bool = True, read_again: bool = False
+) -> Stored:
     """Store what is new in the log in the folder `path` under the prefix `at`, with or without `gold` answers.
 
+    `read_again` is to compare every object that is there already, which is a transfer where they are far away.
+
     Raises `SequenceConflict` if the place holds another log, or a later or other state of this one; `LogDamaged` if the
-    log is not what was written; `PrerequisiteError` if it has no event yet or the place cannot be used.
+    log, or an object that is read, is not what was written; `PrerequisiteError` if it has no event yet or the place
+    cannot be used.
     """
-    return _Backup(path, objects, at, fs, gold=gold).run()
+    return _Backup(path, objects, at, fs, gold=gold, read_again=read_again).run()
 
 
 class _Backup:
-    def __init__(self, path: Path, objects: Objects, at: str, fs: FileSystem, *, gold: bool) -> None:
+    def __init__(self, path: Path, objects: Objects, at: str, fs: FileSystem, *, gold: bool, read_again: bool) -> None:
         self._fs = fs
         self._gold = gold
+        self._read_again = read_again
         self._objects = objects
         self._at = at
         self._layout = Layout(path)
@@ -127,17 +137,50 @@ class _Backup:
         # FORMAT names the log: if the place holds another one, this refuses before anything else is stored.
         self._create(FORMAT, self._fs.read(self._layout.format))
         found = held(self._objects, at=self._at)
+        if self._read_again:
+            self._require_whole(found)
         before = newest_head(self._objects, found, at=self._at)
         self._require_same_history(found, before)
         # Questions, tail, segments, head: in this order an interruption leaves no head without what it names.
         back_up_questions(self._fs, self._layout, self._objects, at=self._at, create=self._create, gold=self._gold)
-        self._store_tail(found, after=max(before.seq, self._tail.listing.sealed))
+        reached = 0 if self._read_again else before.seq
+        self._store_tail(found, after=max(reached, self._tail.listing.sealed))
         for span in self._tail.listing.segments:
-            if span not in found.segments:
+            if span not in found.segments or (self._read_again and span not in found.vectors):
                 self._store_segment(span)
         if head.seq > before.seq:
-            self._create(f"head/{head.seq:020d}", pack(HeadNote(seq=head.seq, chain=head.chain)))
+            self._create(head_name(head.seq), pack(HeadNote(seq=head.seq, chain=head.chain)))
         return Stored(head, self._new, self._bytes)
+
+    def _require_whole(self, found: Held) -> None:
+        damaged = [*self._altered_segments(found), *altered_questions(self._objects, at=self._at)]
+        for name in (*map(tail_name, found.tails), *map(head_name, found.heads)):
+            try:
+                if name.startswith("tail/"):
+                    frames_of(self._objects, self._at + name)
+                else:
+                    unpack(self._objects.read(self._at + name), HeadNote, name=name)
+            except LogDamaged:
+                damaged.append(name)
+        if damaged:
+            names = ", ".join(self._at + name for name in damaged)
+            raise LogDamaged(
+                f"{self._objects.place} is damaged, nothing was stored there: {names} is not what was backed up. Move "
+                "that away and back up again, which stores it anew, or back up to another place."
+            )
+
+    def _altered_segments(self, found: Held) -> Iterator[str]:
+        for span in (span for span in self._tail.listing.segments if span in found.segments):
+            sealed = self._sealed.seal_of(span)
+            sides = (
+                (False, found.segments.get(span), sealed.sha256),
+                (True, found.vectors.get(span), sealed.vectors_sha256),
+            )
+            for vectors, digits, sha256 in sides:
+                if digits is not None:
+                    name = segment_name(span, digits, vectors=vectors)
+                    if hashlib.sha256(self._objects.read(self._at + name)).hexdigest() != sha256:
+                        yield name
 
     def _require_same_history(self, found: Held, before: HeadNote) -> None:
         # A copy of a run that went on by itself has the same log id, so only the events can tell the two apart.

@@ -75,15 +75,24 @@ def back_up_questions(
             create(_name(file), data)
 
 
+def altered_questions(objects: Objects, *, at: str) -> Iterator[str]:
+    """Yield the names under the prefix `at` of backed up questions that are not what their names say."""
+    return (own for own in _backed_up(objects, at) if not _is_whole(objects.read(at + own), own))
+
+
 def restore_questions(fs: FileSystem, layout: Layout, objects: Objects, *, at: str) -> None:
     """Write the files of questions that a backup holds. Raises `LogDamaged` for one that its name does not fit."""
-    for name in objects.names():
-        if name.startswith(at) and _FILE.fullmatch(own := name.removeprefix(at)):
-            data = objects.read(name)
-            if not _is_whole(data, own):
-                raise LogDamaged(f"{objects.place}/{name} is damaged (its hash differs). Use another backup.")
-            fs.make_folder((layout.path / own).parent)
-            write_new(fs, layout.path / own, data)
+    for own in _backed_up(objects, at):
+        data = objects.read(at + own)
+        if not _is_whole(data, own):
+            raise LogDamaged(f"{objects.place}/{at}{own} is damaged (its hash differs). Use another backup.")
+        fs.make_folder((layout.path / own).parent)
+        write_new(fs, layout.path / own, data)
+
+
+def _backed_up(objects: Objects, at: str) -> list[str]:
+    names = (name.removeprefix(at) for name in objects.names() if name.startswith(at))
+    return [own for own in names if _FILE.fullmatch(own)]
 
 
 def _files(fs: FileSystem, layout: Layout) -> list[Path]:

@@ -156,6 +156,29 @@ def test_a_damaged_segment_is_not_backed_up(folder: FolderObjects, tmp_path: Pat
     assert not [name for name in folder.names() if "/head/" in name]
 
 
+@pytest.mark.slow
+def test_a_copy_that_is_damaged_is_named_and_one_that_lacks_something_is_completed(
+    folder: FolderObjects, tmp_path: Path
+) -> None:
+    path = tmp_path / "log"
+    write(path, [judged(1), remembered(1)])
+    log = Log.open(path, clock=clock(), fs=FS)
+    for number in (2, 3):
+        log.append([judged(number)])
+        save(path, folder)
+    for name in folder.names():
+        file = Path(folder.place) / name
+        data = file.read_bytes()
+        for damaged in (data[:-1], data + data, data[:9] + bytes([data[9] ^ 1]) + data[10:], b""):
+            file.write_bytes(damaged)
+            with pytest.raises((LogDamaged, SequenceConflict), match=name):
+                back_up(path, folder, at="log/", fs=FS, read_again=True)
+        file.unlink()
+        back_up(path, folder, at="log/", fs=FS, read_again=True)
+        assert restored(folder, tmp_path / "again" / name) == contents(path)
+    abandon(log)
+
+
 class Counting:
     """A place that notes what is asked of it."""
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typer import Typer
 
 _INTERRUPTED = 130
+_FILES = 64  # the demo needs 13; a provider's and a bucket's connections come on top
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -57,6 +58,7 @@ def run(app: Typer, words: list[str]) -> NoReturn:
     if debug:
         words.remove("--debug")
     try:
+        _require_files()
         code = app(words, prog_name="mage-es", standalone_mode=False)
     except Exception as error:
         if debug:
@@ -64,6 +66,20 @@ def run(app: Typer, words: list[str]) -> NoReturn:
         _tell(error, as_json="--json" in own)
         sys.exit(_exit_code(error))
     sys.exit(code or 0)
+
+
+def _require_files() -> None:
+    """Raise `PrerequisiteError` where so few files may be open that a library ends the process instead of an error."""
+    import resource
+
+    from mage_es.events.errors import PrerequisiteError
+
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= allowed < _FILES:
+        raise PrerequisiteError(
+            f"A process may have only {allowed} files open here, and mage-es needs {_FILES}: raise that with "
+            "`ulimit -n 1024`, or in limits.conf or LimitNOFILE, then run the same command again."
+        )
 
 
 def _show_traceback(error: Exception) -> None:

@@ -35,7 +35,8 @@ def backup(
 ) -> None:
     """Back up a run's logs, also while it is working.
 
-    Copies what is new or missing, and refuses a folder in which a file is damaged. Without a destination, runs/first goes to runs-backups/first.
+    Copies what is new or missing, and refuses a folder in which a file is damaged. Without a destination, runs/first
+    goes to runs-backups/first.
     For buckets, endpoint, region and credentials come from the AWS_* environment variables.
     """
     from mage_es.engine.verbs.backup import backup as back_up

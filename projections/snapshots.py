@@ -84,6 +84,11 @@ def disowned(folder: Path, source: Source) -> list[Path]:
     return [path for path in claiming if _read(path, source) is None]
 
 
+def damaged_snapshots(folder: Path) -> list[Path]:
+    """Return what has the name of a snapshot and is none, or not all of one; nothing uses it."""
+    return [path for path in _found(folder) if _contained(path) is None]
+
+
 def kept_dump(folder: Path, seq: int, projection: str) -> Any:
     """Return what one projection's state was at event `seq` when it was kept live, None if that is not there.
 
@@ -92,7 +97,7 @@ def kept_dump(folder: Path, seq: int, projection: str) -> Any:
     """
     for path in _found(folder):
         if _seq_of(path) == seq:
-            content = _content(path.read_bytes())
+            content = _contained(path)
             if content is not None and projection in content.dumps:
                 return msgspec.msgpack.decode(content.dumps[projection])
     return None
@@ -137,10 +142,7 @@ def _read(path: Path, source: Source) -> State | None:
 
 def _claimed(path: Path, source: Source) -> tuple[_Content, IterationClosed] | None:
     """Return what a whole snapshot of this fold has, and the mark in the log whose digests it claims."""
-    try:
-        content = _content(path.read_bytes())
-    except OSError:  # another process may have replaced it by a newer one
-        return None
+    content = _contained(path)
     if content is None or content.seq != _seq_of(path) or content.fingerprint != fold_fingerprint():
         return None
     # The chain of the log is known at its head only; further back the recorded digests have to do.
@@ -155,7 +157,11 @@ def _covered(state: State) -> list[Projection]:
     return [view for view in state.digested() if view not in (state.ledger, state.slots)]
 
 
-def _content(data: bytes) -> _Content | None:
+def _contained(path: Path) -> _Content | None:
+    try:
+        data = path.read_bytes()
+    except OSError:  # another process may have replaced it by a newer one
+        return None
     magic, digest, body = data[:4], data[4:36], memoryview(data)[36:]
     # The hash first: what it does not cover is never decoded.
     if magic != _MAGIC or hashlib.sha256(body).digest() != digest:

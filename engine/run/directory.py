@@ -149,7 +149,8 @@ def _taken(path: Path) -> str:
 
 def _holds_log(path: Path) -> bool:
     """Return whether a log is in a folder, whole or not."""
-    return (path / "FORMAT").exists() or bool(Layout(path).events(LocalFileSystem()))
+    disk, layout = LocalFileSystem(), Layout(path)
+    return disk.exists(layout.format) or bool(layout.events(disk))
 
 
 def is_run(path: Path) -> bool:

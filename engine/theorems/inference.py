@@ -80,11 +80,13 @@ def _baseline(reader: LogReader, name: str) -> Check:
 def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
     opened, name, learning = record.opened, f"exam {record.opened.exam}", learning_types()
     try:
+        # First what each file is: reading the log says only that it cannot be read.
+        path = run.exam(opened.exam).log_path
+        if record.is_there(run) and (problems := problems_of(verify_log(path))):
+            return Check(name=name, ok=False, detail=problems, bound=BOUND, damaged=True)
         exam = record.log(run)
     except LogError as error:
         return Check(name=name, ok=False, detail=str(error), bound=BOUND, damaged=True)
-    if problems := problems_of(verify_log(run.exam(opened.exam).log_path)):
-        return Check(name=name, ok=False, detail=problems, bound=BOUND, damaged=True)
     records = list(exam.records())
     called = [(each.seq, each.event.tier) for each in records if isinstance(each.event, ModelCalled)]
     guidance = [seq for seq, tier in called if tier == "guidance"]

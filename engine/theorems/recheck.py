@@ -15,7 +15,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import IterationClosed
 from mage_es.projections.fold import State, fold
 from mage_es.projections.protocol import Projection
-from mage_es.projections.snapshots import disowned, kept_dump
+from mage_es.projections.snapshots import damaged_snapshots, disowned, kept_dump
 
 
 class IterationCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,4 +112,6 @@ def check_replay(reader: LogReader, snapshots: Path) -> Check:
         detail = f"{forged[0]} claims the digests of the log for another state, so it is not used: delete it"
         return Check(name=NAME, ok=False, detail=detail, measured=measured, bound=bound)
     detail = f"{len(checks)} closed iterations fold to their recorded digests"
+    if unused := ", ".join(str(path) for path in damaged_snapshots(snapshots)):
+        detail += f"; damaged, and not used: {unused}"
     return Check(name=NAME, ok=True, detail=detail, measured=measured, bound=bound)

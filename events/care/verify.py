@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -185,10 +185,13 @@ class _Verification:
         """Check a segment that is not recorded yet: its write-ahead file still counts."""
         if self._about is None:
             return
-        with suppress(LogError):  # of a write-ahead file that was found damaged
+        try:
             _, sealed = made_of(self._fs, self._layout, span.first, self._about)
-            names = ((self._layout.segment, sealed.sha256), (self._layout.vectors, sealed.vectors_sha256))
-            for file, sha256 in ((name(span), sha256) for name, sha256 in names if sha256):
+        except LogError:  # of the write-ahead file, which was found damaged before
+            return
+        names = ((self._layout.segment, sealed.sha256), (self._layout.vectors, sealed.vectors_sha256))
+        for file, sha256 in ((name(span), sha256) for name, sha256 in names if sha256):
+            with self._finding(file, span):
                 if not self._fs.exists(file) or hashlib.sha256(self._fs.read(file)).hexdigest() != sha256:
                     source = self._layout.wal(span.first).name
                     self._add(file, f"not what {source} is sealed as; opening the log mends that", span)

@@ -119,7 +119,7 @@ class LocalFileSystem:
             return sorted(os.listdir(folder))  # noqa: PTH208 (names, not paths: half the cost of iterdir)
 
     def exists(self, path: Path) -> bool:
-        return path.exists()
+        return os.path.lexists(path)  # a link that leads nowhere is in the place of a file, and reading it says so
 
     def read(self, path: Path, offset: int = 0, length: int | None = None) -> bytes:
         # Unbuffered: a reader must see what is in the file now, and reads it once.
@@ -205,13 +205,15 @@ def sync_fully(fd: int, full: int | None = getattr(fcntl, "F_FULLFSYNC", None)) 
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Say of which file a failure is: a read that fails names none. Raises `LogDamaged` for a folder in its place."""
+    """Say of which file a failure is: a read that fails names none. Raises `LogDamaged` for what is no file."""
     try:
         yield
     except (IsADirectoryError, NotADirectoryError) as error:
         what = "a folder, where a file belongs" if isinstance(error, IsADirectoryError) else "a file, or is in one"
         raise LogDamaged(f"{path} is {what}. Restore it from a copy of the run.") from error
     except OSError as error:
+        if path.is_symlink() and error.errno in (errno.ENOENT, errno.ELOOP):
+            raise LogDamaged(f"{path} is a link that leads to no file. Restore it from a copy of the run.") from error
         error.filename = error.filename or str(path)
         raise
 

@@ -206,3 +206,9 @@ def test_an_installation_on_windows_is_refused_with_the_same_way_out() -> None:
     words = f"import runpy, sys; sys.platform = 'win32'; runpy.run_path({str(setup)!r})"
     refused = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True)
     assert refused.returncode == 1 and "wsl --install" in refused.stderr
+
+
+def test_too_small_a_limit_of_open_files_is_an_error_that_says_what_to_raise() -> None:
+    words = f"ulimit -n 16; exec {sys.executable} -m mage_es runs list"
+    refused = subprocess.run(["sh", "-c", words], capture_output=True, text=True)
+    assert refused.returncode == 4 and "only 16 files" in refused.stderr and "ulimit -n 1024" in refused.stderr

@@ -62,3 +62,16 @@ def test_a_broken_theorem_gives_exit_code_one_and_the_first_event_that_breaks_it
     named = next(iter(LogReader(runs_dir / "second" / "log").records({MemoryQuarantined})))
     assert outcome.code == 1
     assert [(check["name"], check["seq"]) for check in broken] == [("growth", named.seq)]
+
+
+def test_a_damaged_snapshot_and_a_file_of_an_exam_are_named(mage: Command, runs_dir: Path) -> None:
+    mage("exam", "--questions", "2")
+    [*_, snapshot] = sorted((runs_dir / "first" / "snapshots").iterdir())
+    snapshot.write_bytes(snapshot.read_bytes() * 2)
+    outcome = mage("verify", "--json")
+    replayed = next(check for check in json.loads(outcome.out)["checks"] if check["name"] == "replay")
+    assert outcome.code == 0 and snapshot.name in replayed["detail"]
+    [tail] = (runs_dir / "first" / "exams" / "0001-latest" / "log" / "wal").iterdir()
+    tail.write_bytes(tail.read_bytes()[:-1])
+    outcome = mage("verify", "--json")
+    assert outcome.code == 5 and f"{tail.name}, events from" in outcome.out

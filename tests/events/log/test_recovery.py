@@ -159,14 +159,20 @@ def test_a_flipped_bit_in_the_documents_is_refused(tmp_path: Path, name: str) ->
 
 
 @pytest.mark.parametrize("name", ["HEAD", "FORMAT", "LOCK", f"wal/{2:020d}.wal", f"seg/{1:020d}-{1:020d}.parquet"])
-def test_a_folder_in_the_place_of_a_file_is_damage_and_named(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("what", ["is a folder", "is a link that leads to no file"])
+def test_a_folder_or_an_empty_link_in_the_place_of_a_file_is_damage_and_named(
+    tmp_path: Path, name: str, what: str
+) -> None:
     write_log(tmp_path, [judged(0)])
-    (tmp_path / name).unlink()
-    (tmp_path / name).mkdir()
-    with pytest.raises(LogDamaged, match=f"{name} is a folder"):
-        LogReader(tmp_path)
-    with pytest.raises(LogDamaged, match=f"{name} is a folder"):
-        Log.open(tmp_path, clock=clock())
+    file = tmp_path / name
+    file.unlink()
+    if what == "is a folder":
+        file.mkdir()
+    else:
+        file.symlink_to(file.name)
+    for use in (LogReader, lambda path: Log.open(path, clock=clock())):
+        with pytest.raises(LogDamaged, match=f"{name} {what}"):
+            use(tmp_path)
 
 
 def test_a_log_of_another_folder_does_not_fit(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def _job(cell: MatrixCell, exams: tuple[str, ...], settings: Settings) -> Job:
     from mage_es.engine.benchmarks.registry import with_own_models
     from mage_es.engine.config import canonical
     from mage_es.engine.matrix.working import Job
-    from mage_es.engine.reporting.conditions import OF_BASELINES
+    from mage_es.engine.reporting.systems import OF_BASELINES
 
     own = _settings(cell)
     config = own.config()

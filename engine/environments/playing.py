@@ -1,7 +1,11 @@
-"""Playing an episode from a list of actions: bare ones, a transcript, or the recorded steps of an earlier episode."""
+"""Playing an episode: the action that a reply names, and episodes from lists of actions.
+
+A list has bare actions, a transcript, or the recorded steps of an earlier episode.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -9,6 +13,24 @@ import msgspec
 
 from mage_es.engine.seams.benchmark import Verdict
 from mage_es.engine.seams.environment import Entity, Environment, Relation, tells_result, transcript_line
+
+_MARKER = re.compile(r"^[ \t>*_`]*action[ \t*_`]*:(.*)$", re.IGNORECASE | re.MULTILINE)
+_TRIMMED = " \t*_`\"'"
+
+
+def named_action(reply: str) -> str:
+    """Return the text after the last line-initial `Action:`, else the last line that is not empty; "" if none is.
+
+    Emphasis, quotes and one full stop around it are dropped. A reasoning block that was never closed holds no action.
+    """
+    said = reply.rpartition("</think>")[2]
+    if "<think>" in said:
+        return ""
+    marked = _MARKER.findall(said)
+    lines = [line for line in said.splitlines() if line.strip()]
+    named = marked[-1] if marked else lines[-1] if lines else ""
+    return str(named).strip(_TRIMMED).removesuffix(".").strip(_TRIMMED)
+
 
 NOTHING_ACHIEVED = "nothing"
 

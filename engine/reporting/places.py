@@ -16,18 +16,21 @@ from typing import NamedTuple
 
 from mage_es.engine.benchmarks.registry import title
 from mage_es.engine.config import Config, difference
-from mage_es.engine.reporting.conditions import EXAMINED, LOOKED_UP, differing, told
 from mage_es.engine.reporting.recorded import RecordedRun
 from mage_es.engine.reporting.systems import (
     BASELINES,
+    EXAMINED,
     FEW_SHOT,
     FULL,
+    LOOKED_UP,
     NAMES,
     NO_GUARD,
     Placement,
     cascade_of,
+    differing,
     short,
     system_of,
+    told,
     way_of,
 )
 

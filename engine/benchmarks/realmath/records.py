@@ -2,6 +2,7 @@
 
 Rules
     - The theorem contains the answer, so the learner never sees it.
+    - A task type is the subset and the kind of answer that the question asks for, from its text alone.
     - A file `<subset>.sympy_answers.json` beside the records is read with them and is part of their hash.
 """
 
@@ -14,10 +15,28 @@ from pathlib import Path
 
 import msgspec
 
-from mage_es.engine.benchmarks.realmath.kinds import kind_of
 from mage_es.engine.benchmarks.realmath.machine import MachineAnswer
 from mage_es.engine.benchmarks.records import Records, read_mapping, read_records
 from mage_es.engine.seams.benchmark import Question, Split
+
+_RULES = (
+    ("count", r"how many|number of|cardinality"),
+    ("limit_asymptotic", r"\blimits?\b|\\lim\b|tends? to|asymptotic"),
+    ("extremum", r"maxim(?:um|al)|minim(?:um|al)|smallest|largest"),
+    ("condition", r"for which|necessary and sufficient"),
+    ("value", r"values? of|compute|evaluate|equal to"),
+)
+_KINDS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _RULES)
+
+
+def kind_of(question: str) -> str:
+    """Return the first kind whose words occur in a question, `expression` if none do.
+
+    [section 4, RealMath, task types] Subset and kind, from the question's words alone; the theorem, which holds the
+    answer, is never read.
+    """
+    return next((kind for kind, pattern in _KINDS if pattern.search(question)), "expression")
+
 
 SUBSETS: Mapping[str, str] = {"Math_arXiv": "math", "CS_arXiv": "cs", "Math_StackExchange": "qa"}
 """Upstream's splits, which are subsets by origin, and what task types call them."""

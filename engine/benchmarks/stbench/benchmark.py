@@ -18,10 +18,9 @@ import msgspec
 from mage_es.engine.benchmarks.dataset import DataFile, Definition
 from mage_es.engine.benchmarks.records import Records, read_records
 from mage_es.engine.benchmarks.stbench.answers import without_stub
-from mage_es.engine.benchmarks.stbench.geodesics import require
 from mage_es.engine.benchmarks.stbench.scoring import STBenchScorer, Thresholds, has_class, total
 from mage_es.engine.benchmarks.stbench.tasks import TASK_TYPES, STBenchType, type_of_file, type_of_question
-from mage_es.engine.benchmarks.stbench.upstream import STEPS
+from mage_es.engine.benchmarks.stbench.upstream import STEPS, require
 from mage_es.engine.seams.benchmark import Question, Split
 from mage_es.events.errors import PrerequisiteError
 

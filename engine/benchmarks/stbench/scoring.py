@@ -17,8 +17,8 @@ import msgspec
 from mage_es.engine.benchmarks.hotpotqa.answers import may_mean
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.benchmarks.stbench import answers, upstream
-from mage_es.engine.benchmarks.stbench.geodesics import distance
 from mage_es.engine.benchmarks.stbench.tasks import KINDS, AnswerKind
+from mage_es.engine.benchmarks.stbench.upstream import distance
 from mage_es.engine.seams.benchmark import NEAR_MISS, Question, Verdict
 from mage_es.engine.seams.extraction import plain_answer
 

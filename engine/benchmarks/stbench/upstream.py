@@ -5,7 +5,8 @@ Rules
       which never equals the label "normal"; "Car" raises, and so does every coordinate without parentheses.
     - `*_2024` are the parsers of the first release, where those of 2025 differ.
 Source: LwbXc/STBench, code/result_parser.py and code/open_source/result_parser.py.
-"""
+
+Distances are those on the WGS-84 ellipsoid, by Karney's algorithm as the library `geographiclib` has it."""
 
 from __future__ import annotations
 
@@ -14,7 +15,29 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mage_es.engine.benchmarks.stbench.geodesics import distance
+from mage_es.events.errors import PrerequisiteError
+
+
+def require() -> None:
+    try:
+        import geographiclib.geodesic  # noqa: F401
+    except ImportError as error:
+        raise PrerequisiteError(
+            "stbench measures distances with the library geographiclib, which is not installed. "
+            "Run: python -m pip install 'mage-es[benchmarks]'"
+        ) from error
+
+
+def distance(longitude: float, latitude: float, other_longitude: float, other_latitude: float) -> float | None:
+    """Return metres between points in degrees; None if one is not on earth."""
+    from geographiclib.geodesic import Geodesic
+
+    values = (longitude, latitude, other_longitude, other_latitude)
+    if not all(map(math.isfinite, values)) or max(abs(latitude), abs(other_latitude)) > 90:
+        return None
+    found = Geodesic.WGS84.Inverse(latitude, longitude, other_latitude, other_longitude, Geodesic.DISTANCE)
+    return float(found["s12"])
+
 
 FARTHEST = 100_000.0
 """Metres from which a predicted point counts as an exception, not as an error."""

@@ -9,6 +9,7 @@ Rules
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,11 +20,33 @@ import msgspec
 from mage_es.engine.benchmarks.records import listed, read_records
 from mage_es.engine.benchmarks.tasks import HUB
 from mage_es.engine.benchmarks.tasks.columns import question_of
-from mage_es.engine.benchmarks.tasks.hub import read_hub
 from mage_es.engine.benchmarks.tasks.scorers import require_scorer, scorer_of
 from mage_es.engine.benchmarks.tasks.spec import TaskSpec, parse
 from mage_es.engine.seams.benchmark import ONE_TYPE, Question, Repeat, Split, TaskTypeSource, Verdict
 from mage_es.events.errors import PrerequisiteError
+
+INSTALL = "python -m pip install datasets"
+
+
+def read_hub(name: str, *, subset: str) -> tuple[Mapping[str, Sequence[Mapping[str, Any]]], str]:
+    """Return the rows of each split of a data set (or a local folder of one), and a hash of them all.
+
+    Raises `PrerequisiteError` if the library is not installed or cannot load the data set.
+    """
+    if importlib.util.find_spec("datasets") is None:
+        raise PrerequisiteError(f"hf:{name} needs the library `datasets`, which is not installed: {INSTALL}")
+    import datasets
+
+    try:
+        loaded = datasets.load_dataset(name, subset or None)
+    except Exception as error:  # the library raises what its many back ends raise
+        raise PrerequisiteError(
+            f"hf:{name} cannot be loaded: {type(error).__name__}: {error}. Check the name, whether it needs "
+            "a subset (--subset), and the network; or download the data set and give the file."
+        ) from error
+    splits = {split: [dict(row) for row in rows] for split, rows in loaded.items()}
+    return splits, hashlib.sha256(msgspec.json.encode(splits, enc_hook=str)).hexdigest()
+
 
 _TRAIN, _TEST = "train", "test"
 """The splits of a hub's data set that are learned from and examined, where it names none itself."""

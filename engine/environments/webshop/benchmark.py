@@ -24,13 +24,12 @@ from mage_es.engine.environments.webshop import goals as goal_making
 from mage_es.engine.environments.webshop.catalogue import load_catalogue
 from mage_es.engine.environments.webshop.files import LICENCE, read_files
 from mage_es.engine.environments.webshop.goals import Goal
-from mage_es.engine.environments.webshop.matching import library
 from mage_es.engine.environments.webshop.nouns import Nouns, installed_nouns
 from mage_es.engine.environments.webshop.pages import Mode
 from mage_es.engine.environments.webshop.reference import solution
+from mage_es.engine.environments.webshop.reward import library
 from mage_es.engine.environments.webshop.shop import open_store, parse_action
-from mage_es.engine.environments.webshop.shopping import STEPS, Shopping
-from mage_es.engine.environments.webshop.words import purchase
+from mage_es.engine.environments.webshop.shopping import STEPS, Shopping, purchase
 from mage_es.engine.seams.benchmark import Question, Split, TaskTypeSource, Verdict
 
 INFO = (

@@ -14,7 +14,7 @@ from mage_es.engine.environments.webshop.goals import Goal
 from mage_es.engine.environments.webshop.pages import BUY, NEXT, PAGE_SIZE
 from mage_es.engine.environments.webshop.reward import purchase_reward
 from mage_es.engine.environments.webshop.shop import Store
-from mage_es.engine.environments.webshop.words import bought_words, chosen_words, product_words, results_words
+from mage_es.engine.environments.webshop.shopping import bought_words, chosen_words, product_words, results_words
 from mage_es.engine.seams.environment import transcript_line
 
 _OPENING = re.compile(r"^(?:find me|i am looking for|i'm looking for|i need|i want)\s+", re.IGNORECASE)

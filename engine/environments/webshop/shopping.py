@@ -5,24 +5,50 @@ Rules
     - An episode is a success with reward 1 only, the official success rate; its score is the reward.
     - In the mode `react` a page of results shows three products, `think[...]` is an action that is answered "OK.", and
       what cannot be done is answered "Invalid action!".
+    - A transcript has one line for a step, free of brackets, so that it never reads as another action.
 """
 
 from __future__ import annotations
 
-from mage_es.engine.environments.naming import named_action
+from collections.abc import Iterable
+
+from mage_es.engine.environments.playing import named_action
+from mage_es.engine.environments.webshop.catalogue import Product
 from mage_es.engine.environments.webshop.goals import Goal
 from mage_es.engine.environments.webshop.pages import Mode, shown
 from mage_es.engine.environments.webshop.reward import Reward
 from mage_es.engine.environments.webshop.shop import Action, Store, Visit, parse_action
-from mage_es.engine.environments.webshop.words import (
-    SEARCH_PAGE,
-    bought_words,
-    chosen_words,
-    product_words,
-    purchase,
-    results_words,
-)
 from mage_es.engine.seams.environment import Entity, Observation, Relation, StepOutcome
+
+SEARCH_PAGE = "The search page"
+_BRACKETS = str.maketrans("[]", "()")
+
+
+def results_words(number: int, total: int) -> str:
+    return f"Page {number} (Total results: {total})"
+
+
+def product_words(product: Product) -> str:
+    return _line(f"{product.title}, {product.price_tag}")
+
+
+def chosen_words(value: str) -> str:
+    return _line(f"You have clicked {value}.")
+
+
+def bought_words(reward: float) -> str:
+    return f"Your score: {reward:.3g}"
+
+
+def purchase(asin: str, options: Iterable[tuple[str, str]]) -> str:
+    """Such as `B01N7PR1LL with color: red, size: small`; people's options have no name."""
+    named = ", ".join(f"{name}: {value}" if name else value for name, value in options)
+    return f"{asin}{' with ' if named else ''}{named}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.translate(_BRACKETS).split())
+
 
 STEPS = 15
 """Step limit of ReAct and of RetroAgent."""

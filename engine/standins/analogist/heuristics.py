@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from mage_es.engine.standins.arithmetic.equations import Equation, evaluate
-from mage_es.engine.standins.arithmetic.likeness import polarity
-from mage_es.engine.standins.arithmetic.quantities import Problem, Quantity
+from mage_es.engine.standins.arithmetic.quantities import Problem, Quantity, polarity
 
 _PARTS = ("percent", "fraction", "factor")
 _Term = tuple[Quantity, Fraction]

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from mage_es.engine.standins.arithmetic.casting import Casting
 from mage_es.engine.standins.arithmetic.chains import OperationChain, parts, without
 from mage_es.engine.standins.arithmetic.equations import Equation, ExpressionItem, evaluate
-from mage_es.engine.standins.arithmetic.likeness import likeness, polarity, similarity
-from mage_es.engine.standins.arithmetic.quantities import Problem, Quantity
+from mage_es.engine.standins.arithmetic.quantities import Problem, Quantity, likeness, polarity, similarity
 from mage_es.engine.standins.arithmetic.strategies import Strategy
 
 FIT = 0.6

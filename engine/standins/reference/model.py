@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from mage_es.engine.briefs import (
-    AnyBrief,
-    Brief,
-    FailureBrief,
-    NavigatorBrief,
-    OntologyBrief,
-    PrinciplesBrief,
-    RefinementBrief,
-    RetrievalBrief,
-    SplittingBrief,
-    TaskTypesBrief,
-    ToolsBrief,
-)
+from mage_es.engine.briefs import AnyBrief, Brief
 from mage_es.engine.seams.model import Request
 from mage_es.engine.standins.prompts import json_block
 from mage_es.engine.standins.reference.failures import author_failures
@@ -35,25 +23,20 @@ from mage_es.engine.standins.reference.tools import author_tools
 from mage_es.engine.standins.stand_in import StandIn
 from mage_es.events.errors import UsageError
 
-AUTHORS: dict[type[Brief], Callable[[Any], msgspec.Struct]] = {
-    TaskTypesBrief: author_task_types,
-    OntologyBrief: author_ontology,
-    NavigatorBrief: author_briefs,
-    FailureBrief: author_failures,
-    PrinciplesBrief: author_principles,
-    ToolsBrief: author_tools,
-    RetrievalBrief: author_recipe,
-    RefinementBrief: author_refinement,
-    SplittingBrief: author_split,
-}
+Authors = Mapping[type[Brief], Callable[[Any], msgspec.Struct]]
 
 
-def reply(request: Request) -> str:
-    brief = read_brief(request.prompt)
-    return msgspec.json.encode(AUTHORS[type(brief)](brief)).decode()
+def by_brief(*authors: Callable[[Any], msgspec.Struct]) -> Authors:
+    """Return authors by the kind of brief that their parameter names."""
+    return {get_type_hints(author)["brief"]: author for author in authors}
 
 
-Reference = partial(StandIn, "builtin/reference", reply, teacher_sees="solutions")
+def teacher_reply(authors: Authors) -> Callable[[Request], str]:
+    def reply(request: Request) -> str:
+        brief = read_brief(request.prompt)
+        return msgspec.json.encode(authors[type(brief)](brief)).decode()
+
+    return reply
 
 
 def read_brief(prompt: str) -> Brief:
@@ -70,5 +53,20 @@ def read_brief(prompt: str) -> Brief:
     except msgspec.MsgspecError as error:
         raise UsageError(
             f"builtin/reference cannot answer this brief: {error} in {block[:80]!r}."
-            f" It knows: {', '.join(sorted(str(brief.__struct_config__.tag) for brief in AUTHORS))}."
+            f" It knows: {', '.join(sorted(str(brief.__struct_config__.tag) for brief in get_args(AnyBrief)))}."
         ) from error
+
+
+AUTHORS = by_brief(
+    author_task_types,
+    author_ontology,
+    author_briefs,
+    author_failures,
+    author_principles,
+    author_tools,
+    author_recipe,
+    author_refinement,
+    author_split,
+)
+reply = teacher_reply(AUTHORS)
+Reference = partial(StandIn, "builtin/reference", reply, teacher_sees="solutions")

@@ -1,18 +1,74 @@
 """The shopper: from a step prompt to a reason and an action.
 
-It knows the shop's buttons and how instructions are worded; habits it must read in its prompt. At a temperature above 0
-that share of its actions is a trial.
+It knows the shop's buttons and how instructions are worded; how to shop it must read in the advice of its prompt. At a
+temperature above 0 that share of its actions is a trial.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import partial
+from typing import NamedTuple
 
 from mage_es.engine.standins.prompts import StepPrompt
-from mage_es.engine.standins.shopper.habits import habits_of
-from mage_es.engine.standins.shopper.wording import BUTTONS, BUY, NEXT, PREVIOUS, SEARCH, actions_in, read_instruction
 from mage_es.engine.standins.stand_in import StandIn, count_words, episode_reply
+
+SEARCH = "search[<your query>]"
+BUY, BACK, PREVIOUS, NEXT = "click[buy now]", "click[back to search]", "click[< prev]", "click[next >]"
+BUTTONS = frozenset(
+    {BUY, BACK, PREVIOUS, NEXT, "click[search]", "click[description]", "click[features]", "click[reviews]",
+     "click[attributes]"}
+)  # fmt: skip
+"""Buttons that any page may have. Everything else that can be clicked is a product or an option."""
+
+_ACTION = re.compile(r"^(?:\d+\. )?(?:[A-Z][a-z]+: )?((?:search|click)\[.*?\])(?:: .*)?$", re.IGNORECASE)
+_PRICE = re.compile(r", and price lower than [\d.]+ dollars$")
+_OPTIONS = re.compile(r" with (?=(?:(?! with )[^:,])+: )")
+_OPENING = re.compile(r"^find me ", re.IGNORECASE)
+
+
+class InstructionParts(NamedTuple):
+    """How it opens, the option values that it names, and the clause that bounds the price."""
+
+    opening: str
+    values: tuple[str, ...]
+    price: str
+
+
+def actions_in(account: str) -> list[str]:
+    return [match[1].lower() for line in account.splitlines() if (match := _ACTION.match(line))]
+
+
+def read_instruction(text: str) -> InstructionParts:
+    price = _PRICE.search(text)
+    rest = text[: price.start()] if price else text
+    begins, opening = _OPTIONS.search(rest), _OPENING.match(rest)
+    options = rest[begins.end() :].split(", and ") if begins else []
+    return InstructionParts(
+        opening=opening.group() if opening else "",
+        values=tuple(option.partition(": ")[2].lower() for option in options),
+        price=price.group() if price else "",
+    )
+
+
+_ADVICE = {
+    "chooses_options": re.compile(r"\b(?:click|choose|select)\b[^.]*\boptions?\b[^.]*\bbefore\b[^.]*\bbuy", re.I),
+    "leaves_price": re.compile(r"\bsearch\b[^.]*\bwithout\b[^.]*\bprice\b", re.I),
+    "looks_further": re.compile(r"\b(?:open|try)\b[^.]*\b(?:next|another|other) product\b", re.I),
+}
+
+
+class Habits(NamedTuple):
+    chooses_options: bool = False
+    leaves_price: bool = False
+    looks_further: bool = False
+
+
+def habits_of(told: Mapping[str, str]) -> Habits:
+    text = "\n".join(told.values())
+    return Habits(**{habit: bool(pattern.search(text)) for habit, pattern in _ADVICE.items()})
+
 
 LATEST_LOOK = 9
 """The last step at which it looks at a further product."""

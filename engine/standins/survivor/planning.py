@@ -15,8 +15,7 @@ from typing import NamedTuple
 from mage_es.engine.standins.prompts import StepPrompt
 from mage_es.engine.standins.stand_in import StandIn, count_words, episode_reply
 from mage_es.engine.standins.survivor.rulebook import Belief, Rulebook
-from mage_es.engine.standins.survivor.situation import situation_in
-from mage_es.engine.standins.survivor.walking import DIRECTIONS, Walker
+from mage_es.engine.standins.survivor.walking import DIRECTIONS, Walker, situation_in
 
 _LOW, _TOPPED_UP = 3, 6
 """Vitals at which it looks for more, and takes more in passing."""

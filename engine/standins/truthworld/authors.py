@@ -6,11 +6,8 @@ memory of its question, and seldom more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
-
-import msgspec
 
 from mage_es.engine.briefs import (
     AuthoredChild,
@@ -19,7 +16,6 @@ from mage_es.engine.briefs import (
     AuthoredRecipe,
     AuthoredSkill,
     AuthoredTaskType,
-    Brief,
     BundleOutcome,
     ExplorationBrief,
     FailureBrief,
@@ -38,11 +34,9 @@ from mage_es.engine.briefs import (
     SplittingReply,
     TaskTypesBrief,
     TaskTypesReply,
-    ToolsBrief,
     TypeStanding,
 )
-from mage_es.engine.seams.model import Request
-from mage_es.engine.standins.reference.model import read_brief
+from mage_es.engine.standins.reference.model import by_brief, teacher_reply
 from mage_es.engine.standins.stand_in import StandIn
 from mage_es.engine.standins.truthworld.solutions import agreed, read_solution, sentences
 from mage_es.engine.standins.truthworld.tools import author_tools
@@ -208,22 +202,16 @@ def author_task_types(brief: TaskTypesBrief) -> TaskTypesReply:
     return TaskTypesReply(task_types=())
 
 
-AUTHORS: dict[type[Brief], Callable[[Any], msgspec.Struct]] = {
-    TaskTypesBrief: author_task_types,
-    OntologyBrief: author_ontology,
-    NavigatorBrief: author_navigation,
-    FailureBrief: author_failures,
-    PrinciplesBrief: author_principles,
-    ToolsBrief: author_tools,
-    RetrievalBrief: author_recipe,
-    RefinementBrief: author_refinement,
-    SplittingBrief: author_splitting,
-}
-
-
-def reply(request: Request) -> str:
-    brief = read_brief(request.prompt)
-    return msgspec.json.encode(AUTHORS[type(brief)](brief)).decode()
-
-
+AUTHORS = by_brief(
+    author_task_types,
+    author_ontology,
+    author_navigation,
+    author_failures,
+    author_principles,
+    author_tools,
+    author_recipe,
+    author_refinement,
+    author_splitting,
+)
+reply = teacher_reply(AUTHORS)
 TruthGuide = partial(StandIn, "builtin/truthguide", reply, teacher_sees="solutions")

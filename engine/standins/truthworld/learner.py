@@ -1,5 +1,9 @@
 """`builtin/truthworld`: a learner that is right as often as the law of truthworld says.
 
+It reads off its prompt which claims are stated in which sections. A claim counts only where it is quoted with `> `.
+Solved questions, corrections and strategies show a claim at work; any other section only states it. Earlier calls for
+the same question are no source of claims.
+
 Most right answers follow the true rules; of the others, in the shares that the world's shape sets, some follow wrong
 rules that happen to give the right number, some give no rules. Wrong answers follow the wrong rules in the prompt, else
 a common misbelief.
@@ -7,18 +11,64 @@ a common misbelief.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
+from typing import Literal, NamedTuple
 
 from mage_es.engine.seams.model import Request
+from mage_es.engine.standins.prompts import lines_by_heading
 from mage_es.engine.standins.stand_in import StandIn
-from mage_es.engine.standins.truthworld.prompts import TruthPrompt, read_truth_prompt
 from mage_es.engine.standins.truthworld.tools import arguments_of
-from mage_es.engine.worlds.truthworld.claims import WorkedAccount, account, false_account, is_true, true_account
+from mage_es.engine.worlds.truthworld.claims import (
+    WorkedAccount,
+    account,
+    claims_in,
+    false_account,
+    is_true,
+    true_account,
+)
 from mage_es.engine.worlds.truthworld.law import Informed, draw, probability
 from mage_es.engine.worlds.truthworld.puzzles import Puzzle, atlas_of, gold_of, read_puzzle, standing
 from mage_es.engine.worlds.truthworld.standings import HEDGE, SAYINGS, STANDINGS
 from mage_es.engine.worlds.truthworld.world import ORDINARY, VERSION, HiddenWorld, Rule, world_of
 from mage_es.engine.worlds.wordmath.dice import Dice
+
+_SHOWING = frozenset({"Solved earlier", "Corrected earlier", "Strategy"})
+_EARLIER_CALLS = frozenset({"Steps so far", "Tool", "Tool result"})
+Manner = Literal["answer", "step", "call"]
+"""What a prompt wants: the answer, one step towards it, or the arguments of a tool."""
+
+
+class TruthPrompt(NamedTuple):
+    """`route` is the one that the law (law.py) applies to."""
+
+    asked: str
+    informed: Informed
+    route: str
+    manner: Manner
+
+
+def read_truth_prompt(request: Request) -> TruthPrompt:
+    head, mark, asked = f"\n{request.prompt}".rpartition("\n## Question\n")
+    sections = lines_by_heading(head)
+    quoted: dict[bool, list[str]] = {True: [], False: []}
+    for title in sections.keys() - _EARLIER_CALLS:
+        quoted[title in _SHOWING] += [line[2:] for line in sections[title] if line.startswith("> ")]
+    return TruthPrompt(
+        asked=asked if mark else request.prompt,
+        informed=Informed(claims_in("\n".join(quoted[True])), claims_in("\n".join(quoted[False]))),
+        route="direct" if "no reasoning" in request.system else _route(sections),
+        manner="step" if "This step" in sections else "call" if "Tool" in sections else "answer",
+    )
+
+
+def _route(titles: Collection[str]) -> str:
+    if "Steps so far" in titles:
+        return "chain"
+    if "Tool result" in titles:
+        return "tool"
+    return "cot_principles" if "Principles" in titles else "cot"
+
 
 _FREELY, _HEDGED = 60, 30
 """Percent of verdicts worded freely, and percent of the wrong ones among them that are vague."""

@@ -18,7 +18,7 @@ from mage_es.engine.benchmarks.tasks.columns import question_of
 from mage_es.engine.benchmarks.tasks.scorers import scorer_of
 from mage_es.engine.benchmarks.webqa.benchmark import WEBQA
 from mage_es.engine.environments.crafter.replies import action_in
-from mage_es.engine.environments.naming import named_action
+from mage_es.engine.environments.playing import named_action
 from mage_es.engine.environments.webshop.shop import parse_action
 from mage_es.engine.seams.benchmark import Question, Verdict
 

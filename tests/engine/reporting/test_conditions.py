@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.reporting.conditions import ALL, EXAMINED, differing, values
-from mage_es.engine.reporting.systems import PARTS
+from mage_es.engine.reporting.systems import ALL, EXAMINED, PARTS, differing, values
 
 
 @pytest.mark.parametrize("field", PARTS)

@@ -21,8 +21,8 @@ from mage_es.engine.benchmarks.realmath.answers import read_answer
 from mage_es.engine.benchmarks.realmath.benchmark import REALMATH, measure, verdict
 from mage_es.engine.benchmarks.realmath.equivalence import Equivalence, compared, decide
 from mage_es.engine.benchmarks.realmath.expressions import Unreadable
-from mage_es.engine.benchmarks.realmath.kinds import kind_of
 from mage_es.engine.benchmarks.realmath.machine import MachineAnswer, read_machine
+from mage_es.engine.benchmarks.realmath.records import kind_of
 from mage_es.engine.seams.benchmark import Question
 from mage_es.engine.session.judge import STRICT, template_of
 from mage_es.engine.testing import check_benchmark

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.benchmarks.realmath.extraction import (
+from mage_es.engine.benchmarks.realmath.benchmark import (
     TAIL,
     answer_of,
     final_section,

@@ -11,7 +11,7 @@ import pytest
 
 from mage_es.engine.benchmarks.measuring import Measured, Prediction
 from mage_es.engine.benchmarks.registry import names, open_benchmark
-from mage_es.engine.environments.webshop import matching, terms
+from mage_es.engine.environments.webshop import reward, search
 from mage_es.engine.environments.webshop.benchmark import (
     PAPER,
     RETROAGENT,
@@ -111,7 +111,7 @@ def test_a_library_that_is_missing_is_named_before_anything_is_played(
     for module in [module for module in sys.modules if module.partition(".")[0] == name]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, name, None)
-    for cached in (matching.library, terms.language):
+    for cached in (reward.library, search.language):
         cached.cache_clear()
     with pytest.raises(PrerequisiteError, match=rf"{name}.*python -m pip install 'mage-es\[benchmarks\]'$"):
         WebShop(1, small(tmp_path), preset=SMALL, nouns=BY_RULE)

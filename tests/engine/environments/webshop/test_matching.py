@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.environments.webshop.matching import (
+from mage_es.engine.environments.webshop.reward import (
     COLOURS,
     is_alike,
     plain_colour,

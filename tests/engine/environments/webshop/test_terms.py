@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.environments.webshop.terms import STOP_WORDS, terms_of
+from mage_es.engine.environments.webshop.search import STOP_WORDS, terms_of
 
 
 @pytest.mark.paper("section 4, WebShop, the search")

@@ -2,9 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mage_es.engine.standins.arithmetic.likeness import likeness, polarity, similarity
 from mage_es.engine.standins.arithmetic.problems import read_problem
-from mage_es.engine.standins.arithmetic.quantities import Quantity
+from mage_es.engine.standins.arithmetic.quantities import Quantity, likeness, polarity, similarity
 
 
 def quantities(text: str) -> list[Quantity]:

@@ -10,7 +10,7 @@ from mage_es.engine.standins.reference.failures import author_failures
 from mage_es.engine.standins.reference.principles import author_principles
 from mage_es.engine.standins.reference.purchases import Purchase, purchase_advice, read_purchase
 from mage_es.engine.standins.reference.refinement import author_refinement
-from mage_es.engine.standins.shopper.habits import Habits, habits_of
+from mage_es.engine.standins.shopper.model import Habits, habits_of
 
 RIGHT = """\
 search[shirts with color: red]: Page 1 (Total results: 3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.standins.shopper.habits import Habits, habits_of
+from mage_es.engine.standins.shopper.model import Habits, habits_of
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mage_es.engine.standins.shopper.wording import InstructionParts, actions_in, read_instruction
+from mage_es.engine.standins.shopper.model import InstructionParts, actions_in, read_instruction
 
 BOUND = ", and price lower than 40.00 dollars"
 

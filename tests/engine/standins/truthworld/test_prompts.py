@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mage_es.engine.seams.model import Request
-from mage_es.engine.standins.truthworld.prompts import read_truth_prompt
+from mage_es.engine.standins.truthworld.learner import read_truth_prompt
 from mage_es.engine.worlds.truthworld.claims import Claim
 from mage_es.engine.worlds.truthworld.world import Rule
 

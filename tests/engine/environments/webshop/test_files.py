@@ -60,7 +60,7 @@ def test_a_malformed_product_is_named_with_place_and_field_and_nothing_is_loaded
     ("content", "said"),
     [
         ('{"B1": {', "truncated"),
-        ("[]", "Expected `object`"),
+        ("[]", "expected {"),
         ('{"B1": {},\n "B2": {"attributes": [1]}}', r"B2 \(line 2\): Expected `str`, got `int` - at `\$.attributes"),
     ],
 )

@@ -181,22 +181,26 @@ async def evaluate(session: Session, k: int) -> None:
 
 
 def all_wrong(session: Session) -> str:
-    """Return three answers beside what was expected where none of an iteration was right, else ""."""
-    verdicts = session.state.progress.verdicts("evaluate")
+    """Return how three replies end, what was read off each and what was expected where none was right, else ""."""
+    progress, questions = session.state.progress, session.world.questions
+    verdicts = progress.verdicts("evaluate")
     if len(verdicts) < _SHOWN or any(verdict.correct for verdict in verdicts) or is_sequential(session.world.benchmark):
         return ""
-    questions = session.world.questions
-    lines = [
-        f"  {verdict.question_id}: {verdict.answer[:_LONGEST] or 'no answer was found in the reply'!r}, "
-        f"expected {questions[verdict.question_id].gold[:_LONGEST]!r}"
-        for verdict in verdicts[:_SHOWN]
-    ]
+    lines = []
+    for verdict in verdicts[:_SHOWN]:
+        name, gold = verdict.question_id, questions[verdict.question_id].gold
+        reply = progress.reply("evaluate", name).text if progress.is_replied("evaluate", name) else ""
+        end = reply.strip().rpartition("\n")[2][-2 * _LONGEST :]
+        lines += [
+            f"  {name}: the reply ends {end!r}",
+            f"    read as {verdict.answer[:_LONGEST]!r}, expected {gold[:_LONGEST]!r}",
+        ]
     return "\n".join(
         (
             f"None of the {len(verdicts)} answers of the first iteration was right. {_SHOWN} of them:",
             *lines,
             "If some are right all the same, another scorer or an instruction helps; if the model cannot do the task, "
-            f"another model does. Prompt and reply: mage-es show {verdicts[0].question_id}",
+            f"another model does. Prompt and whole reply: mage-es show {verdicts[0].question_id}",
         )
     )
 

@@ -55,8 +55,17 @@ def drawn(chart: Chart) -> dict[str, bytes]:
         import vl_convert
     except ImportError as error:
         raise PrerequisiteError("Figures need vl-convert: python -m pip install 'mage-es[figures]'") from error
-    svg = vl_convert.vegalite_to_svg(chart)
+    svg = vl_convert.vegalite_to_svg(_printable(chart))
     return {"svg": svg.encode(), "png": vl_convert.svg_to_png(svg, scale=2.0), "pdf": vl_convert.svg_to_pdf(svg)}
+
+
+def _printable(part: Any) -> Any:
+    """Return a part of a chart whose texts an SVG may hold; vl-convert ends the process for one that it may not."""
+    if isinstance(part, Mapping):
+        return {_printable(name): _printable(value) for name, value in part.items()}
+    if isinstance(part, str):
+        return "".join(sign if sign.isprintable() else " " for sign in part)
+    return list(map(_printable, part)) if isinstance(part, list | tuple) else part
 
 
 def line_chart(title: str, series: Sequence[Series], *, x: str, y: str, high: float | None = None) -> Chart | None:

@@ -193,7 +193,7 @@ def _log_name(path: Path) -> str:
 
 def require_name(name: str) -> None:
     """Raise `UsageError` for what cannot be a run's name: it is a folder's."""
-    if name in ("", ".", "..") or "/" in name or "\\" in name or not name.isprintable():
+    if name in ("", ".", "..") or name.startswith("-") or "/" in name or "\\" in name or not name.isprintable():
         raise UsageError(f"{name!r} cannot be a run's name: give a plain folder name, such as gsm8k-s42-001.")
 
 

@@ -1,7 +1,8 @@
 """Export: a log as files that need nothing of this package, one for each event type, with their columns explained.
 
     parquet    <type>.parquet     header columns, then the event's fields, typed; vectors are lists of float32
-    csv        <type>.csv         the same columns; lists and parts as JSON text, bytes and vectors as base64
+    csv        <type>.csv         the same columns; lists and parts as JSON text, bytes and vectors as base64; an
+                                  apostrophe before a text that a spreadsheet would run as a formula
     jsonl      events.jsonl       one event per line in order: the header columns, and under `event` its fields
     all        SCHEMA.md: every file, every column, its type and what it means
 
@@ -32,6 +33,7 @@ from mage_es.events.vocabulary import Event, plain
 from mage_es.events.vocabulary.envelope import Record
 from mage_es.events.vocabulary.shapes import shapes_of
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 ExportFormat = Literal["parquet", "csv", "jsonl"]
 FORMATS: tuple[str, ...] = get_args(ExportFormat)
 
@@ -134,19 +136,22 @@ class _Csv:
         self._file = path.open("w", encoding="utf-8", newline="")
         self._csv = csv.writer(self._file, lineterminator="\n")
         self._csv.writerow([*plain.HEADER, *map(export_schema.column_of, cls.__struct_fields__)])
+        self._is_text = [True] * len(plain.HEADER) + [shape.kind == "str" for shape in shapes_of(cls).values()]
 
     def add(self, record: Record) -> None:
         self.rows += 1
         values = [*plain.plain_header(record).values(), *plain.plain_event(record).values()]
-        self._csv.writerow(map(_cell, values))
+        self._csv.writerow(map(_cell, values, self._is_text))
 
     def close(self) -> None:
         self._file.close()
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, is_text: bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if is_text and isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
     return str(value) if isinstance(value, str | int | float) else msgspec.json.encode(value).decode()
 
 

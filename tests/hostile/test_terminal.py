@@ -177,7 +177,7 @@ def test_a_traceback_does_nothing(mage: Mage) -> None:
 def test_each_attack_is_taken_out_of_text_and_table_and_spelled_out_in_json(
     attack: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Output().report({}, f"a{attack}b", TextTable(attack, ("c",), [(attack,)]))
+    Output().report({}, f"a{attack}b", TextTable(attack, (f"c{attack}",), [(attack,)]))
     Output().say(attack)
     written = capsys.readouterr()
     assert harmful(written.out + written.err) == set()

@@ -141,6 +141,11 @@ def test_bars_have_their_values_and_one_that_was_not_measured_is_a_dash() -> Non
     assert [(row["value"], row["text"]) for row in rows(chart)] == [(13_144.0, "13,144"), (None, "-")]
 
 
+def test_a_name_that_no_svg_may_hold_is_drawn_without_what_it_may_not() -> None:
+    chart = bar_chart({"p\x1b[31m": [Bar("one\x00\u202e<b>", 1.0)]}, title="\x07t\ufffe", digits=0)
+    assert b"one  &lt;b&gt;" in drawn(chart)["svg"]
+
+
 def test_shares_are_stacked_in_the_panel_of_their_bandit() -> None:
     layers = {"a": [ChartMark(0, 25)], "b": [ChartMark(0, 75)]}
     chart = stacked_chart({"p": layers}, title="t", x="x")

@@ -34,7 +34,7 @@ def test_a_name_that_is_taken_is_refused_with_the_way_to_continue(tmp_path: Path
         create_run(tmp_path, benchmark="gsm8k", seed=42, run_id="mine")
 
 
-@pytest.mark.parametrize("name", ["", "..", "a/b", "a\\b", "a\x1b[2Jb", "a\nb", "a\u202eb"])
+@pytest.mark.parametrize("name", ["", "..", "-x", "a/b", "a\\b", "a\x1b[2Jb", "a\nb", "a\u202eb"])
 def test_a_name_that_is_no_folder_name_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="cannot be a run's name"):
         create_run(tmp_path, benchmark="gsm8k", seed=42, run_id=name)

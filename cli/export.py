@@ -34,7 +34,7 @@ def export(
     from mage_es.events.log import LogReader
 
     found = settings.find_run(run)
-    reader = LogReader(found.log_path)
+    reader = LogReader(found.log_path, opened=False)
     report = export_log(reader, to, format=format, until=reader.resolve(until))
     rows = [(name, str(count)) for name, count in report.files.items()]
     out.report(report, TextTable(f"Events 1 to {report.until} of {found.id} in {to}", ("file", "rows"), rows))

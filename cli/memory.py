@@ -159,7 +159,7 @@ def _tell(report: MemoryReport, settings: Settings, out: Output) -> None:
 def _shown(value: object) -> str:
     if isinstance(value, str | int | float):
         return str(value) or "-"
-    return msgspec.json.encode(value).decode() if value else "-"
+    return msgspec.json.encode(value, enc_hook=str).decode() if value else "-"
 
 
 def _listing(title: str, items: list[MemoryItem]) -> TextTable:

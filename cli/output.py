@@ -46,7 +46,7 @@ def message(text: str) -> str:
 
 def in_json(document: object, *, indent: int = -1) -> str:
     """Return a document as JSON, in one line unless indented; characters that `clean` removes are escaped."""
-    encoded = hidden(msgspec.json.format(msgspec.json.encode(document), indent=indent).decode())
+    encoded = hidden(msgspec.json.format(msgspec.json.encode(document, enc_hook=str), indent=indent).decode())
     return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", encoded)
 
 

@@ -99,7 +99,10 @@ class PlanAnswers(NamedTuple):
 
 
 class Call(NamedTuple):
-    """Which call it is: who asks which model about what, and where in the run. `causation` is what led to it."""
+    """Which call it is: who asks which model about what, and where in the run. `causation` is what led to it.
+
+    `sources` are the questions whose texts the prompt is about.
+    """
 
     iteration: int
     phase: Phase
@@ -111,6 +114,7 @@ class Call(NamedTuple):
     request_sha256: str
     model: str
     causation: int = 0
+    sources: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, move: Ask, iteration: int, phase: Phase, model: str, *, purpose: str = "", causation: int = 0) -> Call:

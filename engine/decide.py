@@ -42,6 +42,7 @@ from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.quarantine import curate
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.snapshot import take_snapshot
+from mage_es.engine.rules.subjects import private
 from mage_es.events.vocabulary import (
     BatchedCall,
     BatchSubmitted,
@@ -60,7 +61,8 @@ from mage_es.projections.fold import State
 
 def decide(setting: Setting, state: State, command: Command) -> list[Draft]:
     """Return the events that a command leads to on this state; what would leak is refused, whichever model wrote it."""
-    return without_leaks(setting.guarded, _decided(setting, state, command))
+    drafts = without_leaks(setting.guarded, _decided(setting, state, command))
+    return private(setting, state, command, drafts) if setting.subjects else drafts
 
 
 def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:

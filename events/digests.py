@@ -10,8 +10,17 @@ from collections.abc import Iterable
 
 import msgspec
 
+
+def token_of(value: object) -> str:
+    """Return what is encoded of a private text (vocabulary/private.py): the `enc_hook` of encoders of what is kept."""
+    if token := getattr(value, "token", ""):
+        return str(token)
+    # Without the value, which may be private.
+    raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
+
+
 # Canonical: mappings sorted, floats by their eight IEEE bytes.
-_encoder = msgspec.msgpack.Encoder(order="sorted")
+_encoder = msgspec.msgpack.Encoder(order="sorted", enc_hook=token_of)
 
 
 def digest(value: object) -> str:

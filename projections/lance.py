@@ -3,6 +3,7 @@
 Rules
     - The tables are an export of `Memory`, never a source: no part of a run reads them.
     - What is read back has the digest of the memory it came from, the vectors bit for bit.
+    - Memories of subjects, which are ciphertext in the log, are in no table: `open_to_all` are the others.
     - There is no vector index. It would be trained at random, so no two exports would find the same neighbours; exact
       search over one task type, of which there are few and which have a bitmap index, always does.
 """
@@ -17,6 +18,7 @@ import msgspec
 
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.vocabulary import Outcome
+from mage_es.events.vocabulary.private import under_of
 from mage_es.projections.memory import Memory, MemoryRow, digest_of_rows
 
 if TYPE_CHECKING:
@@ -66,11 +68,15 @@ def _write(path: Path, memory: Memory) -> None:
 
     database = _connect(path)
     # A run of principles alone has no vectors, but their column must have a width.
-    schema = _schema(max((len(row.embedding) for row in memory.rows()), default=0) // 4)
+    schema = _schema(max((len(row.embedding) for row in open_to_all(memory)), default=0) // 4)
     for outcome, name in TABLES.items():
-        if rows := [row for row in memory.rows() if row.outcome == outcome]:
+        if rows := [row for row in open_to_all(memory) if row.outcome == outcome]:
             table = database.create_table(name, _to_arrow(rows, schema), on_bad_vectors="null")
             table.create_index("task_type", config=Bitmap())
+
+
+def open_to_all(memory: Memory) -> list[MemoryRow]:
+    return [row for row in memory.rows() if not under_of(row.question, row.reasoning)]
 
 
 def read_rows(path: Path) -> list[MemoryRow]:

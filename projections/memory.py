@@ -32,6 +32,7 @@ from mage_es.events.vocabulary import (
     Phase,
     Step,
 )
+from mage_es.events.vocabulary.private import clear_vector
 from mage_es.projections.protocol import Order, unread
 from mage_es.projections.slices import Birth, Slice, VectorSlice, birth_of
 
@@ -207,7 +208,8 @@ class Memory:
             vectors = self._slices.get((index, row.task_type))
             if vectors is None:
                 vectors = self._slices[index, row.task_type] = VectorSlice()
-            vectors.add(row.memory_id, row.embedding, question_id=row.question_id, kind=row.kind, birth=row.birth)
+            vector = clear_vector(row.embedding, row.question, row.reasoning)
+            vectors.add(row.memory_id, vector, question_id=row.question_id, kind=row.kind, birth=row.birth)
 
     def _latest(self, births: Sequence[tuple[Birth, str]]) -> MemoryRow | None:
         # A superseded one may be the latest: only quarantine makes way for an older memory.

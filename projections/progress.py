@@ -208,6 +208,10 @@ class Progress:
     def call(self, key: CallKey) -> ModelCalled | None:
         return self._calls.get(key)
 
+    def guidance(self) -> list[ModelCalled]:
+        """Return the replies of the guidance tier in the iteration that is open."""
+        return [call for key, call in self._calls.items() if key.tier == "guidance"]
+
     def lost(self, key: CallKey) -> CallFailed | None:
         """Return the failure that ended a call for good, None if there is none."""
         failures = self._failures.get((key.tier, key.purpose, key.about, key.attempt), [])

@@ -15,6 +15,7 @@ import msgspec
 from mage_es.events.digests import digest
 from mage_es.events.segments import Columns, Reads
 from mage_es.events.vocabulary import ActionTaken, AnswerJudged, Event, IterationPlanned
+from mage_es.events.vocabulary.private import beginning, recorded
 from mage_es.projections.protocol import Order, unread
 
 EVOLVING: frozenset[str] = frozenset({"fresh", "revisit"})
@@ -80,7 +81,7 @@ class Questions:
             else:
                 self._histories[question_id] = history
                 if not history.correct:
-                    self._open[question_id] = answer[:_LONGEST]
+                    self._open[question_id] = beginning(answer, _LONGEST)
 
     def history(self, question_id: str) -> History | None:
         return self._histories.get(question_id)
@@ -90,7 +91,7 @@ class Questions:
 
     def wrong_answer(self, question_id: str) -> str:
         """Return the last answer to an open failure, "" of any other question."""
-        return self._open.get(question_id, "")
+        return self._open.get(question_id, "")[:_LONGEST]
 
     def times_fresh(self) -> Counter[str]:
         return sum(self._fresh.values(), Counter())
@@ -132,7 +133,7 @@ class Questions:
             self._open.pop(question_id, None)
         elif iteration == last:
             # Of two wrong answers in one iteration either will do, as long as it is the same in any order.
-            self._open[question_id] = known if correct else max(known, answer[:_LONGEST])
+            self._open[question_id] = known if correct else max(known, beginning(answer, _LONGEST), key=recorded)
 
     def _shared(self, attempts: int, correct: bool, iteration: int) -> History:
         values = (attempts, correct, iteration)

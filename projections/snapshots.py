@@ -24,7 +24,9 @@ from typing import Any
 import msgspec
 
 from mage_es.events import vocabulary
+from mage_es.events.digests import token_of
 from mage_es.events.disk import LocalFileSystem, write_new
+from mage_es.events.disk.keys import keys_of
 from mage_es.events.segments import Reads
 from mage_es.events.vocabulary import Digest, IterationClosed
 from mage_es.projections.fold import Source, State, fold_into, uncollected
@@ -53,7 +55,7 @@ def write_snapshot(folder: Path, state: State, *, chain: str, digests: Sequence[
     known = tuple(digests) or state.digests()
     with uncollected():
         dumps = {view.name: view.dump() for view in state.digested()}
-        body = msgspec.msgpack.encode((state.seq, chain, fold_fingerprint(), known, dumps))
+        body = msgspec.msgpack.encode((state.seq, chain, fold_fingerprint(), known, dumps), enc_hook=token_of)
     disk = LocalFileSystem()
     disk.make_folder(folder)
     path = folder / f"{state.seq:020d}.{fold_fingerprint()[:8]}.msgpack"
@@ -126,12 +128,13 @@ def _read(path: Path, source: Source) -> State | None:
     if (claimed := _claimed(path, source)) is None:
         return None
     content, closed = claimed
-    state = State()
+    state, keys = State(), keys_of(path.parent)
     with uncollected():
         try:
             for view in _covered(state):
-                dumped = view.dumped if isinstance(view, Typed) else Any
-                view.load(msgspec.msgpack.decode(content.dumps[view.name], type=dumped))
+                kind = view.dumped if isinstance(view, Typed) else Any
+                dumped = msgspec.msgpack.decode(content.dumps[view.name], type=kind)
+                view.load(keys.opened(dumped) if keys else dumped)
         except Exception:  # a forged dump may fail in any way; the log has the state
             return None
     fold_into((state.ledger, state.slots), source, until=content.seq)

@@ -54,6 +54,7 @@ OUTSIDE = re.compile(
 """What differs from one moment, process or machine to the next. Dice with a seed do not."""
 SHELL = {
     "cli": "reads the environment of its user and shows how long things take",
+    "events.disk.keys": "keys and nonces are dice that cannot be guessed",
     "events.errors": "knows which values of the environment are secrets",
     "engine.benchmarks.files": "a user may raise how much of a file is read",
     "engine.embedders.served": "measures the latency of a server's reply",

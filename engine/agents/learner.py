@@ -95,15 +95,15 @@ def _plan(
     )
     prompt = _first_prompt(setting, state, draft, asked, donor or asked)
     digest = sha256_text(Request(system=prompt.system, prompt=prompt.text).text) if prompt.text else ""
-    seen = _seen(state, draft, digest) if asked.purpose == "anchor" and asked.opening is None else ""
+    seen = _seen(state, draft, setting.salt + digest) if asked.purpose == "anchor" and asked.opening is None else ""
     return msgspec.structs.replace(draft, prompt_sha256=digest, spans=prompt.spans, seen=seen)
 
 
-def _seen(state: State, planned: QuestionPlanned, prompt_sha256: str) -> str:
+def _seen(state: State, planned: QuestionPlanned, prompt: str) -> str:
     # What the first prompt need not have: what was retrieved, other skills' steps, and the tool's source.
     sections = [*sections_of(state, planned), *(sections_of_step(state, planned, each)[-1] for each in planned.chain)]
     texts = [quote.text for section in sections for quote in section.quotes]
-    about = (prompt_sha256, planned.template, planned.tool_id, str(planned.max_tokens), *texts)
+    about = (prompt, planned.template, planned.tool_id, str(planned.max_tokens), *texts)
     return sha256_text("\x00".join(about))[:16]
 
 

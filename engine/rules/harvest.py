@@ -5,6 +5,7 @@ not stored twice.
 """
 
 import hashlib
+import hmac
 from typing import Any
 
 from mage_es.engine.rules.near_duplicates import normalise
@@ -15,18 +16,21 @@ from mage_es.projections.memory import Memory
 _BLANK = dict.fromkeys(("kind", "question_id", "question", "recognise", "answer", "wrong_answer"), "")
 
 
-def memory_id(*, outcome: str, kind: str, task_type: str, question: str, answer: str, reasoning: str) -> str:
+def memory_id(
+    *, outcome: str, kind: str, task_type: str, question: str, answer: str, reasoning: str, salt: str = ""
+) -> str:
     """Return the 32-digit content hash of a memory; the question enters in its normalised form."""
-    content = "\x00".join((outcome, kind, task_type, normalise(question), answer, reasoning))
-    return hashlib.sha256(content.encode()).hexdigest()[:32]
+    content = "\x00".join((outcome, kind, task_type, normalise(question), answer, reasoning)).encode()
+    hashed = hmac.new(bytes.fromhex(salt), content, "sha256") if salt else hashlib.sha256(content)
+    return hashed.hexdigest()[:32]
 
 
-def new_memory(**fields: Any) -> MemoryAppended:
-    """Return a memory with the id of its content. Texts that are not given are blank."""
+def new_memory(*, salt: str = "", **fields: Any) -> MemoryAppended:
+    """Return a memory with the id of its content, keyed with `salt` where it is private. Texts not given are blank."""
     filled = {**_BLANK, **fields}
     # What makes it the same memory if it is met again: neither the skill nor the iteration.
     identity = {name: filled[name] for name in ("outcome", "kind", "task_type", "question", "answer", "reasoning")}
-    return MemoryAppended(memory_id=memory_id(**identity), **filled)
+    return MemoryAppended(memory_id=memory_id(**identity, salt=salt), **filled)
 
 
 def capped(reasoning: str, cap: int) -> str:

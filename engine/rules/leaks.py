@@ -76,11 +76,12 @@ class Guarded:
             self._common.update(_unpacked(split.common_shingles))
             if split.split != LEARNED:
                 # The log has hashes of what must not be learned, and never its text.
-                self._splits.update(dict.fromkeys(split.question_hashes, split.split))
-                # Same order in both fields, by question id; see splits.py.
-                for name, packed in zip(split.question_hashes, split.shingles, strict=False):
+                hashes = hashes_of(split)
+                self._splits.update(dict.fromkeys(hashes, split.split))
+                # Same order in all of them, by question id; see splits.py.
+                for name, text, packed in zip(hashes, split.question_hashes, split.shingles, strict=False):
                     self._names.append(name)
-                    self._index.add(_unpacked(packed))
+                    self._index.add(_unpacked(packed or bytes.fromhex(text.partition(":")[2])))
 
     def __len__(self) -> int:
         return len(self._splits)
@@ -106,6 +107,11 @@ class Guarded:
             if place >= 0:
                 best = Likeness(similarity, self._splits[self._names[place]], self._names[place])
         return best
+
+
+def hashes_of(split: SplitCommitted) -> list[str]:
+    """Return the hash of each question; what is private to a subject has its shingles behind it, in hexadecimal."""
+    return [text.partition(":")[0] for text in split.question_hashes]
 
 
 def packed_shingles(text: str, *, common: Container[str] = ()) -> bytes:

@@ -122,7 +122,7 @@ def without_final(reply: str, answer_format: str) -> str:
 
 def render_guidance(name: str, brief: msgspec.Struct) -> Prompt:
     """Return a guidance prompt: the template, the same for every brief, and the brief as one fenced JSON block."""
-    return Prompt(template(name), f"```json\n{inert_json(msgspec.json.encode(brief).decode())}\n```")
+    return Prompt(template(name), f"```json\n{inert_json(msgspec.json.encode(brief, enc_hook=str).decode())}\n```")
 
 
 def quoted(text: str) -> str:

@@ -1,5 +1,6 @@
 """What stays fixed through a run and every rule may read: the configuration and what the opening measured."""
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -27,6 +28,16 @@ class Setting(NamedTuple):
     traits: Traits = Traits()
     guidance_room: int = 0
     """Tokens that the guidance model's server has room for beside a reply; 0: it does not say."""
+    subjects: Mapping[str, str] = {}
+    """The subject of each question that has one."""
+    own_words: Mapping[str, str] = {}
+    """Words that are in the questions of one subject and in no other, with that subject."""
+    salt: str = ""
+    """The run's secret, in hexadecimal digits; "" where no question has a subject."""
+
+    def salt_of(self, *question_ids: str) -> str:
+        """Return what the id of something learned from these questions is keyed with; "" for nothing."""
+        return self.salt if any(name in self.subjects for name in question_ids) else ""
 
     @property
     def guidance_context(self) -> int:

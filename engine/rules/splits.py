@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mage_es.engine.rules.leaks import LEARNED, packed, packed_shingles
+from mage_es.engine.rules.leaks import LEARNED, hashes_of, packed, packed_shingles
 from mage_es.engine.rules.near_duplicates import (
     ExactIndex,
     common_shingles,
@@ -27,6 +27,7 @@ from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.seams.benchmark import TEST_SHARE, Question, Repeat, hash_share, is_test
 from mage_es.events.digests import sha256_text
 from mage_es.events.vocabulary import SplitCommitted
+from mage_es.events.vocabulary.private import Private
 
 ANCHOR_SHARE = 0.15  # the anchor set is at most this part of the evolution questions
 
@@ -76,7 +77,7 @@ def make_splits(
 def recorded_splits(events: Sequence[SplitCommitted], questions: Sequence[Question]) -> Splits:
     """Return the splits that a run has committed to, each in id order, without dividing its questions again."""
     ids = {question_hash(normalise(question.question)): question.id for question in reversed(questions)}
-    named = {event.split: tuple(ids[found] for found in event.question_hashes if found in ids) for event in events}
+    named = {event.split: tuple(ids[found] for found in hashes_of(event) if found in ids) for event in events}
     return Splits(named[LEARNED], named["anchors"], named["held_out"], repeats=(), groups=(), events=tuple(events))
 
 
@@ -167,12 +168,18 @@ def _committed(split: str, questions: Sequence[Question], common: frozenset[str]
     # By id, so that the commitment says nothing of the order in which questions are asked.
     ordered = sorted(questions, key=lambda question: question.id)
     texts = [normalise(question.question) for question in ordered]
+    shingles = [b"" if split == LEARNED else packed_shingles(text, common=common) for text in texts]
+    both = list(zip(ordered, texts, shingles, strict=True))
     return SplitCommitted(
         split=split,
         size=len(ordered),
         ids_sha256=sha256_text("\n".join(question.id for question in ordered)),
-        questions_sha256=sha256_text("\n".join(texts)),
-        question_hashes=tuple(question_hash(text) for text in texts),
-        shingles=() if split == LEARNED else tuple(packed_shingles(text, common=common) for text in texts),
+        # Hashes give a short text away: a subject's is not in this one, and its own are sealed, shingles and all.
+        questions_sha256=sha256_text("\n".join(q.id if q.subject else text for q, text, _ in both)),
+        question_hashes=tuple(
+            Private(f"{question_hash(text)}:{run.hex()}", frozenset({q.subject})) if q.subject else question_hash(text)
+            for q, text, run in both
+        ),
+        shingles=() if split == LEARNED else tuple(b"" if q.subject else run for q, _, run in both),
         common_shingles=packed(common) if split == LEARNED else b"",
     )

@@ -3,6 +3,7 @@
 <runs-dir>/<run>/log/          the event log, with the questions: everything else follows from it
 <runs-dir>/<run>/snapshots/    folds kept to start faster; may be deleted
 <runs-dir>/<run>/replays/      what `replay` rebuilt; may be deleted
+<runs-dir>/<run>/keys          of subjects whose texts are encrypted, for the owner alone; no backup has it
 <runs-dir>/<run>/exams/<n>/    one log for each exam; the run's own log names them all
 <runs-dir>/<run>/in-flight     how many calls are under way; may be deleted
 """
@@ -25,7 +26,7 @@ from mage_es.events.log import Log, LogReader
 RUNS_DIR = "runs"
 """The folder of the runs where none is given, in the folder of the process."""
 NAME_OF_ORDINAL = "{benchmark}-s{seed}-{ordinal:03d}"
-_OURS = ("log", "snapshots", "replays", "exams", "in-flight")
+_OURS = ("log", "snapshots", "replays", "exams", "in-flight", "keys")
 FLOOR_MIB = 256
 """Free space below which no iteration starts; a long iteration writes a few MiB, its snapshot as much again."""
 

@@ -20,6 +20,7 @@ from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.segments.questions import named
 from mage_es.events.vocabulary import QuestionGold, QuestionText, Remark, RunStarted
+from mage_es.events.vocabulary.private import ERASED, is_erased, mapped, marked, under_of
 
 _SHOWN = ("id", "split", "task_type", "question", "context", "stub", "titles", "family")
 
@@ -27,6 +28,7 @@ _SHOWN = ("id", "split", "task_type", "question", "context", "stub", "titles", "
 def rows_of(benchmark: Benchmark) -> tuple[list[QuestionText], list[QuestionGold]]:
     """Return every question of a benchmark as it is stored: what a learner may see, and what only a scorer may."""
     questions = _all(benchmark)
+    subjects = [frozenset({question.subject} - {""}) for question in questions]
     texts = [QuestionText(**{name: getattr(question, name) for name in _SHOWN}) for question in questions]
     golds = [
         QuestionGold(
@@ -37,7 +39,7 @@ def rows_of(benchmark: Benchmark) -> tuple[list[QuestionText], list[QuestionGold
         )
         for question in questions
     ]
-    return texts, golds
+    return [*map(marked, texts, subjects)], [*map(marked, golds, subjects)]
 
 
 def stored_questions(reader: LogReader, benchmark: str) -> tuple[list[Question], bool]:
@@ -46,14 +48,15 @@ def stored_questions(reader: LogReader, benchmark: str) -> tuple[list[Question],
     Without them `gold`, `solution` and `meta` are empty. Raises `LogDamaged`.
     """
     texts, golds = reader.questions()
-    known = {gold.id: gold for gold in golds or ()}
+    known = {gold.id: mapped(gold, str) for gold in golds or ()}
     found = []
     for text in texts:
-        shown = {name: getattr(text, name) for name in _SHOWN}
+        shown = {name: getattr(mapped(text, str), name) for name in _SHOWN}
         gold = known.get(text.id)
         kept = {remark.name: remark.text for remark in gold.remarks} if gold else {}
         right, worked = (gold.gold, gold.solution) if gold else ("", "")
-        found.append(Question(benchmark=benchmark, gold=right, solution=worked, meta=kept, **shown))
+        subject = "".join(under_of(text)) or (ERASED if is_erased(text.question) else "")
+        found.append(Question(benchmark=benchmark, gold=right, solution=worked, meta=kept, subject=subject, **shown))
     return found, golds is not None
 
 
@@ -122,7 +125,7 @@ def changes(before: Sequence[Question], now: Sequence[Question], *, gold: bool =
 
 def _content(question: Question, gold: bool) -> bytes:
     hidden = {} if gold else {"gold": "", "solution": "", "meta": {}}
-    return msgspec.json.encode(msgspec.structs.replace(question, id="", benchmark="", **hidden))
+    return msgspec.json.encode(msgspec.structs.replace(question, id="", benchmark="", **hidden), enc_hook=str)
 
 
 def _all(benchmark: Benchmark) -> list[Question]:

@@ -21,6 +21,7 @@ from mage_es.engine.rules.retrieval import recipe_query
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.splits import Splits, make_splits, recorded_splits
 from mage_es.engine.rules.step_prompt import retrieval_text
+from mage_es.engine.rules.subjects import own_words
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.questions import recorded_benchmark
 from mage_es.engine.run.task_typing import TaskTyping
@@ -32,6 +33,7 @@ from mage_es.engine.search.registry import Searches
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import BaselineStarted, Purpose, RunStarted, SplitCommitted
+from mage_es.events.vocabulary.private import ERASED
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot
 
@@ -150,7 +152,9 @@ def reopen_world(
     embedder = embedder or open_embedder(started.embedder if config.embedder == PAPER else config.embedder)
     opened, has_gold = recorded_benchmark(reader, started, data_dir=data_dir)
     committed = list(reader.of(SplitCommitted))
-    splits = recorded_splits(committed, _questions(opened)) if frozen else divide(config, opened)
+    # What was erased cannot be divided again; it is in no split any more, and never asked.
+    is_divided = frozen or any(question.subject.startswith(ERASED) for question in _questions(opened))
+    splits = recorded_splits(committed, _questions(opened)) if is_divided else divide(config, opened)
     world = _open(config, embedder, opened, splits, guidance_room=started.guidance_room, learns=not frozen)._replace(
         has_gold=has_gold
     )
@@ -240,6 +244,8 @@ def _open(
         guarded=Guarded(splits.events if learns else ()),
         traits=traits_of(benchmark),
         guidance_room=guidance_room,
+        subjects={question.id: question.subject for question in questions.values() if question.subject},
+        own_words=own_words(questions.values()),
     )
     typing = TaskTyping(benchmark, known, embedder, choice=config.task_types)
     searches = Searches(config.search) if config.search else None

@@ -57,6 +57,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     where the metadata that it is made from is missing: such a question is typed from its text.
     `meta` is what else the scorer must know. `stub` is the end of a question that breaks off where its answer belongs,
     left out where the learner is to reason first; `titles` are those of the context's paragraphs, where they have any.
+    `subject` is the person or customer whose texts these are, "" for none: they are encrypted and can be erased.
     `family` names a group of phrasings, where known; the exam reports families that evolution never shows apart.
     """
 
@@ -72,6 +73,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     stub: str = ""
     titles: tuple[str, ...] = ()
     meta: Mapping[str, str] = {}
+    subject: str = ""
 
 
 class Repeat(msgspec.Struct, frozen=True):

@@ -73,6 +73,7 @@ class Effects:
             # here.
             raise LogError(f"This session has no model for the {move.tier} tier.")
         call = Call.of(move, planned.iteration, phase, client.name, purpose=planned.purpose, causation=causation)
+        call = call._replace(sources=(planned.question_id,))
         outcome: Command = await make_call(call, move, client=client, record=self._record)
         if isinstance(outcome, RecordFailure) and outcome.failed.fault.kind == "too_long" and move.droppable:
             # Not a failure: a `CallFailed` would end the course, and this one can ask again with a memory less.

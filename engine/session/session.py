@@ -77,12 +77,16 @@ from mage_es.events.vocabulary import (
     Record,
     Tier,
 )
+from mage_es.events.vocabulary.private import ERASED
 from mage_es.projections.fold import State
 from mage_es.projections.progress import CallKey
 
 
 class Session:
     def __init__(self, *, run: Run, world: World, log: Log, state: State, models: Models, runtime: Runtime) -> None:
+        log.seal_texts_of({name for name in world.setting.subjects.values() if not name.startswith(ERASED)})
+        if log.keys:
+            world = world._replace(setting=world.setting._replace(salt=log.keys.salt))
         self.run, self.world, self.log, self.state, self.models = run, world, log, state, models
         self.runtime, self.budget = runtime, runtime.budget(state.ledger)
         # The sequence number of each plan, which calls and verdicts name as their cause.

@@ -29,6 +29,7 @@ from mage_es.events.vocabulary import (
     RetrievalRecipeAuthored,
     ToolAuthored,
 )
+from mage_es.events.vocabulary.private import is_sealed
 from mage_es.projections.fold import fold_into
 from mage_es.projections.memory import Memory, MemoryRow
 
@@ -82,7 +83,9 @@ def _problem(event: Event, kinds: dict[str, str]) -> str:
             if event.memory_id in kinds:
                 return f"memory {event.memory_id} is appended a second time"
             kinds[event.memory_id] = event.outcome
-            if memory_id(**{name: getattr(event, name) for name in _HASHED}) != event.memory_id:
+            # The id of a subject's memory is salted with what the log does not hold.
+            is_private = is_sealed(event.question) or is_sealed(event.reasoning)
+            if not is_private and memory_id(**{name: getattr(event, name) for name in _HASHED}) != event.memory_id:
                 return f"the id of memory {event.memory_id} is not the hash of its content"
         case RetrievalRecipeAuthored():
             kinds[event.memory_id] = "retrieval_recipe"

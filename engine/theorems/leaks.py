@@ -7,7 +7,7 @@ of any passage of any text to any guarded question (rules/leaks.py), and stays b
 from collections import Counter
 from collections.abc import Sequence
 
-from mage_es.engine.rules.leaks import LEARNED, NOTHING_ALIKE, Guarded, Likeness, id_of, texts_of
+from mage_es.engine.rules.leaks import LEARNED, NOTHING_ALIKE, Guarded, Likeness, hashes_of, id_of, texts_of
 from mage_es.engine.rules.near_duplicates import NEAR_DUPLICATE, normalise, question_hash
 from mage_es.engine.theorems.check import Check
 from mage_es.events.log import LogReader
@@ -26,6 +26,7 @@ from mage_es.events.vocabulary import (
     ToolAuthored,
     tag_of,
 )
+from mage_es.events.vocabulary.private import is_erased
 
 WRITTEN: frozenset[type[Event]] = frozenset(
     {
@@ -46,7 +47,7 @@ WRITTEN: frozenset[type[Event]] = frozenset(
 def check_splits(reader: LogReader) -> Check:
     seen: dict[str, str] = {}
     for seq, split in reader.numbered(SplitCommitted):
-        for name in split.question_hashes:
+        for name in hashes_of(split):
             other = seen.setdefault(name, split.split)
             if other != split.split:
                 detail = f"{other} and {split.split} share the question {name}"
@@ -63,7 +64,7 @@ def check_leaks(reader: LogReader) -> Check:
     """
     splits = list(reader.of(SplitCommitted))
     guarded = Guarded(splits)
-    known = {name for split in splits for name in split.question_hashes}
+    known = {name for split in splits for name in hashes_of(split)}
     counts: Counter[str] = Counter()
     largest, holder = NOTHING_ALIKE, ""
     for seq, event in reader.numbered(*WRITTEN, MemoryRefused):
@@ -71,6 +72,7 @@ def check_leaks(reader: LogReader) -> Check:
         if (
             isinstance(event, MemoryAppended)
             and event.question
+            and not is_erased(event.question)
             and question_hash(normalise(event.question)) not in known
         ):
             detail = f"memory {event.memory_id} holds a question of no split"

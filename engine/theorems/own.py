@@ -21,6 +21,7 @@ from mage_es.events.vocabulary import (
     QuestionPlanned,
     ToolAuthored,
 )
+from mage_es.events.vocabulary.private import is_erased, texts_in
 
 NAME = "own memories"
 CLAIM = "no memory of a question in its own prompt"
@@ -80,7 +81,7 @@ class _Written:
             if self.recipes.get(name) == question:
                 yield f"{question} was shown the action recipe {name}, which is from it"
         tool = self.tools.get(planned.tool_id)
-        if tool and tool.examples:
+        if tool and tool.examples and not any(map(is_erased, texts_in(tool))):
             others = examples_of_others(tool, question)
             shown = {span.length for span in planned.spans if span.source == f"tool/{tool.tool_id}"}
             if not others or not shown <= {_length(msgspec.structs.replace(tool, examples=others))}:

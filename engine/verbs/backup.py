@@ -18,11 +18,12 @@ import msgspec
 from mage_es.engine.run.directory import Run, require_name
 from mage_es.events.care import back_up
 from mage_es.events.care import restore as restore_log
-from mage_es.events.disk import SCHEME, FolderObjects, LocalFileSystem, Objects, S3Objects
+from mage_es.events.disk import SCHEME, FolderObjects, LocalFileSystem, Objects, S3Objects, create_once, write_new
+from mage_es.events.disk.keys import keys_of, no_keys
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 
-_LOG = "log/"
+_LOG, _KEYS = "log/", "keys"
 _EXAM = re.compile(r"exams/([^/\\]+)/log/")
 
 
@@ -53,8 +54,9 @@ def backup(run: Run, destination: str | None = None, *, gold: bool = True) -> Ba
     """Copy what is new in a run's logs to a folder or to `s3://bucket/prefix`; the run may be at work.
 
     By default the copy of `runs/first` is `runs-backups/first`: beside the runs, where nothing takes it for one.
-    What is in a folder already is read again; a bucket vouches for its own. Without `gold` it lacks the right answers:
-    it can be read and asked, but neither examined nor resumed.
+    What is in a folder already is read again; a bucket vouches for its own. Keys of subjects are in
+    no copy: its texts of theirs read as erased until the run's own file of keys lies in it. Without `gold` it lacks the
+    right answers: it can be read and asked, but neither examined nor resumed.
 
     Raises:
         UsageError: The destination is neither.
@@ -72,6 +74,8 @@ def backup(run: Run, destination: str | None = None, *, gold: bool = True) -> Ba
         back_up(exam.log_path, objects, at=f"exams/{exam.path.name}/{_LOG}", fs=fs, read_again=is_near)
         for exam in begun
     ]
+    if keys_of(run.log_path):
+        create_once(objects, _KEYS, no_keys())
     return BackupReport(
         run_id=run.id,
         place=objects.place,
@@ -108,6 +112,8 @@ def restore(source: str, *, runs_dir: Path, name: str) -> RestoreReport:
         for exam in exams:
             path = building / name / "exams" / exam / "log"
             restore_log(objects, path, at=f"exams/{exam}/{_LOG}", fs=LocalFileSystem())
+        if _KEYS in names:
+            write_new(LocalFileSystem(), building / name / _KEYS, objects.read(_KEYS))
         (building / name).rename(target)
         LocalFileSystem().sync_folder(runs_dir)
     finally:

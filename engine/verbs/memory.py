@@ -191,7 +191,7 @@ def _fields(state: State, name: str) -> dict[str, Any]:
     thing = next(each for each in things if name in [getattr(each, field, None) for field in ids])
     values = msgspec.structs.asdict(thing)
     values.pop("embedding", None)
-    return {field: msgspec.to_builtins(value) for field, value in values.items()}
+    return {field: msgspec.to_builtins(value, enc_hook=str) for field, value in values.items()}
 
 
 def _origin(reader: LogReader, origin: Mapping[str, Any], *, until: int) -> Iterator[str]:

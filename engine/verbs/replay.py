@@ -17,7 +17,7 @@ from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import IterationClosed
 from mage_es.projections.fold import State, fold, reads_of
-from mage_es.projections.lance import read_digest, require_lance, write_tables
+from mage_es.projections.lance import open_to_all, read_digest, require_lance, write_tables
 from mage_es.projections.snapshots import write_snapshot
 
 
@@ -74,7 +74,8 @@ def replay(
     rebuilt = {digest.projection: digest.value for digest in state.digests()}
     if tables:
         write_tables(path / "memory", state.memory)
-        rebuilt[state.memory.name] = read_digest(path / "memory")
+        if len(open_to_all(state.memory)) == len(state.memory):
+            rebuilt[state.memory.name] = read_digest(path / "memory")
     recorded = recorded_digests(reader, state)
     return ReplayReport(
         run_id=run.id,

@@ -6,11 +6,13 @@ A reader shows a fixed prefix of the log, up to its `head`, until `refresh` is c
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar, cast
 
 from mage_es.events.disk.documents import Head
 from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem
+from mage_es.events.disk.keys import keys_of
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.log import markers
@@ -26,13 +28,18 @@ from mage_es.events.wal.bodies import FrameReader
 from mage_es.events.wal.frames import Frame
 
 E = TypeVar("E", bound=Event)
+Found = TypeVar("Found")
 
 
 class LogReader:
     """A view of the log in a folder. Raises `UsageError` (not a log), `LogDamaged`, `PrerequisiteError` (no access)."""
 
-    def __init__(self, path: Path, fs: FileSystem | None = None, *, registry: Registry = PRESENT) -> None:
+    def __init__(
+        self, path: Path, fs: FileSystem | None = None, *, registry: Registry = PRESENT, opened: bool = True
+    ) -> None:
+        """Texts of subjects are read in clear where the run has their keys; without `opened` as they are recorded."""
         fs, layout = fs or LocalFileSystem(), Layout(path)
+        self.keys = keys_of(path) if opened else None
         try:
             about, start = read_format(fs, layout)
             self.run = about.run
@@ -58,7 +65,10 @@ class LogReader:
         stored = next(self.of(QuestionsStored), None)
         if stored is None:
             return [], None
-        return texts_of(self._fs, self._layout, stored), golds_of(self._fs, self._layout, stored)
+        return self._open((texts_of(self._fs, self._layout, stored), golds_of(self._fs, self._layout, stored)))
+
+    def _open(self, value: Found) -> Found:
+        return self.keys.opened(value) if self.keys else value
 
     def records(
         self, types: Collection[type[Event]] | None = None, *, since: int = 1, until: int | None = None
@@ -69,12 +79,13 @@ class LogReader:
         """
         tags = None if types is None else {tag_of(cls) for cls in types}
         window, frames = self._window(since, until), self._tail.frames
-        yield from self._sealed.records(window, tags)
+        sealed = self._sealed.records(window, tags)
+        yield from map(self.keys.opened, sealed) if self.keys else sealed
         for frame in frames:
             if frame.first <= window.last and frame.last >= window.first:
                 for record in self._rows.records(frame, self.run, tags):
                     if window.first <= record.seq <= window.last:
-                        yield record
+                        yield self._open(record)
 
     def of(self, *types: type[E], since: int = 1, until: int | None = None) -> Iterator[E]:
         """Yield the events of these types in order, typed as them. Raises as `events` does."""
@@ -92,8 +103,8 @@ class LogReader:
         `UnknownEvent` if a type in `reads` was recorded in a version that this release cannot read.
         """
         window, frames = self._window(since, until), self._tail.frames
-        yield from self._sealed.events(reads, window)
-        yield from self._unsealed(frames, reads, window)
+        found = chain(self._sealed.events(reads, window), self._unsealed(frames, reads, window))
+        return map(self.keys.opened, found) if self.keys else found
 
     def batches(self, reads: Reads, *, since: int = 1, until: int | None = None) -> Iterator[Batches]:
         """Yield the same events stretch by stretch, those of one type together.
@@ -101,9 +112,14 @@ class LogReader:
         Every event of a stretch comes before every event of the next. Raises as `events` does.
         """
         window, frames = self._window(since, until), self._tail.frames
-        yield from self._sealed.batches(reads, window)
+        for batches in self._sealed.batches(reads, window):
+            if self.keys:
+                opened = {cls: self.keys.opened(batch.events) for cls, batch in batches.items()}
+                yield {cls: Batch.of(cls, batches[cls].seqs, opened[cls], reads[cls]) for cls in batches}
+            else:
+                yield batches
         # The tail is small, at most one file: grouping it by type in memory is cheap.
-        unsealed = list(self._unsealed(frames, reads, window))
+        unsealed = self._open(list(self._unsealed(frames, reads, window)))
         by_type = {cls: [(seq, event) for seq, event in unsealed if type(event) is cls] for cls in reads}
         yield {
             cls: Batch.of(cls, [seq for seq, _ in pairs], [event for _, event in pairs], reads[cls])

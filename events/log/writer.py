@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from operator import itemgetter
 from pathlib import Path
@@ -14,6 +14,7 @@ from types import MappingProxyType
 from mage_es.events import wal
 from mage_es.events.disk.documents import RESTORE, Format, Head, HeadNote, genesis, pack
 from mage_es.events.disk.filesystem import FileSystem, LocalFileSystem, write_all, write_new
+from mage_es.events.disk.keys import Keys, make_keys
 from mage_es.events.disk.layout import Layout, Range
 from mage_es.events.disk.lock import WriterLock, watermark
 from mage_es.events.errors import LogDamaged, PrerequisiteError, SequenceConflict, UsageError, WriterPoisoned
@@ -61,6 +62,7 @@ class Log:
         self._sealed = SealedEvents(fs, layout, PRESENT)
         self._recorded = RecordedFacts(self._sealed)
         self._reread: dict[int, Record] = {}
+        self.keys: Keys | None = None
 
     # ------------------------------------------------------------ life
 
@@ -136,6 +138,10 @@ class Log:
     def free_space(self) -> int:
         return self._fs.free_space(self._layout.path)
 
+    def seal_texts_of(self, subjects: Collection[str]) -> None:
+        """Seal every text that is private to these subjects (vocabulary/private.py); none is recorded without."""
+        self.keys = make_keys(self._layout.path, subjects) if subjects else None
+
     # ------------------------------------------------------------ appending
 
     def append(self, drafts: Sequence[Draft], *, expected_seq: int | None = None) -> Appended:
@@ -149,7 +155,10 @@ class Log:
         """
         with self._mutex:
             self._require_sound()
-            exact, facts = storable(drafts)
+            # Before the check, which decodes what is encoded; what goes on are the texts, each with its token.
+            sealed = [self.keys.sealed(draft) for draft in drafts] if self.keys else None
+            exact, facts = storable(sealed or drafts)
+            exact = sealed or exact
             # A retry after a crash finds its facts here: the commit was durable although the answer was lost.
             known = self._recorded.find(facts)
             if len(known) == len(facts):
@@ -207,6 +216,8 @@ class Log:
         Raises `UsageError` for a text that is not valid Unicode, and `WriterPoisoned` as `append` does.
         """
         try:
+            if self.keys:
+                texts, golds = list(map(self.keys.as_stored, texts)), list(map(self.keys.as_stored, golds))
             encoded = questions.encode(texts, golds)
         except UnicodeEncodeError as error:
             raise UsageError(f"a question is not valid Unicode: {error}. Mend the data.") from error
@@ -221,7 +232,8 @@ class Log:
     def _record_at(self, seq: int) -> Record:
         # Retries come in runs, so the segment or frame is kept until the next commit.
         if seq not in self._reread:
-            self._reread = {record.seq: record for record in self._records_around(seq)}
+            found = self._records_around(seq)
+            self._reread = {each.seq: self.keys.opened(each) if self.keys else each for each in found}
         return self._reread[seq]
 
     def _records_around(self, seq: int) -> Iterator[Record]:

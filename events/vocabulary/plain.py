@@ -60,7 +60,7 @@ def plain_header(record: Record) -> dict[str, object]:
 
 
 def plain_event(record: Record) -> dict[str, object]:
-    fields: dict[str, object] = msgspec.to_builtins(record.event)
+    fields: dict[str, object] = msgspec.to_builtins(record.event, enc_hook=str)
     del fields["type"]  # the header has it
     return fields
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any, NamedTuple, Union
 
 import msgspec
 
+from mage_es.events.digests import token_of
 from mage_es.events.errors import LogDamaged, UsageError
 from mage_es.events.vocabulary import EVENT_TYPES, Event, Phase, SegmentSealed
 from mage_es.events.vocabulary.envelope import Coordinates, Draft, Record, event_id
@@ -60,7 +61,7 @@ class _Tagged(msgspec.Struct):
 
 
 _VERSIONS = {tag: cls.version for tag, cls in EVENT_TYPES.items() if cls.version != 1}
-_encoder = msgspec.msgpack.Encoder()
+_encoder = msgspec.msgpack.Encoder(enc_hook=token_of)
 _checked = msgspec.msgpack.Decoder(list[_Checked])
 _present = msgspec.msgpack.Decoder(tuple[int, dict[str, int], list[_Checked]])
 _written = msgspec.msgpack.Decoder(tuple[int, dict[str, int], list[_Written]])

@@ -86,6 +86,7 @@ class Tasks:
 class TaskRow(TypedDict, total=False):
     """A task as Python gives it; a dictionary with columns of other names will do, where the benchmark's name says so.
 
+    `subject` names the person or customer whose texts these are: what comes of them is encrypted and can be erased.
     `answer` is text, a number, or a list of valid answers. `split` "test" marks a task that is only examined.
     """
 
@@ -97,6 +98,7 @@ class TaskRow(TypedDict, total=False):
     solution: str
     id: str
     split: str
+    subject: str
 
 
 def given_tasks(name: str, rows: Sequence[Mapping[str, Any]]) -> Tasks:
@@ -126,6 +128,9 @@ def open_tasks(name: str) -> Tasks:
 
 def _divisible(spec: TaskSpec, questions: Sequence[Question], sha256: str) -> Tasks:
     kept, repeats = _once(_told_apart(questions))
+    if any(question.subject for question in kept):
+        # A hash of all texts gives away the one that was erased.
+        sha256 = hashlib.sha256("\n".join(question.id for question in kept).encode()).hexdigest()
     return Tasks(spec, kept, sha256, repeats)
 
 

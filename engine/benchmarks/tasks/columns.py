@@ -21,11 +21,12 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "answer": ("answer", "answers", "target", "label", "gold", "output"),
     "context": ("context", "passage", "text"),
     "options": ("options", "choices"),
-    "task_type": ("task_type", "type", "category", "subject"),
+    "task_type": ("task_type", "type", "category"),
     "solution": ("solution", "rationale", "explanation"),
     "schema": ("schema",),
     "id": ("id", "_id"),
     "split": ("split",),
+    "subject": ("subject",),
 }
 """Each role with the columns that have it by default."""
 _MANY = ("options", "answer")
@@ -42,6 +43,8 @@ def question_of(
     """Return the question of a row, whose answer is any value with `is_json`. Raises `ValueError`, the column first."""
     called = _Called(row)
     found = {role: _column(called, role, columns) for role in ROLES}
+    if "subject" not in columns and found["subject"] in columns.values():
+        found["subject"] = ""  # named for something else
     missing = [role for role in _NEEDED if not found[role]]
     if missing:
         there = ", ".join(map(str, row)) or "none"
@@ -68,6 +71,7 @@ def question_of(
         context=_text(row, found["context"]) or schema,
         gold=answers[0],
         solution=_text(row, found["solution"]),
+        subject=_text(row, found["subject"]),
         meta={"answers": json.dumps(answers), "options": json.dumps(options), **({"schema": schema} if schema else {})},
     )
 

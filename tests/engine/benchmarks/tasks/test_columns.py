@@ -110,3 +110,10 @@ def test_valid_answers_in_several_columns_are_named_together_and_a_schema_is_sho
     question = question_of(row, {"answer": "label/alias/also"}, position=0, split="evolution")
     assert json.loads(question.meta["answers"]) == ["Paris", "Lutetia"]
     assert question.context == question.meta["schema"] == row["schema"]
+
+
+def test_a_subject_is_a_person_unless_the_column_is_named_for_something_else() -> None:
+    row = {**ROW, "subject": "algebra"}
+    assert (read(row).subject, read(row).task_type) == ("algebra", "task")
+    named = read(row, task_type="subject")
+    assert (named.subject, named.task_type) == ("", "algebra")

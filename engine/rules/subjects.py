@@ -1,0 +1,90 @@
+"""Which texts are private to which subjects: what is under a subject's key is lost when that key is destroyed.
+
+Rules
+    - What is recorded of a question is under its subject: prompt hashes, replies, answers, tool runs, memories.
+    - What the guidance tier replies is under the subjects of all questions that its brief shows, and what is written
+      from its replies under theirs: a principle of three customers is lost with any of them.
+    - What was merely shown beside (retrieved memories, earlier principles) counts where it is repeated: a text is also
+      under each subject whose own words it has, those that no other subject's questions have and none without. Without
+      this limit every text would soon be under every subject, as memories are made of replies to prompts with memories.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from mage_es.engine.commands import (
+    Command,
+    Evolve,
+    InduceOntology,
+    PlanIteration,
+    RecordBatch,
+    RecordCall,
+    RecordFailure,
+    RecordTrimming,
+)
+from mage_es.engine.rules.setting import Setting
+from mage_es.engine.seams.benchmark import Question
+from mage_es.events.digests import sha256_text
+from mage_es.events.vocabulary import CallFailed, Draft, EmbeddingCalled, Event, MemoryRefused
+from mage_es.events.vocabulary.private import marked, texts_in, under_of
+from mage_es.projections.fold import State
+
+_WORD = re.compile(r"[^\W\d_][\w'-]{2,}|\d{5,}")
+"""Names and long numbers; a short number is in many questions by chance."""
+
+
+def own_words(questions: Iterable[Question]) -> dict[str, str]:
+    """Return the words that only the questions of one subject have, with that subject; none where no one has any."""
+    questions = list(questions)
+    owners: dict[str, set[str]] = {}
+    for question in questions if any(question.subject for question in questions) else ():
+        for word in _words(f"{question.question} {question.context} {question.gold} {question.solution}"):
+            owners.setdefault(word, set()).add(question.subject)
+    return {word: owner for word, (owner, *others) in owners.items() if owner and not others}
+
+
+def private(setting: Setting, state: State, command: Command, drafts: Sequence[Draft]) -> list[Draft]:
+    """Return the drafts with their texts marked as private to the subjects that they come of."""
+    named = {setting.subjects.get(name, "") for name in _sources(command)}
+
+    def under(event: Event) -> frozenset[str]:
+        found = {*named, setting.subjects.get(getattr(event, "question_id", ""), "")}
+        if isinstance(command, InduceOntology | PlanIteration | Evolve):
+            replies = state.progress.guidance()
+            own = [reply for reply in replies if reply.about == getattr(event, "task_type", None)]
+            found |= under_of(*(own or replies))
+        found.update(setting.own_words.get(word, "") for text in texts_in(event) for word in _words(text))
+        return frozenset(found - {""})
+
+    events = (_keyed(draft.event, setting.salt) for draft in drafts)
+    return [
+        msgspec.structs.replace(draft, event=marked(event, under(event)))
+        for draft, event in zip(drafts, events, strict=True)
+    ]
+
+
+def _keyed(event: Event, salt: str) -> Event:
+    """Return an event whose hash of several questions' texts, which nothing looks for in the log, is keyed."""
+    match event:
+        case EmbeddingCalled() | CallFailed(tier="embedder"):
+            return msgspec.structs.replace(event, request_sha256=sha256_text(salt + event.request_sha256))
+        case MemoryRefused():
+            return msgspec.structs.replace(event, question_hash=sha256_text(salt + event.question_hash)[:16])
+        case _:
+            return event
+
+
+def _sources(command: Command) -> Iterable[str]:
+    match command:
+        case RecordCall() | RecordFailure() | RecordTrimming():
+            return command.call.sources
+        case RecordBatch():
+            return [name for call in command.calls.values() for name in call.sources]
+        case _:
+            return ()
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold()))

@@ -1,0 +1,195 @@
+"""The keys of subjects: one file of a run, apart from its log, and what it seals and opens.
+
+    <run>/keys      readable by its owner alone; no backup has it
+
+The theory of operation is on top of events/vocabulary/private.py.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from mage_es.events.digests import token_of
+from mage_es.events.disk.documents import pack, unpack
+from mage_es.events.disk.filesystem import TEMPORARY, LocalFileSystem, sync_fully
+from mage_es.events.errors import LogDamaged, PrerequisiteError
+from mage_es.events.vocabulary import MemoryAppended
+from mage_es.events.vocabulary.envelope import Draft
+from mage_es.events.vocabulary.private import ERASED, NONCE, PREFIX, TAG, Private, mapped
+
+if TYPE_CHECKING:  # an extra: a run without subjects needs none of it
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+Opened = TypeVar("Opened")
+Sealed = TypeVar("Sealed", bound=msgspec.Struct)
+
+_COUNT, _ID = 2, 8
+_EXAMS = "exams"
+
+
+class _Subject(msgspec.Struct, frozen=True):
+    subject: str
+    id: str
+    key: str
+
+
+class _Document(msgspec.Struct, frozen=True, kw_only=True):
+    salt: str
+    subjects: tuple[_Subject, ...]
+
+
+def key_file(log: Path) -> Path:
+    """Return where the keys for a log are: in the folder of its run, which exams share."""
+    parents = log.absolute().parents
+    is_of_exam = len(parents) > 2 and parents[1].name == _EXAMS
+    return parents[2 if is_of_exam else 0] / "keys"
+
+
+def keys_of(log: Path) -> Keys | None:
+    """Return the keys for a log, None where there is no file of them. Raises `LogDamaged`."""
+    file = key_file(log)
+    try:
+        return Keys(unpack(file.read_bytes(), _Document, name=str(file)))
+    except FileNotFoundError:
+        return None
+
+
+def make_keys(log: Path, subjects: Iterable[str]) -> Keys:
+    """Return the keys for a log; a subject without one is given one, durably. Raises `PrerequisiteError`."""
+    file, held = key_file(log), keys_of(log)
+    known = held.document if held else _Document(salt=os.urandom(32).hex(), subjects=())
+    new = sorted({*subjects} - {each.subject for each in known.subjects})
+    made = [_Subject(name, os.urandom(_ID).hex(), os.urandom(32).hex()) for name in new]
+    document = _Document(salt=known.salt, subjects=(*known.subjects, *made))
+    if made:
+        _write(file, document)
+    return Keys(document)
+
+
+def destroy_key(log: Path, subject: str) -> bool:
+    """Destroy the key of a subject, and with it every text that is under it; return whether there was one.
+
+    The blocks of the file that it was in are the disk's to forget.
+    """
+    held = keys_of(log)
+    if held is None or subject not in {each.subject for each in held.document.subjects}:
+        return False
+    left = tuple(each for each in held.document.subjects if each.subject != subject)
+    _write(key_file(log), msgspec.structs.replace(held.document, subjects=left))
+    return True
+
+
+def no_keys() -> bytes:
+    """Return a file of no keys: with it a copy of a run reads as one whose subjects are all erased."""
+    return pack(_Document(salt="", subjects=()))
+
+
+def _write(file: Path, document: _Document) -> None:
+    draft, disk = file.with_name(f"{file.name}{TEMPORARY}"), LocalFileSystem()
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as written:
+        written.write(pack(document))
+        written.flush()
+        sync_fully(descriptor)
+    disk.rename(draft, file)
+    disk.sync_folder(file.parent)
+
+
+class Keys:
+    """The keys of a run. `salt` is the secret that ids are salted with."""
+
+    def __init__(self, document: _Document) -> None:
+        self.document, self.salt = document, document.salt
+        self._subjects = {each.subject: each for each in document.subjects}
+        self._names = {bytes.fromhex(each.id): each.subject for each in document.subjects}
+        self._ciphers: dict[frozenset[str], AESGCM] = {}
+
+    def sealed(self, row: Sealed) -> Sealed:
+        """Return a draft or row whose private texts have tokens, its vector encrypted. Raises `PrerequisiteError`."""
+        row = mapped(row, lambda text: self._sealed(text) if isinstance(text, Private) else text)
+        if isinstance(row, Draft) and isinstance(event := row.event, MemoryAppended):
+            beside = next((t for t in (event.question, event.reasoning) if isinstance(t, Private)), None)
+            if beside is not None and event.embedding:
+                vector = self._encrypted(beside.under, event.embedding, b"")
+                row = msgspec.structs.replace(row, event=msgspec.structs.replace(event, embedding=vector))
+        return row
+
+    def as_stored(self, row: Sealed) -> Sealed:
+        """Return a row with tokens in the place of its private texts."""
+        return mapped(self.sealed(row), lambda text: token_of(text) if isinstance(text, Private) else text)
+
+    def opened(self, value: Opened) -> Opened:
+        """Return a value with its tokens opened, however deep in it: an event, a record, a dump."""
+        return self._opened(value)  # type: ignore[no-any-return]
+
+    def _opened(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._open(value) if value.startswith(PREFIX) else value
+        if isinstance(value, list | tuple):
+            return type(value)(map(self._opened, value))
+        if isinstance(value, dict):
+            return {name: self._opened(each) for name, each in value.items()}
+        if isinstance(value, msgspec.Struct):
+            return type(value)(**{name: self._opened(getattr(value, name)) for name in value.__struct_fields__})
+        return value
+
+    def _sealed(self, text: Private) -> Private:
+        if text.token and text.cipher is None:  # erased: there is nothing to seal
+            return text
+        ids = sorted(self._id(name) for name in text.under)
+        header = len(ids).to_bytes(_COUNT) + b"".join(ids)
+        data = header + self._encrypted(text.under, text.encode(), header)
+        token = PREFIX + base64.urlsafe_b64encode(data).decode()
+        return Private(text, text.under, token=token, cipher=self._cipher(text.under))
+
+    def _open(self, token: str) -> str:
+        try:
+            data = base64.b64decode(token[len(PREFIX) :], altchars=b"-_", validate=True)
+        except (binascii.Error, ValueError):
+            return token  # a text that happens to begin like one
+        end = _COUNT + _ID * int.from_bytes(data[:_COUNT])
+        if end == _COUNT or len(data) < end + NONCE + TAG:
+            return token
+        ids = [data[at : at + _ID] for at in range(_COUNT, end, _ID)]
+        under = frozenset(self._names.get(each, ERASED + each.hex()) for each in ids)
+        if not under <= self._subjects.keys():
+            digits = hashlib.sha256(token.encode()).hexdigest()[:8]
+            return Private(f"[erased {digits}]", under, token=token)
+        cipher = self._cipher(under)
+        try:
+            text = cipher.decrypt(data[end : end + NONCE], data[end + NONCE :], data[:end]).decode()
+        except Exception as error:  # InvalidTag, of a library that may not be there to name it
+            raise LogDamaged("The file of keys does not open this log: it belongs to another run.") from error
+        return Private(text, under, token=token, cipher=cipher)
+
+    def _encrypted(self, under: frozenset[str], data: bytes, header: bytes) -> bytes:
+        nonce = os.urandom(NONCE)
+        return nonce + self._cipher(under).encrypt(nonce, data, header)
+
+    def _cipher(self, under: frozenset[str]) -> AESGCM:
+        if under not in self._ciphers:
+            try:
+                from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+            except ImportError as error:
+                raise PrerequisiteError(
+                    "Tasks name subjects, whose texts are encrypted with the package cryptography: "
+                    "python -m pip install 'mage-es[subjects]'. A column `subject` that names no person or customer "
+                    "can be named for what it is: --columns task_type=subject"
+                ) from error
+            keys = sorted((self._id(name), self._subjects[name].key) for name in under)
+            self._ciphers[under] = AESGCM(hashlib.sha256(b"".join(bytes.fromhex(key) for _, key in keys)).digest())
+        return self._ciphers[under]
+
+    def _id(self, name: str) -> bytes:
+        if name not in self._subjects:
+            raise PrerequisiteError(f"The key of a subject ({name}) was destroyed: nothing can be recorded of it.")
+        return bytes.fromhex(self._subjects[name].id)

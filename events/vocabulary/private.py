@@ -1,0 +1,167 @@
+"""Texts of a subject (a person or customer): which fields hold them, and what they are once their key is gone.
+
+Theory of operation
+    A task may name a subject. Every text that comes of it is in the log as ciphertext, under a key of that subject, so
+    that whoever destroys the key destroys the text wherever a copy of it lies, and no other byte changes.
+
+    Where. `decide` marks texts as `Private`, a str like any other, with the subjects that it is `under`
+    (engine/rules/subjects.py). The log seals what is marked before it writes, and a reader opens it (disk/keys.py), so
+    that rules and projections see plain text. Whatever encodes one (frame, digest, snapshot, file of questions) encodes
+    its `token`, the ciphertext; one that has none yet cannot be encoded. So chain, segments, backups, exports,
+    snapshots and digests hold ciphertext, and are the same with keys and without. A token is made once, is recorded,
+    and is what a replay reads: nothing is encrypted a second time.
+
+    How. `sealed:` and, in base64, the number of subjects in 2 bytes, 8 random bytes that stand for each, a random nonce
+    of 12 bytes, AES-256-GCM ciphertext. The key is the SHA-256 of the keys of all its subjects: whichever is destroyed,
+    the text is lost. Nonces are random, so equal texts have different tokens. The vector of a memory is sealed like its
+    texts. Names of subjects are in the file of keys only.
+
+    Hashes. What could be guessed from a hash is sealed, too (hashes of prompts, requests and questions), or keyed with
+    a secret of the run (ids of memories, what an anchor saw, requests to an embedder). Ids of questions, task types,
+    skills and the names of tools stay readable: they must say nothing of a subject.
+
+    Without the key a text is `[erased <8 digits of its token's hash>]`, a vector is zeros, and everything else, each
+    digest included, is what it was. A backup has a file of no keys. In a copy without any such file a text is its
+    token.
+
+    What follows for a fold: texts may be assigned, kept and compared by `recorded`, not cut or joined, for a new text
+    has no token. That is why `beginning` leaves a subject's whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from mage_es.events import vocabulary as v
+
+Struct = TypeVar("Struct", bound=msgspec.Struct)
+PREFIX = "sealed:"
+ERASED = "?"
+"""What the name of a subject without a key begins with."""
+NONCE, TAG = 12, 16
+"""Bytes that AES-GCM adds before and behind a ciphertext."""
+
+_FIELDS: dict[type[msgspec.Struct], str] = {
+    v.AnswerJudged: "answer undecided",
+    v.AnswerUnanswered: "problem",
+    v.BatchedCall: "request_sha256",
+    v.BundleTrimmed: "request_sha256 problem",
+    v.CallFailed: "request_sha256 problem",
+    v.IterationPlanned: "brief",
+    v.MemoryAppended: "question recognise reasoning answer wrong_answer",
+    v.ModelCalled: "request_sha256 text",
+    v.Parameter: "meaning",
+    v.QuestionGold: "gold solution",
+    v.QuestionPlanned: "prompt_sha256",
+    v.QuestionText: "question context stub titles",
+    v.Remark: "text",
+    v.ReplyRejected: "problem",
+    v.RetrievalRecipeAuthored: "query_template reasoning",
+    v.SearchAnswered: "query titles texts problem",
+    v.SkillCreated: "prompt_template strategy description",
+    v.SkillRefined: "prompt_template strategy prompt_template_before strategy_before",
+    v.SkillSplit: "reason",
+    v.SplitCommitted: "question_hashes",
+    v.Step: "output",
+    v.TaskTypeCreated: "description",
+    v.ToolAuthored: "description source problem",
+    v.ToolExample: "arguments result",
+    v.ToolRan: "arguments result problem",
+}
+PRIVATE = {cls: frozenset(names.split()) for cls, names in _FIELDS.items()}
+"""The fields that may hold a subject's text, of events and their parts. No environment has subjects."""
+
+
+class Cipher(Protocol):
+    def decrypt(self, nonce: bytes, data: bytes, associated_data: bytes | None) -> bytes: ...
+
+
+class Private(str):
+    """A text of subjects. `token` is what is recorded of it, "" before it is; `cipher` opens what is sealed with it."""
+
+    under: frozenset[str]
+    token: str
+    cipher: Cipher | None
+
+    def __new__(cls, text: str, under: frozenset[str], *, token: str = "", cipher: Cipher | None = None) -> Private:
+        self = super().__new__(cls, text)
+        self.under, self.token, self.cipher = under, token, cipher
+        return self
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)  # to another process it is a text: what is recorded, this one records
+
+
+def mapped(value: Struct, change: Callable[[str], str]) -> Struct:
+    """Return an event, draft or row with every text that may be a subject's changed."""
+    texts, changes = PRIVATE.get(type(value), frozenset()), dict[str, Any]()
+    for name in value.__struct_fields__:
+        field = getattr(value, name)
+        each: Callable[[Any], Any] = change if name in texts else lambda part: mapped(part, change)
+        kind = str if name in texts else msgspec.Struct
+        if isinstance(field, kind):
+            changes[name] = each(field)
+        elif isinstance(field, tuple) and field and isinstance(field[0], kind):
+            changes[name] = tuple(map(each, field))
+    return msgspec.structs.replace(value, **changes) if changes else value
+
+
+def marked(value: Struct, under: frozenset[str]) -> Struct:
+    """Return an event or row whose texts are under these subjects, and under those that they were under before."""
+
+    def mark(text: str) -> str:
+        before = text.under if isinstance(text, Private) else frozenset[str]()
+        return Private(text, under | before) if text and under | before and not is_erased(text) else text
+
+    return mapped(value, mark)
+
+
+def texts_in(value: msgspec.Struct) -> list[str]:
+    """Return the texts that may be a subject's."""
+    found: list[str] = []
+
+    def note(text: str) -> str:
+        found.append(text)
+        return text
+
+    mapped(value, note)
+    return found
+
+
+def under_of(*values: object) -> frozenset[str]:
+    """Return the subjects of texts, or of all the texts of events and rows."""
+    texts = (text for value in values for text in (texts_in(value) if isinstance(value, msgspec.Struct) else [value]))
+    return frozenset(name for text in texts if isinstance(text, Private) for name in text.under)
+
+
+def is_sealed(text: str) -> bool:
+    """Return whether a text is a subject's, in clear or not."""
+    return isinstance(text, Private) or text.startswith(PREFIX)
+
+
+def is_erased(text: str) -> bool:
+    """Return whether a text is a subject's that cannot be read here."""
+    return text.token != "" and text.cipher is None if isinstance(text, Private) else text.startswith(PREFIX)
+
+
+def recorded(text: str) -> str:
+    """Return what is recorded of a text: the same whether it can be read or not, so that folds may compare it."""
+    return text.token if isinstance(text, Private) else text
+
+
+def beginning(text: str, most: int) -> str:
+    """Return at most so many characters of a text; a subject's is whole, since a part of it has no token."""
+    return text if is_sealed(text) else text[:most]
+
+
+def clear_vector(vector: bytes, *beside: str) -> bytes:
+    """Return a memory's vector in clear, given the texts beside it; zeros once they are erased."""
+    sealed = next((text for text in beside if isinstance(text, Private)), None)
+    if sealed is None:
+        return vector
+    if sealed.cipher is None:
+        return bytes(len(vector) - NONCE - TAG)
+    return sealed.cipher.decrypt(vector[:NONCE], vector[NONCE:], b"")

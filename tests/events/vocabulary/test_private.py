@@ -1,0 +1,79 @@
+"""What of the vocabulary may be a subject's text, and how texts behave once they are."""
+
+import pickle
+
+import msgspec
+import pytest
+
+from mage_es.events.digests import digest, token_of
+from mage_es.events.vocabulary import EVENT_TYPES, Event, Part, QuestionGold, QuestionText
+from mage_es.events.vocabulary.private import PRIVATE, Private, beginning, marked, recorded, under_of
+from mage_es.events.vocabulary.shapes import Shape, shapes_of
+
+ENVIRONMENTS = {
+    "task_context.opened",
+    "pattern.abstracted",
+    "observation.recorded",
+    "episode.stepped",
+    "action_recipe.harvested",
+}
+"""Events with texts of environments, which have no subjects."""
+READABLE = """
+    about achievements action action_recipes agent arm asked_sha256 baseline batch_id benchmark by chain
+    children common_shingles config config_sha256 context_id control custom_id data_sha256 donor doubtful
+    embedder embedder_sha256 embedding entity_id episode_id exam examples execution execution_model facts family
+    fault fresh frontier gold_digests golds_sha256 guidance_model guiding_skill head_chain id ids ids_sha256
+    into judge key kind label licence marker memory_id model name newly_observed outcome package_version parent
+    planning principles projection provider_id purpose quarantined question_hash question_id questions_sha256
+    reason recipe_id repeats request_sha256 revisits routing_arm run_id saw search search_arm seen served_by
+    sha256 shingles shots skill source split stop_reason target task_type task_type_source template text_digests
+    texts_sha256 tool_id type value vectors_sha256 wanted what writer
+"""
+"""Fields that say nothing of a subject: ids, names, what is counted, hashes that are keyed or of nothing private."""
+
+
+def texts(cls: type[Event] | type[Part]) -> set[tuple[str, str]]:
+    """Return (owner, field) of every free text of an event type or part, parts of it included."""
+
+    def of(owner: type[Event] | type[Part], name: str, shape: Shape) -> set[tuple[str, str]]:
+        if shape.item:
+            return of(owner, name, shape.item)
+        if shape.part:
+            return texts(shape.part)
+        is_text = shape.kind in ("str", "bytes", "vector") and not shape.choices
+        return {(owner.__name__, name)} if is_text and name not in PRIVATE.get(owner, ()) else set()
+
+    return {found for name, shape in shapes_of(cls).items() for found in of(cls, name, shape)}
+
+
+def test_every_text_of_the_vocabulary_is_private_or_says_nothing_of_a_subject() -> None:
+    kinds = [cls for tag, cls in EVENT_TYPES.items() if tag not in ENVIRONMENTS]
+    found = set().union(*(texts(cls) for cls in (*kinds, QuestionText, QuestionGold)))
+    assert {pair for pair in found if pair[1] not in READABLE.split()} == set()
+
+
+ANNA = Private("Anna Lind", frozenset({"a"}), token="sealed:AAEC")
+
+
+def test_what_is_kept_of_a_private_text_is_its_token_and_without_one_it_cannot_be_encoded() -> None:
+    assert digest([ANNA]) == digest(["sealed:AAEC"])
+    assert recorded(ANNA) == "sealed:AAEC"
+    assert recorded("plain") == "plain"
+    with pytest.raises(TypeError, match="Private is unsupported"):
+        msgspec.msgpack.encode(Private("Anna Lind", frozenset({"a"})), enc_hook=token_of)
+    with pytest.raises(TypeError):
+        msgspec.json.encode({"text": ANNA})
+
+
+def test_a_private_text_is_cut_nowhere_and_leaves_the_process_as_a_text() -> None:
+    assert beginning(ANNA, 4) is ANNA
+    assert beginning("Anna Lind", 4) == "Anna"
+    assert type(pickle.loads(pickle.dumps(ANNA))) is str
+
+
+def test_a_text_stays_under_its_subjects_when_it_is_marked_anew() -> None:
+    row = QuestionGold(id="q", gold=Private("Anna Lind", frozenset({"a"})), solution="", remarks=())
+    again = marked(row, frozenset({"b"}))
+    assert under_of(again.gold) == {"a", "b"}
+    assert again.gold == "Anna Lind"
+    assert type(again.solution) is str

@@ -12,6 +12,7 @@ from mage_es.cli.own_tasks import with_learner
 from mage_es.cli.session import conclude, session
 from mage_es.cli.settings import Settings
 from mage_es.engine.config import Config, cautions
+from mage_es.events.errors import UsageError
 
 if TYPE_CHECKING:
     from mage_es.engine.verbs.estimate import Estimate, TierEstimate
@@ -24,6 +25,7 @@ EXAMPLES = examples(
     "mage-es evolve gsm8k --guidance anthropic/claude-opus-4-8 --dry-run",
     "mage-es evolve gsm8k --guidance anthropic/claude-opus-4-8 --max-usd 5",
     "mage-es evolve my.jsonl --columns question=prompt,answer=label --scorer number --execution openai/MODEL",
+    "mage-es evolve --from tasks-s42-001 --tasks more.jsonl",
     "mage-es evolve tickets.csv --labels billing,delivery,other --execution openai/MODEL",
 )
 
@@ -39,6 +41,17 @@ def evolve(
     settings: Settings,
     out: Output,
     run_id: RunIdOption = None,
+    from_run: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="RUN",
+            help="Go on from what that run learned, with its settings and its questions beside the new ones.",
+        ),
+    ] = None,
+    at: Annotated[
+        str, typer.Option("--at", metavar="MARKER", help="Where to go on from: start, iter-9, latest (closed).")
+    ] = "latest",
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only estimate the calls, tokens and dollars of the run.")
     ] = False,
@@ -49,6 +62,8 @@ def evolve(
     """
     from mage_es.engine.verbs.evolve import evolve as start
 
+    if at != "latest" and not from_run:
+        raise UsageError("--at says where to go on from another run: name that run with --from.")
     config = settings.config()
     for caution in cautions(config):
         out.say(f"Caution: {caution}")
@@ -56,8 +71,17 @@ def evolve(
         _estimate(out, config, settings)
         return
     config = with_learner(config)
+    parent = settings.find_run(from_run) if from_run else None
     with session(out, settings) as runtime:
-        summary = start(config, runs_dir=settings.runs_dir, data_dir=settings.data_dir, runtime=runtime, run_id=run_id)
+        summary = start(
+            config,
+            from_run=parent,
+            at=at,
+            runs_dir=settings.runs_dir,
+            data_dir=settings.data_dir,
+            runtime=runtime,
+            run_id=run_id,
+        )
     conclude(out, summary, settings)
 
 

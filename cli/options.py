@@ -90,10 +90,14 @@ def takes(
             flags = {name: given.pop(name) for name in (*names, *unlisted)}
             if "benchmark" in given:
                 flags["benchmark"] = given.pop("benchmark")
-            if own_tasks:
-                flags["benchmark"] = named(flags["benchmark"], {name: given.pop(name) for name in OPTIONS})
             out = Output(as_json=given.pop(_JSON.name))
-            command(settings=resolve(flags, environment=os.environ, folder=Path.cwd()), out=out, **given)
+            resolved = functools.partial(resolve, environment=os.environ, folder=Path.cwd())
+            begun = resolved({**flags, "benchmark": None}).begun(name) if (name := given.get("from_run")) else None
+            if own_tasks:
+                options = {name: given.pop(name) for name in OPTIONS}
+                flags["benchmark"] = named(flags["benchmark"], options, like=begun.benchmark if begun else "")
+            settings = resolved(flags)
+            command(settings=settings.upon(begun) if begun else settings, out=out, **given)
 
         own = inspect.signature(command, eval_str=True).parameters.values()
         parameters = [*(parameter for parameter in own if parameter.name not in ("settings", "out")), _JSON]

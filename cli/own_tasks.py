@@ -54,8 +54,11 @@ def parameter(name: str) -> inspect.Parameter:
     )
 
 
-def named(benchmark: str | None, given: Mapping[str, Any]) -> str | None:
-    """Return the benchmark that an argument and the options name. Raises `UsageError` where they do not fit."""
+def named(benchmark: str | None, given: Mapping[str, Any], *, like: str = "") -> str | None:
+    """Return the benchmark that an argument and the options name; other own tasks (`like`) lend their options.
+
+    Raises `UsageError` where they do not fit.
+    """
     from mage_es.engine.benchmarks.tasks.spec import parse, specified
 
     options = {name: value for name, value in given.items() if value is not None}
@@ -63,6 +66,8 @@ def named(benchmark: str | None, given: Mapping[str, Any]) -> str | None:
         if benchmark:
             raise UsageError(f"Both the benchmark {benchmark} and --tasks {tasks} were given: leave one of them out.")
         benchmark = f"{OWN_TASKS}{tasks}"
+    if options and like.startswith(OWN_TASKS):
+        benchmark = benchmark or like
     if benchmark is None or not names_tasks(benchmark):
         if options:
             about = f"and {benchmark} is a benchmark with its own" if benchmark else "and no file was named"
@@ -75,6 +80,8 @@ def named(benchmark: str | None, given: Mapping[str, Any]) -> str | None:
         options["test"] = options.pop("test_tasks")
     file = benchmark.removeprefix(OWN_TASKS)
     # A file may be called 50%.csv, which would mean something else within a name.
+    if like.startswith(OWN_TASKS) and "?" not in file:
+        return parse(parse(like)._replace(source=file, test="").name, **options).name
     spec = specified(file, **options) if Path(file).is_file() else parse(benchmark, **options)
     return spec.name
 

@@ -102,6 +102,23 @@ class Settings:
         }
         return Settings({**self.entries, **kept})
 
+    def begun(self, name: str) -> Config:
+        """Return the configuration that a run began with."""
+        from mage_es.engine.config import parse
+        from mage_es.engine.run.world import first_event
+        from mage_es.events.log import LogReader
+
+        return parse(first_event(LogReader(self.find_run(name).log_path)).config)
+
+    def upon(self, begun: Config) -> Settings:
+        """Return the same settings with those of a run to go on from, in place of defaults and the benchmark's own."""
+        kept = {
+            name: ResolvedSetting(name, getattr(begun, name), "the run")
+            for name in Config.__struct_fields__
+            if self.entries[name].origin == "default" or self.entries[name].origin.startswith("benchmark ")
+        }
+        return Settings({**self.entries, **kept})
+
     def prices(self) -> Prices:
         """Return what models cost, by the user's own file first. Raises `UsageError` for a file that is not valid."""
         from mage_es.engine.run.pricing import read_prices

@@ -31,6 +31,7 @@ from mage_es.events.vocabulary import (
     Purpose,
     QuestionPlanned,
     QuestionsStored,
+    RunInherited,
     RunStarted,
     SplitCommitted,
     TaskTypeCreated,
@@ -39,9 +40,13 @@ from mage_es.events.vocabulary import (
 
 
 class OpenRun(NamedTuple):
+    """Begin a run; `inherited` are the parent's events that it goes on from, `parent` says so."""
+
     started: RunStarted
     commitments: Sequence[SplitCommitted | QuestionsStored]
     budget: Sequence[BudgetSet] = ()
+    parent: Sequence[RunInherited] = ()
+    inherited: Sequence[Draft] = ()
 
 
 class InduceOntology(NamedTuple):

@@ -68,8 +68,9 @@ def decide(setting: Setting, state: State, command: Command) -> list[Draft]:
 def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
     match command:
         case OpenRun():
-            opened = (command.started, *command.commitments, *command.budget)
-            return [Draft(event=event, iteration=-1, phase="open") for event in opened]
+            begun, committed = (command.started, *command.parent), (*command.commitments, *command.budget)
+            before, after = ([Draft(event=e, iteration=-1, phase="open") for e in each] for each in (begun, committed))
+            return [*before, *command.inherited, *after]
         case InduceOntology():
             return induce_ontology(setting, state, command)
         case PlanIteration():
@@ -104,8 +105,8 @@ def _decided(setting: Setting, state: State, command: Command) -> list[Draft]:
             closed = IterationClosed(iteration=command.iteration, digests=tuple(command.digests))
             return [Draft(event=closed, iteration=command.iteration, phase="close")]
         case FinishRun():
-            last = setting.config.iterations
-            return [Draft(event=RunFinished(iterations=last), iteration=last - 1, phase="close")]
+            finished = RunFinished(iterations=setting.config.iterations)
+            return [Draft(event=finished, iteration=setting.end - 1, phase="close")]
         case _:
             assert_never(command)
 

@@ -66,7 +66,7 @@ from mage_es.events.vocabulary import Digest, Purpose, TaskTypeCreated
 from mage_es.projections.snapshots import write_snapshot
 
 _SHOWN, _LONGEST = 3, 100
-START = -1  # the iteration number of everything before iteration 0
+START = -1  # the iteration number of a run's opening
 
 
 async def run_iterations(session: Session) -> None:
@@ -76,10 +76,11 @@ async def run_iterations(session: Session) -> None:
         Interrupted: The user asked to stop, or what may be spent is spent.
     """
     await open_run(session)
-    # `closed` is -1 once the run is open, and -2 before: a new run and a resumed one take the same way.
-    for k in range(max(0, session.state.progress.closed + 1), session.world.setting.config.iterations):
+    # The opening closes what is before the first iteration: a new run and a resumed one take the same way.
+    setting = session.world.setting
+    for k in range(session.state.progress.closed + 1, setting.end):
         require_free_space(session.run.path)
-        session.budget.require_iteration(k)
+        session.budget.require_iteration(k - setting.first)
         await iterate(session, k)
     if not session.state.progress.finished:
         session.do(FinishRun())
@@ -99,10 +100,17 @@ async def iterate(session: Session, k: int) -> None:
 
 
 async def open_run(session: Session) -> None:
-    """Commit to configuration and splits, induce the ontology, answer the anchors once."""
+    """Commit to configuration and splits, induce the ontology, answer the anchors once.
+
+    A run that goes on from another has the ontology of that one; only types that it did not have are new.
+    """
+    setting = session.world.setting
     if session.state.seq == 0:
         session.do(session.opening())
-    if not session.state.progress.is_completed(START, "open"):
+    if not session.state.progress.is_completed(START, "open") and session.state.graph.skills():
+        new = set(setting.task_types).difference(session.state.graph.task_types())
+        session.do(InduceOntology(() if session.world.typing.is_induced else sorted(new), None))
+    elif not session.state.progress.is_completed(START, "open"):
         session.report_progress(START, "open", 0, 0)
         evolution = [session.world.questions[name] for name in session.world.setting.evolution]
         induced = await induce_types(session, evolution)
@@ -113,9 +121,9 @@ async def open_run(session: Session) -> None:
         call = TypedCall(START, "open", "SkillDiscovery", "ontology_v1", "run", brief, cut)
         reply, _ = await session.guide(call, OntologyReply)
         session.do(InduceOntology(session.world.setting.task_types, reply, induced))
-    if session.state.progress.closed < START:
+    if session.state.progress.closed < setting.first - 1:
         # The anchors are answered before anything is learned: the guard's first comparison needs them.
-        await snapshot(session, START)
+        await snapshot(session, setting.first - 1)
 
 
 async def induce_types(session: Session, evolution: Sequence[Question]) -> Sequence[TaskTypeCreated]:
@@ -176,7 +184,7 @@ async def evaluate(session: Session, k: int) -> None:
     purposes |= dict.fromkeys(planned.revisits, "revisit")
     await session.ask(k, "evaluate", purposes, frozen=False)
     session.do(CompletePhase(k, "evaluate"))
-    if k == 0 and (told := all_wrong(session)):
+    if k == session.world.setting.first and (told := all_wrong(session)):
         session.announce(told)
 
 

@@ -60,7 +60,8 @@ def _accuracy(study: Study, place: Placement) -> Chart | None:
             continue
         last = max(run.iterations[-1] for run in runs)
         line = _along([run.anchors(MEASURED[measure]) for run in runs], "value")
-        exams = ((-1.0, study.reached(each, measure, at="start")), (last, study.reached(each, measure)))
+        first = min(run.iterations[0] for run in runs)
+        exams = ((first - 1.0, study.reached(each, measure, at="start")), (last, study.reached(each, measure)))
         points = [_mark(x, cell) for x, cell in exams if cell]
         series.append(Series(each.system, line, points, banded=each.system == FULL))
     title = f"{_title(study, place)}: anchors (lines) and held-out questions (◆)"

@@ -81,7 +81,8 @@ class Places:
             system = ", ".join((run.baseline, *told(run, apart.baselines.get(run.baseline, ()))))
             return Placement(benchmark, learner, "", self._conditions[run], system)
         shared = self._shared(benchmark)
-        setting = ", ".join((*shared, *told(run, apart.settings)))
+        begun = (f"from {run.parent.parent}",) if run.parent else ()
+        setting = ", ".join((*shared, *told(run, apart.settings), *begun))
         system = system_of(run, shared=shared, cascade=self._cascade[benchmark])
         return Placement(benchmark, learner, self._names[run.begun.guidance_model], setting, system)
 

@@ -24,6 +24,7 @@ from mage_es.engine.run.exams import (
     read_exam,
 )
 from mage_es.engine.run.frames import frames
+from mage_es.engine.run.inheriting import inheritance, last_inherited
 from mage_es.engine.run.world import baseline_of, first_event
 from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
@@ -77,7 +78,10 @@ class RecordedRun:
         self.config: Config = parse(self.begun.config)
         self.ledger = ledger_of(self.reader)
         found = frames(self.reader, _READS)
-        self.answers, self._carried = asked(found), found[AnswerCarried]
+        # A parent's verdicts, which a run that goes on from one has in its log, are no results of this run.
+        self.parent = inheritance(self.reader)
+        own = pl.col("seq") > last_inherited(self.reader)
+        self.answers, self._carried = asked(found).filter(own), found[AnswerCarried]
         self.episodes = found[EpisodeClosed]
         self.planned = found[QuestionPlanned].filter(pl.col("purpose").is_in(["fresh", "revisit"]))
         self.closed: Mapping[int, int] = dict(found[IterationClosed].select("iteration", "seq").iter_rows())
@@ -94,7 +98,7 @@ class RecordedRun:
     @property
     def iterations(self) -> Sequence[int]:
         """Return the closed iterations in order, without the start."""
-        return [k for k in sorted(self.closed) if k >= 0]
+        return sorted(self.closed)[1:]
 
     @cached_property
     def exams(self) -> Sequence[RecordedExam]:
@@ -117,8 +121,8 @@ class RecordedRun:
     @property
     def initial(self) -> RecordedExam | None:
         """Return the latest complete exam on the state before the first iteration."""
-        start, then = self.closed.get(-1), self.closed.get(0, self.reader.head.seq + 1)
-        return self._latest(start, then) if start is not None and not self.baseline else None
+        start, then, *_ = (*sorted(self.closed.values()), 0, 0)
+        return self._latest(start, then or self.reader.head.seq + 1) if start and not self.baseline else None
 
     def by_iteration(self, purpose: str, score: str) -> pl.DataFrame:
         """Return the mean of `score`, `correct` or `strict` in each iteration's answers of one purpose, in percent."""

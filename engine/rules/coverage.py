@@ -56,8 +56,11 @@ def coverage_bound(largest: Fraction, *, recency_weight: Fraction, types: int, t
     return floor(largest / recency_weight) + ceil(Fraction(types, targets))
 
 
-def selections(events: Iterable[TargetsSelected], scores: Scores, signal: Signal) -> list[Selection]:
-    """Return what competed in every EVOLVE of a log, in order: the scores again, from what was answered by then."""
+def selections(events: Iterable[TargetsSelected], scores: Scores, signal: Signal, *, first: int = 0) -> list[Selection]:
+    """Return what competed in every EVOLVE from iteration `first` on: the scores again, from what was answered by then.
+
+    Waiting counts from there: before it another run chose, by settings of its own.
+    """
     last: dict[str, int] = {}
     found = []
     for event in sorted(events, key=lambda event: event.iteration):
@@ -65,7 +68,9 @@ def selections(events: Iterable[TargetsSelected], scores: Scores, signal: Signal
         last.update(dict.fromkeys(event.newly_observed, event.iteration - 1))
         competing = candidates_of(scores, last, iteration=event.iteration, signal=signal)
         selected = tuple(target.task_type for target in event.targets)
-        found.append(Selection(event.iteration, competing, selected))
+        if event.iteration >= first:
+            waiting = [each._replace(last_selected=max(each.last_selected, first - 1)) for each in competing]
+            found.append(Selection(event.iteration, waiting, selected))
         last.update(dict.fromkeys(selected, event.iteration))
     return found
 

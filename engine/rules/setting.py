@@ -34,6 +34,13 @@ class Setting(NamedTuple):
     """Words that are in the questions of one subject and in no other, with that subject."""
     salt: str = ""
     """The run's secret, in hexadecimal digits; "" where no question has a subject."""
+    first: int = 0
+    """The run's first iteration: not 0 in one that goes on from another's last."""
+
+    @property
+    def end(self) -> int:
+        """The iteration after the run's last."""
+        return self.first + self.config.iterations
 
     def salt_of(self, *question_ids: str) -> str:
         """Return what the id of something learned from these questions is keyed with; "" for nothing."""

@@ -7,12 +7,15 @@ Rules
       evolution first, then of the anchors, and named.
     - Where it has none, the test split is made here: near-duplicates go into one split together, and none is left out.
     - The form is found in the questions that are not the data's own test questions, and committed to beside them.
-    - The splits depend on (questions, seed, sizes) only.
+    - A run that goes on from another keeps every question on the side where that one had it: what may have been learned
+      from is never examined, what was held out or an anchor is never learned from. New near-duplicates follow; those of
+      questions on both sides are left out.
+    - The splits depend on (questions, seed, sizes, that past) only.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from mage_es.engine.rules.leaks import LEARNED, hashes_of, packed, packed_shingles
 from mage_es.engine.rules.near_duplicates import (
@@ -29,6 +32,7 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.vocabulary import SplitCommitted
 from mage_es.events.vocabulary.private import Private
 
+T = TypeVar("T")
 ANCHOR_SHARE = 0.15  # the anchor set is at most this part of the evolution questions
 
 
@@ -45,6 +49,30 @@ class Splits(NamedTuple):
     events: tuple[SplitCommitted, ...]
 
 
+class Sides(NamedTuple):
+    """Where another run, from which this one goes on, had its questions, by id.
+
+    `resembling` are in no split now: something that was written then resembles them.
+    """
+
+    evolution: frozenset[str] = frozenset()
+    anchors: frozenset[str] = frozenset()
+    held_out: frozenset[str] = frozenset()
+    resembling: frozenset[str] = frozenset()
+
+    def side(self, name: str) -> str:
+        """Return the split where a question was, "" for a new one."""
+        return next((split for split in (LEARNED, "anchors", "held_out") if name in getattr(self, split)), "")
+
+    @property
+    def kept(self) -> frozenset[str]:
+        """The ids of the questions that must not be learned from."""
+        return self.anchors | self.held_out
+
+
+NO_SIDES = Sides()
+
+
 class _Parts(NamedTuple):
     learned: Sequence[Question]
     guard: Sequence[Question]
@@ -55,14 +83,21 @@ class _Parts(NamedTuple):
 
 
 def make_splits(
-    evolution: Sequence[Question], test: Sequence[Question], *, seed: int, anchors: int, held_out: int
+    evolution: Sequence[Question],
+    test: Sequence[Question],
+    *,
+    seed: int,
+    anchors: int,
+    held_out: int,
+    past: Sides = NO_SIDES,
 ) -> Splits:
     """Divide a benchmark's questions among evolution, anchors and held-out. [section 4.1, held-out pool]
 
     `anchors` and `held_out` are wanted sizes: anchors are at most 15 % of the evolution questions, and the exam cannot
     be larger than the test split: the data's own `test`, or three tenths of the questions where it has none.
     """
-    parts = (_apart if test else _together)(evolution, test, seed=seed, anchors=anchors, held_out=held_out)
+    evolution, test = ([q for q in each if q.id not in past.resembling] for each in (evolution, test))
+    parts = (_apart if test else _together)(evolution, test, seed=seed, anchors=anchors, held_out=held_out, past=past)
     named = {LEARNED: parts.learned, "anchors": parts.guard, "held_out": parts.exam}
     return Splits(
         evolution=tuple(q.id for q in parts.learned),
@@ -82,40 +117,74 @@ def recorded_splits(events: Sequence[SplitCommitted], questions: Sequence[Questi
 
 
 def _apart(
-    evolution: Sequence[Question], test: Sequence[Question], *, seed: int, anchors: int, held_out: int
+    evolution: Sequence[Question], test: Sequence[Question], *, seed: int, anchors: int, held_out: int, past: Sides
 ) -> _Parts:
     # A small benchmark must not spend its questions on the guard: they could never be learned from.
     guarded = min(anchors, int(ANCHOR_SHARE * len(evolution)))
     order = shuffled(evolution, seed, purpose="split.evolution")
     common = _common(order)
-    # The exam chooses first, then the guard, and evolution gets what is left: where texts are alike, the one to learn
-    # from is dropped.
-    taken = _Taken(common)
-    exam = taken.first(shuffled(test, seed, purpose="split.held_out"), held_out, own=True)
-    guard = taken.first(order, guarded, own=True)
+    # What may have been learned from goes first. The exam chooses next, then the guard; evolution gets what is left:
+    # where texts are alike, the one to learn from is dropped.
+    before, taken = _Taken(common), _Taken(common)
+    before.take(question for question in order if question.id in past.evolution)
+    examinable = [*shuffled(test, seed, purpose="split.held_out"), *(q for q in order if q.id in past.held_out)]
+    exam = taken.first(_led_by(past.held_out, before.first(examinable, len(examinable), own=False)), held_out, own=True)
+    guarding = [q for q in order if q.id not in past.evolution | past.held_out and not before.repeat(q)]
+    guard = taken.first(_led_by(past.anchors, guarding), guarded, own=True)
     anchored = {question.id for question in guard}
+    # What was kept back is kept back for good, also where this exam and this guard are smaller.
+    taken.take(q for q in (*examinable, *order) if q.id in past.kept)
     # `own=False`: two evolution questions may be alike, since both may be learned from.
-    learned = taken.first([q for q in order if q.id not in anchored], len(order), own=False)
-    return _Parts(learned, guard, exam, common, tuple(taken.repeats.values()))
+    rest = [q for q in order if q.id not in anchored | past.kept]
+    learned = taken.first(rest, len(order), own=False)
+    return _Parts(learned, guard, exam, common, (*before.repeats.values(), *taken.repeats.values()))
 
 
 def _together(
-    questions: Sequence[Question], _: Sequence[Question], *, seed: int, anchors: int, held_out: int
+    questions: Sequence[Question], _: Sequence[Question], *, seed: int, anchors: int, held_out: int, past: Sides
 ) -> _Parts:
     # By hash, as the test split is: the form must not depend on how a file is sorted, nor on the seed.
     common = _common(sorted(questions, key=lambda question: hash_share(question.id)))
     found = near_groups([question.question for question in questions], common)
-    groups = [[questions[place] for place in places] for places in found]
-    examined = _examined(groups)
-    exam = shuffled([question for group in examined for question in group], seed, purpose="split.held_out")[:held_out]
+    groups, repeats = _one_sided([[questions[place] for place in places] for places in found], past)
+    sides = {group[0].id: {name for q in group if (name := past.side(q.id))} for group in groups}
+    free = [group for group in groups if not sides[group[0].id]]
+    examined = [*(group for group in groups if "held_out" in sides[group[0].id]), *_examined(free)]
+    order = shuffled([question for group in examined for question in group], seed, purpose="split.held_out")
+    exam = _led_by(past.held_out, order)[:held_out]
     kept_out = {group[0].id for group in examined}
     learned = [group for group in groups if group[0].id not in kept_out]
     guarded = min(anchors, int(ANCHOR_SHARE * sum(map(len, learned))))
     guard: list[Question] = []
     rest: list[Question] = []
-    for group in shuffled(learned, seed, purpose="split.anchors"):
-        (guard if len(guard) + len(group) <= guarded else rest).extend(group)
-    return _Parts(shuffled(rest, seed, purpose="split.evolution"), guard, exam, common, groups=groups)
+    is_anchored = {group[0].id for group in learned if "anchors" in sides[group[0].id]}
+    for group in _led_by(is_anchored, shuffled(learned, seed, purpose="split.anchors"), of=lambda group: group[0].id):
+        if LEARNED not in sides[group[0].id] and len(guard) + len(group) <= guarded:
+            guard.extend(group)
+        elif group[0].id not in is_anchored:
+            rest.extend(group)
+    return _Parts(shuffled(rest, seed, purpose="split.evolution"), guard, exam, common, repeats, groups)
+
+
+def _one_sided(groups: Sequence[Sequence[Question]], past: Sides) -> tuple[list[Sequence[Question]], Sequence[Repeat]]:
+    """Return the groups, of those on both sides only what may have been learned from; and the rest of these."""
+    kept, repeats = list[Sequence[Question]](), list[Repeat]()
+    for group in groups:
+        known = [question for question in group if question.id in past.evolution]
+        if known and any(question.id in past.kept for question in group):
+            repeats += [Repeat(question.id, known[0].id, nearly=True) for question in group if question not in known]
+            group = known
+        kept.append(group)
+    return kept, repeats
+
+
+def _id(question: Any) -> str:
+    return str(question.id)
+
+
+def _led_by(first: Collection[str], items: Sequence[T], *, of: Callable[[T], str] = _id) -> list[T]:
+    """Return the items in their order, but for those that are named `first`."""
+    return sorted(items, key=lambda item: of(item) not in first)
 
 
 def _examined(groups: Sequence[Sequence[Question]]) -> list[Sequence[Question]]:
@@ -142,19 +211,27 @@ class _Taken:
         for question in questions:
             if len(chosen) == count:
                 break
-            text = normalise(question.question)
-            # Equal texts are named apart from near ones, and are much cheaper to find.
-            if text in self._texts:
-                self.repeats[question.id] = Repeat(question.id, self._texts[text], nearly=False)
-            elif near := sorted(self._index.near(run := compared(text, self._common))):
-                self.repeats[question.id] = Repeat(question.id, self._names[near[0]], nearly=True)
+            if repeat := self.repeat(question):
+                self.repeats[question.id] = repeat
             else:
                 chosen.append(question)
                 if own:
-                    self._texts[text] = question.id
-                    self._names.append(question.id)
-                    self._index.add(run)
+                    self.take([question])
         return chosen
+
+    def take(self, questions: Iterable[Question]) -> None:
+        for question in questions:
+            self._texts[normalise(question.question)] = question.id
+            self._names.append(question.id)
+            self._index.add(compared(question.question, self._common))
+
+    def repeat(self, question: Question) -> Repeat | None:
+        # Equal texts are named apart from near ones, and are much cheaper to find.
+        if other := self._texts.get(normalise(question.question)):
+            return Repeat(question.id, other, nearly=False)
+        # Of a new run nothing is taken at first, and most of the work is to shingle a text.
+        near = sorted(self._index.near(compared(question.question, self._common))) if self._names else []
+        return Repeat(question.id, self._names[near[0]], nearly=True) if near else None
 
 
 def _common(questions: Sequence[Question]) -> frozenset[str]:

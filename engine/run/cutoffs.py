@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from mage_es.engine.config import Config
 from mage_es.engine.rules.splits import ANCHOR_SHARE, Splits
-from mage_es.events.vocabulary import SplitCommitted
+from mage_es.engine.run.world import World
+from mage_es.events.vocabulary import QuestionsStored, SplitCommitted
 
 SHOWN = 5
 
@@ -26,14 +27,27 @@ def cutoffs(config: Config, splits: Iterable[SplitCommitted], *, has_guard: bool
     return tuple(found)
 
 
-def left_out(config: Config, splits: Splits) -> tuple[str, ...]:
+def gone_on(world: World) -> tuple[str, ...]:
+    """Return a sentence on what a run that begins goes on from, and what of that its splits keep apart; () else."""
+    if not (parent := world.parent):
+        return ()
+    event, known = parent.event, next(parent.reader.of(QuestionsStored)).ids
+    new = len(world.questions) - len(known)
+    cut = f"; {len(event.resembling)} resemble what it wrote, and are left out" if event.resembling else ""
+    told = f"Goes on from {event.parent} with its {len(known)} questions and {new} new ones"
+    return (f"{told}: what it learned from is not examined, what it held out is not learned from{cut}.",)
+
+
+def left_out(config: Config, splits: Splits, *, goes_on: bool = False) -> tuple[str, ...]:
     """Return a sentence that names the questions that are in no split because others repeat them; () without any.
 
-    The log holds what was taken, not what there was, so only who divides the questions can tell.
+    The log holds what was taken, not what there was, so only who divides the questions can tell. `data check` knows
+    nothing of a run that `goes_on` from another.
     """
     if not (repeats := splits.repeats):
         return ()
     subject = "1 question is left out" if len(repeats) == 1 else f"{len(repeats)} questions are left out"
     named = "; ".join(map(str, repeats[:SHOWN]))
-    more = f"; `mage-es data check {shlex.quote(config.benchmark)}` lists all" if len(repeats) > SHOWN else ""
+    where = "..." if goes_on else f"`mage-es data check {shlex.quote(config.benchmark)}` lists all"
+    more = f"; {where}" if len(repeats) > SHOWN else ""
     return (f"{subject}: {named}{more}.",)

@@ -10,16 +10,17 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
 from mage_es.engine.benchmarks.registry import open_benchmark, reopening
 from mage_es.engine.benchmarks.tasks import OWN_TASKS
-from mage_es.engine.seams.benchmark import SPLITS, Benchmark, Question
+from mage_es.engine.seams.benchmark import SPLITS, Benchmark, Question, Split
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.segments.questions import named
-from mage_es.events.vocabulary import QuestionGold, QuestionText, Remark, RunStarted
+from mage_es.events.vocabulary import QuestionGold, QuestionText, Remark, RunInherited, RunStarted
 from mage_es.events.vocabulary.private import ERASED, is_erased, mapped, marked, under_of
 
 _SHOWN = ("id", "split", "task_type", "question", "context", "stub", "titles", "family")
@@ -27,7 +28,7 @@ _SHOWN = ("id", "split", "task_type", "question", "context", "stub", "titles", "
 
 def rows_of(benchmark: Benchmark) -> tuple[list[QuestionText], list[QuestionGold]]:
     """Return every question of a benchmark as it is stored: what a learner may see, and what only a scorer may."""
-    questions = _all(benchmark)
+    questions = all_questions(benchmark)
     subjects = [frozenset({question.subject} - {""}) for question in questions]
     texts = [QuestionText(**{name: getattr(question, name) for name in _SHOWN}) for question in questions]
     golds = [
@@ -75,13 +76,34 @@ def recorded_benchmark(
     benchmark = open_benchmark(started.benchmark, seed=started.seed, data_dir=data_dir)
     if benchmark.data_sha256 != started.data_sha256:
         before, has_gold = stored_questions(reader, benchmark.name)
-        told = changes(before, _all(benchmark), gold=has_gold)
+        told = changes(before, all_questions(benchmark), gold=has_gold)
         what = f"its questions: {told}" if told else "none of its questions, but what they are played or judged with"
         raise PrerequisiteError(
             f"{benchmark.name} is not what it was when the run {started.run_id} began; what changed is {what}. Give it "
             "the data, or the release of its package, that it began with, or start a new run."
         )
+    if next(reader.of(RunInherited, until=2), None):
+        return grown(benchmark, stored_questions(reader, benchmark.name)[0]), True
     return benchmark, True
+
+
+def grown(benchmark: Benchmark, questions: Sequence[Question]) -> Benchmark:
+    """Return a benchmark with these questions, itself where it has them all."""
+    own = {question.id for question in all_questions(benchmark)}
+    return benchmark if own.issuperset(q.id for q in questions) else cast(Benchmark, _Grown(benchmark, questions))
+
+
+class _Grown:
+    """A benchmark that has more questions than it made itself; all else it does as before."""
+
+    def __init__(self, benchmark: Benchmark, questions: Sequence[Question]) -> None:
+        self._benchmark, self._questions = benchmark, questions
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._benchmark, name)
+
+    def questions(self, split: Split) -> Sequence[Question]:
+        return [question for question in self._questions if question.split == split]
 
 
 def require_same_tasks(reader: LogReader, started: RunStarted, file: str) -> None:
@@ -92,8 +114,13 @@ def require_same_tasks(reader: LogReader, started: RunStarted, file: str) -> Non
     if not started.benchmark.startswith(OWN_TASKS):
         raise UsageError(f"The run {started.run_id} has no tasks of your own but {started.benchmark}: omit --tasks.")
     now = open_tasks(parse(started.benchmark)._replace(source=file).name)
-    before, has_gold = stored_questions(reader, started.benchmark)
-    if told := changes(before, _all(now), gold=has_gold):
+    (before, has_gold), given = stored_questions(reader, started.benchmark), all_questions(now)
+    if next(reader.of(RunInherited, until=2), None):  # it has more questions than were ever in one file
+        ids = {question.question: question.id for question in before}
+        given = [msgspec.structs.replace(q, id=ids.get(q.question, q.id)) for q in given]
+        known = {question.id for question in given}
+        before = [question for question in before if question.id in known]
+    if told := changes(before, given, gold=has_gold):
         raise UsageError(
             f"{file} is not what the run {started.run_id} began with: {told}. A run keeps its questions: resume it "
             f"without --tasks, or start a new one from this file."
@@ -128,5 +155,6 @@ def _content(question: Question, gold: bool) -> bytes:
     return msgspec.json.encode(msgspec.structs.replace(question, id="", benchmark="", **hidden), enc_hook=str)
 
 
-def _all(benchmark: Benchmark) -> list[Question]:
+def all_questions(benchmark: Benchmark) -> list[Question]:
+    """Return the questions of every upstream split."""
     return list(chain.from_iterable(map(benchmark.questions, SPLITS)))

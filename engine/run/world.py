@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from mage_es import __version__
 from mage_es.engine.benchmarks.registry import given_name, open_benchmark, title, with_own_models
 from mage_es.engine.commands import Asked
@@ -19,20 +21,21 @@ from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.near_duplicates import LEAST_QUESTIONS
 from mage_es.engine.rules.retrieval import recipe_query
 from mage_es.engine.rules.setting import Setting
-from mage_es.engine.rules.splits import Splits, make_splits, recorded_splits
+from mage_es.engine.rules.splits import NO_SIDES, Sides, Splits, make_splits, recorded_splits
 from mage_es.engine.rules.step_prompt import retrieval_text
 from mage_es.engine.rules.subjects import own_words
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.questions import recorded_benchmark
+from mage_es.engine.run.inheriting import Parent, inheritance, past_of
+from mage_es.engine.run.questions import all_questions, recorded_benchmark
 from mage_es.engine.run.task_typing import TaskTyping
-from mage_es.engine.seams.benchmark import SPLITS, Benchmark, Question, traits_of
+from mage_es.engine.seams.benchmark import Benchmark, Question, traits_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import Opening, is_sequential, opening_of
 from mage_es.engine.seams.metering import Metered, SpendingGuard
 from mage_es.engine.search.registry import Searches
 from mage_es.events.errors import PrerequisiteError, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import BaselineStarted, Purpose, RunStarted, SplitCommitted
+from mage_es.events.vocabulary import BaselineStarted, Purpose, RunInherited, RunStarted, SplitCommitted
 from mage_es.events.vocabulary.private import ERASED
 from mage_es.projections.fold import State, fold
 from mage_es.projections.snapshots import latest_snapshot
@@ -48,6 +51,8 @@ class World(NamedTuple):
     questions: Mapping[str, Question]
     splits: Splits
     searches: Searches | None = None
+    parent: Parent | None = None
+    """What a run that is about to begin goes on from."""
     has_gold: bool = True
     """Whether the gold answers are there: a copy of a run can be without them."""
 
@@ -101,15 +106,17 @@ def open_world(
     embedder: Embedder | None = None,
     spending: SpendingGuard | None = None,
     guidance_room: int = 0,
+    parent: Parent | None = None,
 ) -> World:
-    """Return the world of a new run.
+    """Return the world of a new run, which goes on from its `parent`, if any.
 
     `benchmark` and `embedder` replace those that the configuration names; `spending` allows the embedder's calls and
     books what they cost; `guidance_room` is how many tokens of a brief the guidance model's server has room for (0: it
     does not say).
 
     Raises:
-        UsageError: An unknown benchmark, embedder or search, or a search in paragraphs that no question has.
+        UsageError: An unknown benchmark, embedder or search, a search in paragraphs that no question has, or what does
+            not go with the parent.
         PrerequisiteError: A data set or a corpus is missing or malformed, or too small for the configuration.
         BudgetReached: The budget allows no further call of the embedder.
     """
@@ -117,8 +124,16 @@ def open_world(
     embedder = embedder or open_embedder(config.embedder)
     if spending and isinstance(embedder, Metered):
         embedder.meter.charge(spending)
-    benchmark = benchmark or open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
-    world = _open(config, embedder, benchmark, divide(config, benchmark), guidance_room=guidance_room)
+    if parent:
+        benchmark = parent.benchmark(config, benchmark, data_dir=data_dir)
+        parent, splits = _without_likenesses(config, benchmark, parent)
+    else:
+        benchmark = benchmark or open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
+        splits = divide(config, benchmark)
+    world = _open(config, embedder, benchmark, splits, guidance_room=guidance_room, begun=parent and parent.event)
+    if parent:
+        _require_same(world.started(""), parent.started, ("embedder", "embedder_sha256", "task_type_source"))
+        world = world._replace(parent=parent)
     if world.searches:
         world.searches.open(world.questions.values())
     return world
@@ -152,19 +167,13 @@ def reopen_world(
     embedder = embedder or open_embedder(started.embedder if config.embedder == PAPER else config.embedder)
     opened, has_gold = recorded_benchmark(reader, started, data_dir=data_dir)
     committed = list(reader.of(SplitCommitted))
+    begun = inheritance(reader)
     # What was erased cannot be divided again; it is in no split any more, and never asked.
-    is_divided = frozen or any(question.subject.startswith(ERASED) for question in _questions(opened))
-    splits = recorded_splits(committed, _questions(opened)) if is_divided else divide(config, opened)
-    world = _open(config, embedder, opened, splits, guidance_room=started.guidance_room, learns=not frozen)._replace(
-        has_gold=has_gold
-    )
-    now = world.started(started.run_id)
-    for name in ("embedder", "embedder_dimension", "embedder_sha256"):
-        if getattr(now, name) != getattr(started, name):
-            raise PrerequisiteError(
-                f"The run {started.run_id} was started with {name} {getattr(started, name)}, but now it is "
-                f"{getattr(now, name)}: give it the same embedder, or start a new run."
-            )
+    is_divided = frozen or any(question.subject.startswith(ERASED) for question in all_questions(opened))
+    splits = recorded_splits(committed, all_questions(opened)) if is_divided else divide(config, opened, past_of(begun))
+    world = _open(config, embedder, opened, splits, guidance_room=started.guidance_room, learns=not frozen, begun=begun)
+    world = world._replace(has_gold=has_gold)
+    _require_same(world.started(""), started, ("embedder", "embedder_dimension", "embedder_sha256"))
     if committed != list(world.splits.events):
         raise PrerequisiteError(
             f"The questions divide differently from what the run {started.run_id} committed to: this program changed. "
@@ -205,13 +214,14 @@ def baseline_of(reader: LogReader) -> BaselineStarted | None:
     return next(reader.of(BaselineStarted), None)
 
 
-def divide(config: Config, benchmark: Benchmark) -> Splits:
+def divide(config: Config, benchmark: Benchmark, past: Sides = NO_SIDES) -> Splits:
     """Return the splits of a run, with what the benchmark itself left out.
 
     Raises `PrerequisiteError` if there is nothing to learn from, or nothing to examine.
     """
     evolution, test = benchmark.questions("evolution"), benchmark.questions("test")
-    splits = make_splits(evolution, test, seed=config.seed, anchors=config.anchors, held_out=config.held_out)
+    sizes = {"anchors": config.anchors, "held_out": config.held_out}
+    splits = make_splits(evolution, test, seed=config.seed, **sizes, past=past)
     splits = splits._replace(repeats=(*getattr(benchmark, "repeats", ()), *splits.repeats))
     if splits.evolution and splits.held_out:
         return splits
@@ -225,14 +235,36 @@ def divide(config: Config, benchmark: Benchmark) -> Splits:
     )
 
 
-def _questions(benchmark: Benchmark) -> list[Question]:
-    return [question for split in SPLITS for question in benchmark.questions(split)]
+def _without_likenesses(config: Config, benchmark: Benchmark, parent: Parent) -> tuple[Parent, Splits]:
+    """Return the splits without the questions that resemble what the parent wrote, and the parent with their ids."""
+    while True:
+        splits = divide(config, benchmark, past_of(parent.event))
+        if not (found := parent.resembling(splits, all_questions(benchmark))):
+            return parent, splits
+        resembling = (*parent.event.resembling, *found)
+        parent = parent._replace(event=msgspec.structs.replace(parent.event, resembling=resembling))
+
+
+def _require_same(now: RunStarted, before: RunStarted, names: Sequence[str]) -> None:
+    for name in names:
+        if getattr(now, name) != getattr(before, name):
+            raise PrerequisiteError(
+                f"The run {before.run_id} was started with {name} {getattr(before, name)}, but now it is "
+                f"{getattr(now, name)}: give the same, or start a new run."
+            )
 
 
 def _open(
-    config: Config, embedder: Embedder, benchmark: Benchmark, splits: Splits, *, guidance_room: int, learns: bool = True
+    config: Config,
+    embedder: Embedder,
+    benchmark: Benchmark,
+    splits: Splits,
+    *,
+    guidance_room: int,
+    begun: RunInherited | None,
+    learns: bool = True,
 ) -> World:
-    questions = {question.id: question for question in _questions(benchmark)}
+    questions = {question.id: question for question in all_questions(benchmark)}
     known = [questions[name] for name in splits.evolution]
     setting = Setting(
         config=config,
@@ -246,6 +278,7 @@ def _open(
         guidance_room=guidance_room,
         subjects={question.id: question.subject for question in questions.values() if question.subject},
         own_words=own_words(questions.values()),
+        first=begun.iteration + 1 if begun else 0,
     )
     typing = TaskTyping(benchmark, known, embedder, choice=config.task_types)
     searches = Searches(config.search) if config.search else None

@@ -144,7 +144,10 @@ class Session:
         stored = self.log.store(*rows_of(self.world.benchmark))
         limits = self.runtime.limits
         budget = [limits.recorded()] if limits and any(limits) else []
-        return OpenRun(self.world.started(self.run.id), (*self.world.splits.events, stored), budget)
+        opening = OpenRun(self.world.started(self.run.id), (*self.world.splits.events, stored), budget)
+        if parent := self.world.parent:
+            return opening._replace(parent=[parent.event], inherited=parent.drafts)
+        return opening
 
     def keep_budget(self, recorded: Limits) -> None:
         """Record limits that differ from the run's, and say which hold from here on."""
@@ -372,7 +375,7 @@ class Session:
             ProgressNote(
                 run_id=self.run.id,
                 iteration=iteration,
-                iterations=self.world.setting.config.iterations,
+                iterations=self.world.setting.end,
                 phase=phase,
                 done=done,
                 total=total,

@@ -11,6 +11,7 @@ from fractions import Fraction
 from mage_es.engine.config import Config
 from mage_es.engine.rules.coverage import CoverageGap, coverage_bound, effective_bound, gaps, selections
 from mage_es.engine.rules.curriculum import STARVING
+from mage_es.engine.run.inheriting import first_iteration
 from mage_es.engine.theorems.check import Check
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import TargetsSelected
@@ -26,7 +27,9 @@ def check_coverage(reader: LogReader, config: Config) -> Check:
     chosen = {event.iteration: (seq, event) for seq, event in reader.numbered(TargetsSelected)}
     scores = Scores()
     fold_into((scores,), reader, until=reader.head.seq)
-    history = selections([event for _, event in chosen.values()], scores, config.failure_signal)
+    history = selections(
+        [event for _, event in chosen.values()], scores, config.failure_signal, first=first_iteration(reader)
+    )
     weight = Fraction(config.recency_weight)
     bound = effective_bound(history, signal=config.failure_signal, recency_weight=weight, targets=config.targets)
     longest = f"longest wait {bound.longest}"

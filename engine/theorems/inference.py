@@ -93,8 +93,9 @@ def _exam(run: Run, record: ExamRecord, reader: LogReader) -> Check:
     judged = sum(tier == "judge" for _, tier in called)
     learned = [each.seq for each in records if type(each.event) in learning]
     asked = {each.event.question_id: each.seq for each in records if isinstance(each.event, QuestionPlanned)}
-    planned = (event for _, event in reader.events({QuestionPlanned: ("question_id",)}))
-    known = {event.question_id for event in planned if isinstance(event, QuestionPlanned)}
+    # Also what a parent learned from, of which there is the verdict only.
+    evolved = reader.events({QuestionPlanned: ("question_id",), AnswerJudged: ("question_id",)})
+    known = {event.question_id for _, event in evolved if isinstance(event, QuestionPlanned | AnswerJudged)}
     problem, seq = _untrue(record, [each.event for each in records], sorted(asked)), 0
     if not problem and guidance:
         problem, seq = f"{len(guidance)} guidance calls at inference", guidance[0]

@@ -1,7 +1,11 @@
-"""Everything learned names what it was made of: verdicts and replies that are in the log before it."""
+"""Everything learned names what it was made of: verdicts and replies that are in the log before it.
+
+Of what a run began with, its parent's log has the replies.
+"""
 
 from typing import Any
 
+from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.theorems.check import Check
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
@@ -31,15 +35,17 @@ LEARNED = (
 
 def check_origins(reader: LogReader) -> Check:
     """Return whether every fact that an origin names is in the log, and before what was made of it."""
+    inherited = last_inherited(reader)
     recorded = {record.fact_id.hex(): record.seq for record in reader.records({AnswerJudged, ModelCalled})}
     learned: list[tuple[int, Any]] = list(reader.numbered(*LEARNED))
     for seq, event in learned:
         if not event.origin.facts:
             return _broken(seq, "what was learned names nothing that it was made of")
         for fact in event.origin.facts:
-            if not 0 < recorded.get(fact, 0) < seq:
+            if seq > inherited and not 0 < recorded.get(fact, 0) < seq:
                 return _broken(seq, f"what was learned names the fact {fact}, which the log does not have before it")
-    detail = f"{len(learned)} things learned, each with its origin"
+    of = sum(seq <= inherited for seq, _ in learned)
+    detail = f"{len(learned)} things learned, each with its origin" + (f", {of} by the parent" if of else "")
     return Check(name=NAME, ok=True, detail=detail, measured=BOUND, bound=BOUND)
 
 

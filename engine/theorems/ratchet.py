@@ -6,6 +6,7 @@ shrink by j steps while the peak may be further back; it is false: gamma 0.1, m 
 """
 
 from mage_es.engine.config import Config
+from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.theorems.check import Check
 from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
@@ -22,9 +23,10 @@ def check_ratchet(reader: LogReader, config: Config) -> Check:
     [Theorem 3] The form in the paper is false (0.81 < 0.9). True is m_k >= max over k' of (1 - gamma)^(k - k') m_k'.
     """
     walk, slots, steps = _Walk(config), Slots(), 0
+    inherited = last_inherited(reader)  # taken with the parent's alpha and gamma, which may be others
     for seq, event in reader.numbered(*Slots.reads):
         try:
-            problem = walk.problem(event, slots)
+            problem = walk.problem(event, slots) if seq > inherited else walk.take_over(event)
             slots.apply(event)
         except (KeyError, LogError) as error:
             problem = f"it refers to something that does not exist: {error}"
@@ -33,7 +35,7 @@ def check_ratchet(reader: LogReader, config: Config) -> Check:
             return Check(name=NAME, ok=False, detail=problem, measured=measured, bound="at least 0", seq=seq)
         if isinstance(event, SlotsRolledBack):
             walk.restart(slots)
-        steps += isinstance(event, MasteryUpdated)
+        steps += isinstance(event, MasteryUpdated) and seq > inherited
     constants = f"alpha {config.mastery_increase:g}, gamma {config.mastery_decay:g}"
     detail = f"{steps} steps of {len(walk.floors)} skills, {constants}"
     slack = 0.0 if abs(walk.slack) < ROUNDING else walk.slack
@@ -48,6 +50,11 @@ class _Walk:
         self.increase, self.decay = config.mastery_increase, config.mastery_decay
         self.floors: dict[str, float] = {}
         self.slack = 1.0
+
+    def take_over(self, event: Event) -> str:
+        if isinstance(event, SkillCreated | MasteryUpdated):
+            self.floors[event.skill] = event.mastery if isinstance(event, SkillCreated) else event.after
+        return ""
 
     def problem(self, event: Event, slots: Slots) -> str:
         if isinstance(event, SkillCreated):

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from mage_es.engine.run.inheriting import OWN_ACCOUNTS, inheritance, last_inherited
 from mage_es.engine.theorems.check import Check
 from mage_es.events.errors import LogError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import IterationClosed
+from mage_es.events.vocabulary import IterationClosed, RunInherited
 from mage_es.projections.fold import State, fold
 from mage_es.projections.protocol import Projection
 from mage_es.projections.snapshots import damaged_snapshots, disowned, kept_dump
@@ -94,6 +95,8 @@ NAME = "replay"
 
 
 def check_replay(reader: LogReader, snapshots: Path) -> Check:
+    if (begun := inheritance(reader)) and (problem := _not_the_parents(reader, begun)):
+        return Check(name=NAME, ok=False, detail=problem, measured="differs", bound="equal", seq=2)
     markers = [seq for seq, _ in reader.numbered(IterationClosed)]
     bound = f"{len(markers)} of {len(markers)} equal"
     try:
@@ -112,6 +115,17 @@ def check_replay(reader: LogReader, snapshots: Path) -> Check:
         detail = f"{forged[0]} claims the digests of the log for another state, so it is not used: delete it"
         return Check(name=NAME, ok=False, detail=detail, measured=measured, bound=bound)
     detail = f"{len(checks)} closed iterations fold to their recorded digests"
+    detail += f", and the {begun.events} events of {begun.parent} to that run's" if begun else ""
     if unused := ", ".join(str(path) for path in damaged_snapshots(snapshots)):
         detail += f"; damaged, and not used: {unused}"
     return Check(name=NAME, ok=True, detail=detail, measured=measured, bound=bound)
+
+
+def _not_the_parents(reader: LogReader, begun: RunInherited) -> str:
+    """Return where what a run began with is not what its parent had learned, "" if it is."""
+    try:
+        state = fold(reader, until=last_inherited(reader))
+    except (KeyError, LogError) as error:
+        return f"what {begun.parent} had learned cannot be folded: {error}"
+    wrong = state.differing(digest for digest in begun.digests if digest.projection not in OWN_ACCOUNTS)
+    return f"{', '.join(wrong)} differs from what {begun.parent} had learned" if wrong else ""

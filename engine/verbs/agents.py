@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from mage_es.engine.run.inheriting import last_inherited
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
@@ -86,7 +87,7 @@ def agent_activity(reader: LogReader) -> tuple[AgentActivity, ...]:
     left: dict[str, Counter[str]] = {agent: Counter() for agent in TIERS}
     reads: dict[type[Event], tuple[str, ...]] = dict.fromkeys(_BY_TYPE, ())
     reads |= {ModelCalled: ("agent",), MemoryAppended: ("outcome",), EpisodeClosed: ("purpose",)}
-    for batches in reader.batches(reads):
+    for batches in reader.batches(reads, since=last_inherited(reader) + 1):
         for cls, batch in batches.items():
             if cls is ModelCalled:
                 calls.update(batch.columns["agent"])

@@ -17,8 +17,9 @@ from mage_es.engine.config import Config, checked
 from mage_es.engine.embedders.registry import metered, replacement
 from mage_es.engine.loop import run_iterations
 from mage_es.engine.models.registry import Models, open_models, own_teacher, require_teaching
-from mage_es.engine.run.cutoffs import cutoffs, left_out
-from mage_es.engine.run.directory import RUNS_DIR, create_run
+from mage_es.engine.run.cutoffs import cutoffs, gone_on, left_out
+from mage_es.engine.run.directory import RUNS_DIR, Run, as_run, create_run
+from mage_es.engine.run.inheriting import read_parent
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import open_world
 from mage_es.engine.seams.benchmark import Benchmark
@@ -39,6 +40,8 @@ async def aevolve(
     tasks: Sequence[Mapping[str, Any]] | None = None,
     scorer: str | Scoring | None = None,
     benchmark: Benchmark | None = None,
+    from_run: Run | Path | str | None = None,
+    at: str = "latest",
     runs_dir: Path | str = RUNS_DIR,
     data_dir: Path | str | None = None,
     runtime: Runtime | None = None,
@@ -51,17 +54,19 @@ async def aevolve(
     Benchmark, data and models are opened before the run's folder is created, so that a mistake leaves nothing behind.
     `tasks` are questions with answers, as dictionaries or `Task`s, and the configuration's benchmark is their name;
     `scorer` is the name of one, or a function of reply and task. `benchmark` is an object in place of the
-    configuration's name of one; other processes need it again. `models` replaces those that the configuration names.
-    `fs` is the file system of the log, by default this machine's.
+    configuration's name of one; other processes need it again. `from_run` is a run whose learned state at a closed
+    iteration (`at`: start, iter-4, latest) this one begins with, and whose questions it has beside its own. `models`
+    replaces those that the configuration names. `fs` is the file system of the log, by default this machine's.
 
     Raises:
-        UsageError: Something in the configuration is unknown or out of bounds, or dollars are limited and a model has
-            no price.
+        UsageError: Something in the configuration is unknown or out of bounds, dollars are limited and a model has no
+            price, or the run to go on from is another benchmark's.
         PrerequisiteError: A data set or a model is missing, or the disk is nearly full.
         Interrupted: The runtime's `stop` returned true, or one of its `limits` was reached; the run can be resumed.
     """
     config, benchmark = given(checked(config), tasks, scorer, benchmark)
     runtime = runtime or Runtime()
+    parent = None if from_run is None else read_parent(as_run(from_run), at, runs_dir=runs_dir, prices=runtime.prices)
     room = 0 if models else room_for_briefs(with_own_models(config).guidance)
     opened = models or open_models(config, has_guidance=True)
     require_teaching(with_own_models(config), opened.guidance)
@@ -70,7 +75,13 @@ async def aevolve(
     is_named, models = models is not None, opened
     budget = runtime.budget(Ledger())
     world = open_world(
-        config, data_dir=data_dir, benchmark=benchmark, embedder=models.embedder, spending=budget, guidance_room=room
+        config,
+        data_dir=data_dir,
+        benchmark=benchmark,
+        embedder=models.embedder,
+        spending=budget,
+        guidance_room=room,
+        parent=parent,
     )
     run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, run_id=run_id)
     with run.begin(fs) as log:
@@ -78,7 +89,7 @@ async def aevolve(
         learned = [world.questions[name] for name in world.setting.evolution]
         taught = [] if is_named else own_teacher(config, learned)
         said = (*tried, *taught, *replacement(config.embedder, world.embedder), *cutoffs(config, world.splits.events))
-        for told in (*said, *left_out(config, world.splits)):
+        for told in (*said, *gone_on(world), *left_out(config, world.splits, goes_on=parent is not None)):
             session.announce(told)
         await iterate(session)
     return summarise(run, fs=fs)

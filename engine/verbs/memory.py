@@ -13,6 +13,7 @@ from mage_es.engine.decide import decide
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.run.directory import Run, clock
+from mage_es.engine.run.inheriting import inheritance
 from mage_es.engine.run.world import first_event, state_of
 from mage_es.events.errors import UsageError
 from mage_es.events.log import Log, LogReader
@@ -96,7 +97,7 @@ def memory(run: Run, name: str, *, at: str) -> MemoryReport:
         marker=at,
         item=items[found],
         fields=_fields(state, found),
-        origin=tuple(_origin(reader, _fields(state, found)["origin"], until=state.seq)),
+        origin=(*_parent(reader, items[found]), *_origin(reader, _fields(state, found)["origin"], until=state.seq)),
         prompts=asked,
         right=right,
         coin=(coin[0], coin[1]),
@@ -194,14 +195,24 @@ def _fields(state: State, name: str) -> dict[str, Any]:
     return {field: msgspec.to_builtins(value, enc_hook=str) for field, value in values.items()}
 
 
+def _parent(reader: LogReader, item: MemoryItem) -> Iterator[str]:
+    begun = inheritance(reader)
+    if begun and item.iteration <= begun.iteration:
+        yield f"Learned in the run {begun.parent} or one that it goes on from ({begun.path})"
+
+
 def _origin(reader: LogReader, origin: Mapping[str, Any], *, until: int) -> Iterator[str]:
     """Yield what an item was made of, a line each."""
     wrote = f"Written by {origin['writer']}" if origin["writer"] else "Written by no model"
     saw = "from its own replies" if origin["saw"] == "nothing" else f"which saw {origin['saw']}"
     yield f"{wrote}, {saw}{f', given by {by}' if (by := origin['by']) else ''}; made of:"
+    missing = set(origin["facts"])
     for record in reader.records({AnswerJudged, ModelCalled}, until=until):
-        if record.fact_id.hex() in origin["facts"]:
+        if (fact := record.fact_id.hex()) in missing:
+            missing.remove(fact)
             yield f"{tag_of(record.event)} {record.event.subject} in iteration {record.iteration} (event {record.seq})"
+    if missing and (begun := inheritance(reader)):
+        yield f"and {len(missing)} more, such as {min(missing)}, which the log of {begun.parent} has"
 
 
 def _use(reader: LogReader, name: str, *, until: int) -> list[tuple[int, int]]:

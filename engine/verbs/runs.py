@@ -14,6 +14,7 @@ from mage_es.engine.rules.coverage import effective_bound, selections
 from mage_es.engine.run.cutoffs import cutoffs
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records
+from mage_es.engine.run.inheriting import first_iteration, inheritance, last_inherited
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import measure_of
 from mage_es.engine.run.world import baseline_of, first_event, state_of
@@ -27,6 +28,7 @@ from mage_es.engine.verbs.summary import (
     GuardSensitivity,
     IterationRow,
     LedgerRow,
+    ParentRow,
     RunSummary,
 )
 from mage_es.events.disk import FileSystem
@@ -42,11 +44,13 @@ from mage_es.events.vocabulary import (
     MemoryReleased,
     Outcome,
     Purpose,
+    RunInherited,
     SplitCommitted,
     TargetsSelected,
     Tier,
 )
 from mage_es.projections.fold import State
+from mage_es.projections.scores import Score
 
 
 def summarise(run: Run | Path | str, *, prices: Prices | None = None, fs: FileSystem | None = None) -> RunSummary:
@@ -68,7 +72,8 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
     reader = LogReader(run.log_path, fs)
     begun = first_event(reader)
     config = parse(begun.config)
-    state = state_of(run, reader)
+    state, begun_from = state_of(run, reader), inheritance(reader)
+    first = begun_from.iteration + 1 if begun_from else 0
     verdicts, played = state.progress.verdicts("exam"), list(reader.of(EpisodeClosed))
     committed = list(reader.of(SplitCommitted))
     begun_baseline = baseline_of(reader)
@@ -82,11 +87,12 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         guidance=begun.guidance_model,
         teacher_sees=config.teacher_sees,
         state="finished" if state.progress.finished else "unfinished",
-        iterations_done=state.progress.closed + 1 if state.progress.closed >= 0 else 0,
+        iterations_done=max(0, state.progress.closed + 1 - first),
         iterations=config.iterations,
         events=reader.head.seq,
         head=reader.head.chain,
-        rows=tuple(iteration_rows(state, _summed_scores(played))),
+        parent=_parent(begun_from) if begun_from else None,
+        rows=tuple(iteration_rows(state, _summed_scores(played), first=first)),
         waiting=_waiting(reader, state, config),
         noticing=_noticing(reader, config),
         actions=tuple(_actions(reader)),
@@ -145,7 +151,7 @@ def _told(state: State, prices: Prices) -> dict[str, str]:
 
 def _actions(reader: LogReader) -> Iterator[ActionRow]:
     taken: dict[str, list[ActionTaken]] = {}
-    for turn in reader.of(ActionTaken):
+    for turn in reader.of(ActionTaken, since=last_inherited(reader) + 1):
         taken.setdefault(turn.action, []).append(turn)
     for action, events in taken.items():
         outcomes = Counter(event.outcome for event in events)
@@ -182,7 +188,7 @@ def _noticing(reader: LogReader, config: Config) -> GuardSensitivity | None:
 
 def _waiting(reader: LogReader, state: State, config: Config) -> CoverageWait | None:
     signal = config.failure_signal
-    history = selections(list(reader.of(TargetsSelected)), state.scores, signal)
+    history = selections(list(reader.of(TargetsSelected)), state.scores, signal, first=first_iteration(reader))
     if not history:
         return None
     found = effective_bound(
@@ -205,8 +211,20 @@ def _summed_scores(episodes: Iterable[EpisodeClosed]) -> Counter[tuple[str, int]
     return scores
 
 
-def iteration_rows(state: State, scores: Mapping[tuple[str, int], int]) -> list[IterationRow]:
-    """Return one row for the start (-1) and for each closed iteration; memory sizes are cumulative.
+def _parent(begun: RunInherited) -> ParentRow:
+    usd = None if begun.usd_micro < 0 else begun.usd_micro / MICRO
+    return ParentRow(
+        run_id=begun.parent,
+        path=begun.path,
+        iteration=begun.iteration,
+        head=begun.head_chain,
+        calls=begun.calls,
+        usd=usd,
+    )
+
+
+def iteration_rows(state: State, scores: Mapping[tuple[str, int], int], *, first: int) -> list[IterationRow]:
+    """Return one row for the start (before `first`) and for each closed iteration; memory sizes are cumulative.
 
     `scores` are the sums of the scores of episodes, in millionths, by (purpose, iteration).
     """
@@ -217,18 +235,20 @@ def iteration_rows(state: State, scores: Mapping[tuple[str, int], int]) -> list[
     born: Counter[tuple[int, Outcome]] = Counter((row.iteration, row.outcome) for row in state.memory.rows())
     sizes: Counter[Outcome] = Counter()
     rows = []
-    for k in range(-1, state.progress.closed + 1):
+    for k in range(first - 1, state.progress.closed + 1):
         for (iteration, outcome), count in born.items():
-            if iteration == k:
+            if iteration == k or iteration < k == first - 1:
                 sizes[outcome] += count
         fresh, revisit, anchor = (state.scores.score(purpose, k) for purpose in ("fresh", "revisit", "anchor"))
+        if k < first:  # a parent's own answers are no result of this run
+            fresh = revisit = Score(0, 0)
         rows.append(
             IterationRow(
                 iteration=k,
                 fresh_correct=fresh.correct,
-                fresh_total=state.scores.asked("fresh", k),
+                fresh_total=fresh.total + state.scores.unanswered("fresh", k),
                 revisit_correct=revisit.correct,
-                revisit_total=state.scores.asked("revisit", k),
+                revisit_total=revisit.total + state.scores.unanswered("revisit", k),
                 anchor_correct=anchor.correct,
                 anchor_total=state.scores.asked("anchor", k),
                 guard=state.scores.verdict(k),

@@ -14,6 +14,7 @@ from mage_es.engine.embedders.registry import LateEmbedder
 from mage_es.engine.rules.ingredients import without
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.exams import exam_records, number_of
+from mage_es.engine.run.inheriting import inheritance
 from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
 from mage_es.engine.seams.benchmark import Benchmark, Question, scored
 from mage_es.engine.seams.environment import is_sequential
@@ -239,6 +240,11 @@ def _not_then(reader: LogReader, ever: Sequence[Asking], when: str) -> str:
 
 
 def _never_asked(reader: LogReader, question_id: str) -> str:
+    if (begun := inheritance(reader)) and any(v.question_id == question_id for v in reader.of(AnswerJudged)):
+        return (
+            f"The question {question_id!r} was asked by {begun.parent}, from which {reader.run} goes on: "
+            f"`mage-es show {question_id} {begun.parent}`."
+        )
     asked = {plan.question_id for plan in reader.of(QuestionPlanned)}
     hint = nearest(question_id, sorted(asked)) if len(asked) < 20 or _has_match(question_id, asked) else ""
     example = f" An example of one that was: {min(asked)}." if asked and not hint else hint

@@ -8,7 +8,7 @@ from mage_es.engine.verbs.agents import AgentActivity, MissingGuidance
 
 
 class IterationRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One iteration of a run. Iteration -1 is the start, which has an anchor result only.
+    """One iteration of a run. The first is the start, -1 or a parent's last, which has an anchor result only.
 
     The totals count every question that was asked: `unanswered` ones, whose call failed for good, are wrong. The scores
     are means of episodes, as fractions, and None if the questions are not episodes.
@@ -109,6 +109,24 @@ class LedgerRow(msgspec.Struct, frozen=True, kw_only=True):
     served_by: str = ""
 
 
+class ParentRow(msgspec.Struct, frozen=True, kw_only=True):
+    """The run that another goes on from after its `iteration`; `path` is where it was, seen from the folder of runs.
+
+    `calls` and `usd` (None: a price is unknown) are what it and its own parents had cost, which no ledger here counts.
+    """
+
+    run_id: str
+    path: str
+    iteration: int
+    head: str
+    calls: int
+    usd: float | None
+
+    def __str__(self) -> str:
+        usd = "" if self.usd is None else f" (${self.usd:.2f})"
+        return f"iter-{self.iteration} of {self.run_id}, which took {self.calls} calls{usd} that are not counted here"
+
+
 class FrontierSkill(msgspec.Struct, frozen=True, kw_only=True):
     """A skill of the latest plan's frontier, with its present mastery and its brief ("" if none)."""
 
@@ -150,6 +168,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     iterations: int = 0
     events: int = 0
     head: str = ""
+    parent: ParentRow | None = None
     rows: tuple[IterationRow, ...] = ()
     problem: str = ""
     waiting: CoverageWait | None = None

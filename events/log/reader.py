@@ -21,7 +21,7 @@ from mage_es.events.log.tail import Tail
 from mage_es.events.segments.batches import Batch, Batches, Reads
 from mage_es.events.segments.questions import golds_of, texts_of
 from mage_es.events.segments.sealed import SealedEvents
-from mage_es.events.vocabulary import Event, QuestionGold, QuestionsStored, QuestionText, tag_of
+from mage_es.events.vocabulary import Event, QuestionGold, QuestionsStored, QuestionText, RunInherited, tag_of
 from mage_es.events.vocabulary.envelope import Record
 from mage_es.events.vocabulary.upcasting import PRESENT, Registry
 from mage_es.events.wal.bodies import FrameReader
@@ -152,6 +152,8 @@ class LogReader:
         if wanted.kind == "seq" and 1 <= wanted.number <= self.head.seq:
             return wanted.number
         present = self.markers()
+        if marker == "start" and (begun := next(self.of(RunInherited, until=2), None)):
+            wanted = markers.Marker("iteration", begun.iteration)  # of the parent: this run opens with it
         if wanted not in present:
             raise markers.missing(wanted, present, self.head.seq)
         return present[wanted]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from mage_es.events.vocabulary.form import Event, Part
+from mage_es.events.vocabulary.marks import Digest
 
 
 class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
@@ -39,6 +40,41 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run.started"):
     """Licence of the data set."""
     guidance_room: int = 0
     """Tokens of a prompt that the guidance model's server has room for; 0 where it did not say."""
+
+
+class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):
+    """What another run had learned when it closed an iteration; the second event of a run that goes on from there."""
+
+    # The parent's own events, so that the log reads, replays and verifies without the parent.
+    events: int
+    """How many of the parent's events follow this one: all that changed what it had learned."""
+    iteration: int
+    """Iteration of the parent that was closed last; -1 is its start. The run's own begin with the next."""
+    parent: str
+    """Id of the parent."""
+    path: str
+    """Where the parent was, seen from the folder of the runs; a hint only."""
+    seq: int
+    """Event of the parent's log up to which it was read."""
+    head_seq: int
+    """Last event of the parent's log when it was read."""
+    head_chain: str
+    """Chain value of the parent's log after that event, which `verify PARENT --head` finds again."""
+    # Of every projection; scores and ledger are the parent's own accounts, which this run does not go on with.
+    digests: tuple[Digest, ...]
+    """Digest of each projection of the parent."""
+    evolution: tuple[str, ...]
+    """Ids of the questions that the parent may have learned from: never examined here."""
+    anchors: tuple[str, ...]
+    """Ids of its anchors: never learned from here."""
+    held_out: tuple[str, ...]
+    """Ids of the questions that it held out: never learned from here."""
+    resembling: tuple[str, ...]
+    """Ids of new questions in no split here, for something that the parent had written resembles them."""
+    calls: int
+    """Calls of models that the parent, with its own parents, had made."""
+    usd_micro: int
+    """What they cost, in millionths of a dollar; -1 where a price is unknown."""
 
 
 class SplitCommitted(Event, frozen=True, kw_only=True, tag="split.committed"):

@@ -227,6 +227,27 @@ def test_tasks_of_ones_own_are_evolved_and_resumed_without_any_code(mage: Comman
     assert mage("resume").code == mage("exam", "--questions", "4").code == mage("verify").code == 0
 
 
+def test_more_tasks_go_on_from_what_a_run_learned_with_its_settings(mage: Command, empty_folder: Path) -> None:
+    for name, numbers in (("mine", range(30)), ("more", range(20, 50))):
+        asked = (f"Ann has {n} apples and gets {n * 2} more in street {n * 7}. How many has she?" for n in numbers)
+        rows = (json.dumps({"prompt": text, "label": str(3 * n)}) for n, text in zip(numbers, asked, strict=True))
+        (empty_folder / f"{name}.jsonl").write_text("\n".join(rows))
+    own = ("--columns", "question=prompt,answer=label", "--scorer", "number", "--execution", "builtin/analogist")
+    sizes = ("--iterations", "1", "--pool", "8", "--held-out", "5", "--anchors", "2")
+    assert mage("evolve", "mine.jsonl", *own, *sizes, "--run-id", "first").code == 0
+    assert mage("evolve", "more.jsonl", *own, "--at", "iter-0").code == 2
+    (empty_folder / "mine.jsonl").unlink()
+    more = mage("evolve", "--from", "first", "--at", "iter-0", "--tasks", "more.jsonl", "--run-id", "second")
+    assert more.code == 0, more.err
+    assert "Goes on from first with its 30 questions and 20 new ones" in more.err
+    assert "goes on from iter-0 of first, which took" in more.out and "1 of 1 iterations" in more.out
+    assert json.loads(mage("runs", "show", "second", "--json").out)["parent"]["run_id"] == "first"
+    assert mage("resume", "second", "--tasks", "more.jsonl").code == 0
+    assert mage("runs", "delete", "first", "--yes").code == 0
+    assert mage("verify", "second").code == 0
+    assert mage("evolve", "--from", "second", "--seed", "7").code == 0
+
+
 def test_the_prompts_of_own_tasks_begin_with_what_is_to_be_done_and_list_the_labels(
     mage: Command, empty_folder: Path
 ) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from random import Random
 from typing import Literal
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mage_es.engine.rules.leaks import Guarded, packed
 from mage_es.engine.rules.near_duplicates import normalise, question_hash, shingle_run
-from mage_es.engine.rules.splits import Splits, make_splits
+from mage_es.engine.rules.splits import Sides, Splits, make_splits
 from mage_es.engine.seams.benchmark import Question
 
 
@@ -209,3 +212,43 @@ def test_the_form_is_committed_to_with_the_evolution_split_and_told_without_the_
     unlike = make_splits(EVOLUTION[:30], formed(70, "test"), seed=1, anchors=0, held_out=20)
     assert unlike.events[0].common_shingles == b""
     assert all(event.common_shingles == b"" for event in split().events)
+
+
+FAMILIES = (
+    "after the market on monday closes at noon for everyone in town, how many apples has person",
+    "if all others leave an hour later than usual, which train reaches the northern harbour first: the one of line",
+    "when children pay half and students pay two thirds, what is the price of old theatre tickets in row",
+    "after it stood still for one night and one day, at what time does the bell strike again in tower",
+    "if each of them meets every other one exactly two times, who of the players wins against number",
+    "once the dam in the valley has been opened by the engineers at last, where does the water go from lock",
+)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.randoms(use_true_random=False), st.booleans())
+def test_a_run_that_goes_on_learns_nothing_that_was_held_out_and_examines_nothing_that_was_learned(
+    random: Random, has_test: bool
+) -> None:
+    questions = [ask(f"{family}-{n}", f"{text} {n}") for family, text in enumerate(FAMILIES) for n in range(4)]
+    questions += pool(10, "evolution")
+    test = pool(6, "test") if has_test else []
+    drawn = {q.id: random.choice(["evolution", "anchors", "held_out", "", "", "resembling"]) for q in questions}
+    past = Sides(*(frozenset(name for name, side in drawn.items() if side == split) for split in Sides._fields))
+    found = make_splits(questions, test, seed=random.randrange(9), anchors=6, held_out=8, past=past)
+    guarded = {*found.anchors, *found.held_out}
+    assert not guarded & past.evolution and not past.kept & set(found.evolution)
+    assert not past.resembling & {*guarded, *found.evolution}
+    for family in range(len(FAMILIES)):  # near-duplicates of each other
+        members = {question.id for question in questions if question.id.startswith(f"{family}-")} - past.resembling
+        assert not (members & past.evolution and members & guarded)
+        assert not (members & guarded and members & set(found.evolution))
+        if not members & past.evolution and members & past.kept:
+            assert not members & set(found.evolution)
+
+
+def test_an_exam_begins_with_the_questions_that_the_parent_held_out() -> None:
+    before = split()
+    past = Sides(frozenset(before.evolution), frozenset(before.anchors), frozenset(before.held_out))
+    other = make_splits(EVOLUTION, TEST, seed=43, anchors=20, held_out=40, past=past)
+    assert set(before.held_out) < set(other.held_out) and len(other.held_out) == 40
+    assert set(other.anchors) == set(before.anchors)

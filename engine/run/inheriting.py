@@ -1,0 +1,244 @@
+"""Going on from what another run learned: its events and its questions, in a run of their own.
+
+Rules
+    - A run goes on from a closed iteration of its parent, and its own iterations are numbered from there.
+    - It begins with every event of the parent that changed what was learned. So it replays, verifies and is backed up
+      without the parent. Calls, prompts and verdicts on anchors are the parent's own and stay there.
+    - It has the parent's questions beside its own. Each stays on the side where the parent had it (rules/splits.py).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from mage_es.engine.benchmarks.registry import open_benchmark, reopening, title
+from mage_es.engine.benchmarks.tasks import OWN_TASKS
+from mage_es.engine.config import Config
+from mage_es.engine.rules.leaks import Guarded, texts_of
+from mage_es.engine.rules.near_duplicates import normalise, question_hash
+from mage_es.engine.rules.splits import NO_SIDES, Sides, Splits, recorded_splits
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.questions import all_questions, grown, stored_questions
+from mage_es.engine.seams.benchmark import Benchmark, Question
+from mage_es.engine.seams.environment import is_sequential
+from mage_es.events.errors import PrerequisiteError, UsageError
+from mage_es.events.log import LogReader
+from mage_es.events.segments.questions import named
+from mage_es.events.vocabulary import (
+    MICRO,
+    AnswerJudged,
+    BaselineStarted,
+    Draft,
+    Event,
+    IterationClosed,
+    RunInherited,
+    RunStarted,
+    SnapshotTaken,
+    SplitCommitted,
+)
+from mage_es.projections.fold import State, fold, reads_of
+from mage_es.projections.questions import EVOLVING
+from mage_es.projections.snapshots import latest_snapshot
+
+OWN_ACCOUNTS = frozenset({"scores", "ledger"})
+"""The projections that are a run's own accounts and not what it learned: nothing of them is inherited."""
+
+
+def inheritance(reader: LogReader) -> RunInherited | None:
+    """Return what a run says of the one that it goes on from, None for one that began with nothing."""
+    return next(reader.of(RunInherited, until=2), None)
+
+
+def last_inherited(reader: LogReader) -> int:
+    """Return the sequence number of the last event that is the parent's, 0 without a parent."""
+    event = inheritance(reader)
+    return 2 + event.events if event else 0
+
+
+def first_iteration(reader: LogReader) -> int:
+    """Return the number of a run's first iteration of its own."""
+    event = inheritance(reader)
+    return event.iteration + 1 if event else 0
+
+
+def past_of(event: RunInherited | None) -> Sides:
+    if event is None:
+        return NO_SIDES
+    sides = (event.evolution, event.anchors, event.held_out, event.resembling)
+    return Sides(*map(frozenset, sides))
+
+
+class Parent(NamedTuple):
+    """A run to go on from: `drafts` are its events that changed what it had learned by then."""
+
+    reader: LogReader
+    started: RunStarted
+    event: RunInherited
+    drafts: Sequence[Draft]
+
+    def resembling(self, splits: Splits, questions: Sequence[Question]) -> list[str]:
+        """Return the ids of the guarded questions that something which the parent wrote resembles."""
+        guarded = Guarded(splits.events)
+        found = (guarded.likeness(texts) for draft in self.drafts if (texts := texts_of(draft.event)))
+        hashes = {likeness.question_hash for likeness in found if likeness.is_leak}
+        kept = {*splits.anchors, *splits.held_out}
+        return [q.id for q in questions if q.id in kept and question_hash(normalise(q.question)) in hashes]
+
+    def benchmark(self, config: Config, given: Benchmark | None, *, data_dir: Path | str | None) -> Benchmark:
+        """Return the benchmark of a configuration, or the one given, with the parent's questions before its own.
+
+        Raises:
+            UsageError: It is another benchmark than the parent's, or has other answers to the same questions.
+            PrerequisiteError: The parent's gold answers are missing, or a data set is.
+        """
+        begun, reopen = self.started.benchmark, reopening(config.benchmark)
+        if begun != config.benchmark and not (begun.startswith(OWN_TASKS) and config.benchmark.startswith(OWN_TASKS)):
+            raise UsageError(
+                f"{self.event.parent} learned from {title(begun)}, and what it learned is of no use to "
+                f"{title(config.benchmark)}: name the same benchmark, or more tasks of the same kind."
+            )
+        known, has_gold = stored_questions(self.reader, config.benchmark)
+        if any(question.subject for question in known):
+            raise UsageError(
+                f"{self.event.parent} has tasks with a subject, which can be erased there; one that goes on from it "
+                "would keep what was learned from them. Begin one with all the tasks instead."
+            )
+        if not has_gold:
+            raise PrerequisiteError(
+                f"This copy of {self.event.parent} was made without its gold answers: restore a backup that has them."
+            )
+        # Own tasks may lie where they lay no longer, and what the parent stored of them is enough.
+        if not given and reopen and begun == config.benchmark and not _is_there(config.benchmark):
+            return reopen(known, self.started.data_sha256)
+        new = given or open_benchmark(config.benchmark, seed=config.seed, data_dir=data_dir)
+        joined = [*known, *_added(known, all_questions(new), self.event.parent)]
+        if reopen:
+            return reopen(joined, new.data_sha256)
+        if is_sequential(new) and new.data_sha256 != self.started.data_sha256:
+            raise UsageError(
+                f"The episodes of {title(config.benchmark)} depend on the seed: go on with --seed {self.started.seed}, "
+                f"that of {self.event.parent}."
+            )
+        return grown(new, joined)
+
+
+def read_parent(run: Run, at: str, *, runs_dir: Path | str, prices: Prices) -> Parent:
+    """Return a run to go on from, at a closed iteration (`start`, `iter-4`; `latest`: the last one).
+
+    What was put in quarantine after the last one is so for the new run.
+
+    Raises:
+        UsageError: There is no such closed iteration, or the run is a baseline.
+        LogDamaged: Its log fails its checksums.
+    """
+    reader = LogReader(run.log_path)
+    started, closed = next(reader.of(RunStarted), None), dict(_closed(reader))
+    if started is None or not closed or next(reader.of(BaselineStarted), None):
+        raise UsageError(f"{run.id} has closed no iteration yet, so it has learned nothing to go on from.")
+    last = max(closed)
+    seq = last if at == "latest" else reader.resolve(at)
+    if seq not in closed:
+        raise UsageError(f"A run goes on from a closed iteration, and {at} is within one: choose start or iter-N.")
+    # Between two iterations only people change what was learned; a part of an iteration is not gone on from.
+    if at == "latest" and all(record.phase == "log" for record in reader.records(inherited_types(), since=seq + 1)):
+        seq = reader.head.seq
+    k = closed[max(each for each in closed if each <= seq)]
+    drafts = learned_by(reader, seq, k)
+    state = fold(reader, until=seq, state=latest_snapshot(run.snapshots_path, reader, until=seq))
+    questions, _ = stored_questions(reader, started.benchmark)
+    splits = recorded_splits(list(reader.of(SplitCommitted)), questions)
+    before = inheritance(reader)
+    older = past_of(before)
+    usd, spent = _usd(state, prices), before.usd_micro if before else 0
+    event = RunInherited(
+        events=len(drafts),
+        iteration=k,
+        parent=run.id,
+        path=os.path.relpath(run.path.resolve(), Path(runs_dir).resolve()),
+        seq=seq,
+        head_seq=reader.head.seq,
+        head_chain=reader.head.chain,
+        digests=state.digests(),
+        evolution=tuple(sorted(older.evolution.union(splits.evolution))),
+        anchors=tuple(sorted(older.anchors.union(splits.anchors))),
+        held_out=tuple(sorted(older.held_out.union(splits.held_out))),
+        resembling=(),
+        calls=sum(use.calls for _, use in state.ledger.accounts()) + (before.calls if before else 0),
+        usd_micro=-1 if usd is None or spent < 0 else round(usd * MICRO) + spent,
+    )
+    return Parent(reader, started, event, drafts)
+
+
+def inherited_types() -> Collection[type[Event]]:
+    """Return the types of the events that can change what a run has learned."""
+    return reads_of(tuple(view for view in State().digested() if view.name not in OWN_ACCOUNTS))
+
+
+def learned_by(reader: LogReader, seq: int, k: int) -> list[Draft]:
+    """Return the events up to `seq`, where iteration `k` was the last one closed, that made what was learned."""
+    return [
+        Draft(event=e, iteration=r.iteration, phase=r.phase, ordinal=r.ordinal, correlation=r.correlation)
+        for r in reader.records(inherited_types(), until=seq)
+        if not isinstance(e := r.event, AnswerJudged) or e.purpose in EVOLVING
+        # The new run takes a snapshot of the same slots itself, when its anchors are answered.
+        if not isinstance(e, SnapshotTaken) or e.iteration != k
+    ]
+
+
+def _closed(reader: LogReader) -> Iterator[tuple[int, int]]:
+    for seq, event in reader.numbered(IterationClosed):
+        yield seq, event.iteration
+
+
+def _is_there(benchmark: str) -> bool:
+    from mage_es.engine.benchmarks.tasks.spec import parse
+
+    return benchmark.startswith(OWN_TASKS) and Path(parse(benchmark).source).expanduser().is_file()
+
+
+def _added(known: Sequence[Question], questions: Sequence[Question], parent: str) -> Iterator[Question]:
+    """Yield the questions that are not among those known, under ids of their own.
+
+    Raises `UsageError` for one that has another answer now.
+    """
+    by_text, taken, changed = {_asked(question): question for question in known}, {q.id for q in known}, list[str]()
+    for question in questions:
+        if other := by_text.get(_asked(question)):
+            if _answers(question) != _answers(other):
+                changed.append(other.id)
+        else:
+            name = question.id
+            # A row without an id is named by its place, in this file and in the parent's.
+            while name in taken:
+                name = f"{name}+"
+            taken.add(name)
+            yield msgspec.structs.replace(question, id=name)
+    if changed:
+        raise UsageError(
+            f"{len(changed)} questions that {parent} learned from have another answer now: {named(changed)}. What it "
+            "learned of them would be wrong: begin a run without --from, or leave these questions out."
+        )
+
+
+def _asked(question: Question) -> tuple[str, str]:
+    return " ".join(question.question.split()), " ".join(question.context.split())
+
+
+def _answers(question: Question) -> str:
+    return question.meta.get("answers", question.gold).casefold()
+
+
+def _usd(state: State, prices: Prices) -> float | None:
+    total = 0.0
+    for account, use in state.ledger.accounts():
+        rate = prices.rate(account.model)
+        if rate is None:
+            return None
+        total += rate.paid(use, batched=account.batched)
+    return total

@@ -90,6 +90,8 @@ class UnknownEvent(LogError):
 class WriterPoisoned(LogError):
     """An earlier write or sync failed, so what is on disk is unknown; reopen the log, which recovers it."""
 
+    exit_code = PrerequisiteError.exit_code  # the disk's fault: no byte of the log is damaged
+
 
 class SequenceConflict(LogError):
     """The log's head is not where the caller expected it."""

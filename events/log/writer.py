@@ -356,7 +356,7 @@ class Log:
         except OSError as error:
             self._trouble = f"an attempt to {what} failed ({error})"
             space = "The disk is full: make room. " if error.errno in _FULL else ""
-            raise WriterPoisoned(f"could not {what}: {error}. {space}{_REOPEN}") from error
+            raise WriterPoisoned(f"{self._layout.path}: could not {what}: {error}. {space}{_REOPEN}") from error
         self._trouble = before
 
 

@@ -214,8 +214,9 @@ def test_a_disk_that_is_full_while_sealing_loses_nothing(path: Path) -> None:
     log = Log.create(path, run="r1", clock=clock(), fs=disk)
     log.append([judged(1)])
     disk.refuse = "create"
-    with pytest.raises(WriterPoisoned, match="disk is full: make room"):
+    with pytest.raises(WriterPoisoned, match="disk is full: make room") as raised:
         log.close()
+    assert str(path) in str(raised.value) and raised.value.exit_code == 4  # not 5: nothing is damaged
     with pytest.raises(PrerequisiteError, match="No space left"):
         Log.open(path, clock=clock(), fs=disk)
     Log.open(path, clock=clock()).close()

@@ -29,6 +29,8 @@ _ATTEMPTS = 4
 _TIMEOUT_S, _MOST_BYTES = 20.0, 2**24
 _LONGEST_QUERY = 300  # a MediaWiki takes no longer ones, and no server an address of any length
 _PASSES = frozenset({408, 429, 500, 502, 503, 504})
+_PASSING = ("ratelimited", "maxlag", "readonly", "internal_api_error")
+"""How the codes of a wiki's own errors begin that may pass."""
 _CLOSED = frozenset({401, 403, 404, 407, 410})
 """Statuses that every further lookup would meet as well."""
 
@@ -44,8 +46,23 @@ class _Found(msgspec.Struct):
     search: list[_Entry] = []
 
 
+class _Error(msgspec.Struct):
+    code: str = ""
+    info: str = ""
+
+
 class _Answer(msgspec.Struct):
     query: _Found = msgspec.field(default_factory=_Found)
+    error: _Error | None = None
+    """A MediaWiki tells an error with status 200."""
+
+
+class _Refused(ValueError):
+    """The wiki answers with an error of its own."""
+
+    def __init__(self, error: _Error) -> None:
+        super().__init__(f"{error.code}: {error.info}")
+        self.code = error.code
 
 
 SaidT = TypeVar("SaidT")
@@ -114,7 +131,8 @@ class WikipediaSearch:
             retry=tenacity.retry_if_exception(_passes),
             reraise=True,
         )
-        return msgspec.json.decode(retrying(_content, request), type=kind)
+        found: SaidT = retrying(_decoded, request, kind)
+        return found
 
 
 class _SameOrigin(urllib.request.HTTPRedirectHandler):
@@ -131,6 +149,13 @@ class _SameOrigin(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
+def _decoded(request: urllib.request.Request, kind: type[SaidT]) -> SaidT:
+    said = msgspec.json.decode(_content(request), type=kind)
+    if isinstance(said, _Answer) and said.error:
+        raise _Refused(said.error)
+    return said
+
+
 def _content(request: urllib.request.Request) -> bytes:
     try:
         with urllib.request.build_opener(_SameOrigin).open(request, timeout=_TIMEOUT_S) as response:
@@ -144,4 +169,6 @@ def _content(request: urllib.request.Request) -> bytes:
 
 
 def _passes(error: BaseException) -> bool:
+    if isinstance(error, _Refused):
+        return error.code.startswith(_PASSING)
     return error.code in _PASSES if isinstance(error, urllib.error.HTTPError) else isinstance(error, OSError)

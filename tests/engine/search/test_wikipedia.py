@@ -18,13 +18,13 @@ REDIRECTS = {"Bartok": "Béla Bartók"}
 
 
 class Wiki(ThreadingHTTPServer):
-    """A wiki of two articles; `failures` are the statuses that the next requests get."""
+    """A wiki of two articles; `failures` are the statuses, or the wiki's own errors, that the next requests get."""
 
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.failures: list[int] = []
+        self.failures: list[int | str] = []
         self.asked: list[dict[str, str]] = []
         self.body: bytes | None = None
         """What every lookup gets instead of its answer; `is_wiki`: but not a question about the wiki itself."""
@@ -42,9 +42,11 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         asked = {name: values[0] for name, values in parse_qs(urlsplit(self.path).query).items()}
         self.server.asked.append(asked)
-        status = self.server.failures.pop(0) if self.server.failures else 200
+        failure = self.server.failures.pop(0) if self.server.failures else 200
+        status = failure if isinstance(failure, int) else 200
         is_told = self.server.body is None or (self.server.is_wiki and "meta" in asked)
-        body = json.dumps(answer(asked)).encode() if is_told else self.server.body or b""
+        said = {"error": {"code": failure, "info": "later"}} if isinstance(failure, str) else answer(asked)
+        body = json.dumps(said).encode() if is_told else self.server.body or b""
         if self.server.location and not self.path.startswith("/moved"):
             status = 302
         self.send_response(status)
@@ -97,13 +99,13 @@ def test_similar_titles_and_passages_come_from_the_wikis_own_search(wiki: Wiki) 
 
 
 def test_failures_that_pass_are_tried_again(wiki: Wiki) -> None:
-    wiki.failures = [503, 429]
+    wiki.failures = [503, "ratelimited", 429]
     assert WikipediaSearch("wikipedia", wiki.url).page("Paul Hindemith") is not None
-    assert len(wiki.asked) == 3
+    assert len(wiki.asked) == 4
 
 
-@pytest.mark.parametrize("failures", [[404], [503] * 9])
-def test_a_wiki_that_stays_away_ends_with_what_to_check(wiki: Wiki, failures: list[int]) -> None:
+@pytest.mark.parametrize("failures", [[404], [503] * 9, ["maxlag"] * 9])
+def test_a_wiki_that_stays_away_ends_with_what_to_check(wiki: Wiki, failures: list[int | str]) -> None:
     wiki.failures = failures
     with pytest.raises(PrerequisiteError, match=r"does not answer as a MediaWiki does.*resume the run"):
         WikipediaSearch("wikipedia", wiki.url).page("Paul Hindemith")
@@ -117,6 +119,7 @@ MALFORMED = (
     b'{"query": 5}',
     b'{"query": {"pages": [{"title": "\\ud800"}]}}',
     b"\xff",
+    b'{"error": {"code": "badvalue", "info": "no such list"}}',
     b" " * (2**24 + 1),
 )
 

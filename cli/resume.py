@@ -32,7 +32,7 @@ def resume(
         typer.Option(metavar="FILE", help="Say what changed in this file of tasks since.", show_default=False),
     ] = None,
 ) -> None:
-    """Continue a run where it stopped.
+    """Continue a run where it stopped, or begin one that was stopped before its first event.
 
     No recorded model call is made again. The run keeps its questions and settings, and its budget unless --max-usd,
     --max-calls or --max-iterations give another (`none` lifts one). It needs no file of tasks; one given with --tasks,
@@ -45,7 +45,8 @@ def resume(
     from mage_es.events.log import LogReader
 
     found = settings.find_run(run)
-    settings = settings.within(limits_of(LogReader(found.log_path)))
+    begun = found.beginning()
+    settings = settings.within(begun.limits if begun else limits_of(LogReader(found.log_path)))
     asked = _asked_for(found, settings.flags())
     if is_baseline(found):
         with session(out, settings) as runtime:
@@ -65,5 +66,6 @@ def _asked_for(run: Run, flags: Mapping[str, object]) -> Config | None:
     from mage_es.engine.run.world import first_event
     from mage_es.events.log import LogReader
 
-    recorded = parse(first_event(LogReader(run.log_path)).config)
+    begun = run.beginning()
+    recorded = begun.config if begun else parse(first_event(LogReader(run.log_path)).config)
     return msgspec.structs.replace(recorded, **changed)

@@ -5,6 +5,7 @@
 <runs-dir>/<run>/replays/      what `replay` rebuilt; may be deleted
 <runs-dir>/<run>/keys          of subjects whose texts are encrypted, for the owner alone; no backup has it
 <runs-dir>/<run>/exams/<n>/    one log for each exam; the run's own log names them all
+<runs-dir>/<run>/beginning     what to begin, until the first session ends; may be deleted once the log has an event
 <runs-dir>/<run>/in-flight     how many calls are under way; may be deleted
 """
 
@@ -19,16 +20,30 @@ from typing import NamedTuple
 
 import msgspec
 
-from mage_es.events.disk import FileSystem, Layout, LocalFileSystem, WriterLock
+from mage_es.engine.config import Config
+from mage_es.engine.run.budget import UNLIMITED, Limits
+from mage_es.events.disk import FileSystem, Layout, LocalFileSystem, WriterLock, write_new
 from mage_es.events.errors import LogDamaged, PrerequisiteError, UsageError, nearest
 from mage_es.events.log import Log, LogReader
 
 RUNS_DIR = "runs"
 """The folder of the runs where none is given, in the folder of the process."""
 NAME_OF_ORDINAL = "{benchmark}-s{seed}-{ordinal:03d}"
-_OURS = ("log", "snapshots", "replays", "exams", "in-flight", "keys")
+_OURS = ("log", "snapshots", "replays", "exams", "in-flight", "keys", "beginning")
 FLOOR_MIB = 256
 """Free space below which no iteration starts; a long iteration writes a few MiB, its snapshot as much again."""
+
+
+class Beginning(msgspec.Struct, frozen=True):
+    """What a run is begun with, for one that is killed before its first event: a configuration and a budget, for a
+    baseline its name and the number of questions, for a run that goes on from another that one's folder and marker."""
+
+    config: Config
+    limits: Limits = UNLIMITED
+    baseline: str = ""
+    questions: int | None = None
+    from_run: str = ""
+    at: str = "latest"
 
 
 class Run(NamedTuple):
@@ -72,6 +87,21 @@ class Run(NamedTuple):
             return 0
         return LogReader(self.log_path).head.seq
 
+    @property
+    def beginning_path(self) -> Path:
+        return self.path / "beginning"
+
+    def beginning(self) -> Beginning | None:
+        """Return what a run without an event is to begin with, None where nothing tells, or where it has begun."""
+        try:
+            told = msgspec.json.decode(self.beginning_path.read_bytes(), type=Beginning)
+        except (OSError, msgspec.MsgspecError):
+            return None
+        return None if self.events else told
+
+    def has_begun(self) -> None:
+        self.beginning_path.unlink(missing_ok=True)
+
     def foreign(self) -> list[str]:
         """Return the names in the run's folder that no run puts there."""
         return sorted(path.name for path in self.path.iterdir() if path.name not in _OURS)
@@ -91,7 +121,9 @@ class Run(NamedTuple):
         return self.path / "replays" / marker.replace("/", "-").replace(":", "-")
 
 
-def create_run(runs_dir: Path | str, *, benchmark: str, seed: int, run_id: str | None = None) -> Run:
+def create_run(
+    runs_dir: Path | str, *, benchmark: str, seed: int, beginning: Beginning | None = None, run_id: str | None = None
+) -> Run:
     """Return a run directory in which nothing is recorded: a new one, or one whose start ended before its first event.
 
     Raises `UsageError` where the name is taken or cannot be one, `LogDamaged` where it has a run that cannot be read.
@@ -116,8 +148,10 @@ def create_run(runs_dir: Path | str, *, benchmark: str, seed: int, run_id: str |
                 raise UsageError(
                     f"{run.path} is no run's folder: it holds {foreign[0]}. Choose another name."
                 ) from None
-            return run
-        return Run(name, runs_dir / name)
+        run = Run(name, runs_dir / name)
+        if beginning:
+            write_new(LocalFileSystem(), run.beginning_path, msgspec.json.encode(beginning))
+        return run
 
 
 def delete_run(run: Run) -> None:
@@ -157,7 +191,7 @@ def _holds_log(path: Path) -> bool:
 def is_run(path: Path) -> bool:
     """Return whether a folder is a run's, whole or not."""
     run = Run(path.name, path)
-    return _holds_log(run.log_path) or bool(run.exams())
+    return _holds_log(run.log_path) or bool(run.exams()) or run.beginning_path.exists()
 
 
 def other_than_run(path: Path) -> str:
@@ -169,7 +203,12 @@ def other_than_run(path: Path) -> str:
         of, _, exam = name.rpartition("/")
         of = here.parents[1].name if here.parent.name == "exams" else of  # a restored run may have another name
         return f"the exam {exam} of {of}: `mage-es runs show {of}` lists its exams, `mage-es verify {of}` checks them."
-    if is_run(here) and (name or Layout(here / "log").events(LocalFileSystem()) or (here / "exams").is_dir()):
+    if is_run(here) and (
+        name
+        or (here / "beginning").exists()
+        or Layout(here / "log").events(LocalFileSystem())
+        or (here / "exams").is_dir()
+    ):
         return ""
     if _holds_log(here):
         return f"the log of one: name the folder that holds it, {here.parent}."

@@ -61,6 +61,10 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     batches: bool = False
     """Whether independent calls of guidance and judge are batched, if the provider has batches."""
 
+    def within(self, recorded: Limits) -> Runtime:
+        """Return the same with a run's recorded limits, unless it has its own."""
+        return self if self.limits is not None else msgspec.structs.replace(self, limits=recorded)
+
     def budget(self, ledger: Ledger) -> Budget:
         """Return the budget that is left after what the ledger has booked."""
         return Budget(self.limits or UNLIMITED, self.prices, ledger)

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
-
 from mage_es.engine.benchmarks.registry import with_own_models
 from mage_es.engine.config import Config, parse, require_same
 from mage_es.engine.embedders.registry import metered
@@ -50,8 +48,7 @@ def reopened(
         if tasks is not None:
             require_same_tasks(reader, started, tasks)
         recorded = limits_of(reader)
-        if runtime.limits is None:
-            runtime = msgspec.structs.replace(runtime, limits=recorded)
+        runtime = runtime.within(recorded)
         world = reopen_world(
             reader, data_dir=data_dir, benchmark=benchmark, embedder=models.embedder if models else None
         )
@@ -65,4 +62,5 @@ def reopened(
         session.remember_plans(reader.records({IterationPlanned, QuestionPlanned}))
         if not state.progress.finished:
             session.keep_budget(recorded)
+        run.has_begun()
         yield session

@@ -19,12 +19,13 @@ import msgspec
 from mage_es.engine.baselines.table import BASELINES, planned, started
 from mage_es.engine.benchmarks.registry import open_benchmark, title
 from mage_es.engine.benchmarks.tasks.scorers import Scoring
-from mage_es.engine.config import Config, checked
+from mage_es.engine.config import Config, checked, require_same
 from mage_es.engine.decide import decide
 from mage_es.engine.embedders.registry import metered
 from mage_es.engine.models.registry import Models, open_models
+from mage_es.engine.run.budget import UNLIMITED
 from mage_es.engine.run.cutoffs import cutoffs, left_out
-from mage_es.engine.run.directory import RUNS_DIR, Run, as_run, create_run
+from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, create_run
 from mage_es.engine.run.exams import interval, read_exam, reasons
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import World, baseline_of, first_event, open_world, require_scoring
@@ -112,12 +113,15 @@ async def abaseline(
     world = _looking(
         name, open_world(config, data_dir=data_dir, benchmark=benchmark, embedder=models.embedder, spending=budget)
     )
-    run = create_run(runs_dir, benchmark=f"{title(config.benchmark)}-{name}", seed=config.seed, run_id=run_id)
+    beginning = None if benchmark else Beginning(config, runtime.limits or UNLIMITED, name, questions)
+    folder = f"{title(config.benchmark)}-{name}"
+    run = create_run(runs_dir, benchmark=folder, seed=config.seed, beginning=beginning, run_id=run_id)
     with run.begin() as log:
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
         begun = decide(world.setting, session.state, session.opening())
         # One commit: a run killed between the two would not be recognisable as a baseline.
         session.commit([*begun, *_beginning(session, name, world.setting.held_out[:questions])])
+        run.has_begun()
         if world.setting.config.search != config.search:
             session.announce(f"{name} searches the paragraphs that come with the questions, as with --search {RECORD}.")
         session.announce(f"{models.execution.name} answers; a baseline has no guidance.")
@@ -145,6 +149,18 @@ async def aresume_baseline(
         RunLocked: Another process is writing the run.
     """
     run = as_run(run)
+    if begun := run.beginning():
+        require_same(begun.config, config)
+        return await abaseline(
+            begun.baseline,
+            begun.config,
+            runs_dir=run.path.parent,
+            data_dir=data_dir,
+            runtime=(runtime or Runtime()).within(begun.limits),
+            questions=begun.questions,
+            run_id=run.id,
+            models=models,
+        )
     with reopened(
         run,
         config=config,
@@ -166,6 +182,8 @@ run_baseline, resume_baseline = blocking(abaseline), blocking(aresume_baseline)
 
 
 def is_baseline(run: Run) -> bool:
+    if begun := run.beginning():
+        return bool(begun.baseline)
     return baseline_of(LogReader(run.log_path)) is not None
 
 

@@ -17,8 +17,9 @@ from mage_es.engine.config import Config, checked
 from mage_es.engine.embedders.registry import metered, replacement
 from mage_es.engine.loop import run_iterations
 from mage_es.engine.models.registry import Models, open_models, own_teacher, require_teaching
+from mage_es.engine.run.budget import UNLIMITED
 from mage_es.engine.run.cutoffs import cutoffs, gone_on, left_out
-from mage_es.engine.run.directory import RUNS_DIR, Run, as_run, create_run
+from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, create_run
 from mage_es.engine.run.inheriting import read_parent
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import open_world
@@ -83,7 +84,8 @@ async def aevolve(
         guidance_room=room,
         parent=parent,
     )
-    run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, run_id=run_id)
+    begun = None if benchmark else _beginning(config, runtime, from_run, at)
+    run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, beginning=begun, run_id=run_id)
     with run.begin(fs) as log:
         session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
         learned = [world.questions[name] for name in world.setting.evolution]
@@ -96,6 +98,11 @@ async def aevolve(
 
 
 evolve = blocking(aevolve)
+
+
+def _beginning(config: Config, runtime: Runtime, from_run: Run | Path | str | None, at: str) -> Beginning:
+    source = str(as_run(from_run).path.resolve()) if from_run else ""
+    return Beginning(config, runtime.limits or UNLIMITED, from_run=source, at=at)
 
 
 def given(
@@ -117,5 +124,9 @@ def given(
 
 
 async def iterate(session: Session) -> None:
-    async with aclosing(session):
-        await run_iterations(session)
+    try:
+        async with aclosing(session):
+            await run_iterations(session)
+    finally:
+        if session.state.seq:
+            session.run.has_begun()

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from mage_es import __version__
-from mage_es.engine.config import Config
+from mage_es.engine.config import Config, require_same
 from mage_es.engine.models.registry import Models
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import require_scoring
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.session.resuming import reopened
-from mage_es.engine.verbs.evolve import iterate
+from mage_es.engine.verbs.evolve import aevolve, iterate
 from mage_es.engine.verbs.forms import blocking
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import RunSummary
@@ -32,7 +32,8 @@ async def aresume(
     models: Models | None = None,
     fs: FileSystem | None = None,
 ) -> RunSummary:
-    """Continue a run. Recorded calls are not made again; a finished run is returned as it is.
+    """Continue a run, or begin one that was stopped before its first event. Recorded calls are not made again; a
+    finished run is returned as it is.
 
     Raises:
         UsageError: `config` or `tasks`, a file of own tasks, is given and differs from the run's; the message lists the
@@ -40,6 +41,19 @@ async def aresume(
         RunLocked: Another process is writing the run.
     """
     run = as_run(run)
+    if begun := run.beginning():
+        require_same(begun.config, config)
+        return await aevolve(
+            begun.config,
+            from_run=begun.from_run or None,
+            at=begun.at,
+            runs_dir=run.path.parent,
+            data_dir=data_dir,
+            runtime=(runtime or Runtime()).within(begun.limits),
+            run_id=run.id,
+            models=models,
+            fs=fs,
+        )
     with reopened(
         run,
         config=config,

@@ -61,7 +61,8 @@ def summarise(run: Run | Path | str, *, prices: Prices | None = None, fs: FileSy
     run = as_run(run)
     try:
         if not run.events:
-            told = f"it ended before its first event; begin it with `mage-es evolve BENCHMARK --run-id {run.id}`"
+            way = f"resume {run.id}" if run.beginning() else f"evolve BENCHMARK --run-id {run.id}"
+            told = f"it ended before its first event; begin it with `mage-es {way}`"
             return RunSummary(run_id=run.id, path=str(run.path), state="empty", problem=told)
         return _summary(run, prices or Prices(), fs)
     except (LogError, PrerequisiteError, OSError) as error:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mage_es.events.log import Log
+from tests.cli.conftest import SMALL
 
 Command = Callable[..., Any]
 
@@ -45,3 +50,32 @@ def test_an_unknown_run_is_refused_with_the_near_match(mage: Command, runs_dir: 
 def test_without_any_run_the_way_to_one_is_named(mage: Command) -> None:
     outcome = mage("resume")
     assert (outcome.code, "mage-es evolve" in outcome.err) == (2, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "killed"),
+    [
+        (("evolve", "wordmath", *SMALL), "before its log"),
+        (("evolve", "wordmath", *SMALL), "before its first event"),
+        (("baseline", "zero_shot_cot", "wordmath", "--questions", "10"), "before its first event"),
+    ],
+)
+def test_a_run_that_was_killed_before_its_first_event_is_begun(
+    mage: Command, tmp_path: Path, command: tuple[str, ...], killed: str
+) -> None:
+    begun = tmp_path / "begun"
+    action = "os._exit(9)" if killed == "before its log" else "(make(*a, **k), os._exit(9))"
+    words = (
+        "import os; from mage_es.events.log import Log; make = Log.create; "
+        f"Log.create = lambda *a, **k: {action}; from mage_es.cli import main; "
+        f"main({[*command, '--max-calls', '5', '--run-id', 'begun', '--runs-dir', str(begun)]!r})"
+    )
+    assert subprocess.run([sys.executable, "-c", words], capture_output=True).returncode == 9
+    listed = mage("runs", "list", "--runs-dir", str(begun))
+    assert "empty" in listed.out and "mage-es resume begun" in listed.out
+    other = mage("resume", "--runs-dir", str(begun), "--pool", "21")
+    assert other.code == 2 and ", now 21" in other.err
+    assert mage("resume", "--runs-dir", str(begun)).code == 3
+    assert mage("resume", "begun", "--runs-dir", str(begun), "--max-calls", "none").code == 0
+    assert not (begun / "begun" / "beginning").exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mage_es.engine.briefs import AuthoredFailure, FailureBrief, FailureReply
 from mage_es.engine.standins.arithmetic.strategies import print_strategy
 from mage_es.engine.standins.reference.answers import answer_correction, answer_strategies, is_episode
-from mage_es.engine.standins.reference.generalising import common_words, generalise
+from mage_es.engine.standins.reference.generalising import common_words, share
 from mage_es.engine.standins.reference.plans import plan_strategies
 from mage_es.engine.standins.reference.purchases import is_shopping, purchase_correction, purchase_strategies
 from mage_es.engine.standins.reference.solutions import to_plain, type_strategy, worked_cases
@@ -35,10 +35,10 @@ def _shared(brief: FailureBrief) -> list[AuthoredFailure]:
 
 def _strategies(brief: FailureBrief) -> list[AuthoredFailure]:
     pairs = worked_cases(brief.cases)
-    found = generalise([worked for _, worked in pairs])
+    found = share([worked for _, worked in pairs])
     if found is None:
         return []
-    strategy, members = found
+    strategy, members = found.strategy, found.members
     words = common_words([pairs[at][1] for at in members])
     recognise = f"The question has {len(strategy.roles)} numbers that matter, and the words: {', '.join(words)}."
     return [type_strategy(pairs[members[0]][0], recognise, print_strategy(strategy))]

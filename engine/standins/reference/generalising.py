@@ -28,11 +28,6 @@ class Shared(NamedTuple):
     players: tuple[tuple[Quantity, ...], ...]
 
 
-def generalise(works: Sequence[Worked]) -> tuple[Strategy, tuple[int, ...]] | None:
-    shared = share(works)
-    return (shared.strategy, shared.members) if shared else None
-
-
 def share(works: Sequence[Worked]) -> Shared | None:
     best: tuple[int, ...] = ()
     cast: dict[int, dict[int, int]] = {}

@@ -69,20 +69,16 @@ def purchase_strategies(brief: FailureBrief) -> list[AuthoredFailure]:
     return [type_strategy(first, recognise, "\n".join(f"{at}. {text}" for at, text in enumerate(advice, start=1)))]
 
 
-def purchase_advice(cases: Sequence[Case]) -> list[str]:
-    """One sentence for each fault that at least two failures share, the most frequent first.
-
-    [section 3.3, failure memories of WebShop] It names no product.
-    """
-    return list(_advice(cases))
-
-
 def purchase_principles(cases: Sequence[Case], existing: Sequence[str]) -> list[AuthoredPrinciple]:
-    advice = _advice(cases)
+    advice = purchase_advice(cases)
     return [AuthoredPrinciple(do=text, cases=tuple(advice[text])) for text in advice if text not in existing]
 
 
-def _advice(cases: Sequence[Case]) -> dict[str, list[str]]:
+def purchase_advice(cases: Sequence[Case]) -> dict[str, list[str]]:
+    """Return a sentence for each fault that at least two failures share, the most frequent first, with their ids.
+
+    [section 3.3, failure memories of WebShop] It names no product.
+    """
     faults: dict[str, list[str]] = {}
     for case in cases:
         if isinstance(case, FailureCase):

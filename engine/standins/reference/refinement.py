@@ -9,7 +9,7 @@ from mage_es.engine.briefs import FailureCase, RefinementBrief, RefinementReply
 from mage_es.engine.standins.arithmetic.chains import OPERATIONS
 from mage_es.engine.standins.arithmetic.equations import find_equations
 from mage_es.engine.standins.arithmetic.strategies import print_strategy
-from mage_es.engine.standins.reference.generalising import generalise
+from mage_es.engine.standins.reference.generalising import share
 from mage_es.engine.standins.reference.plans import shared_steps
 from mage_es.engine.standins.reference.principles import steps_of
 from mage_es.engine.standins.reference.purchases import is_shopping, purchase_advice
@@ -31,8 +31,8 @@ def author_refinement(brief: RefinementBrief) -> RefinementReply:
         return RefinementReply(prompt_template="", strategy=strategy if len(strategy) <= brief.length else "")
     read = worked_cases(brief.cases)
     faults = Counter(fault for case, worked in read for fault in set(_faults(case, worked)))
-    found = generalise([worked for _, worked in read])
-    strategy = print_strategy(found[0]) if found else shared_steps(brief.cases)
+    found = share([worked for _, worked in read])
+    strategy = print_strategy(found.strategy) if found else shared_steps(brief.cases)
     return RefinementReply(
         prompt_template=_instruction(faults, cases=len(read))[: brief.length] if faults else "",
         strategy=strategy if len(strategy) <= brief.length else "",

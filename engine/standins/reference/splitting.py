@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mage_es.engine.briefs import AuthoredChild, SplittingBrief, SplittingReply, TypeStanding
 from mage_es.engine.standins.arithmetic.strategies import print_strategy
-from mage_es.engine.standins.reference.generalising import generalise
+from mage_es.engine.standins.reference.generalising import share
 from mage_es.engine.standins.reference.principles import by_operations
 
 _LEAST_SAMPLES = 2
@@ -64,5 +64,5 @@ def _description(names: tuple[str, ...], beginning: str) -> str:
 
 
 def _strategy(tally: TypeStanding, names: tuple[str, ...]) -> str:
-    found = generalise(by_operations(tally.samples).get(names, []))
-    return print_strategy(found[0]) if found else ""
+    found = share(by_operations(tally.samples).get(names, []))
+    return print_strategy(found.strategy) if found else ""

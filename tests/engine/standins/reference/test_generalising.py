@@ -1,4 +1,4 @@
-from mage_es.engine.standins.reference.generalising import common_words, generalise
+from mage_es.engine.standins.reference.generalising import common_words, share
 from mage_es.engine.standins.reference.solutions import Worked, work_out
 
 from .cases import CASES
@@ -12,16 +12,15 @@ def works() -> list[Worked]:
 def test_the_recipe_that_most_questions_share_is_found_with_its_members() -> None:
     odd = work_out("A coat costs $80 at 25% off.", "80 * (1 - 25%) = 60\n#### 60", answer="60")
     assert odd is not None
-    found = generalise([odd, *works()])
+    found = share([odd, *works()])
     assert found is not None
-    strategy, members = found
-    assert sorted(members) == [1, 2, 3]
-    assert len(strategy.roles) == 3 and len(strategy.steps) == 2
+    assert sorted(found.members) == [1, 2, 3]
+    assert len(found.strategy.roles) == 3 and len(found.strategy.steps) == 2
 
 
 def test_one_question_alone_gives_no_recipe() -> None:
-    assert generalise(works()[:1]) is None
-    assert generalise([]) is None
+    assert share(works()[:1]) is None
+    assert share([]) is None
 
 
 def test_common_words_are_those_of_every_question() -> None:

@@ -6,10 +6,10 @@ Only equations whose two sides agree, up to the rounding of the printed result, 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from operator import add, mul, sub, truediv
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from mage_es.engine.standins.arithmetic.words import LONGEST_TEXT
 
@@ -28,6 +28,7 @@ _SIGNS = {"×": "*", "·": "*", "x": "*", "X": "*", "of": "*", "times": "*", "÷
 _RANK = {"+": 1, "-": 1, "*": 2, "/": 2}
 _COMPUTED = {"+": add, "-": sub, "*": mul, "/": truediv}
 
+T = TypeVar("T")
 ExpressionItem = Fraction | str
 """A number, or one of + - * / ( )."""
 
@@ -112,40 +113,47 @@ def _balanced(items: list[ExpressionItem]) -> list[ExpressionItem]:
 
 def evaluate(expression: Sequence[ExpressionItem]) -> Fraction | None:
     """Return None if malformed, divided by zero or too large."""
-    values: list[Fraction] = []
+    return reduced(expression, _computed)
+
+
+def reduced(items: Sequence[T | str], compute: Callable[[T, str, T], T | None]) -> T | None:
+    """Return what an expression in infix order comes down to; None if malformed, or if an operation computes None."""
+    values: list[T] = []
     waiting: list[str] = []
-    for item in expression:
-        if isinstance(item, Fraction):
+
+    def reduce_from(rank: int) -> bool:
+        """Carry out the last waiting operations of this rank or above; a bracket that is still open has rank 0."""
+        while waiting and _RANK.get(waiting[-1], 0) >= rank:
+            if len(values) < 2 or waiting[-1] not in _RANK:
+                return False
+            right, left = values.pop(), values.pop()
+            value = compute(left, waiting.pop(), right)
+            if value is None:
+                return False
+            values.append(value)
+        return True
+
+    for item in items:
+        if not isinstance(item, str):
             values.append(item)
         elif item == "(":
             waiting.append(item)
         elif item == ")":
-            while waiting and waiting[-1] != "(":
-                if not _reduce(values, waiting.pop()):
-                    return None
-            if not waiting:
+            if not reduce_from(1) or not waiting:
                 return None
             waiting.pop()
-        else:
-            while waiting and waiting[-1] != "(" and _RANK[waiting[-1]] >= _RANK[item]:
-                if not _reduce(values, waiting.pop()):
-                    return None
+        elif reduce_from(_RANK[item]):
             waiting.append(item)
-    while waiting:
-        if not _reduce(values, waiting.pop()):
+        else:
             return None
-    return values[0] if len(values) == 1 else None
+    return values[0] if reduce_from(0) and len(values) == 1 else None
 
 
-def _reduce(values: list[Fraction], operator: str) -> bool:
-    if len(values) < 2 or operator not in _RANK:
-        return False
-    right, left = values.pop(), values.pop()
+def _computed(left: Fraction, operator: str, right: Fraction) -> Fraction | None:
     if operator == "/" and not right:
-        return False
+        return None
     value: Fraction = _COMPUTED[operator](left, right)
-    values.append(value)
-    return abs(value.numerator) <= _LARGEST and value.denominator <= _LARGEST
+    return value if abs(value.numerator) <= _LARGEST and value.denominator <= _LARGEST else None
 
 
 def is_close(exact: Fraction, printed: Fraction) -> bool:

@@ -16,7 +16,7 @@ from string import ascii_uppercase
 import msgspec
 
 from mage_es.engine.standins.arithmetic.chains import Operand, OperationChain, OperationStep
-from mage_es.engine.standins.arithmetic.equations import to_text
+from mage_es.engine.standins.arithmetic.equations import reduced, to_text
 
 MOST_ROLES = 12
 MOST_STEPS = 24
@@ -66,7 +66,6 @@ _OPERAND = re.compile(
     r"|result (?P<result>[0-9]{1,2})"
     r"|(?P<constant>[0-9]{1,9}(?:\.[0-9]{1,6})?))$"
 )
-_RANK = {"+": 1, "-": 1, "*": 2, "/": 2}
 
 
 class Strategy(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,37 +126,18 @@ def parse(text: str) -> Strategy | None:
 
 def split_steps(chain: OperationChain) -> tuple[OperationStep, ...]:
     steps: list[OperationStep] = []
-    results: list[Operand] = []
+    results: list[Operand | None] = []
+
+    def one(left: Operand, sign: str, right: Operand) -> Operand:
+        steps.append((left, sign, right))
+        return Operand("result", len(steps) - 1, "as said", Fraction(0))
+
+    def operand(item: Operand | str) -> Operand | str:
+        return results[item.at] or item if isinstance(item, Operand) and item.source == "result" else item
+
     for step in chain.steps:
-        results.append(_split(step, results=results, steps=steps))
+        results.append(reduced([operand(item) for item in step], one))
     return tuple(steps)
-
-
-def _split(step: OperationStep, *, results: list[Operand], steps: list[OperationStep]) -> Operand:
-    values: list[Operand] = []
-    waiting: list[str] = []
-
-    def reduce() -> None:
-        right, left = values.pop(), values.pop()
-        steps.append((left, waiting.pop(), right))
-        values.append(Operand("result", len(steps) - 1, "as said", Fraction(0)))
-
-    for item in step:
-        if isinstance(item, Operand):
-            values.append(results[item.at] if item.source == "result" else item)
-        elif item == "(":
-            waiting.append(item)
-        elif item == ")":
-            while waiting[-1] != "(":
-                reduce()
-            waiting.pop()
-        else:
-            while waiting and waiting[-1] != "(" and _RANK[waiting[-1]] >= _RANK[item]:
-                reduce()
-            waiting.append(item)
-    while waiting:
-        reduce()
-    return values[0]
 
 
 def _say(feature: str) -> str:

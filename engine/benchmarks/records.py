@@ -298,7 +298,12 @@ def _parquet_rows(path: Path, raw: bytes, kind: type[RecordT], most: int) -> Ite
                 for row in batch.to_pylist():
                     number += 1
                     yield _Piece(f"row {number}", size // batch.num_rows, partial(msgspec.convert, row, kind))
-    except (pa.ArrowException, OSError) as error:
+    except (
+        pa.ArrowException,
+        OSError,
+        ValueError,
+        OverflowError,
+    ) as error:  # also a text or a date that Python has not
         raise msgspec.DecodeError(f"no Parquet: {error}") from error
 
 

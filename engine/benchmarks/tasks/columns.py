@@ -147,11 +147,15 @@ def _options(row: Mapping[str, Any], called: _Called, column: str) -> dict[str, 
             ) from None
     if isinstance(value, Sequence):
         value = dict(enumerate(value))
-    elif isinstance(value, Mapping) and set(value) == _COLUMNAR and isinstance(value["label"], list):
+    elif (
+        isinstance(value, Mapping)
+        and set(value) == _COLUMNAR
+        and all(isinstance(part, list) for part in value.values())
+    ):
         value = dict(zip(value["label"], value["text"], strict=False))
     if not isinstance(value, Mapping) or not 2 <= len(value) <= len(ascii_uppercase):
         raise ValueError(f"options: expected a list or an object of 2 to 26 texts, got {str(value)[:60]}")
-    return {str(called): str(option).strip() for called, option in value.items()}
+    return {str(called): _written(option, "options") for called, option in value.items()}
 
 
 def _letter(answer: str, options: Mapping[str, str]) -> str:

@@ -150,8 +150,8 @@ def problem_with_test(question: Question) -> str:
     try:
         for text in right_answers(question):
             compile(text, "answer", "exec", dont_inherit=True)
-    except (SyntaxError, ValueError) as error:
-        return f"answer: no Python test: {error}"
+    except (SyntaxError, ValueError, MemoryError) as error:  # a MemoryError where it is nested too deep
+        return f"answer: no Python test: {error or 'it is nested too deep'}"
     return ""
 
 

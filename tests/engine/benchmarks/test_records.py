@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -133,3 +134,19 @@ def test_a_csv_may_hold_a_text_of_any_length_also_over_several_lines(tmp_path: P
 def test_a_csv_that_cannot_be_read_in_one_way_is_refused(tmp_path: Path, content: str, complaint: str) -> None:
     with pytest.raises(PrerequisiteError, match=complaint):
         read_records(write(tmp_path / "a.csv", content.encode()), Row, named)
+
+
+@pytest.mark.parametrize("values", [pa.array([2**62], pa.timestamp("us")), pa.array([b"\xff"]).cast(pa.binary())])
+def test_a_value_that_python_does_not_have_is_named_by_its_file(tmp_path: Path, values: pa.Array) -> None:
+    table = pa.table({"name": values})
+    if pa.types.is_binary(values.type):
+        table = pa.table({"name": pa.Array.from_buffers(pa.string(), 1, values.buffers())})
+    pq.write_table(table, tmp_path / "x.parquet")
+    with pytest.raises(PrerequisiteError, match=r"x\.parquet is not well-formed: no Parquet"):
+        read_records(tmp_path / "x.parquet", dict, lambda _, row: row)
+
+
+@pytest.mark.parametrize("content", [b"[1,]", b"[1 2]", b"[1] x", b'["\xff"]', b"[1, [2}]", b"[,1]", b'[{"a": 1}'])
+def test_an_array_is_malformed_wherever_it_is(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(PrerequisiteError, match=r"x\.json"):
+        read_records(write(tmp_path / "x.json", content), Any, lambda _, row: row)

@@ -85,6 +85,7 @@ def test_a_split_column_says_what_is_only_examined(said: str, split: str) -> Non
         ({**ROW, "options": ["4", "6"]}, {}, "'5' is none of the options A, B"),
         ({**ROW, "options": 3}, {}, "expected a list or an object"),
         ({**ROW, "options": "4|5"}, {}, r"options: expected a JSON list of texts.*got '4\|5'.*options=A/B/C/D"),
+        ({**ROW, "options": '{"label": ["A"], "text": 3}'}, {}, r"options: expected a text, got \["),
         ({**ROW, "A": "4"}, {"options": "A/B"}, "A/B: there is no such column"),
     ],
 )

@@ -85,6 +85,7 @@ def test_only_a_wrong_answer_that_says_something_goes_to_the_judge() -> None:
         ("json", "{'a': 1}", "is no JSON"),
         ("sql", "select 1", "schema: there is none"),
         ("python", "assert f(", "answer: no Python test"),
+        ("python", "-" * 100_000 + "1", "answer: no Python test: "),
     ],
 )
 def test_a_task_that_a_scorer_cannot_check_is_refused(scorer: str, answer: str, complaint: str) -> None:

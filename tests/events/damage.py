@@ -46,7 +46,7 @@ from tests.events.samples import abandon, bits, clock, facts
 
 ROOT = Path(__file__).resolve().parents[2]
 STATES = ("rest", "killed", "sealing")
-KINDS = ("flip", "zeros", "garbage", "cut", "extra", "missing")
+KINDS = ("flip", "zeros", "garbage", "cut", "extra", "twice", "empty", "missing")
 SECTOR = 512
 FOOTER = 2048
 BAD = ("wrong", "missed", "unnamed", "stray", "crash")
@@ -167,6 +167,8 @@ def harm(file: Path, kind: str, random: Random) -> None:
         file.write_bytes(data[:start])
     elif kind == "extra":
         file.write_bytes(data + random.randbytes(random.randint(1, SECTOR)))
+    elif kind in ("twice", "empty"):
+        file.write_bytes(data + data if kind == "twice" else b"")
     elif kind == "flip":
         file.write_bytes(data[:start] + bytes([data[start] ^ 1 << random.randrange(8)]) + data[start + 1 :])
     else:

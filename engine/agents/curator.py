@@ -185,7 +185,7 @@ def _success_memory(
     setting: Setting, command: LearnFromAnswers, verdict: AnswerJudged, solved: _Solved, origin: Origin, ordinal: int
 ) -> MemoryAppended:
     return new_memory(
-        salt=setting.salt_of(verdict.question_id),
+        salt=setting.salt,
         outcome="success_memory",
         task_type=verdict.task_type,
         skill=verdict.skill,

@@ -208,7 +208,6 @@ class _Writing:
             # What only one question taught is not shown to it; of several no one owns it (rules/own.py).
             question_id=authored.cases[0] if len(authored.cases) == 1 else "",
             reasoning=capped(text, self.setting.config.reasoning_cap),
-            cases=authored.cases,
             origin=self._taught(authored.call),
             source=text,
         )
@@ -224,9 +223,9 @@ class _Writing:
         self.ordinal += isinstance(event, MemoryAppended)
         return event
 
-    def _memory(self, *, outcome: Outcome, source: str, cases: Sequence[str] = (), **fields: Any) -> MemoryAppended:
+    def _memory(self, *, outcome: Outcome, source: str, **fields: Any) -> MemoryAppended:
         return new_memory(
-            salt=self.setting.salt_of(fields["question_id"], *cases),
+            salt=self.setting.salt,
             outcome=outcome,
             skill=self.state.graph.skill_for_task(fields["task_type"]),
             steps=(),

@@ -33,7 +33,8 @@ class Setting(NamedTuple):
     own_words: Mapping[str, str] = {}
     """Words that are in the questions of one subject and in no other, with that subject."""
     salt: str = ""
-    """The run's secret, in hexadecimal digits; "" where no question has a subject."""
+    """The run's secret that ids of memories are keyed with, in hexadecimal digits; "" where no question has a
+    subject."""
     first: int = 0
     """The run's first iteration: not 0 in one that goes on from another's last."""
 
@@ -41,10 +42,6 @@ class Setting(NamedTuple):
     def end(self) -> int:
         """The iteration after the run's last."""
         return self.first + self.config.iterations
-
-    def salt_of(self, *question_ids: str) -> str:
-        """Return what the id of something learned from these questions is keyed with; "" for nothing."""
-        return self.salt if any(name in self.subjects for name in question_ids) else ""
 
     @property
     def guidance_context(self) -> int:

@@ -7,6 +7,7 @@ Rules
     - What was merely shown beside (retrieved memories, earlier principles) counts where it is repeated: a text is also
       under each subject whose own words it has, those that no other subject's questions have and none without. Without
       this limit every text would soon be under every subject, as memories are made of replies to prompts with memories.
+      A paraphrase without such a word, and a name that two subjects share, are not noticed.
 """
 
 import re

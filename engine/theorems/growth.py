@@ -27,9 +27,10 @@ from mage_es.events.vocabulary import (
     PatternPruned,
     PatternSupported,
     RetrievalRecipeAuthored,
+    SplitCommitted,
     ToolAuthored,
 )
-from mage_es.events.vocabulary.private import is_sealed
+from mage_es.events.vocabulary.private import is_erased, is_sealed
 from mage_es.projections.fold import fold_into
 from mage_es.projections.memory import Memory, MemoryRow
 
@@ -59,8 +60,12 @@ def check_growth(reader: LogReader) -> Check:
     [Theorem 1] Unconditional here: the vocabulary has no event that could take a protected memory away.
     """
     kinds: dict[str, str] = {}
+    # With subjects ids are keyed: by the run's secret, which a copy may be without.
+    salt: str | None = reader.keys.salt if reader.keys else ""
+    if not salt and any(is_sealed(text) for split in reader.of(SplitCommitted) for text in split.question_hashes):
+        salt = None
     for seq, event in reader.numbered(*_TYPES):
-        if problem := _problem(event, kinds):
+        if problem := _problem(event, kinds, salt):
             return Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=seq)
     markers = [seq for seq, _ in reader.numbered(IterationClosed)]
     contents = _protected_at(reader, markers)
@@ -77,15 +82,15 @@ def check_growth(reader: LogReader) -> Check:
     return Check(name=NAME, ok=True, detail=detail, measured="0 gone, 0 changed", bound=BOUND)
 
 
-def _problem(event: Event, kinds: dict[str, str]) -> str:
+def _problem(event: Event, kinds: dict[str, str], salt: str | None) -> str:
     match event:
         case MemoryAppended():
             if event.memory_id in kinds:
                 return f"memory {event.memory_id} is appended a second time"
             kinds[event.memory_id] = event.outcome
-            # The id of a subject's memory is salted with what the log does not hold.
-            is_private = is_sealed(event.question) or is_sealed(event.reasoning)
-            if not is_private and memory_id(**{name: getattr(event, name) for name in _HASHED}) != event.memory_id:
+            content = {name: getattr(event, name) for name in _HASHED}
+            can_tell = salt is not None and not any(map(is_erased, content.values()))
+            if can_tell and memory_id(**content, salt=salt or "") != event.memory_id:
                 return f"the id of memory {event.memory_id} is not the hash of its content"
         case RetrievalRecipeAuthored():
             kinds[event.memory_id] = "retrieval_recipe"

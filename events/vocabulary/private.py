@@ -18,7 +18,8 @@ Theory of operation
 
     Hashes. What could be guessed from a hash is sealed, too (hashes of prompts, requests and questions), or keyed with
     a secret of the run (ids of memories, what an anchor saw, requests to an embedder). Ids of questions, task types,
-    skills and the names of tools stay readable: they must say nothing of a subject.
+    skills and the names of tools stay readable: they must say nothing of a subject. So do the hashes that are ids of
+    tools and recipes, and of passages that many questions of a type share: who can guess those has the whole text.
 
     Without the key a text is `[erased <8 digits of its token's hash>]`, a vector is zeros, and everything else, each
     digest included, is what it was. A backup has a file of no keys. In a copy without any such file a text is its

@@ -13,7 +13,9 @@ import pytest
 from mage_es.engine.config import Config
 from mage_es.engine.models.builtin import open_builtin
 from mage_es.engine.models.registry import Models
+from mage_es.engine.rules.harvest import memory_id
 from mage_es.engine.rules.leaks import texts_of
+from mage_es.engine.rules.near_duplicates import normalise, question_hash
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.model import Completion, Request
@@ -29,7 +31,7 @@ from mage_es.events.care.export import export
 from mage_es.events.disk.keys import destroy_key
 from mage_es.events.errors import Interrupted
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import AnswerJudged, MemoryAppended, ModelCalled
+from mage_es.events.vocabulary import AnswerJudged, MemoryAppended, ModelCalled, QuestionPlanned
 from mage_es.events.vocabulary.private import clear_vector, is_erased, under_of
 from mage_es.projections.snapshots import latest_snapshot
 
@@ -47,6 +49,7 @@ TASKS = [
     for number in range(1, 49)
     for who in [f"customer-{number % 8}" if number % 8 < 4 else ""]
 ]
+HASHED = ("outcome", "kind", "task_type", "question", "answer", "reasoning")
 SUBJECTS = {str(task["id"]): task["subject"] for task in TASKS}
 
 
@@ -123,6 +126,10 @@ def shown(run: Run) -> str:
     return "\n".join(parts).casefold()
 
 
+def private_memories(run: Run) -> list[MemoryAppended]:
+    return [each for each in LogReader(run.log_path).of(MemoryAppended) if under_of(each)]
+
+
 def test_no_file_of_a_run_but_its_keys_holds_a_word_of_a_subject(run: Run, tmp_path: Path) -> None:
     assert not in_clear(run.path)
     assert (run.path / "keys").stat().st_mode & 0o777 == 0o600
@@ -135,8 +142,19 @@ def test_no_file_of_a_run_but_its_keys_holds_a_word_of_a_subject(run: Run, tmp_p
     assert all(canary in shown(run) for canary in CANARIES.values())
 
 
+def test_no_hash_in_the_log_tells_whether_a_guess_of_a_text_is_right(run: Run) -> None:
+    sealed, clear = LogReader(run.log_path, opened=False), LogReader(run.log_path)
+    asked = [str(task["question"]) for task in TASKS if task["subject"]]
+    hashes = {question_hash(normalise(question)) for question in asked}
+    hashes |= {planned.prompt_sha256 for planned in clear.of(QuestionPlanned) if under_of(planned)}
+    hashes |= {memory_id(**{name: getattr(each, name) for name in HASHED}) for each in private_memories(run)}
+    told = "".join(repr(record) for record in sealed.records())
+    assert len(hashes) > len(asked)
+    assert not [guess for guess in hashes if guess in told]
+
+
 def test_the_vector_of_a_memory_is_sealed_like_its_texts(run: Run) -> None:
-    learned = [each for each in LogReader(run.log_path).of(MemoryAppended) if under_of(each)]
+    learned = private_memories(run)
     for memory in learned:
         vector = clear_vector(memory.embedding, memory.question, memory.reasoning)
         assert np.linalg.norm(np.frombuffer(vector, "<f4")) == pytest.approx(1)

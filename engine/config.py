@@ -184,7 +184,7 @@ def checked(config: Config) -> Config:
     """Return the configuration if every value is within its bounds, else raise `UsageError` naming the first."""
     try:
         return parse(canonical(config))
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, TypeError) as error:
         raise UsageError(f"The configuration cannot be used: {error}.") from error
 
 

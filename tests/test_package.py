@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -195,6 +196,67 @@ def test_what_is_no_benchmark_is_refused_with_what_it_lacks(given: object, compl
         mage_es.evolve(mage_es.Config(benchmark="mine"), benchmark=given)  # type: ignore[arg-type]
 
 
+class Mute:
+    name = "mine/mute"
+
+    def complete(self, request: mage_es.Request) -> str:
+        return "no completion"
+
+
+def begun(**given: object) -> Callable[[], object]:
+    teacher = mage_es.open_model("builtin/reference", "guidance")
+    usual = {
+        "config": mage_es.Config(benchmark="sums", iterations=1, pool=8, held_out=5, anchors=4),
+        "tasks": [{"question": f"How much is {a} plus {b}?", "answer": a + b} for a in range(3, 9) for b in range(4)],
+        "models": mage_es.Models(mage_es.open_model("builtin/analogist", "execution"), teacher),
+    }
+    return lambda: mage_es.evolve(**(usual | given))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (begun(config="wordmath"), "config is 'wordmath', of the type str: give Config"),
+        (begun(config=mage_es.Config(benchmark="sums", iterations="two")), r"Expected `int`, got `str` - at `\$.iter"),  # type: ignore[arg-type]
+        (begun(config=mage_es.Config(benchmark=Path("a.csv"))), "configuration cannot be used: .* PosixPath"),  # type: ignore[arg-type]
+        (begun(run_id=3), "run_id is 3, of the type int: give str or None"),
+        (begun(runs_dir=__file__), "test_package.py is a file: give a folder for runs"),
+        (begun(runtime={"workers": 2}), "runtime is {'workers': 2}, of the type dict: give Runtime or None"),
+        (lambda: mage_es.Runtime(workers=0), "workers is 0; give a whole number from 1 on"),
+        (begun(tasks="my.csv"), r"tasks is 'my.csv': a file is named in the configuration, Config\(benchmark="),
+        (begun(tasks=["What?"]), "A task is a dictionary with a question and an answer, and no str"),
+        (begun(scorer=3), "The scorer 3 is neither a name nor a function of a reply and its task"),
+        (begun(scorer=lambda reply: True), "must be a plain function of two values, a reply and its task"),
+        (begun(models="openai/x"), r"models is 'openai/x': give mage_es.Models\(execution, guidance\)"),
+        (
+            begun(models=mage_es.Models("openai/x", None)),
+            r"is a text: open it with mage_es.open_model\('openai/x', 'exec",
+        ),  # type: ignore[arg-type]
+        (begun(models=mage_es.Models(Mute, None)), "is a class and no object: give an object with"),  # type: ignore[arg-type]
+        (begun(models=mage_es.Models(Mute(), None)), "A run learns from guidance"),  # type: ignore[arg-type]
+        (lambda: mage_es.verify(None), "run is None, of the type NoneType: give Run or Path or str"),  # type: ignore[arg-type]
+        (lambda: mage_es.summarise(3), "run is 3, of the type int"),  # type: ignore[arg-type]
+        (lambda: mage_es.examine("r", at=1), "at is 1, of the type int: give str"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_python_gives_wrong_is_told_with_its_value_and_what_to_give_before_a_run_is_begun(
+    call: Callable[[], object], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(mage_es.UsageError, match=told):
+        call()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_that_returns_no_completion_is_named_and_the_run_is_kept(tmp_path: Path) -> None:
+    silent = mage_es.Models(Mute(), mage_es.open_model("builtin/reference", "guidance"))  # type: ignore[arg-type]
+    with pytest.raises(mage_es.UsageError, match=r"mine/mute returned 'no completion', and not a mage_es\.Completion"):
+        begun(models=silent, runs_dir=tmp_path)()
+    assert mage_es.summarise(mage_es.find_run(tmp_path)).state == "unfinished"
+    with pytest.raises(mage_es.UsageError, match="embedder is 'hash'"):
+        mage_es.open_run(mage_es.find_run(tmp_path), embedder="hash")  # type: ignore[arg-type]
+
+
 def test_a_task_that_cannot_be_checked_is_named_by_its_row() -> None:
     tasks = [mage_es.Task(question="How much is 1 plus 1?", answer="2"), {"question": "How much is 2 plus 2?"}]
     with pytest.raises(mage_es.PrerequisiteError, match="sums as given, row 2: answer: there is no such column"):
@@ -220,6 +282,8 @@ def test_an_opened_run_gives_what_ask_would_show_its_model(tmp_path: Path) -> No
     assert not mage_es.open_run(run, at="start").bundle(question, task_type=known.task_type).memories
     with pytest.raises(mage_es.UsageError, match=f"no task type '{known.task_type}s'"):
         frozen.bundle(question, task_type=f"{known.task_type}s")
+    with pytest.raises(mage_es.UsageError, match="question is None, of the type NoneType: give str"):
+        frozen.bundle(None)  # type: ignore[arg-type]
 
 
 def test_the_async_form_asks_models_in_the_callers_loop_and_the_sync_form_works_beside_it(tmp_path: Path) -> None:

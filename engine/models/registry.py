@@ -106,6 +106,27 @@ def open_models(config: Config, *, has_guidance: bool) -> Models:
     return Models(open_model(config.execution, "execution"), guidance, judge)
 
 
+def require_models(models: object) -> None:
+    """Raise `UsageError` for what Python gives in place of models."""
+    if not isinstance(models, Models):
+        raise UsageError(f"models is {models!r:.80}: give mage_es.Models(execution, guidance).")
+    for tier, model in models.by_tier().items():
+        require_model(tier, model)
+
+
+def require_model(tier: str, model: object) -> None:
+    """Raise `UsageError` for what is no model."""
+    if isinstance(model, str):
+        raise UsageError(f"The {tier} model is a text: open it with mage_es.open_model({model!r}, {tier!r}).")
+    is_class, name = isinstance(model, type), getattr(model, "name", None)
+    if is_class or not isinstance(name, str) or not callable(getattr(model, "complete", None)):
+        what = "a class and no object" if is_class else "no model"
+        raise UsageError(
+            f"The {tier} model {model!r:.80} is {what}: give an object with a text as `name`, which is recorded, and "
+            "`async def complete(self, request)`."
+        )
+
+
 def require_learner(config: Config) -> None:
     """Raise `UsageError` for own tasks with no model named to do them."""
     if config.execution == BENCHMARK and names_tasks(config.benchmark):

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from mage_es.engine.seams.clock import SYSTEM_CLOCK, Clock
 from mage_es.engine.seams.faults import HOPELESS, FailedAttempt, Fault, ModelFault
 from mage_es.engine.seams.metering import SpendingGuard
-from mage_es.engine.seams.model import Completion, Model, Request, reason_of, recordable
+from mage_es.engine.seams.model import Completion, Model, Request, reason_of, recordable, reply_of
 from mage_es.events.errors import Interrupted, PrerequisiteError
 
 if TYPE_CHECKING:
@@ -198,9 +198,9 @@ class RetryingClient:
 
     async def _complete(self, request: Request) -> Completion:
         if self.spending is None:
-            return recordable(await self.model.complete(request))
+            return recordable(await reply_of(self.model, request))
         with self.spending.holding(self.name, request) as pay:
-            completion = await self.model.complete(request)
+            completion = await reply_of(self.model, request)
             pay(completion)
         return recordable(completion)
 

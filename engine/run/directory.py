@@ -131,7 +131,10 @@ def create_run(
     if run_id is not None:
         require_name(run_id)
     runs_dir = Path(runs_dir)
-    runs_dir.mkdir(parents=True, exist_ok=True)
+    try:
+        runs_dir.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise UsageError(f"{runs_dir} is a file: give a folder for runs.") from None
     ordinal = 1
     while True:
         name = run_id or NAME_OF_ORDINAL.format(benchmark=benchmark, seed=seed, ordinal=ordinal)

@@ -12,6 +12,7 @@ import msgspec
 from mage_es.engine.models.retrying import DEFAULT_RETRIES, RetryPolicy
 from mage_es.engine.run.budget import UNLIMITED, Budget, Limits, require_prices
 from mage_es.engine.run.pricing import Prices
+from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import MICRO, AnswerJudged, AnswerUnanswered, Phase
 from mage_es.projections.ledger import Ledger
 
@@ -60,6 +61,11 @@ class Runtime(msgspec.Struct, frozen=True, kw_only=True):
     """What models cost; by default the package's own table."""
     batches: bool = False
     """Whether independent calls of guidance and judge are batched, if the provider has batches."""
+
+    def __post_init__(self) -> None:
+        for name, number in (("workers", self.workers), ("max_connections", self.max_connections)):
+            if not ((isinstance(number, int) and number > 0) or (number is None and name != "workers")):
+                raise UsageError(f"Runtime: {name} is {number!r}; give a whole number from 1 on.")
 
     def within(self, recorded: Limits) -> Runtime:
         """Return the same with a run's recorded limits, unless it has its own."""

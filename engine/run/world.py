@@ -163,6 +163,8 @@ def reopen_world(
     config = parse(started.config)
     if benchmark is not None and (name := given_name(benchmark)) != started.benchmark:
         raise UsageError(f"The run {started.run_id} was begun with {started.benchmark}, and not with {name}.")
+    if embedder is not None and not hasattr(embedder, "dimension"):
+        raise UsageError(f"embedder is {embedder!r:.80}: give an object with all that `mage_es.Embedder` lists.")
     # What `paper` stood for then: what can be loaded may have changed since.
     embedder = embedder or open_embedder(started.embedder if config.embedder == PAPER else config.embedder)
     opened, has_gold = recorded_benchmark(reader, started, data_dir=data_dir)

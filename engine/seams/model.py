@@ -6,12 +6,14 @@ the recorded request hash covers everything it knew.
 """
 
 from collections.abc import Mapping
-from typing import Literal, Protocol, runtime_checkable
+from inspect import isawaitable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
 from mage_es.engine.seams.faults import Fault, ModelFault, shortened, without_halves
 from mage_es.events.digests import sha256_text
+from mage_es.events.errors import UsageError
 from mage_es.events.vocabulary import ModelCalled
 
 __all__ = [
@@ -102,6 +104,18 @@ class Model(Protocol):
             ModelFault: The call failed; its kind says whether to retry (engine/seams/faults.py).
             PrerequisiteError: The model is unavailable, as when a package or key is missing.
         """
+
+
+async def reply_of(model: Model, request: Request) -> Completion:
+    """Return a model's reply. Raises `UsageError` for a model that returns something else."""
+    made: Any = model.complete(request)
+    reply = await made if isawaitable(made) else made
+    if isinstance(reply, Completion):
+        return reply
+    raise UsageError(
+        f"The model {model.name} returned {reply!r:.80}, and not a mage_es.Completion: have "
+        "`async def complete(self, request)` return Completion(text=..., input_tokens=..., output_tokens=...)."
+    )
 
 
 @runtime_checkable

@@ -10,7 +10,7 @@ import os
 from collections import Counter
 from pathlib import Path
 
-from mage_es.engine.seams.model import Completion, Model, Request
+from mage_es.engine.seams.model import Completion, Model, Request, reply_of
 from mage_es.events.disk import LocalFileSystem
 
 _SIZE = 48
@@ -69,7 +69,7 @@ class TrackedModel:
 
     async def complete(self, request: Request) -> Completion:
         self._calls_in_flight.add(request.sha256)
-        return await self._model.complete(request)
+        return await reply_of(self._model, request)
 
     async def close(self) -> None:
         close = getattr(self._model, "close", None)

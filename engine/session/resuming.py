@@ -7,7 +7,7 @@ from pathlib import Path
 from mage_es.engine.benchmarks.registry import with_own_models
 from mage_es.engine.config import Config, parse, require_same
 from mage_es.engine.embedders.registry import metered
-from mage_es.engine.models.registry import Models, open_models
+from mage_es.engine.models.registry import Models, open_models, require_models
 from mage_es.engine.run.budget import limits_of
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.run.questions import require_same_tasks
@@ -40,6 +40,8 @@ def reopened(
         PrerequisiteError: Data, embedder or a model is missing, or not the one that the run was started with.
         RunLocked: Another process is writing the run.
     """
+    if models is not None:
+        require_models(models)
     with Log.open(run.log_path, clock=clock, fs=fs) as log:
         reader = LogReader(run.log_path, fs)
         # Own models are filled in first, as they were before the configuration was recorded.

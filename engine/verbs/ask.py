@@ -11,7 +11,7 @@ import msgspec
 from mage_es.engine.agents.learner import course_of
 from mage_es.engine.courses import Ask, Course, Fact, Finish, advance, begin
 from mage_es.engine.embedders.registry import metered
-from mage_es.engine.models.registry import open_model
+from mage_es.engine.models.registry import open_model, require_model
 from mage_es.engine.models.retrying import RetryingClient
 from mage_es.engine.rules.ingredients import without
 from mage_es.engine.run.budget import UNLIMITED, Budget, Limits, require_prices
@@ -24,7 +24,7 @@ from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.metering import Metered
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.effects import Effects
-from mage_es.engine.verbs.forms import blocking
+from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.open_run import open_run, question_of
 from mage_es.engine.verbs.transcript import BundleMember, CallReport, MoveReport, TrimReport, bundle_of, report_of
 from mage_es.events.errors import PrerequisiteError
@@ -47,6 +47,7 @@ class AskReport(msgspec.Struct, frozen=True, kw_only=True):
     moves: tuple[MoveReport, ...]
 
 
+@typed
 async def aask(
     run: Run | Path | str,
     question: str,
@@ -73,6 +74,8 @@ async def aask(
     asked = question_of(question)
     frozen = open_run(run, at, data_dir=data_dir, benchmark=benchmark, embedder=embedder)
     world, state = frozen.world, frozen.state
+    if execution is not None:
+        require_model("execution", execution)
     model = execution or open_model(world.setting.config.execution, "execution")
     budget = _budget(world, model, limits, prices or Prices())
     planned = frozen.planned(asked)

@@ -22,7 +22,7 @@ from mage_es.engine.benchmarks.tasks.scorers import Scoring
 from mage_es.engine.config import Config, checked, require_same
 from mage_es.engine.decide import decide
 from mage_es.engine.embedders.registry import metered
-from mage_es.engine.models.registry import Models, open_models
+from mage_es.engine.models.registry import Models, open_models, require_models
 from mage_es.engine.run.budget import UNLIMITED
 from mage_es.engine.run.cutoffs import cutoffs, left_out
 from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, create_run
@@ -38,7 +38,7 @@ from mage_es.engine.session.resuming import reopened
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.evolve import given
 from mage_es.engine.verbs.exam import exam_closed
-from mage_es.engine.verbs.forms import blocking
+from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.providers import require_served
 from mage_es.engine.verbs.runs import episode_rows
 from mage_es.engine.verbs.summary import EpisodeRow
@@ -79,6 +79,7 @@ class BaselineReport(msgspec.Struct, frozen=True, kw_only=True):
 SPLITS: tuple[Split, ...] = ("evolution", "test")
 
 
+@typed
 async def abaseline(
     name: str,
     config: Config,
@@ -105,6 +106,8 @@ async def abaseline(
         checked(msgspec.structs.replace(config, guidance="", iterations=1)), tasks, scorer, benchmark
     )
     runtime = runtime or Runtime()
+    if models is not None:
+        require_models(models)
     opened = models or open_models(config, has_guidance=False)
     runtime.require_prices({**opened.names(), **metered(config.embedder)})
     tried = [] if models else await require_served(opened.names().values())
@@ -131,6 +134,7 @@ async def abaseline(
     return read_baseline(run)
 
 
+@typed
 async def aresume_baseline(
     run: Run | Path | str,
     *,

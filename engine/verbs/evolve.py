@@ -16,7 +16,7 @@ from mage_es.engine.benchmarks.tasks.spec import parse
 from mage_es.engine.config import Config, checked
 from mage_es.engine.embedders.registry import metered, replacement
 from mage_es.engine.loop import run_iterations
-from mage_es.engine.models.registry import Models, open_models, own_teacher, require_teaching
+from mage_es.engine.models.registry import Models, open_models, own_teacher, require_models, require_teaching
 from mage_es.engine.run.budget import UNLIMITED
 from mage_es.engine.run.cutoffs import cutoffs, gone_on, left_out
 from mage_es.engine.run.directory import RUNS_DIR, Beginning, Run, as_run, create_run
@@ -25,7 +25,7 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import open_world
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.session.session import Session
-from mage_es.engine.verbs.forms import blocking
+from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.providers import require_served, room_for_briefs
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import RunSummary
@@ -35,6 +35,7 @@ from mage_es.projections.fold import State
 from mage_es.projections.ledger import Ledger
 
 
+@typed
 async def aevolve(
     config: Config,
     *,
@@ -67,6 +68,10 @@ async def aevolve(
     """
     config, benchmark = given(checked(config), tasks, scorer, benchmark)
     runtime = runtime or Runtime()
+    if models is not None:
+        require_models(models)
+        if models.guidance is None:
+            raise UsageError("A run learns from guidance: give mage_es.Models(execution, guidance).")
     parent = None if from_run is None else read_parent(as_run(from_run), at, runs_dir=runs_dir, prices=runtime.prices)
     room = 0 if models else room_for_briefs(with_own_models(config).guidance)
     opened = models or open_models(config, has_guidance=True)

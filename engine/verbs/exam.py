@@ -23,7 +23,7 @@ import msgspec
 from mage_es import __version__
 from mage_es.engine.commands import Asked, PlanAnswers
 from mage_es.engine.embedders.registry import metered
-from mage_es.engine.models.registry import Models, open_model
+from mage_es.engine.models.registry import Models, open_model, require_models
 from mage_es.engine.rules.randomness import shuffled
 from mage_es.engine.run.directory import Run, as_run, clock
 from mage_es.engine.run.exams import (
@@ -39,7 +39,7 @@ from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.model import Model
 from mage_es.engine.session.session import Session
 from mage_es.engine.verbs.exam_report import ExamReport, families_of, report_of
-from mage_es.engine.verbs.forms import blocking
+from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import BudgetReached, Interrupted, UsageError, nearest
 from mage_es.events.log import Log, LogReader
@@ -61,6 +61,7 @@ _TURN_S = 0.05
 """Seconds after which an exam that waits looks whether it is its turn."""
 
 
+@typed
 async def aexamine(
     run: Run | Path | str,
     *,
@@ -96,10 +97,10 @@ async def aexamine(
     seq = reader.resolve(at)
     world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=embedder)
     require_scoring(world, "an exam")
-    names = _chosen(world, questions)
-    config = world.setting.config
+    names, config = _chosen(world, questions), world.setting.config
     judge = judge or (open_model(config.judge, "judge") if config.judge else None)
     models = Models(execution or open_model(config.execution, "execution"), None, judge)
+    require_models(models)
     runtime.require_prices({**models.names(), **metered(config.embedder)})
     state = state_of(run, reader, until=seq)
     require_ontology(state, at)

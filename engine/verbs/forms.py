@@ -10,10 +10,17 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from typing import Any, ParamSpec, TypeVar
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, cast, get_args, get_type_hints
+
+import msgspec
+
+from mage_es.engine.run.directory import Run
+from mage_es.events.errors import UsageError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -42,6 +49,30 @@ def in_thread(verb: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
 
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def typed(verb: F) -> F:
+    """Return a verb that raises `UsageError` for an argument of another type than its signature says.
+
+    Only plain types are told apart; what is a protocol, a function or a list is looked at where it is used.
+    """
+    signature = inspect.signature(verb)
+    hints = functools.cache(lambda: get_type_hints(verb))  # once, and not before the module is whole
+
+    @functools.wraps(verb)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        for name, value in signature.bind(*args, **kwargs).arguments.items():
+            kinds = get_args(hint := hints().get(name)) or (hint,)
+            is_plain = all(isinstance(kind, type) and issubclass(kind, _PLAIN) for kind in kinds)
+            if is_plain and not isinstance(value, kinds):
+                wanted = " or ".join("None" if kind is type(None) else kind.__name__ for kind in kinds)
+                raise UsageError(f"{name} is {value!r:.80}, of the type {type(value).__name__}: give {wanted}.")
+        return verb(*args, **kwargs)
+
+    return cast(F, called)
+
+
+_PLAIN = (str, int, Path, type(None), msgspec.Struct, Run)
 
 
 def _called(function: F, name: str) -> F:

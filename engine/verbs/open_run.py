@@ -18,7 +18,7 @@ from mage_es.engine.seams.benchmark import Benchmark, Question
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.verbs.exam import require_ontology
-from mage_es.engine.verbs.forms import in_thread
+from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.engine.verbs.transcript import BundleMember, bundle_of
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import LogReader
@@ -53,6 +53,7 @@ class FrozenRun:
     def __init__(self, run: Run, marker: str, world: World, state: State) -> None:
         self.run, self.marker, self.world, self.state = run, marker, world, state
 
+    @typed
     def bundle(self, question: str, task_type: str | None = None) -> BundleReport:
         """Return what this state puts before a question; its task type is told from its text where none is given.
 
@@ -95,6 +96,7 @@ class FrozenRun:
         return planned
 
 
+@typed
 def open_run(
     run: Run | Path | str,
     at: str = "latest",

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from mage_es.engine.run.directory import Run, as_run
-from mage_es.engine.verbs.forms import in_thread
+from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import IterationClosed
@@ -49,6 +49,7 @@ class ReplayReport(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[DigestCheck, ...]
 
 
+@typed
 def replay(
     run: Run | Path | str, *, until: str = "latest", into: Path | str | None = None, tables: bool = False
 ) -> ReplayReport:

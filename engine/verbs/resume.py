@@ -13,7 +13,7 @@ from mage_es.engine.run.world import require_scoring
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.session.resuming import reopened
 from mage_es.engine.verbs.evolve import aevolve, iterate
-from mage_es.engine.verbs.forms import blocking
+from mage_es.engine.verbs.forms import blocking, typed
 from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.verbs.summary import RunSummary
 from mage_es.events.disk import FileSystem
@@ -21,6 +21,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import Draft, RunResumed
 
 
+@typed
 async def aresume(
     run: Run | Path | str,
     *,

@@ -19,6 +19,7 @@ from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import measure_of
 from mage_es.engine.run.world import baseline_of, first_event, state_of
 from mage_es.engine.verbs.agents import agent_activity, missing_guidance
+from mage_es.engine.verbs.forms import typed
 from mage_es.engine.verbs.summary import (
     ActionRow,
     CoverageWait,
@@ -53,6 +54,7 @@ from mage_es.projections.fold import State
 from mage_es.projections.scores import Score
 
 
+@typed
 def summarise(run: Run | Path | str, *, prices: Prices | None = None, fs: FileSystem | None = None) -> RunSummary:
     """Return the run's configuration, its progress, and a row for each iteration; `prices` default to the package's.
 

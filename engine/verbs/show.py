@@ -20,6 +20,7 @@ from mage_es.engine.seams.benchmark import Benchmark, Question, scored
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.session.judge import judged
+from mage_es.engine.verbs.forms import typed
 from mage_es.engine.verbs.transcript import BundleMember, CallReport, MoveReport, TrimReport, bundle_of, walk
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import MageError, UsageError, nearest
@@ -100,6 +101,7 @@ class Asking(NamedTuple):
     exam: str = ""
 
 
+@typed
 def show(
     run: Run | Path | str,
     question_id: str,

@@ -19,7 +19,7 @@ from mage_es.engine.theorems.origins import check_origins
 from mage_es.engine.theorems.own import check_own
 from mage_es.engine.theorems.ratchet import check_ratchet
 from mage_es.engine.theorems.recheck import check_replay
-from mage_es.engine.verbs.forms import in_thread
+from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.engine.verbs.runs import exam_rows
 from mage_es.engine.verbs.summary import ExamRow
 from mage_es.events.care import verify_log, verify_questions
@@ -43,6 +43,7 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
         return all(check.ok for check in self.checks)
 
 
+@typed
 def verify(run: Run | Path | str, *, head: str | None = None) -> VerifyReport:
     """Check every byte of a run, and every theorem on its log.
 

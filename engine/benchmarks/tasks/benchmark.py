@@ -23,7 +23,7 @@ from mage_es.engine.benchmarks.tasks.columns import question_of
 from mage_es.engine.benchmarks.tasks.scorers import require_scorer, scorer_of
 from mage_es.engine.benchmarks.tasks.spec import TaskSpec, parse
 from mage_es.engine.seams.benchmark import ONE_TYPE, Question, Repeat, Split, TaskTypeSource, Verdict
-from mage_es.events.errors import PrerequisiteError
+from mage_es.events.errors import PrerequisiteError, UsageError
 
 INSTALL = "python -m pip install datasets"
 
@@ -104,6 +104,11 @@ class TaskRow(TypedDict, total=False):
 def given_tasks(name: str, rows: Sequence[Mapping[str, Any]]) -> Tasks:
     """Return tasks given as rows under a name such as `support?labels=a,b`. Raises as `open_tasks` does."""
     spec = parse(name)
+    if isinstance(rows, str | Path):
+        raise UsageError(f"tasks is {str(rows)!r}: a file is named in the configuration, Config(benchmark=...).")
+    rows = [rows] if isinstance(rows, Mapping) else list(rows)
+    if odd := [row for row in rows if not isinstance(row, Mapping)]:
+        raise UsageError(f"A task is a dictionary with a question and an answer, and no {type(odd[0]).__name__}.")
     questions = _all(spec, "evolution", rows, f"{spec.title} as given")
     sha256 = hashlib.sha256(msgspec.json.encode([dict(row) for row in rows], enc_hook=str)).hexdigest()
     return _divisible(spec, questions, sha256)

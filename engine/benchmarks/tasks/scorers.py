@@ -14,6 +14,7 @@ None of them raises, but for functions of the user's.
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import sys
@@ -232,6 +233,16 @@ def name_of(scorer: str | Scoring) -> str:
     """
     if isinstance(scorer, str):
         return scorer
+    if not callable(scorer):
+        raise UsageError(f"The scorer {scorer!r:.80} is neither a name nor a function of a reply and its task.")
+    try:
+        is_fit = not inspect.iscoroutinefunction(scorer) and bool(inspect.signature(scorer).bind("", None))
+    except TypeError:
+        is_fit = False
+    except ValueError:  # a function of C's that does not tell
+        is_fit = True
+    if not is_fit:
+        raise UsageError(f"The scorer {scorer!r:.80} must be a plain function of two values, a reply and its task.")
     called = re.sub(r"\W+", "_", getattr(scorer, "__qualname__", type(scorer).__name__)).strip("_")
     name = f"{scorer.__module__}:{called}"
     _GIVEN[name] = scorer

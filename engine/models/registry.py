@@ -106,12 +106,14 @@ def open_models(config: Config, *, has_guidance: bool) -> Models:
     return Models(open_model(config.execution, "execution"), guidance, judge)
 
 
-def require_models(models: object) -> None:
-    """Raise `UsageError` for what Python gives in place of models."""
+def require_models(models: object, *, has_guidance: bool = False) -> None:
+    """Raise `UsageError` for what Python gives in place of models, or of a teacher where a run learns."""
     if not isinstance(models, Models):
         raise UsageError(f"models is {models!r:.80}: give mage_es.Models(execution, guidance).")
     for tier, model in models.by_tier().items():
         require_model(tier, model)
+    if has_guidance and models.guidance is None:
+        raise UsageError("A run learns from guidance: give mage_es.Models(execution, guidance).")
 
 
 def require_model(tier: str, model: object) -> None:

@@ -69,22 +69,19 @@ async def aevolve(
     config, benchmark = given(checked(config), tasks, scorer, benchmark)
     runtime = runtime or Runtime()
     if models is not None:
-        require_models(models)
-        if models.guidance is None:
-            raise UsageError("A run learns from guidance: give mage_es.Models(execution, guidance).")
+        require_models(models, has_guidance=True)
     parent = None if from_run is None else read_parent(as_run(from_run), at, runs_dir=runs_dir, prices=runtime.prices)
     room = 0 if models else room_for_briefs(with_own_models(config).guidance)
     opened = models or open_models(config, has_guidance=True)
     require_teaching(with_own_models(config), opened.guidance)
     runtime.require_prices({**opened.names(), **metered(config.embedder)})
     tried = [] if models else await require_served(opened.names().values())
-    is_named, models = models is not None, opened
     budget = runtime.budget(Ledger())
     world = open_world(
         config,
         data_dir=data_dir,
         benchmark=benchmark,
-        embedder=models.embedder,
+        embedder=opened.embedder,
         spending=budget,
         guidance_room=room,
         parent=parent,
@@ -92,9 +89,8 @@ async def aevolve(
     begun = None if benchmark else _beginning(config, runtime, from_run, at)
     run = create_run(runs_dir, benchmark=title(config.benchmark), seed=config.seed, beginning=begun, run_id=run_id)
     with run.begin(fs) as log:
-        session = Session(run=run, world=world, log=log, state=State(), models=models, runtime=runtime)
-        learned = [world.questions[name] for name in world.setting.evolution]
-        taught = [] if is_named else own_teacher(config, learned)
+        session = Session(run=run, world=world, log=log, state=State(), models=opened, runtime=runtime)
+        taught = [] if models else own_teacher(config, [world.questions[name] for name in world.setting.evolution])
         said = (*tried, *taught, *replacement(config.embedder, world.embedder), *cutoffs(config, world.splits.events))
         for told in (*said, *gone_on(world), *left_out(config, world.splits, goes_on=parent is not None)):
             session.announce(told)

@@ -68,7 +68,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
 def forget() -> None:
     plugins.cache_clear()
-    registry._found.cache_clear()
+    registry._installed.cache_clear()
 
 
 def test_a_definition_a_function_and_a_row_each_become_a_benchmark(install: Install, tmp_path: Path) -> None:

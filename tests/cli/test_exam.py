@@ -19,6 +19,7 @@ def test_an_exam_makes_no_guidance_call(mage: Command, runs_dir: Path) -> None:
     assert (outcome.code, report["total"], report["guidance_calls"]) == (0, 12, 0)
 
 
+@pytest.mark.slow
 def test_every_exam_is_compared_listed_verified_and_shown_and_none_is_taken_twice(
     mage: Command, runs_dir: Path
 ) -> None:

@@ -418,6 +418,7 @@ def test_a_stream_that_falls_silent_is_noticed_long_before_the_timeout(fault_nam
     assert fault(fault_name, more="&stream=on&stall=0.3&timeout=25") == ("timeout", 0)
 
 
+@pytest.mark.slow
 def test_a_slow_stream_is_waited_for_while_it_says_something() -> None:
     words = " ".join(["word"] * 45)  # a tenth of a second each: longer than it may be silent
     with provider(answer=lambda body: words, faults=["drip"]) as server:

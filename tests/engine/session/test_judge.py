@@ -239,6 +239,7 @@ def test_the_number_of_workers_changes_no_digest(tmp_path: Path) -> None:
     assert len(found) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("last", [0, 1])
 def test_a_run_stopped_after_an_attempt_asks_the_judge_nothing_twice_and_ends_the_same(
     tmp_path: Path, last: int

@@ -37,6 +37,7 @@ def digests(run: Run, until: str = "latest") -> dict[str, str]:
     return {each.projection: each.value for each in fold(reader, until=reader.resolve(until)).digests()}
 
 
+@pytest.mark.slow
 def test_a_run_comes_back_from_its_middle_and_from_its_end(place: str, tmp_path: Path) -> None:
     runs, taken = tmp_path / "runs", []
 

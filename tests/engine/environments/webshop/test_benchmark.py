@@ -223,6 +223,7 @@ def test_every_goal_is_met_by_its_own_product_with_its_options(paper: WebShop, r
             assert benchmark.score(question, question.solution).strict, question.id
 
 
+@pytest.mark.slow
 @pytest.mark.paper("section 4, WebShop, scores")
 @needs_data
 def test_to_the_letter_of_upstream_some_goals_are_out_of_reach(retroagent: WebShop) -> None:

@@ -117,6 +117,7 @@ def test_a_step_of_a_chain_and_the_arguments_of_a_tool_are_read_off_the_question
     assert call.startswith('{"start":')
 
 
+@pytest.mark.slow
 def test_in_an_ordinary_run_every_verdict_is_the_one_that_the_oracle_foretells(tmp_path: Path) -> None:
     config = Config(benchmark="truthworld", seed=42, iterations=5, pool=60, held_out=20, anchors=30)
     evolve(config, runs_dir=tmp_path, data_dir=None, runtime=Runtime(workers=4), run_id="r")

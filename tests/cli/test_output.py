@@ -44,6 +44,14 @@ def test_without_a_terminal_a_table_is_plain_aligned_lines(capsys: pytest.Captur
     assert capsys.readouterr().out == "People\nname  age\nAna     7\nBo     42\n\nand a text\n"
 
 
+def test_a_cell_is_one_line_and_shows_no_secret_of_the_environment(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STORE_TOKEN", "canary-1234")
+    Output().report({}, TextTable("", ("said", "age"), [("a\nb canary-1234", "7"), ("", "canary-1234")]))
+    assert capsys.readouterr().out == "said       age\na b [key]  7\n           [key]\n"
+
+
 def test_with_json_stdout_is_one_document_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
     out = Output(as_json=True)
     out.report({"name": "A\x1b[31m"}, PEOPLE)

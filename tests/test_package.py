@@ -12,12 +12,13 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 import mage_es
+from mage_es.engine.verbs.forms import typed
 
 pytestmark = pytest.mark.slow
 
@@ -85,6 +86,7 @@ def test_a_run_evolves_and_is_examined_asked_replayed_and_verified_with_paths_as
 
 OWN = """
 import mage_es
+from mage_es.engine.verbs.forms import typed
 
 TASKS = [mage_es.Task(question=f"How much is {a} plus {b}?", answer=a + b) for a in range(3, 8) for b in range(6)]
 
@@ -132,6 +134,7 @@ def test_own_tasks_are_a_list_and_their_scorer_a_function_that_other_processes_f
 
 SOURCE = """
 import mage_es
+from mage_es.engine.verbs.forms import typed
 
 class Sums:
     name, licence, task_type_source, data_sha256 = "my-sums", "mine", "metadata", "1"
@@ -201,6 +204,16 @@ class Mute:
 
     def complete(self, request: mage_es.Request) -> str:
         return "no completion"
+
+
+def test_plain_arguments_are_looked_at_at_once_and_lists_where_they_are_used() -> None:
+    @typed
+    def verb(names: Sequence[str], count: int | None = None) -> Sequence[str]:
+        return names
+
+    assert verb(["a", "b"]) == ["a", "b"]
+    with pytest.raises(mage_es.UsageError, match="count is 'two', of the type str: give int or None"):
+        verb(["a"], "two")  # type: ignore[arg-type]
 
 
 def begun(**given: object) -> Callable[[], object]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
+from types import UnionType
 from typing import Any, ParamSpec, TypeVar, cast, get_args, get_type_hints
 
 import msgspec
@@ -62,7 +63,8 @@ def typed(verb: F) -> F:
     @functools.wraps(verb)
     def called(*args: Any, **kwargs: Any) -> Any:
         for name, value in signature.bind(*args, **kwargs).arguments.items():
-            kinds = get_args(hint := hints().get(name)) or (hint,)
+            hint = hints().get(name)
+            kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
             is_plain = all(isinstance(kind, type) and issubclass(kind, _PLAIN) for kind in kinds)
             if is_plain and not isinstance(value, kinds):
                 wanted = " or ".join("None" if kind is type(None) else kind.__name__ for kind in kinds)

@@ -14,8 +14,8 @@ Rules
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
 from mage_es.engine.rules.leaks import LEARNED, hashes_of, packed, packed_shingles
 from mage_es.engine.rules.near_duplicates import (
@@ -32,7 +32,6 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.vocabulary import SplitCommitted
 from mage_es.events.vocabulary.private import Private
 
-T = TypeVar("T")
 ANCHOR_SHARE = 0.15  # the anchor set is at most this part of the evolution questions
 
 
@@ -157,11 +156,12 @@ def _together(
     guarded = min(anchors, int(ANCHOR_SHARE * sum(map(len, learned))))
     guard: list[Question] = []
     rest: list[Question] = []
-    is_anchored = {group[0].id for group in learned if "anchors" in sides[group[0].id]}
-    for group in _led_by(is_anchored, shuffled(learned, seed, purpose="split.anchors"), of=lambda group: group[0].id):
-        if LEARNED not in sides[group[0].id] and len(guard) + len(group) <= guarded:
+    order_of_groups = shuffled(learned, seed, purpose="split.anchors")
+    for group in sorted(order_of_groups, key=lambda group: "anchors" not in sides[group[0].id]):
+        known = sides[group[0].id]
+        if LEARNED not in known and len(guard) + len(group) <= guarded:
             guard.extend(group)
-        elif group[0].id not in is_anchored:
+        elif "anchors" not in known:
             rest.extend(group)
     return _Parts(shuffled(rest, seed, purpose="split.evolution"), guard, exam, common, repeats, groups)
 
@@ -178,13 +178,9 @@ def _one_sided(groups: Sequence[Sequence[Question]], past: Sides) -> tuple[list[
     return kept, repeats
 
 
-def _id(question: Any) -> str:
-    return str(question.id)
-
-
-def _led_by(first: Collection[str], items: Sequence[T], *, of: Callable[[T], str] = _id) -> list[T]:
-    """Return the items in their order, but for those that are named `first`."""
-    return sorted(items, key=lambda item: of(item) not in first)
+def _led_by(first: Collection[str], questions: Sequence[Question]) -> list[Question]:
+    """Return the questions in their order, but for those that are named `first`."""
+    return sorted(questions, key=lambda question: question.id not in first)
 
 
 def _examined(groups: Sequence[Sequence[Question]]) -> list[Sequence[Question]]:

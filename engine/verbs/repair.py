@@ -41,10 +41,9 @@ def repair(run: Run, *, confirmed: bool) -> RepairReport:
 def _verified(run: Run, report: RepairReport) -> RepairReport:
     # Where nothing is cut, opening the log mends what else the check of its bytes finds.
     failed = (check for check in verify(run).checks if not check.ok and (report.problems or check.name != "log"))
+    report = msgspec.structs.replace(report, left=tuple(f"{check.name}: {check.detail}" for check in failed))
+    if not report.problems:
+        return report
     known = {record.opened.exam for record in exam_records(LogReader(run.log_path))}
-    exams = [exam.path.name for exam in run.exams() if exam.path.name not in known]
-    return msgspec.structs.replace(
-        report,
-        left=tuple(f"{check.name}: {check.detail}" for check in failed),
-        exams=tuple(exams) if report.problems else (),
-    )
+    exams = (exam.path.name for exam in run.exams())
+    return msgspec.structs.replace(report, exams=tuple(name for name in exams if name not in known))

@@ -76,7 +76,7 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
     begun = first_event(reader)
     config = parse(begun.config)
     state, begun_from = state_of(run, reader), inheritance(reader)
-    first = begun_from.iteration + 1 if begun_from else 0
+    first = first_iteration(reader)
     verdicts, played = state.progress.verdicts("exam"), list(reader.of(EpisodeClosed))
     committed = list(reader.of(SplitCommitted))
     begun_baseline = baseline_of(reader)

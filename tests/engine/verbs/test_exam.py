@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from mage_es.engine.commands import Asked
-from mage_es.engine.config import Config
 from mage_es.engine.models.registry import open_model
 from mage_es.engine.reporting.recorded import RecordedRun
 from mage_es.engine.run.budget import UNLIMITED, Limits
@@ -412,18 +410,8 @@ def test_dollars_cannot_be_limited_for_an_exam_where_its_model_has_no_price(exam
 
 
 def test_a_shuffled_exam_of_one_task_type_is_refused_for_there_is_nobody_to_swap_with(
-    start: Callable[..., Run], tmp_path: Path
+    own_run: Run,
 ) -> None:
-    rows = [f"What is {k} + {k + 3}?,{2 * k + 3}" for k in range(5, 45)]
-    (tmp_path / "mine.csv").write_text("\n".join(["prompt,label", *rows]) + "\n")
-    config = Config(
-        benchmark=f"tasks/{tmp_path}/mine.csv?scorer=number",
-        execution="builtin/analogist",
-        iterations=1,
-        pool=8,
-        anchors=4,
-    )
-    run = start(tmp_path / "runs", config)
     with pytest.raises(UsageError, match="All questions of this exam have the task type task"):
-        exam(run, control="shuffled")
-    assert not run.exams_path.exists()
+        exam(own_run, control="shuffled")
+    assert not own_run.exams_path.exists()

@@ -69,7 +69,7 @@ def run(app: Typer, words: list[str]) -> NoReturn:
 
 
 def _require_files() -> None:
-    """Raise `PrerequisiteError` where so few files may be open that a library ends the process instead of an error."""
+    """Raise `PrerequisiteError` where so few files may be open that a library would end the process."""
     import resource
 
     from mage_es.events.errors import PrerequisiteError

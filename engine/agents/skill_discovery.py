@@ -338,9 +338,9 @@ class _Asking:
             steps=tuple(clipped(step, detail.text) for step in steps_of(self.state, "evaluate", verdict)),
         )
 
-    def _plainly(self, verdicts: Sequence[AnswerJudged], detail: Detail, **without: str) -> tuple[Case, ...]:
+    def _plainly(self, verdicts: Sequence[AnswerJudged], detail: Detail, **changes: str) -> tuple[Case, ...]:
         cases = (shown(self.setting, self.questions[each.question_id], detail) for each in verdicts)
-        return tuple(msgspec.structs.replace(case, **without) for case in cases)
+        return tuple(msgspec.structs.replace(case, **changes) for case in cases)
 
     def _solved(
         self, right: Sequence[AnswerJudged], detail: Detail, *, with_replies: bool = False

@@ -54,9 +54,9 @@ def backup(run: Run, destination: str | None = None, *, gold: bool = True) -> Ba
     """Copy what is new in a run's logs to a folder or to `s3://bucket/prefix`; the run may be at work.
 
     By default the copy of `runs/first` is `runs-backups/first`: beside the runs, where nothing takes it for one.
-    What is in a folder already is read again; a bucket vouches for its own. Keys of subjects are in
-    no copy: its texts of theirs read as erased until the run's own file of keys lies in it. Without `gold` it lacks the
-    right answers: it can be read and asked, but neither examined nor resumed.
+    What is in a folder already is read again; a bucket vouches for its own. No copy has the keys of subjects: their
+    texts in it read as erased until the run's own file of keys lies there. Without `gold` it lacks the right answers:
+    it can be read and asked, but neither examined nor resumed.
 
     Raises:
         UsageError: The destination is neither.

@@ -8,8 +8,8 @@ Rules
     - It agrees with a log where the event at its sequence number closes an iteration with exactly the digests
       that the state in it has, and, at the log's head, the hash chain is the one it was taken at. The file's own hash
       only says that it is whole: whoever changes a snapshot can change that, too.
-    - What no digest covers is no part of a snapshot: ledger and slots are folded from the log, and of progress a closed
-      iteration leaves only its number.
+    - What no digest covers is not taken from a snapshot: ledger and slots are folded from the log, and of progress a
+      closed iteration leaves only its number.
     - A write is atomic and durable: temporary file, sync, rename, sync of the folder. Nothing is compressed: that took
       longer than all the rest, for a few files whose larger part, the vectors, hardly becomes smaller.
 """
@@ -82,8 +82,8 @@ def disowned(folder: Path, source: Source) -> list[Path]:
 
     One that is torn, or ahead of what the disk kept of its log, is passed over, and claims nothing.
     """
-    claiming = (path for path in _found(folder) if _claimed(path, source) is not None)
-    return [path for path in claiming if _read(path, source) is None]
+    claims = ((path, _claimed(path, source)) for path in _found(folder))
+    return [path for path, claimed in claims if claimed and _loaded(path, *claimed, source) is None]
 
 
 def damaged_snapshots(folder: Path) -> list[Path]:
@@ -125,9 +125,12 @@ def _seq_of(path: Path) -> int:
 
 
 def _read(path: Path, source: Source) -> State | None:
-    if (claimed := _claimed(path, source)) is None:
-        return None
-    content, closed = claimed
+    claimed = _claimed(path, source)
+    return _loaded(path, *claimed, source) if claimed else None
+
+
+def _loaded(path: Path, content: _Content, closed: IterationClosed, source: Source) -> State | None:
+    """Return the state in a snapshot, None if it has not the digests that it claims."""
     state, keys = State(), keys_of(path.parent)
     with uncollected():
         try:

@@ -99,7 +99,7 @@ class Run(NamedTuple):
             return None
         return None if self.events else told
 
-    def has_begun(self) -> None:
+    def forget_beginning(self) -> None:
         self.beginning_path.unlink(missing_ok=True)
 
     def foreign(self) -> list[str]:
@@ -154,6 +154,8 @@ def create_run(
         run = Run(name, runs_dir / name)
         if beginning:
             write_new(LocalFileSystem(), run.beginning_path, msgspec.json.encode(beginning))
+        else:
+            run.forget_beginning()  # that of an earlier start
         return run
 
 

@@ -150,8 +150,8 @@ def reopen_world(
     """Return the world that a run was started in, with the questions that it stored, after comparing the rest.
 
     `benchmark` is the object that the run began with, where Python gave it one; `embedder` replaces the one that the
-    run's configuration names. A `frozen` world plans and learns nothing: it
-    guards nothing, and its questions are not divided again to compare the splits, which takes longest.
+    run's configuration names. A `frozen` world plans and learns nothing: it guards nothing, and its questions are not
+    divided again to compare the splits, which takes longest.
 
     Raises:
         UsageError: `benchmark` is none, or another one.

@@ -64,5 +64,5 @@ def reopened(
         session.remember_plans(reader.records({IterationPlanned, QuestionPlanned}))
         if not state.progress.finished:
             session.keep_budget(recorded)
-        run.has_begun()
+        run.forget_beginning()
         yield session

@@ -124,7 +124,7 @@ async def abaseline(
         begun = decide(world.setting, session.state, session.opening())
         # One commit: a run killed between the two would not be recognisable as a baseline.
         session.commit([*begun, *_beginning(session, name, world.setting.held_out[:questions])])
-        run.has_begun()
+        run.forget_beginning()
         if world.setting.config.search != config.search:
             session.announce(f"{name} searches the paragraphs that come with the questions, as with --search {RECORD}.")
         session.announce(f"{models.execution.name} answers; a baseline has no guidance.")

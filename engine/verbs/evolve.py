@@ -130,4 +130,4 @@ async def iterate(session: Session) -> None:
             await run_iterations(session)
     finally:
         if session.state.seq:
-            session.run.has_begun()
+            session.run.forget_beginning()

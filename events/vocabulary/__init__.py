@@ -24,6 +24,7 @@ from mage_es.events.vocabulary.learning import *
 from mage_es.events.vocabulary.marks import *
 from mage_es.events.vocabulary.opening import *
 from mage_es.events.vocabulary.records import *
+from mage_es.events.vocabulary.serving import *
 
 EVENT_TYPES: dict[str, type[Event]] = {tag_of(cls): cls for cls in Event.__subclasses__()}
 """Every event type by its stable tag."""

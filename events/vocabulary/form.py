@@ -10,7 +10,7 @@ import msgspec
 MICRO = 1_000_000
 
 # Recorded words: a new one may be added, an old one never changes its meaning.
-Phase = Literal["open", "plan", "explore", "evaluate", "update", "evolve", "snapshot", "close", "exam", "log"]
+Phase = Literal["open", "plan", "explore", "evaluate", "update", "evolve", "snapshot", "close", "exam", "log", "serve"]
 Outcome = Literal["principle", "failure_memory", "success_memory", "retrieval_recipe", "abstracted_pattern"]
 Purpose = Literal["fresh", "revisit", "anchor", "exam", "ask", "explore"]
 Tier = Literal["execution", "guidance", "judge", "embedder"]

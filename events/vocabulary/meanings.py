@@ -29,6 +29,7 @@ COMMON = {
     "entity_id": "Id of the entity.",
     "episode_id": "Id of the episode.",
     "failures": "Wrong answers counted.",
+    "inference": "Id of the inference.",
     "iteration": "Iteration that the event belongs to; -1 is the opening.",
     "iterations": "Number of iterations.",
     "kind": "Kind of the node or edge.",

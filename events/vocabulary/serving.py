@@ -1,0 +1,155 @@
+"""A served run: what was put before whose question, what became of it, and what people said of it.
+
+An inference is one request of a client. Its texts are recorded only with `--record-texts`; what was put into it
+always is, as the ids of memories and the hash of the note that they made.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from mage_es.events.vocabulary.form import EmbeddingBytes, Event, Origin
+
+RequestShape = Literal["chat", "responses", "messages"]
+Treatment = Literal["memory", "holdback", "shadow", "off", "none"]
+
+
+class ServingStarted(Event, frozen=True, kw_only=True, tag="serving.started"):
+    """A process began to serve the run."""
+
+    stream: ClassVar[str] = "serving/{0.process}"
+    process: int
+    """Its number; the first is 1."""
+    learn: Literal["off", "log", "propose"]
+    """What feedback may do: nothing, be recorded, or move bandits and propose memories."""
+    holdback_micro: int
+    """Share of sessions that get no memory, in millionths."""
+    salt: str
+    """Secret of the coin that decides which sessions these are; 32 hexadecimal digits."""
+    has_texts: bool
+    """Whether questions and replies are recorded."""
+    upstream: str
+    """Origin of the server that answers; empty where a client of Python's asks its own."""
+
+
+class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
+    """A request came, and this was put into its latest user turn. Durable before the request goes on."""
+
+    stream: ClassVar[str] = "inference/{0.inference}"
+    inference: str
+    """Its id: inf-<process>-<number within the process>."""
+    session: str
+    """Session that the client named, or the id of the first inference of the conversation."""
+    key: str
+    """Name of the key that it came with; empty for none."""
+    shape: RequestShape
+    """Kind of the request: chat completions, responses or messages."""
+    model: str
+    """Model that the client asked for."""
+    treatment: Treatment
+    """`memory`: the note was put in. Not put in: `holdback` by the coin, `shadow` and `off` by the client's wish,
+    `none`: there was no new user turn, or nothing to put in."""
+    marker: int
+    """Closed iteration whose state the session sees; -1 is the start."""
+    task_type: str
+    """Task type; empty where nothing was looked up."""
+    is_typed: bool
+    """Whether the client named the task type."""
+    arm: str
+    """Search arm; empty where nothing was looked up."""
+    probability: float
+    """Probability with which the arm was drawn."""
+    memories: tuple[str, ...]
+    """Ids of the memories in the note, in its order, also where it was not put in."""
+    note_sha256: str
+    """SHA-256 of the note's bytes; empty for none."""
+    turn_sha256: str
+    """SHA-256 that names the conversation up to and with its latest user turn; empty for none."""
+    turns: int
+    """Earlier user turns of the conversation into which their notes were put again."""
+    question: str = ""
+    """Text of the latest user turn; empty where texts are not recorded."""
+
+
+class InferenceClosed(Event, frozen=True, kw_only=True, tag="inference.closed"):
+    """What became of a request. One without this was cut off by the end of the process."""
+
+    stream: ClassVar[str] = "inference/{0.inference}"
+    inference: str
+    outcome: Literal["answered", "left", "failed", "bypassed"]
+    """`answered`: the upstream's whole answer was passed on, whatever its status; `left`: the client hung up;
+    `failed`: the upstream broke off or gave none; `bypassed`: the note was not ready in time, and the request went
+    through without."""
+    status: int
+    """HTTP status that the client got; 0 for none."""
+    problem: str
+    input_tokens: int
+    """Tokens of the prompt by the upstream's count; -1 where it gave none."""
+    cached_tokens: int
+    """Those of them that the upstream had in its cache; -1 where it did not say."""
+    output_tokens: int
+    """Tokens of the reply; -1 where the upstream gave no count."""
+    latency_us: int
+    overhead_us: int
+    """Time of it that was spent here before the request went on, in microseconds."""
+    reply: str = ""
+    """Text of the reply; empty where texts are not recorded."""
+
+
+class FeedbackGiven(Event, frozen=True, kw_only=True, tag="feedback.given"):
+    """What a client says of an inference or a session. Of the same thing, metric and key the last word counts."""
+
+    stream: ClassVar[str] = "feedback/{0.feedback}"
+    feedback: str
+    """Hash of the key's name and the idempotency key, 32 hexadecimal digits."""
+    inference: str
+    """Id of the inference; empty where it is about a session."""
+    session: str
+    """Its session."""
+    metric: str
+    """What was measured, in the client's words."""
+    kind: Literal["bool", "float", "text", "demonstration"]
+    """Kind of the value."""
+    value_micro: int
+    """The value of a bool or float in [0, 1], in millionths; else 0."""
+    text: str
+    """The value of a text or demonstration; else empty."""
+    key: str
+    """Name of the key that gave it; empty for none."""
+
+
+class MemoryProposed(Event, frozen=True, kw_only=True, tag="memory.proposed"):
+    """A memory that feedback would make. It reaches no prompt before it is published."""
+
+    stream: ClassVar[str] = "memory/{0.memory_id}"
+    memory_id: str
+    feedback: str
+    """The demonstration that it is made of."""
+    key: str
+    """Name of the key that gave it; empty for none."""
+    outcome: Literal["success_memory", "failure_memory"]
+    """A wrong reply that was corrected makes a failure memory."""
+    task_type: str
+    skill: str
+    question: str
+    """Text of the user turn."""
+    reasoning: str
+    answer: str
+    """The right answer."""
+    wrong_answer: str
+    """The reply that was corrected; empty where it is not known."""
+    origin: Origin
+    embedding: EmbeddingBytes
+    """Vector of the question."""
+
+
+class ProposalSettled(Event, frozen=True, kw_only=True, tag="proposal.settled"):
+    """A proposal was published as a memory, or refused for good."""
+
+    stream: ClassVar[str] = "memory/{0.memory_id}"
+    memory_id: str
+    iteration: int
+    verdict: Literal["published", "refused"]
+    """Whether it is a memory now."""
+    reason: str
+    """Why it was refused; empty if it was not."""

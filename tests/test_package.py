@@ -229,12 +229,12 @@ def begun(**given: object) -> Callable[[], object]:
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (begun(config="wordmath"), "config is 'wordmath', of the type str: give Config"),
+        (begun(config="wordmath"), "config is 'wordmath', of the type str: give mage_es.Config"),
         (begun(config=mage_es.Config(benchmark="sums", iterations="two")), r"Expected `int`, got `str` - at `\$.iter"),  # type: ignore[arg-type]
         (begun(config=mage_es.Config(benchmark=Path("a.csv"))), "configuration cannot be used: .* PosixPath"),  # type: ignore[arg-type]
         (begun(run_id=3), "run_id is 3, of the type int: give str or None"),
         (begun(runs_dir=__file__), "test_package.py is a file: give a folder for runs"),
-        (begun(runtime={"workers": 2}), "runtime is {'workers': 2}, of the type dict: give Runtime or None"),
+        (begun(runtime={"workers": 2}), r"'workers': 2}, of the type dict: give mage_es.Runtime\(\.\.\.\) or None"),
         (lambda: mage_es.Runtime(workers=0), "workers is 0; give a whole number from 1 on"),
         (begun(tasks="my.csv"), r"tasks is 'my.csv': a file is named in the configuration, Config\(benchmark="),
         (begun(tasks=["What?"]), "A task is a dictionary with a question and an answer, and no str"),

@@ -67,11 +67,17 @@ def typed(verb: F) -> F:
             kinds = get_args(hint) if isinstance(hint, UnionType) else (hint,)
             is_plain = all(isinstance(kind, type) and issubclass(kind, _PLAIN) for kind in kinds)
             if is_plain and not isinstance(value, kinds):
-                wanted = " or ".join("None" if kind is type(None) else kind.__name__ for kind in kinds)
+                wanted = " or ".join(map(_named, kinds))
                 raise UsageError(f"{name} is {value!r:.80}, of the type {type(value).__name__}: give {wanted}.")
         return verb(*args, **kwargs)
 
     return cast(F, called)
+
+
+def _named(kind: type) -> str:
+    if issubclass(kind, msgspec.Struct):
+        return f"mage_es.{kind.__name__}(...)"
+    return "None" if kind is type(None) else kind.__name__
 
 
 _PLAIN = (str, int, Path, type(None), msgspec.Struct, Run)

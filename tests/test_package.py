@@ -247,6 +247,7 @@ def begun(**given: object) -> Callable[[], object]:
         ),  # type: ignore[arg-type]
         (begun(models=mage_es.Models(Mute, None)), "is a class and no object: give an object with"),  # type: ignore[arg-type]
         (begun(models=mage_es.Models(Mute(), None)), "A run learns from guidance"),  # type: ignore[arg-type]
+        (lambda: mage_es.open_model(None, "execution"), "The model is None: name one as provider/model"),  # type: ignore[arg-type]
         (lambda: mage_es.verify(None), "run is None, of the type NoneType: give Run or Path or str"),  # type: ignore[arg-type]
         (lambda: mage_es.summarise(3), "run is 3, of the type int"),  # type: ignore[arg-type]
         (lambda: mage_es.examine("r", at=1), "at is 1, of the type int: give str"),  # type: ignore[arg-type]

@@ -85,6 +85,8 @@ def parse_spec(text: str, *, known: Mapping[str, Sequence[str] | None]) -> Model
     Raises:
         UsageError: Not of this form, an unknown provider or option, or an option that would put a key on record.
     """
+    if not isinstance(text, str):  # from Python
+        raise UsageError(f"The model is {text!r:.80}: name one as provider/model.")
     named, _, query = text.partition("?")
     provider, slash, model = named.partition("/")
     if not slash or not model:

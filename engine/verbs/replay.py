@@ -59,7 +59,7 @@ def replay(
 
     Raises:
         PrerequisiteError: Tables are asked for, and LanceDB is not installed.
-        UsageError: The marker does not exist, or `into` is not empty.
+        UsageError: The marker does not exist, or `into` is not empty or no folder.
         LogDamaged: The log fails its checksums.
     """
     run = as_run(run)
@@ -111,6 +111,8 @@ def recorded_digests(reader: LogReader, state: State) -> dict[str, str]:
 
 
 def _make_room(path: Path, *, is_own: bool) -> None:
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{path} is no folder: choose a new one with --into.")
     if path.exists() and any(path.iterdir()):
         if not is_own:
             raise UsageError(f"{path} is not empty: choose a new folder with --into, so that nothing is overwritten.")

@@ -15,7 +15,7 @@ from mage_es.cli.settings import Settings
 from mage_es.events.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from mage_es.engine.verbs.memory import MemoryItem, MemoryReport
+    from mage_es.engine.run.memories import MemoryItem, MemoryReport
 
 LIST_EXAMPLES = examples("mage-es memory list", "mage-es memory list RUN --kind principle --status quarantined")
 SHOW_EXAMPLES = examples("mage-es memory show 5c0f0e8a", "mage-es memory show 5c0f0e8a RUN --at iter-3")

@@ -2,49 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from mage_es.engine.commands import Curate
 from mage_es.engine.config import parse
 from mage_es.engine.decide import decide
-from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.run.directory import Run, clock
-from mage_es.engine.run.inheriting import inheritance
+from mage_es.engine.run.memories import MemoryItem, MemoryReport, curations, items_of, named, report_of
 from mage_es.engine.run.world import first_event, state_of
-from mage_es.events.errors import UsageError
 from mage_es.events.log import Log, LogReader
-from mage_es.events.vocabulary import (
-    ActionRecipeHarvested,
-    AnswerJudged,
-    BundleTrimmed,
-    Event,
-    MemoryQuarantined,
-    MemoryReleased,
-    MemorySuperseded,
-    ModelCalled,
-    PatternPruned,
-    QuestionPlanned,
-    RunStarted,
-    tag_of,
-)
+from mage_es.events.vocabulary import RunStarted
 from mage_es.projections.fold import State
-
-
-class MemoryItem(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory, recipe, pattern or tool that a run learned. `text` is one line of it."""
-
-    memory_id: str
-    kind: str
-    task_type: str
-    skill: str
-    iteration: int
-    status: str
-    met: int
-    text: str
 
 
 class MemoryList(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,56 +24,17 @@ class MemoryList(msgspec.Struct, frozen=True, kw_only=True):
     items: tuple[MemoryItem, ...]
 
 
-class MemoryReport(msgspec.Struct, frozen=True, kw_only=True):
-    """An item in full, its origin and history, the number of `prompts` that it was in, how many were answered right.
-
-    `coin` has (right, asked) of the questions for which the coin showed it, and of those for which it left it out.
-    """
-
-    run_id: str
-    marker: str
-    item: MemoryItem
-    fields: dict[str, Any]
-    origin: tuple[str, ...]
-    prompts: int
-    right: int
-    coin: tuple[tuple[int, int], tuple[int, int]]
-    history: tuple[str, ...]
-
-
-LEAST_PREFIX = 4
-"""Digits of an id that suffice if they are unambiguous."""
-
-_TEXT_WIDTH = 120
-
-
 def memories(run: Run, *, at: str) -> MemoryList:
     """Return everything that a run has learned by a marker, in order of birth. Raises `UsageError` for the marker."""
     _, state = _folded(run, at)
-    items = sorted(_items(state), key=lambda item: (item.iteration, item.kind, item.memory_id))
+    items = sorted(items_of(state), key=lambda item: (item.iteration, item.kind, item.memory_id))
     return MemoryList(run_id=run.id, marker=at, items=tuple(items))
 
 
 def memory(run: Run, name: str, *, at: str) -> MemoryReport:
-    """Return an item in full, with its history and its use in prompts.
-
-    `name` is an id or an unambiguous prefix of one; `UsageError` otherwise.
-    """
+    """Return an item in full, with its history and its use in prompts; `report_of` says what `name` may be."""
     reader, state = _folded(run, at)
-    items = {item.memory_id: item for item in _items(state)}
-    found = _named(name, items)
-    (right, asked), *coin = _use(reader, found, until=state.seq)
-    return MemoryReport(
-        run_id=run.id,
-        marker=at,
-        item=items[found],
-        fields=_fields(state, found),
-        origin=(*_parent(reader, items[found]), *_origin(reader, _fields(state, found)["origin"], until=state.seq)),
-        prompts=asked,
-        right=right,
-        coin=(coin[0], coin[1]),
-        history=tuple(_history(reader, found, until=state.seq)),
-    )
+    return report_of(run.id, at, reader, state, name)
 
 
 def curate(run: Run, name: str, *, action: Literal["quarantine", "release"], reason: str, by: str) -> MemoryReport:
@@ -114,8 +46,8 @@ def curate(run: Run, name: str, *, action: Literal["quarantine", "release"], rea
     """
     with Log.open(run.log_path, clock=clock) as log:
         reader, state = _folded(run, "latest")
-        found = _named(name, {item.memory_id: item for item in _items(state)})
-        ordinal = 1 + sum(1 for _ in _curations(reader, found))
+        found = named(name, {item.memory_id: item for item in items_of(state)})
+        ordinal = 1 + sum(1 for _ in curations(reader, found))
         command = Curate(memory_id=found, action=action, reason=reason, by=by, ordinal=ordinal)
         log.append(decide(_bare(first_event(reader)), state, command))
     return memory(run, found, at="latest")
@@ -136,123 +68,3 @@ def _bare(started: RunStarted) -> Setting:
         task_types=(),
         answer_format="",
     )
-
-
-def _items(state: State) -> Iterator[MemoryItem]:
-    for row in state.memory.rows():
-        kind = f"{row.outcome}/{row.kind}" if row.kind else row.outcome
-        text = row.question or row.reasoning
-        yield _item(state, row.memory_id, kind, row, text=text, met=row.met)
-    for tool in state.tools.tools():
-        yield _item(state, tool.tool_id, "tool", tool, text=f"{tool.name}: {tool.description}")
-    for pattern in state.patterns.patterns():
-        yield _item(state, pattern.memory_id, "abstracted_pattern", pattern, text=pattern.text)
-    for recipe in state.recipes.recipes():
-        if isinstance(recipe, ActionRecipeHarvested):
-            text = f"{recipe.achievement}: {', '.join(recipe.actions)}"
-            yield _item(state, recipe.recipe_id, "action_recipe", recipe, text=text)
-        else:
-            yield _item(state, recipe.memory_id, "retrieval_recipe", recipe, text=recipe.query_template)
-
-
-def _item(state: State, name: str, kind: str, thing: Any, *, text: str, met: int = 1) -> MemoryItem:
-    line = " ".join(text.split())
-    return MemoryItem(
-        memory_id=name,
-        kind=kind,
-        task_type=thing.task_type,
-        skill=thing.skill,
-        iteration=thing.iteration,
-        status=status_of(state, name) or "",
-        met=met,
-        text=line if len(line) <= _TEXT_WIDTH else line[: _TEXT_WIDTH - 3] + "...",
-    )
-
-
-def _named(name: str, items: dict[str, MemoryItem]) -> str:
-    if name in items:
-        return name
-    found = [known for known in sorted(items) if known.startswith(name)] if len(name) >= LEAST_PREFIX else []
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UsageError(f"{len(found)} ids begin with {name}: {', '.join(found[:5])}. Use more digits.")
-    raise UsageError(
-        f"The run has learned nothing with the id {name}. `mage-es memory list` shows the ids; the first "
-        f"{LEAST_PREFIX} digits are enough."
-    )
-
-
-def _fields(state: State, name: str) -> dict[str, Any]:
-    """Return every field of an item but its vector."""
-    things: list[Any] = [*state.tools.tools(), *state.patterns.patterns(), *state.recipes.recipes()]
-    if state.memory.count_of(name):
-        things = [state.memory.row(name)]
-    ids = ("memory_id", "tool_id", "recipe_id")
-    thing = next(each for each in things if name in [getattr(each, field, None) for field in ids])
-    values = msgspec.structs.asdict(thing)
-    values.pop("embedding", None)
-    return {field: msgspec.to_builtins(value, enc_hook=str) for field, value in values.items()}
-
-
-def _parent(reader: LogReader, item: MemoryItem) -> Iterator[str]:
-    begun = inheritance(reader)
-    if begun and item.iteration <= begun.iteration:
-        yield f"Learned in the run {begun.parent} or one that it goes on from ({begun.path})"
-
-
-def _origin(reader: LogReader, origin: Mapping[str, Any], *, until: int) -> Iterator[str]:
-    """Yield what an item was made of, a line each."""
-    wrote = f"Written by {origin['writer']}" if origin["writer"] else "Written by no model"
-    saw = "from its own replies" if origin["saw"] == "nothing" else f"which saw {origin['saw']}"
-    yield f"{wrote}, {saw}{f', given by {by}' if (by := origin['by']) else ''}; made of:"
-    missing = set(origin["facts"])
-    for record in reader.records({AnswerJudged, ModelCalled}, until=until):
-        if (fact := record.fact_id.hex()) in missing:
-            missing.remove(fact)
-            yield f"{tag_of(record.event)} {record.event.subject} in iteration {record.iteration} (event {record.seq})"
-    if missing and (begun := inheritance(reader)):
-        yield f"and {len(missing)} more, such as {min(missing)}, which the log of {begun.parent} has"
-
-
-def _use(reader: LogReader, name: str, *, until: int) -> list[tuple[int, int]]:
-    """Return (right, asked) of the prompts that an item was in, of those among them for which the coin could have left
-    it out, and of those for which it did."""
-    quoted, shown, left_out = (set[tuple[int, str, str]]() for _ in range(3))
-    right: set[tuple[int, str, str]] = set()
-    events: Iterator[Any] = reader.of(QuestionPlanned, BundleTrimmed, AnswerJudged, until=until)
-    for event in events:
-        key = (event.iteration, event.purpose, event.question_id)
-        match event:
-            case QuestionPlanned():
-                memories = [member.memory_id for member in event.memories]
-                if name in (*memories, *event.principles, *event.action_recipes, event.tool_id, event.recipe_id):
-                    quoted.add(key)
-                if event.coin and name in memories:
-                    shown.add(key)
-                if name in (member.memory_id for member in event.left_out):
-                    left_out.add(key)
-            case BundleTrimmed() if event.memory_id == name:
-                quoted.discard(key)
-                shown.discard(key)
-            case AnswerJudged() if event.correct:
-                right.add(key)
-    return [(len(right & asked), len(asked)) for asked in (quoted, shown, left_out)]
-
-
-def _curations(reader: LogReader, name: str, until: int | None = None) -> Iterator[tuple[int, Event]]:
-    types = (MemoryQuarantined, MemoryReleased, MemorySuperseded, PatternPruned)
-    for seq, event in reader.numbered(*types, until=until):
-        if getattr(event, "memory_id", "") == name:
-            yield seq, event
-
-
-def _history(reader: LogReader, name: str, *, until: int) -> Iterator[str]:
-    for seq, event in _curations(reader, name, until):
-        match event:
-            case MemoryQuarantined() | MemoryReleased():
-                yield f"{tag_of(event)} by {event.by} (event {seq}): {event.reason}"
-            case MemorySuperseded():
-                yield f"{tag_of(event)} by {event.by} (event {seq})"
-            case PatternPruned():
-                yield f"{tag_of(event)} (event {seq}): {event.reason}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mage_es.cli.output import TextTable, percent
 
 if TYPE_CHECKING:
+    from mage_es.engine.serving.frozen import BundleMember
     from mage_es.engine.theorems.check import Check
     from mage_es.engine.theorems.recheck import IterationCheck
     from mage_es.engine.verbs.agents import MissingGuidance
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
         LedgerRow,
         RunSummary,
     )
-    from mage_es.engine.verbs.transcript import BundleMember
 
 DIGEST_DIGITS = 16
 """Digits of a digest that are shown; `--json` has all of them."""

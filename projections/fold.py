@@ -32,6 +32,7 @@ from mage_es.projections.recipes import Recipes
 from mage_es.projections.scores import Scores
 from mage_es.projections.slots import Slots
 from mage_es.projections.tools import Tools
+from mage_es.projections.traffic import Traffic
 
 
 class State:
@@ -51,6 +52,7 @@ class State:
         self.tools = Tools()
         self.recipes = Recipes()
         self.patterns = Patterns()
+        self.traffic = Traffic()
         self.progress = Progress()
         # Looked up once for each type: a live run applies its events one by one, and most are read by two or three.
         self._readers: dict[type[Event], list[Callable[[Event], None]]] = {}
@@ -74,6 +76,7 @@ class State:
             self.tools,
             self.recipes,
             self.patterns,
+            self.traffic,
         )
 
     def projections(self) -> tuple[Projection, ...]:

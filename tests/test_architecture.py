@@ -21,6 +21,7 @@ FLOORS = (
     ("engine.matrix",),
     ("engine.reporting",),
     ("engine.verbs",),
+    ("engine.serving",),
     ("engine.loop",),
     ("engine.session", "engine.theorems"),
     ("engine.run",),

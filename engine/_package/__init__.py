@@ -32,13 +32,14 @@ if TYPE_CHECKING:
     from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict
     from mage_es.engine.seams.embedder import Embedder
     from mage_es.engine.seams.model import Completion, Model, Request
+    from mage_es.engine.serving.frozen import BundleReport, FrozenRun
     from mage_es.engine.verbs.ask import AskReport, aask, ask
     from mage_es.engine.verbs.baseline import BaselineReport, abaseline, aresume_baseline, resume_baseline
     from mage_es.engine.verbs.baseline import run_baseline as baseline
     from mage_es.engine.verbs.evolve import aevolve, evolve
     from mage_es.engine.verbs.exam import aexamine, examine
     from mage_es.engine.verbs.exam_report import ExamReport
-    from mage_es.engine.verbs.open_run import BundleReport, FrozenRun, aopen_run, open_run
+    from mage_es.engine.verbs.open_run import aopen_run, open_run
     from mage_es.engine.verbs.replay import ReplayReport, areplay, replay
     from mage_es.engine.verbs.resume import aresume, resume
     from mage_es.engine.verbs.runs import summarise
@@ -131,12 +132,13 @@ _HOMES = {
     "engine.seams.benchmark": ("Benchmark", "Question", "Verdict"),
     "engine.seams.embedder": ("Embedder",),
     "engine.seams.model": ("Completion", "Model", "Request"),
+    "engine.serving.frozen": ("BundleReport", "FrozenRun"),
     "engine.verbs.ask": ("AskReport", "aask", "ask"),
     "engine.verbs.baseline": ("BaselineReport", "abaseline", "aresume_baseline", "baseline", "resume_baseline"),
     "engine.verbs.evolve": ("aevolve", "evolve"),
     "engine.verbs.exam": ("aexamine", "examine"),
     "engine.verbs.exam_report": ("ExamReport",),
-    "engine.verbs.open_run": ("BundleReport", "FrozenRun", "aopen_run", "open_run"),
+    "engine.verbs.open_run": ("aopen_run", "open_run"),
     "engine.verbs.replay": ("ReplayReport", "areplay", "replay"),
     "engine.verbs.resume": ("aresume", "resume"),
     "engine.verbs.runs": ("summarise",),

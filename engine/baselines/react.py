@@ -28,7 +28,7 @@ _STEP_FORM = re.compile(r"\s*(?:Thought(?: \d+)?:)?(.*?)\n\s*Action(?: \d+)?:(.+
 _ACTION_FORM = re.compile(r"([A-Za-z]+)\[(.*)\]")
 
 
-class Reading:
+class PageReading:
     def __init__(self) -> None:
         self._sentences: list[str] = []
         self._keyword, self._hits, self._next = "", list[str](), 0
@@ -51,7 +51,7 @@ class Reading:
 
 def react(trial: BaselineTrial) -> Course:
     """Think and act until the answer. The question's own context can be searched, but is not shown."""
-    reading, steps, question = Reading(), list[Quote](), trial.question
+    reading, steps, question = PageReading(), list[Quote](), trial.question
     bare = trial._replace(question=msgspec.structs.replace(question, context=""))
     for step in range(1, STEPS + 1):
         thought, action = yield from _thought(bare, steps, step)
@@ -85,7 +85,7 @@ def trajectory(question: Question, facts: Sequence[str], pages: Mapping[str, Pag
         lines += [
             f"Thought {step}: The page of {title} may help.",
             f"Action {step}: Search[{title}]",
-            f"Observation {step}: {Reading().open(pages[title])}",
+            f"Observation {step}: {PageReading().open(pages[title])}",
         ]
     last = len(facts) + 1
     return "\n".join([*lines, f"Thought {last}: That is enough.", f"Action {last}: Finish[{question.gold}]"])
@@ -105,7 +105,7 @@ def _thought(bare: BaselineTrial, steps: Sequence[Quote], step: int) -> Generato
 
 
 def _observation(
-    question: Question, reading: Reading, action: tuple[str, str], step: int
+    question: Question, reading: PageReading, action: tuple[str, str], step: int
 ) -> Generator[Move, Fact, str]:
     name, argument = action
     if name == "lookup":

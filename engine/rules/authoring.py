@@ -22,7 +22,7 @@ from mage_es.engine.rules.harvest import Met, capped, new_memory
 from mage_es.engine.rules.near_duplicates import normalise
 from mage_es.engine.rules.phases import marked
 from mage_es.engine.rules.retrieval_recipes import author_recipe
-from mage_es.engine.rules.rotation import AUTHORED, FAILED, NOTHING, UNREADABLE, Turn, Written
+from mage_es.engine.rules.rotation import AUTHORED, FAILED, NOTHING, UNREADABLE, ActionTurn, Written
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.splitting import split
 from mage_es.engine.rules.tools import author_tools
@@ -122,7 +122,7 @@ class _Writing:
 
     def _written(self, authored: Authored) -> Written:
         task_type, skill = authored.task_type, self.state.graph.skill_for_task(authored.task_type)
-        turn = Turn(self.state, self.command.iteration, task_type, skill, self._taught(authored.call))
+        turn = ActionTurn(self.state, self.command.iteration, task_type, skill, self._taught(authored.call))
         match authored.reply:
             case None:  # not asked, or no reply that could be read: `_outcome` says which
                 return Written()
@@ -255,7 +255,7 @@ SLOT_LENGTH = 1200
 """Most characters of each of the two slots, cut at a line border: every prompt of the skill carries them."""
 
 
-def refine(turn: Turn, reply: RefinementReply) -> Written:
+def refine(turn: ActionTurn, reply: RefinementReply) -> Written:
     """Return the refinement; an empty slot of the reply leaves the skill's own, and no change is no event.
 
     [section 3.3, prompt refinement] The event holds both slots before and after.

@@ -6,7 +6,7 @@ Rules
     - What does not fit the model's context does without memories first, the last-ranked one first.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -69,25 +69,38 @@ def skill_quotes(state: State, planned: QuestionPlanned, *, is_bare: bool = Fals
     return [Quote(f"skill/{skill}", "\n".join(lines)) for skill, lines in named if lines]
 
 
-def _retrieved(state: State, planned: QuestionPlanned, answer_format: str) -> list[Section]:
+def remembered(state: State, memories: Collection[str], answer_format: str) -> dict[str, list[Quote]]:
+    """Return by title what memories quote in a prompt, in the order of the titles."""
     # By id, superseded ones included: the plan was made on this state, and an exam must render what it recorded.
-    rows = [state.memory.row(hit.memory_id) for hit in planned.memories]
-    solved = [row for row in rows if row.outcome == "success_memory"]
-    strategies = [row for row in rows if row.outcome == "failure_memory" and row.kind == "type_strategy"]
-    corrected = [row for row in rows if row.outcome == "failure_memory" and row.kind != "type_strategy"]
-    principles = [state.memory.row(memory_id) for memory_id in planned.principles]
+    rows = [state.memory.row(memory_id) for memory_id in memories]
+    failures = [row for row in rows if row.outcome == "failure_memory"]
+    return {
+        "Principles": [_quote(row, row.reasoning) for row in rows if row.outcome == "principle"],
+        "Strategy": [_quote(row, _strategy(row)) for row in failures if row.kind == "type_strategy"],
+        "Solved earlier": [_quote(row, _solved(row, answer_format)) for row in rows if row.outcome == "success_memory"],
+        "Corrected earlier": [
+            _quote(row, _corrected(row, answer_format)) for row in failures if row.kind != "type_strategy"
+        ],
+    }
+
+
+def _retrieved(state: State, planned: QuestionPlanned, answer_format: str) -> list[Section]:
     recipes = [state.recipes.action_recipe(recipe_id) for recipe_id in planned.action_recipes]
-    titled = [
-        ("Principles", [_quote(row, row.reasoning) for row in principles]),
+    found = remembered(state, (*planned.principles, *(hit.memory_id for hit in planned.memories)), answer_format)
+    titled = {
+        "Principles": found.pop("Principles"),
         # The steps of a chain are the plan.
-        ("Plan", _plan(state, () if planned.chain else planned.planning)),
-        ("Strategy", [_quote(row, _strategy(row)) for row in strategies]),
-        ("Actions that worked", [Quote(f"recipe/{recipe.recipe_id}", _actions(recipe)) for recipe in recipes]),
-        ("Solved earlier", [_quote(row, _solved(row, answer_format)) for row in solved]),
-        ("Corrected earlier", [_quote(row, _corrected(row, answer_format)) for row in corrected]),
-    ]
+        "Plan": _plan(state, () if planned.chain else planned.planning),
+        "Strategy": found.pop("Strategy"),
+        "Actions that worked": [Quote(f"recipe/{recipe.recipe_id}", _actions(recipe)) for recipe in recipes],
+        **found,
+    }
+    return noted(titled)
+
+
+def noted(titled: Mapping[str, Sequence[Quote]]) -> list[Section]:
     # An empty heading would tell the model that something was looked for and not found.
-    return [Section(title, quotes, is_note=True) for title, quotes in titled if quotes]
+    return [Section(title, quotes, is_note=True) for title, quotes in titled.items() if quotes]
 
 
 def _plan(state: State, skills: Sequence[str]) -> list[Quote]:

@@ -86,8 +86,17 @@ def render_answer(name: str, sections: Sequence[Section], asked: PromptQuestion)
     Retrieved text is quoted as data, and every quotation has its source, offset and length.
     """
     # Offsets are of the final text: nothing before a span changes afterwards.
+    text, spans = render_sections(sections)
+    question = f"{asked.context}\n\n{asked.question}" if asked.context else asked.question
+    system = _filled(name, {"instruction": asked.instruction, "answer_format": asked.answer_format})
+    shared = f"{inert(asked.shared)}\n\n" if asked.shared else ""
+    return Prompt(f"{shared}{system}", f"{text}## {asked.heading}\n\n{inert(question)}", tuple(spans))
+
+
+def render_sections(sections: Sequence[Section]) -> tuple[str, list[Span]]:
+    """Return what is known as quotations under headings, "" for nothing, and where in it each quotation is."""
     has_notes = any(section.is_note and section.quotes for section in sections)
-    text, spans = f"{template('notes')}\n\n" if has_notes else "", []
+    text, spans = f"{template('notes')}\n\n" if has_notes else "", list[Span]()
     for title, quotes, _ in sections:
         if quotes:  # a heading without a quote would be a claim that there is nothing to know
             text += f"## {title}\n\n"
@@ -95,10 +104,7 @@ def render_answer(name: str, sections: Sequence[Section], asked: PromptQuestion)
             rendered = quoted(quote)
             spans.append(Span(offset=len(text), length=len(rendered), source=source))
             text += f"{rendered}\n\n"
-    question = f"{asked.context}\n\n{asked.question}" if asked.context else asked.question
-    system = _filled(name, {"instruction": asked.instruction, "answer_format": asked.answer_format})
-    shared = f"{inert(asked.shared)}\n\n" if asked.shared else ""
-    return Prompt(f"{shared}{system}", f"{text}## {asked.heading}\n\n{inert(question)}", tuple(spans))
+    return text, spans
 
 
 def worked(reasoning: str, answer: str, answer_format: str) -> str:

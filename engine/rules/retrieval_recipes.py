@@ -11,7 +11,7 @@ import msgspec
 
 from mage_es.engine.briefs import AuthoredRecipe
 from mage_es.engine.rules.harvest import memory_id
-from mage_es.engine.rules.rotation import Turn, Written
+from mage_es.engine.rules.rotation import ActionTurn, Written
 from mage_es.events.vocabulary import RetrievalRecipeAuthored
 
 QUESTION = "{question}"
@@ -34,7 +34,7 @@ def problem_of(recipe: AuthoredRecipe, *, bundle: int) -> str:
     return ""
 
 
-def author_recipe(turn: Turn, recipe: AuthoredRecipe | None, *, ordinal: int, bundle: int) -> Written:
+def author_recipe(turn: ActionTurn, recipe: AuthoredRecipe | None, *, ordinal: int, bundle: int) -> Written:
     """Return the recipe as an event, or why there is none.
 
     [appendix, retrieval recipes] A recipe is a query template, quotas and a floor for one task type, whose search

@@ -22,7 +22,7 @@ FAILED = "the call failed"
 AUTHORED = "authored"
 
 
-class Turn(NamedTuple):
+class ActionTurn(NamedTuple):
     """An action's turn: the state, the target's task type and its main skill, and where what is written comes from."""
 
     state: State

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from mage_es.engine.briefs import AuthoredChild, SplittingReply
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.ontology import SKILL_CAP, is_name, ordering_edge
-from mage_es.engine.rules.rotation import Turn, Written
+from mage_es.engine.rules.rotation import ActionTurn, Written
 from mage_es.events.vocabulary import EdgeAdded, EdgeRefused, Event, SkillCreated, SkillSplit
 from mage_es.projections.fold import State
 from mage_es.projections.graph import Graph
@@ -34,7 +34,7 @@ def room(state: State, created: int = 0) -> int:
 
 
 def split(
-    turn: Turn, reply: SplittingReply, *, taken: Sequence[str] = (), guarded: Guarded = NOTHING_GUARDED
+    turn: ActionTurn, reply: SplittingReply, *, taken: Sequence[str] = (), guarded: Guarded = NOTHING_GUARDED
 ) -> Written:
     """Return the split of a skill; `taken` are the names of skills that the same EVOLVE created already.
 

@@ -14,7 +14,7 @@ import msgspec
 
 from mage_es.engine.briefs import AuthoredExample, AuthoredTool
 from mage_es.engine.commands import CheckedTool
-from mage_es.engine.rules.rotation import Turn, Written
+from mage_es.engine.rules.rotation import ActionTurn, Written
 from mage_es.engine.seams.replies import encodable, objects_in
 from mage_es.events.vocabulary import Event, Parameter, ToolAuthored, ToolExample
 from mage_es.projections.fold import State
@@ -81,7 +81,7 @@ def _typed(value: object, kind: str) -> float | str | None:
     return int(value) if value == int(value) else value
 
 
-def author_tools(turn: Turn, tools: Sequence[CheckedTool]) -> Written:
+def author_tools(turn: ActionTurn, tools: Sequence[CheckedTool]) -> Written:
     """Return the tools as events; those that were written before with the same outcome are passed over.
 
     [section 3.3, dynamic tools] A tool is Starlark in a process without files, network or imports, under limits of

@@ -46,7 +46,7 @@ from mage_es.projections.fold import State, fold, reads_of
 from mage_es.projections.questions import EVOLVING
 from mage_es.projections.snapshots import latest_snapshot
 
-OWN_ACCOUNTS = frozenset({"scores", "ledger"})
+OWN_ACCOUNTS = frozenset({"scores", "ledger", "traffic"})
 """The projections that are a run's own accounts and not what it learned: nothing of them is inherited."""
 
 

@@ -198,6 +198,15 @@ def require_scoring(world: World, what: str) -> None:
     require()
 
 
+def require_ontology(state: State, marker: str) -> None:
+    """Raises `UsageError` for a marker before the run had a skill."""
+    if not state.graph.skills():
+        raise UsageError(
+            f"At {marker} the run had no skills and no task types yet: choose `start` or a later marker. "
+            "A baseline never has any; `mage-es report` shows its results."
+        )
+
+
 def state_of(run: Run, reader: LogReader, *, until: int | None = None) -> State:
     """Return the state after event `until` (default: the last), folded from the nearest snapshot before it."""
     return fold(reader, until=until, state=latest_snapshot(run.snapshots_path, reader, until=until))

@@ -7,6 +7,7 @@ from random import Random
 
 import numpy as np
 
+from mage_es.engine.testing.random_traffic import served
 from mage_es.engine.testing.random_writings import Writings
 from mage_es.engine.testing.stages import Stage
 from mage_es.events.digests import sha256_text
@@ -77,6 +78,7 @@ class RandomRun:
                 self._guard(k),
                 _close(k),
                 Stage(k, "log", tuple(self.writings.curated([row.memory_id for row in self.active]))),
+                Stage(k + 1, "serve", tuple(served(self.random, k, TASK_TYPES[0], SKILLS[0]))),
             ]
         return stages
 

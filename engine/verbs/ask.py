@@ -23,10 +23,11 @@ from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.metering import Metered
 from mage_es.engine.seams.model import Model
+from mage_es.engine.serving.frozen import BundleMember, bundle_of, question_of
 from mage_es.engine.session.effects import Effects
 from mage_es.engine.verbs.forms import blocking, typed
-from mage_es.engine.verbs.open_run import open_run, question_of
-from mage_es.engine.verbs.transcript import BundleMember, CallReport, MoveReport, TrimReport, bundle_of, report_of
+from mage_es.engine.verbs.open_run import open_run
+from mage_es.engine.verbs.transcript import CallReport, MoveReport, TrimReport, report_of
 from mage_es.events.errors import PrerequisiteError
 from mage_es.events.vocabulary import CallFailed, QuestionPlanned
 from mage_es.projections.fold import State

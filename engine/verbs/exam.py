@@ -33,7 +33,7 @@ from mage_es.engine.run.exams import (
     repair_that_cut,
 )
 from mage_es.engine.run.runtime import ACCURACY, ProgressNote, Runtime
-from mage_es.engine.run.world import World, reopen_world, require_scoring, state_of
+from mage_es.engine.run.world import World, reopen_world, require_ontology, require_scoring, state_of
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.model import Model
@@ -233,15 +233,6 @@ def _new_name(run: Run, wanted: ExamOpened) -> str:
         number += 1
     suffix = wanted.marker.replace("/", "-").replace(":", "-")
     return f"{number:04d}-{suffix}" + ("" if wanted.control == "none" else f"-{wanted.control}")
-
-
-def require_ontology(state: State, marker: str) -> None:
-    """Raises `UsageError` for a marker before the run had a skill."""
-    if not state.graph.skills():
-        raise UsageError(
-            f"At {marker} the run had no skills and no task types yet: choose `start` or a later marker. "
-            "A baseline never has any; `mage-es report` shows its results."
-        )
 
 
 def donors(asked: Sequence[Asked], seed: int) -> Mapping[str, Asked]:

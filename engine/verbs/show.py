@@ -18,10 +18,11 @@ from mage_es.engine.run.inheriting import inheritance
 from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
 from mage_es.engine.seams.benchmark import Benchmark, Question, scored
 from mage_es.engine.seams.environment import is_sequential
+from mage_es.engine.serving.frozen import BundleMember, bundle_of
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.session.judge import judged
 from mage_es.engine.verbs.forms import typed
-from mage_es.engine.verbs.transcript import BundleMember, CallReport, MoveReport, TrimReport, bundle_of, walk
+from mage_es.engine.verbs.transcript import CallReport, MoveReport, TrimReport, walk
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import MageError, UsageError, nearest
 from mage_es.events.log import LogReader

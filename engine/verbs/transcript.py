@@ -14,7 +14,6 @@ from mage_es.events.vocabulary import (
     EpisodeStepped,
     Event,
     ModelCalled,
-    QuestionPlanned,
     SearchAnswered,
     ToolRan,
 )
@@ -80,31 +79,6 @@ class StepReport(msgspec.Struct, frozen=True, kw_only=True, tag="step"):
 
 
 MoveReport = CallReport | TrimReport | ToolReport | SearchReport | StepReport
-
-
-class BundleMember(msgspec.Struct, frozen=True, kw_only=True):
-    memory_id: str
-    outcome: str
-    similarity: float
-    origin: str
-    question: str
-
-
-def bundle_of(state: State, planned: QuestionPlanned) -> tuple[BundleMember, ...]:
-    members = []
-    for hit in planned.memories:
-        row = state.memory.row(hit.memory_id)
-        kind = f"{row.outcome} ({row.kind})" if row.kind else row.outcome
-        members.append(
-            BundleMember(
-                memory_id=row.memory_id,
-                outcome=kind,
-                similarity=hit.similarity,
-                origin=f"iter-{row.iteration}/{row.phase}, question {row.question_id}",
-                question=row.question,
-            )
-        )
-    return tuple(members)
 
 
 def walk(course: Course, state: State, facts: Sequence[Event]) -> list[MoveReport]:

@@ -14,7 +14,7 @@ from mage_es.engine.commands import InduceOntology
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.leaks import Guarded, packed_shingles, texts_of, without_leaks
 from mage_es.engine.rules.near_duplicates import normalise, question_hash
-from mage_es.engine.rules.rotation import Turn
+from mage_es.engine.rules.rotation import ActionTurn
 from mage_es.engine.rules.splitting import split
 from mage_es.engine.testing.stages import flat
 from mage_es.engine.testing.strategies import history
@@ -140,7 +140,7 @@ def test_no_skill_is_called_by_a_guarded_question_when_it_is_named_nor_when_it_i
         for place, name in enumerate(names)
     )
     reply = SplittingReply(children=children, reason="")
-    written = split(Turn(life.state, 0, types[0], "general", Origin()), reply, guarded=guarded)
+    written = split(ActionTurn(life.state, 0, types[0], "general", Origin()), reply, guarded=guarded)
     assert [e.skill for e in written.events if isinstance(e, SkillCreated)] == ["eggs alone", "money alone"]
     life.end()
 

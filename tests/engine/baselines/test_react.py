@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from mage_es.engine.baselines.react import STEPS, Reading, react, read_action, split
+from mage_es.engine.baselines.react import STEPS, PageReading, react, read_action, split
 from mage_es.engine.courses import Ask, Look
 from mage_es.engine.seams.search import Page
 from tests.engine.baselines.driving import attempt, drive
@@ -94,7 +94,7 @@ def test_an_action_is_a_name_and_what_stands_in_its_brackets(action: str, read: 
 
 
 def test_another_keyword_begins_anew_and_without_a_page_there_is_nothing_to_read() -> None:
-    reading = Reading()
+    reading = PageReading()
     assert reading.look_up("x").startswith("No page is open")
     reading.open(Page("t", "One x. Two y. Three x."))
     assert [reading.look_up(word) for word in ("X", "y", "x")] == [

@@ -6,7 +6,7 @@ import pytest
 
 from mage_es.engine.briefs import RefinementReply
 from mage_es.engine.rules.authoring import SLOT_LENGTH, refine
-from mage_es.engine.rules.rotation import Turn, Written
+from mage_es.engine.rules.rotation import ActionTurn, Written
 from mage_es.events.vocabulary import Origin, SkillCreated, SkillRefined, SlotsRolledBack, SnapshotTaken
 from mage_es.projections.fold import State
 
@@ -20,7 +20,7 @@ def state() -> State:
 
 def refined(state: State, prompt_template: str, strategy: str) -> Written:
     reply = RefinementReply(prompt_template=prompt_template, strategy=strategy)
-    writing = refine(Turn(state, iteration=2, task_type="t", skill="s", origin=Origin(facts=("c",))), reply)
+    writing = refine(ActionTurn(state, iteration=2, task_type="t", skill="s", origin=Origin(facts=("c",))), reply)
     for event in writing.events:
         state.apply(event)
     return writing

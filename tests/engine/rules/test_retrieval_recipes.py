@@ -7,7 +7,7 @@ import pytest
 
 from mage_es.engine.briefs import AuthoredRecipe
 from mage_es.engine.rules.retrieval_recipes import author_recipe, problem_of
-from mage_es.engine.rules.rotation import Turn, Written
+from mage_es.engine.rules.rotation import ActionTurn, Written
 from mage_es.events.vocabulary import Origin
 from mage_es.projections.fold import State
 
@@ -17,7 +17,7 @@ RECIPE = AuthoredRecipe(
 
 
 def written(state: State, recipe: AuthoredRecipe | None, iteration: int = 1) -> Written:
-    turn = Turn(state, iteration, task_type="t", skill="s", origin=Origin(facts=("c",)))
+    turn = ActionTurn(state, iteration, task_type="t", skill="s", origin=Origin(facts=("c",)))
     writing = author_recipe(turn, recipe, ordinal=0, bundle=3)
     for event in writing.events:
         state.apply(event)

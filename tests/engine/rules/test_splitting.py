@@ -6,7 +6,7 @@ import pytest
 
 from mage_es.engine.briefs import AuthoredChild, SplittingReply
 from mage_es.engine.rules.ontology import SKILL_CAP
-from mage_es.engine.rules.rotation import Turn, Written
+from mage_es.engine.rules.rotation import ActionTurn, Written
 from mage_es.engine.rules.splitting import split
 from mage_es.events.vocabulary import (
     EdgeAdded,
@@ -41,7 +41,7 @@ def state() -> State:
 
 def after(state: State, *children: AuthoredChild, skill: str = "sums") -> Written:
     reply = SplittingReply(children=children, reason="They differ.")
-    writing = split(Turn(state, iteration=3, task_type="ages", skill=skill, origin=Origin(facts=("c",))), reply)
+    writing = split(ActionTurn(state, iteration=3, task_type="ages", skill=skill, origin=Origin(facts=("c",))), reply)
     for event in writing.events:
         state.apply(event)
     return writing

@@ -7,7 +7,7 @@ import pytest
 
 from mage_es.engine.briefs import AuthoredExample, AuthoredParameter, AuthoredTool
 from mage_es.engine.commands import CheckedTool
-from mage_es.engine.rules.rotation import Turn, Written
+from mage_es.engine.rules.rotation import ActionTurn, Written
 from mage_es.engine.rules.tools import arguments_in, author_tools, malformed
 from mage_es.events.vocabulary import Origin, Parameter, ToolAuthored
 from mage_es.projections.fold import State
@@ -23,7 +23,9 @@ TOOL = AuthoredTool(
 
 def written(state: State, tool: AuthoredTool = TOOL, problem: str = "", iteration: int = 1) -> Written:
     checked = [CheckedTool(tool, problem)]
-    return author_tools(Turn(state, iteration, task_type="t", skill="general", origin=Origin(facts=("c",))), checked)
+    return author_tools(
+        ActionTurn(state, iteration, task_type="t", skill="general", origin=Origin(facts=("c",))), checked
+    )
 
 
 def apply(state: State, writing: Written) -> None:

@@ -1,0 +1,1 @@
+"""Serving: what a run learned, put before the questions of live traffic, and what people say of the replies."""

@@ -1,0 +1,150 @@
+"""A run's state at a marker, frozen, and what it puts before a question.
+
+No model is called and nothing is recorded; questions come from the run's own folder.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from mage_es.engine.agents.learner import course_of, plan_answers
+from mage_es.engine.commands import PlanAnswers
+from mage_es.engine.courses import Ask, begin
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.world import World, reopen_world, require_ontology, state_of
+from mage_es.engine.seams.benchmark import Benchmark, Question
+from mage_es.engine.seams.embedder import Embedder
+from mage_es.engine.seams.environment import is_sequential
+from mage_es.events.errors import UsageError, nearest
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import QuestionPlanned
+from mage_es.projections.fold import State
+
+
+class BundleMember(msgspec.Struct, frozen=True, kw_only=True):
+    memory_id: str
+    outcome: str
+    similarity: float
+    origin: str
+    question: str
+
+
+class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run puts before a question: the search arm with its propensity, the memories with their cosines, and the
+    messages of the first call, as {"role": ..., "content": ...}; none where the route begins without a call.
+    """
+
+    run_id: str
+    marker: str
+    task_type: str
+    skill: str
+    arm: str
+    propensity: float
+    route: str
+    route_propensity: float
+    memories: tuple[BundleMember, ...]
+    messages: tuple[dict[str, str], ...]
+
+
+class FrozenRun:
+    """A run's world and its state at a marker, which nothing changes any more: any number of threads may ask it.
+
+    What is computed when it is first needed is computed by one thread or, to the same end, by several. An embedder of
+    the caller's own must bear several threads, too.
+    """
+
+    def __init__(self, run: Run, marker: str, world: World, state: State) -> None:
+        self.run, self.marker, self.world, self.state = run, marker, world, state
+
+    def bundle(self, question: str, task_type: str | None = None) -> BundleReport:
+        """Return what this state puts before a question; its task type is told from its text where none is given.
+
+        Raises `UsageError` for an empty question, and for a task type that the run does not have.
+        """
+        asked = question_of(question)
+        planned = self.planned(asked, task_type)
+        first = begin(course_of(self.world.setting, self.state, planned, asked))
+        said = {"system": first.request.system, "user": first.request.prompt} if isinstance(first, Ask) else {}
+        return BundleReport(
+            run_id=self.run.id,
+            marker=self.marker,
+            task_type=planned.task_type,
+            skill=planned.skill,
+            arm=planned.search_arm,
+            propensity=planned.search_probability,
+            route=planned.routing_arm,
+            route_propensity=planned.routing_probability,
+            memories=bundle_of(self.state, planned),
+            messages=tuple({"role": role, "content": text} for role, text in said.items() if text),
+        )
+
+    def planned(self, asked: Question, task_type: str | None = None) -> QuestionPlanned:
+        """Return the plan of a question on the frozen state."""
+        world, state = self.world, self.state
+        induced = state.graph.induced_types()
+        if task_type is None:
+            task_type = world.typing.predict([asked.question], induced, ids=[asked.id])[0]
+        elif task_type not in (known := {*world.setting.task_types, *induced}):
+            raise UsageError(f"{self.run.id} has no task type {task_type!r}.{nearest(task_type, sorted(known))}")
+        command = PlanAnswers(
+            iteration=state.progress.closed,
+            phase="exam",
+            asked=world.asked(state, [asked], [task_type], ["ask"]),
+            frozen=True,
+            donors={},
+        )
+        planned = plan_answers(world.setting, state, command)[0].event
+        assert isinstance(planned, QuestionPlanned)
+        return planned
+
+
+def freeze(
+    run: Run,
+    at: str,
+    *,
+    data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
+    embedder: Embedder | None = None,
+) -> FrozenRun:
+    """Raises `UsageError` where the marker does not exist or is too early, or the questions are episodes."""
+    reader = LogReader(run.log_path)
+    seq = reader.resolve(at)
+    world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=embedder, frozen=True)
+    state = state_of(run, reader, until=seq)
+    require_ontology(state, at)
+    if is_sequential(world.benchmark):
+        raise UsageError(
+            f"The tasks of {world.benchmark.name} are episodes, played in its environment: there is nothing to ask. "
+            "Run an exam with `mage-es exam`, or look at an episode with `mage-es show`."
+        )
+    return FrozenRun(run, at, world, state)
+
+
+def question_of(text: str) -> Question:
+    """Return a user's question. Raises `UsageError` for one that is empty or no text."""
+    if not isinstance(text, str):
+        raise UsageError(f"question is {text!r:.80}, of the type {type(text).__name__}: give str.")
+    if not text.strip():
+        raise UsageError("The question is empty: pass it as the last argument, or on standard input.")
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise UsageError("The question is not valid UTF-8 text. Encode it as UTF-8.")
+    return Question(id="ask", benchmark="", split="test", task_type="", question=text.strip(), gold="")
+
+
+def bundle_of(state: State, planned: QuestionPlanned) -> tuple[BundleMember, ...]:
+    members = []
+    for hit in planned.memories:
+        row = state.memory.row(hit.memory_id)
+        kind = f"{row.outcome} ({row.kind})" if row.kind else row.outcome
+        members.append(
+            BundleMember(
+                memory_id=row.memory_id,
+                outcome=kind,
+                similarity=hit.similarity,
+                origin=f"iter-{row.iteration}/{row.phase}, question {row.question_id}",
+                question=row.question,
+            )
+        )
+    return tuple(members)

@@ -20,6 +20,7 @@ from mage_es.cli import (
     export,
     log,
     matrix,
+    mcp,
     memory,
     new,
     repair,
@@ -111,6 +112,8 @@ _group(
     show=(log.show, log.SHOW_EXAMPLES),
     tail=(log.tail, log.TAIL_EXAMPLES),
 )
+
+_command("Serve", mcp.mcp, mcp.EXAMPLES)
 
 _command("Check and keep", replay.replay, replay.EXAMPLES)
 _command("Check and keep", verify.verify, verify.EXAMPLES)

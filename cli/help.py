@@ -14,7 +14,7 @@ from mage_es.events.errors import Interrupted, Terminated
 
 OPTIONS = ("Options", "Your own tasks", "Run", "Models", "Budget", "Machine", "Parts to leave out", "Rules to change")
 """The panels of options in their order; an option without a panel goes into the first."""
-COMMANDS = ("Learn", "Measure", "Look", "Check and keep", "Set up", "Commands")
+COMMANDS = ("Learn", "Measure", "Look", "Serve", "Check and keep", "Set up", "Commands")
 """The panels of commands in their order; a command without a panel goes into the last."""
 
 _KINDS = {"str": "TEXT", "int": "INTEGER", "int range": "INTEGER", "float": "NUMBER", "path": "PATH"}

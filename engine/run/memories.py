@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -22,9 +22,12 @@ from mage_es.events.vocabulary import (
     ModelCalled,
     PatternPruned,
     QuestionPlanned,
+    ToolAuthored,
     tag_of,
 )
 from mage_es.projections.fold import State
+from mage_es.projections.memory import MemoryRow
+from mage_es.projections.patterns import PatternRow
 
 
 class MemoryItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,40 +71,56 @@ def report_of(run_id: str, marker: str, reader: LogReader, state: State, name: s
 
     `name` is an id or an unambiguous prefix of one; `UsageError` otherwise.
     """
-    items = {item.memory_id: item for item in items_of(state)}
-    found = named(name, items)
-    (right, asked), *coin = _use(reader, found, until=state.seq)
+    item, fields = item_of(state, name)
+    (right, asked), *coin = _use(reader, item.memory_id, until=state.seq)
     return MemoryReport(
         run_id=run_id,
         marker=marker,
-        item=items[found],
-        fields=_fields(state, found),
-        origin=(*_parent(reader, items[found]), *_origin(reader, _fields(state, found)["origin"], until=state.seq)),
+        item=item,
+        fields=fields,
+        origin=(*_parent(reader, item), *_origin(reader, fields["origin"], until=state.seq)),
         prompts=asked,
         right=right,
         coin=(coin[0], coin[1]),
-        history=tuple(_history(reader, found, until=state.seq)),
+        history=tuple(_history(reader, item.memory_id, until=state.seq)),
     )
 
 
+def item_of(state: State, name: str) -> tuple[MemoryItem, dict[str, Any]]:
+    """Return an item of a state with every field but its vector; `report_of` says what `name` may be."""
+    things = dict(_things(state))
+    found = named(name, things)
+    values = msgspec.structs.asdict(things[found])
+    values.pop("embedding", None)
+    fields = {field: msgspec.to_builtins(value, enc_hook=str) for field, value in values.items()}
+    return _item(state, found, things[found]), fields
+
+
 def items_of(state: State) -> Iterator[MemoryItem]:
-    for row in state.memory.rows():
-        kind = f"{row.outcome}/{row.kind}" if row.kind else row.outcome
-        text = row.question or row.reasoning
-        yield _item(state, row.memory_id, kind, row, text=text, met=row.met)
-    for tool in state.tools.tools():
-        yield _item(state, tool.tool_id, "tool", tool, text=f"{tool.name}: {tool.description}")
-    for pattern in state.patterns.patterns():
-        yield _item(state, pattern.memory_id, "abstracted_pattern", pattern, text=pattern.text)
+    return (_item(state, name, thing) for name, thing in _things(state))
+
+
+def _things(state: State) -> Iterator[tuple[str, Any]]:
+    yield from ((row.memory_id, row) for row in state.memory.rows())
+    yield from ((tool.tool_id, tool) for tool in state.tools.tools())
+    yield from ((pattern.memory_id, pattern) for pattern in state.patterns.patterns())
     for recipe in state.recipes.recipes():
-        if isinstance(recipe, ActionRecipeHarvested):
-            text = f"{recipe.achievement}: {', '.join(recipe.actions)}"
-            yield _item(state, recipe.recipe_id, "action_recipe", recipe, text=text)
-        else:
-            yield _item(state, recipe.memory_id, "retrieval_recipe", recipe, text=recipe.query_template)
+        yield recipe.recipe_id if isinstance(recipe, ActionRecipeHarvested) else recipe.memory_id, recipe
 
 
-def _item(state: State, name: str, kind: str, thing: Any, *, text: str, met: int = 1) -> MemoryItem:
+def _item(state: State, name: str, thing: Any) -> MemoryItem:
+    match thing:
+        case MemoryRow():
+            kind = f"{thing.outcome}/{thing.kind}" if thing.kind else thing.outcome
+            text = thing.question or thing.reasoning
+        case ToolAuthored():
+            kind, text = "tool", f"{thing.name}: {thing.description}"
+        case PatternRow():
+            kind, text = "abstracted_pattern", thing.text
+        case ActionRecipeHarvested():
+            kind, text = "action_recipe", f"{thing.achievement}: {', '.join(thing.actions)}"
+        case _:
+            kind, text = "retrieval_recipe", thing.query_template
     line = " ".join(text.split())
     return MemoryItem(
         memory_id=name,
@@ -110,15 +129,16 @@ def _item(state: State, name: str, kind: str, thing: Any, *, text: str, met: int
         skill=thing.skill,
         iteration=thing.iteration,
         status=status_of(state, name) or "",
-        met=met,
+        met=thing.met if isinstance(thing, MemoryRow) else 1,
         text=line if len(line) <= _TEXT_WIDTH else line[: _TEXT_WIDTH - 3] + "...",
     )
 
 
-def named(name: str, items: Mapping[str, MemoryItem]) -> str:
-    if name in items:
+def named(name: str, known: Collection[str]) -> str:
+    """Return the id that `name` is or begins; `UsageError` if there is none, or more than one."""
+    if name in known:
         return name
-    found = [known for known in sorted(items) if known.startswith(name)] if len(name) >= LEAST_PREFIX else []
+    found = sorted(each for each in known if each.startswith(name)) if len(name) >= LEAST_PREFIX else []
     if len(found) == 1:
         return found[0]
     if found:
@@ -127,18 +147,6 @@ def named(name: str, items: Mapping[str, MemoryItem]) -> str:
         f"The run has learned nothing with the id {name}. `mage-es memory list` shows the ids; the first "
         f"{LEAST_PREFIX} digits are enough."
     )
-
-
-def _fields(state: State, name: str) -> dict[str, Any]:
-    """Return every field of an item but its vector."""
-    things: list[Any] = [*state.tools.tools(), *state.patterns.patterns(), *state.recipes.recipes()]
-    if state.memory.count_of(name):
-        things = [state.memory.row(name)]
-    ids = ("memory_id", "tool_id", "recipe_id")
-    thing = next(each for each in things if name in [getattr(each, field, None) for field in ids])
-    values = msgspec.structs.asdict(thing)
-    values.pop("embedding", None)
-    return {field: msgspec.to_builtins(value, enc_hook=str) for field, value in values.items()}
 
 
 def _parent(reader: LogReader, item: MemoryItem) -> Iterator[str]:

@@ -83,11 +83,7 @@ class FrozenRun:
     def planned(self, asked: Question, task_type: str | None = None) -> QuestionPlanned:
         """Return the plan of a question on the frozen state."""
         world, state = self.world, self.state
-        induced = state.graph.induced_types()
-        if task_type is None:
-            task_type = world.typing.predict([asked.question], induced, ids=[asked.id])[0]
-        elif task_type not in (known := {*world.setting.task_types, *induced}):
-            raise UsageError(f"{self.run.id} has no task type {task_type!r}.{nearest(task_type, sorted(known))}")
+        task_type = self.task_type_of(asked, task_type)
         command = PlanAnswers(
             iteration=state.progress.closed,
             phase="exam",
@@ -98,6 +94,15 @@ class FrozenRun:
         planned = plan_answers(world.setting, state, command)[0].event
         assert isinstance(planned, QuestionPlanned)
         return planned
+
+    def task_type_of(self, asked: Question, named: str | None = None) -> str:
+        """Return the task type that was named, else the one that the text tells. Raises `UsageError` for another."""
+        induced = self.state.graph.induced_types()
+        if named is None:
+            return self.world.typing.predict([asked.question], induced, ids=[asked.id])[0]
+        if named not in (known := {*self.world.setting.task_types, *induced}):
+            raise UsageError(f"{self.run.id} has no task type {named!r}.{nearest(named, sorted(known))}")
+        return named
 
 
 def freeze(

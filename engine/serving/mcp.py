@@ -4,7 +4,7 @@ Rules
     - Tools read. Each call is answered from a frozen state, by itself: nothing is kept between calls, so there is no
       session that another client could take over, and which run a call sees is decided anew for each.
     - Who asks is a model: a control token in what it gets is broken up, as in a prompt, secrets of the environment are
-      hidden, and of what is in quarantine it gets the history alone.
+      hidden, and of what is in quarantine it gets the history alone. A quarantine holds for states before it, too.
     - What is wrong with a call is the result of the tool, in our words; of a fault of ours the client learns no more
       than that.
 """
@@ -33,9 +33,10 @@ from mage_es import __version__
 from mage_es.engine.rules.choice import query_of
 from mage_es.engine.rules.ingredients import remembered
 from mage_es.engine.rules.prompt import inert
-from mage_es.engine.rules.quarantine import QUARANTINED
+from mage_es.engine.rules.quarantine import QUARANTINED, status_of
 from mage_es.engine.rules.retrieval import Candidates
 from mage_es.engine.run.memories import item_of, report_of
+from mage_es.engine.run.world import state_of
 from mage_es.engine.serving.frozen import FrozenRun, question_of
 from mage_es.events.errors import UsageError, hidden
 from mage_es.events.log import LogReader
@@ -126,7 +127,20 @@ class Lineage(msgspec.Struct, frozen=True, kw_only=True):
     history: tuple[str, ...]
 
 
-def search_memory(run: FrozenRun, asked: SearchMemory) -> NearMemories:
+class Readable(NamedTuple):
+    """A frozen run, and the state that says what is in quarantine by now."""
+
+    run: FrozenRun
+    now: State
+
+
+def shown_now(run: FrozenRun) -> Readable:
+    reader = LogReader(run.run.log_path)
+    return Readable(run, run.state if run.state.seq == reader.head.seq else state_of(run.run, reader))
+
+
+def search_memory(shown: Readable, asked: SearchMemory) -> NearMemories:
+    run = shown.run
     question = question_of(asked.query)
     task_type = run.task_type_of(question, asked.task_type)
     world, state = run.world, run.state
@@ -137,6 +151,7 @@ def search_memory(run: FrozenRun, asked: SearchMemory) -> NearMemories:
     candidates = Candidates(query, state.memory, terms)
     pools = [candidates.pool(index, each) for index in INDEXES.values() for each in (task_type, *query.merged)]
     found = {pool.rows.ids[row]: float(pool.similarity[row]) for pool in pools for row in pool.nearest}
+    found = {name: value for name, value in found.items() if status_of(shown.now, name) != QUARANTINED}
     near = sorted(found, key=lambda name: (-found[name], name))[: asked.limit]
     return NearMemories(
         run_id=run.run.id,
@@ -151,9 +166,10 @@ def search_memory(run: FrozenRun, asked: SearchMemory) -> NearMemories:
     )
 
 
-def get_memory(run: FrozenRun, asked: GetMemory) -> WholeMemory:
+def get_memory(shown: Readable, asked: GetMemory) -> WholeMemory:
+    run = shown.run
     item, fields = item_of(run.state, asked.memory_id)
-    if item.status == QUARANTINED:
+    if status_of(shown.now, item.memory_id) == QUARANTINED:
         raise UsageError(
             f"{item.memory_id} is in quarantine: its text is given to no model. explain_memory says why, and "
             f"`mage-es memory show {item.memory_id[:12]} {run.run.id}` shows it to a person."
@@ -169,8 +185,10 @@ def get_memory(run: FrozenRun, asked: GetMemory) -> WholeMemory:
     )
 
 
-def explain_memory(run: FrozenRun, asked: ExplainMemory) -> Lineage:
-    report = report_of(run.run.id, run.marker, LogReader(run.run.log_path), run.state, asked.memory_id)
+def explain_memory(shown: Readable, asked: ExplainMemory) -> Lineage:
+    run = shown.run
+    known, _ = item_of(run.state, asked.memory_id)
+    report = report_of(run.run.id, run.marker, LogReader(run.run.log_path), shown.now, known.memory_id)
     item = report.item
     return Lineage(
         run_id=report.run_id,
@@ -192,7 +210,7 @@ class Tool(NamedTuple):
     title: str
     takes: type[msgspec.Struct]
     gives: type[msgspec.Struct]
-    work: Callable[[FrozenRun, Any], msgspec.Struct]
+    work: Callable[[Readable, Any], msgspec.Struct]
 
 
 TOOLS: Mapping[str, Tool] = {
@@ -202,13 +220,13 @@ TOOLS: Mapping[str, Tool] = {
 }
 
 
-def called(run: FrozenRun, name: str, arguments: Mapping[str, Any]) -> wire.CallToolResult:
+def called(shown: Readable, name: str, arguments: Mapping[str, Any]) -> wire.CallToolResult:
     """Return the result of a tool; what is wrong with the call is a result, too."""
     try:
         if name not in TOOLS:
             raise UsageError(f"There is no tool {name!r:.80}; there are {', '.join(TOOLS)}.")
         tool = TOOLS[name]
-        document = _harmless(msgspec.to_builtins(tool.work(run, _taken(arguments, tool.takes))))
+        document = _harmless(msgspec.to_builtins(tool.work(shown, _taken(arguments, tool.takes))))
         text = msgspec.json.encode(document).decode()
         return wire.CallToolResult(content=[wire.TextContent(type="text", text=text)], structured_content=document)
     except UsageError as error:
@@ -227,16 +245,16 @@ def _taken(arguments: Mapping[str, Any], takes: type[msgspec.Struct]) -> msgspec
         raise UsageError("The arguments are not valid UTF-8 text. Encode them as UTF-8.") from error
 
 
-def server_of(run_of: Callable[[Scope | None], FrozenRun]) -> Server[Any]:
-    """Return a server; `run_of` gives the run that a request may see by its ASGI scope, or None on stdin."""
+def server_of(shown_to: Callable[[Scope | None], Readable]) -> Server[Any]:
+    """Return a server; `shown_to` gives what a request may see by its ASGI scope, or None on stdin."""
     one_at_a_time = anyio.CapacityLimiter(1)  # a client that asks for much leaves the processor to the others
 
     async def list_tools(context: ServerRequestContext[Any], asked: Any) -> wire.ListToolsResult:
         return wire.ListToolsResult(tools=[_described(name, tool) for name, tool in TOOLS.items()])
 
     async def call_tool(context: ServerRequestContext[Any], asked: wire.CallToolRequestParams) -> wire.CallToolResult:
-        run = run_of(context.request.scope if context.request is not None else None)
-        return await anyio.to_thread.run_sync(called, run, asked.name, asked.arguments or {}, limiter=one_at_a_time)
+        shown = shown_to(context.request.scope if context.request is not None else None)
+        return await anyio.to_thread.run_sync(called, shown, asked.name, asked.arguments or {}, limiter=one_at_a_time)
 
     return Server(
         "mage-es", version=__version__, instructions=_INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool
@@ -245,7 +263,8 @@ def server_of(run_of: Callable[[Scope | None], FrozenRun]) -> Server[Any]:
 
 def serve_stdio(run: FrozenRun) -> None:
     """Answer one client on stdin and stdout until it hangs up; what else is printed meanwhile goes to stderr."""
-    server = server_of(lambda scope: run)
+    shown = shown_now(run)
+    server = server_of(lambda scope: shown)
 
     async def serve() -> None:
         async with stdio_server() as (incoming, outgoing):
@@ -258,16 +277,21 @@ class McpApp:
     """`/mcp` as an ASGI app. It answers while its host is within `async with app.run()`, which can be entered once.
 
     `hosts` are the values of Host that are answered, each with any port where it ends in `:*`; a page of another
-    origin is refused. Who may ask is for the host to check, before it comes here: `run_of` gets the scope that it left.
+    origin is refused. None: all are, where only a key lets in. Keys are for the host to check, before a request comes
+    here; `shown_to` gets the scope that it left.
     """
 
-    def __init__(self, run_of: Callable[[Scope | None], FrozenRun], *, hosts: Sequence[str]) -> None:
-        origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
+    def __init__(self, shown_to: Callable[[Scope | None], Readable], *, hosts: Sequence[str] | None) -> None:
+        known = hosts or ()
+        origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in known]
+        security = TransportSecuritySettings(
+            enable_dns_rebinding_protection=hosts is not None, allowed_hosts=[*known], allowed_origins=origins
+        )
         self._manager = StreamableHTTPSessionManager(
-            server_of(run_of),
+            server_of(shown_to),
             json_response=True,
             stateless=True,
-            security_settings=TransportSecuritySettings(allowed_hosts=[*hosts], allowed_origins=origins),
+            security_settings=security,
             max_request_body_size=LARGEST_BODY,
         )
 

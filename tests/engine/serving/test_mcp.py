@@ -26,7 +26,7 @@ from mcp import Client, StdioServerParameters
 from mage_es.cli import main
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.serving.frozen import FrozenRun
-from mage_es.engine.serving.mcp import TOOLS, McpApp, called, server_of
+from mage_es.engine.serving.mcp import TOOLS, McpApp, Readable, called, server_of, shown_now
 from mage_es.engine.verbs.memory import curate, memory
 from mage_es.engine.verbs.open_run import open_run
 from mage_es.events.log import Log, LogReader
@@ -40,6 +40,11 @@ PROTOCOLS = ("auto", "legacy")
 @pytest.fixture(scope="module")
 def frozen(small_run: Run) -> FrozenRun:
     return open_run(small_run)
+
+
+@pytest.fixture(scope="module")
+def shown(frozen: FrozenRun) -> Readable:
+    return shown_now(frozen)
 
 
 def got(result: Any) -> dict[str, Any]:
@@ -71,9 +76,9 @@ async def served(app: McpApp) -> AsyncIterator[str]:
         await task
 
 
-def at_http(use: Callable[[str], Awaitable[None]], run_of: Callable[[Any], FrozenRun]) -> None:
+def at_http(use: Callable[[str], Awaitable[None]], shown_to: Callable[[Any], Readable]) -> None:
     async def with_server() -> None:
-        async with served(McpApp(run_of, hosts=["127.0.0.1:*"])) as address:
+        async with served(McpApp(shown_to, hosts=["127.0.0.1:*"])) as address:
             await use(address)
 
     asyncio.run(with_server())
@@ -151,13 +156,13 @@ def test_two_clients_at_once_see_it_over_http(frozen: FrozenRun, protocol: str) 
         async with Client(f"{address}/mcp", mode=protocol) as one, Client(f"{address}/mcp", mode=protocol) as other:
             await asyncio.gather(tour(one, frozen), tour(other, frozen))
 
-    at_http(use, lambda scope: frozen)
+    at_http(use, lambda scope: shown_now(frozen))
 
 
 def test_each_request_sees_the_run_that_its_own_key_names(frozen: FrozenRun, small_run: Run) -> None:
-    mine, theirs = frozen, open_run(small_run, at="start")
+    mine, theirs = shown_now(frozen), shown_now(open_run(small_run, at="start"))
 
-    def run_of(scope: Any) -> FrozenRun:
+    def shown_to(scope: Any) -> Readable:
         return mine if (b"authorization", b"Bearer mine") in scope["headers"] else theirs
 
     async def use(address: str) -> None:
@@ -167,10 +172,10 @@ def test_each_request_sees_the_run_that_its_own_key_names(frozen: FrozenRun, sma
             for key, run, known in (("mine", mine, True), ("other", theirs, False), ("mine", mine, True)):
                 reply = await client.post(f"{address}/mcp", json=call, headers={"authorization": f"Bearer {key}"})
                 found = reply.json()["result"]["structuredContent"]
-                assert (found["marker"], bool(found["memories"])) == (run.marker, known)
+                assert (found["marker"], bool(found["memories"])) == (run.run.marker, known)
                 assert "mcp-session-id" not in reply.headers
 
-    at_http(use, run_of)
+    at_http(use, shown_to)
 
 
 @pytest.mark.parametrize(
@@ -195,13 +200,13 @@ def test_a_page_of_another_origin_is_refused(frozen: FrozenRun, headers: dict[st
             huge = await client.post(f"{address}/mcp", content=b" " * 2_000_000, headers=sent)
             assert huge.status_code == 413
 
-    at_http(use, lambda scope: frozen)
+    at_http(use, lambda scope: shown_now(frozen))
 
 
-def test_a_search_finds_what_is_nearest_of_its_type_and_the_case_itself(frozen: FrozenRun) -> None:
+def test_a_search_finds_what_is_nearest_of_its_type_and_the_case_itself(frozen: FrozenRun, shown: Readable) -> None:
     row = next(row for row in frozen.state.memory.rows() if row.outcome == "success_memory" and row.status == "active")
     asked = {"query": row.question, "task_type": row.task_type, "limit": 20}
-    found = got(called(frozen, "search_memory", asked))
+    found = got(called(shown, "search_memory", asked))
     assert found["memories"][0]["memory_id"] == row.memory_id and found["memories"][0]["similarity"] > 0.999
     near = [memory["similarity"] for memory in found["memories"]]
     assert near == sorted(near, reverse=True) and len(near) > 1
@@ -231,9 +236,9 @@ def test_a_search_finds_what_is_nearest_of_its_type_and_the_case_itself(frozen: 
     ],
 )
 def test_what_is_wrong_with_a_call_is_told_in_our_words(
-    frozen: FrozenRun, name: str, arguments: dict[str, Any], words: str
+    shown: Readable, name: str, arguments: dict[str, Any], words: str
 ) -> None:
-    result = called(frozen, name, arguments)
+    result = called(shown, name, arguments)
     assert words in told(result)
     assert result.model_dump_json() and len(told(result)) < 1_100
 
@@ -261,31 +266,32 @@ def test_what_a_model_gets_can_do_nothing_and_what_is_in_quarantine_it_does_not_
     with Log.open(run.log_path, clock=clock) as log:
         log.append([Draft(event=row, iteration=1, phase="log", ordinal=0)])
     frozen = open_run(run)
+    shown = shown_now(frozen)
     asked = {"query": row.question, "task_type": row.task_type}
-    for result in (called(frozen, "search_memory", asked), called(frozen, "get_memory", {"memory_id": row.memory_id})):
+    for result in (called(shown, "search_memory", asked), called(shown, "get_memory", {"memory_id": row.memory_id})):
         assert "< |im_end|>" in result.model_dump_json()
         assert "<|im_end|>" not in result.model_dump_json() and "canary" not in result.model_dump_json()
     curate(run, row.memory_id, action="quarantine", reason="it is hostile", by="guard")
-    after = open_run(run)
-    assert row.memory_id not in {each["memory_id"] for each in got(called(after, "search_memory", asked))["memories"]}
-    assert "is in quarantine: its text is given to no model" in told(
-        called(after, "get_memory", {"memory_id": row.memory_id})
-    )
-    lineage = got(called(after, "explain_memory", {"memory_id": row.memory_id}))
+    before = shown_now(open_run(run, at=f"seq:{frozen.state.seq}"))
+    found = got(called(before, "search_memory", asked))["memories"]
+    assert row.memory_id not in {each["memory_id"] for each in found}
+    refused = told(called(before, "get_memory", {"memory_id": row.memory_id}))
+    assert "is in quarantine: its text is given to no model" in refused
+    lineage = got(called(before, "explain_memory", {"memory_id": row.memory_id}))
     assert lineage["status"] == "quarantined" and "it is hostile" in lineage["history"][-1]
 
 
-def test_a_search_takes_in_every_kind_and_all_that_is_given_fits_its_schema(frozen: FrozenRun) -> None:
+def test_a_search_takes_in_every_kind_and_all_that_is_given_fits_its_schema(frozen: FrozenRun, shown: Readable) -> None:
     schemas = {tool.name: tool.output_schema for tool in asyncio.run(listed(frozen))}
     born = {event.memory_id for event in LogReader(frozen.run.log_path).of(MemoryAppended)}
     kinds = set()
     for name in born:
-        whole = got(called(frozen, "get_memory", {"memory_id": name}))
+        whole = got(called(shown, "get_memory", {"memory_id": name}))
         validate(whole, schemas["get_memory"])
         kinds.add(whole["kind"].partition("/")[0])
     assert {"success_memory", "failure_memory"} <= kinds
-    validate(got(called(frozen, "search_memory", {"query": QUESTION})), schemas["search_memory"])
-    validate(got(called(frozen, "explain_memory", {"memory_id": min(born)})), schemas["explain_memory"])
+    validate(got(called(shown, "search_memory", {"query": QUESTION})), schemas["search_memory"])
+    validate(got(called(shown, "explain_memory", {"memory_id": min(born)})), schemas["explain_memory"])
 
 
 def test_a_package_that_is_missing_is_named_with_its_command(
@@ -299,5 +305,5 @@ def test_a_package_that_is_missing_is_named_with_its_command(
 
 
 async def listed(frozen: FrozenRun) -> list[Any]:
-    async with Client(server_of(lambda scope: frozen)) as client:
+    async with Client(server_of(lambda scope: shown_now(frozen))) as client:
         return list((await client.list_tools()).tools)

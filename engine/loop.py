@@ -259,8 +259,9 @@ async def snapshot(session: Session, k: int) -> None:
                 f"iter-{k}: rolled back by the guard ({verdict.replace('_', ' ')}); what was learned stays."
             )
     # The iteration is closed in a batch of its own: its digests are those of the state with the verdict applied.
-    digests = session.state.digests()
-    session.do(CloseIteration(k, digests))
+    with session.lock:
+        digests = session.state.digests()
+        session.do(CloseIteration(k, digests))
     keep(session, digests)
 
 

@@ -2,6 +2,8 @@
 
     MageError                       1   a check failed, or anything else that we foresaw
     |-- UsageError                  2   the request itself is wrong: unknown name, bad value, differing config
+    |   |-- NotFound                2   an inference or a memory that a served run does not have
+    |   `-- Conflict                2   what was said before under the same name was something else
     |-- Interrupted               130   the user asked to stop; everything recorded stays
     |   |-- Terminated            143   the system asked to stop (SIGTERM); the same holds
     |   `-- BudgetReached           3   so did the budget that the user set
@@ -39,6 +41,14 @@ class UsageError(MageError):
     """The request is wrong as stated."""
 
     exit_code = 2
+
+
+class NotFound(UsageError):
+    """The run has nothing of that name."""
+
+
+class Conflict(UsageError):
+    """The same name was used for something else before."""
 
 
 class Interrupted(MageError):

@@ -66,6 +66,7 @@ SHELL = {
     "engine.sandbox.sandbox": "a tool has a limit of seconds",
     "engine.seams.clock": "is the clock that others are given",
     "engine.seams.faults": "a provider may ask for patience until a date",
+    "engine.serving.live": "the salt of a coin is dice that cannot be guessed",
     "engine.session.batches": "a provider's batch is polled for",
     "engine.verbs.exam": "reports how long an exam took",
     "engine.verbs.replay": "reports how long a replay took",

@@ -64,12 +64,8 @@ class Choosing:
 
     def choose(self, asked: Asked, skill: str) -> Chosen:
         """Return what is chosen for a question of a skill. To be called in question-id order."""
-        state, config = self._state, self._setting.config
-        # Without bandits nothing is compared, so only the default is looked up.
-        arms = list(SEARCH_ARMS) if config.bandits else [DEFAULT_ARM["search"]]
-        offered = self.offered(asked, skill, arms)
-        search = self._arm("search", asked, asked.task_type, list(offered))
-        given = offered[search.arm]
+        state = self._state
+        search, given = self.search(asked, skill)
         routing = self._arm("routing", asked, skill, self.routes(asked, skill, given.cascade))
         recipe = state.recipes.retrieval(asked.task_type) if search.arm == "recipe" else None
         if donor := self._command.donors.get(asked.question.id):
@@ -88,6 +84,14 @@ class Choosing:
             chain=tuple(state.graph.closure(skill)[-CHAIN_STEPS:]) if routing.arm == "chain" else (),
             tool_id=tool.tool_id if tool else "",
         )
+
+    def search(self, asked: Asked, skill: str) -> tuple[Choice, Given]:
+        """Return the search arm that is chosen for a question, and what it gives."""
+        # Without bandits nothing is compared, so only the default is looked up.
+        arms = list(SEARCH_ARMS) if self._setting.config.bandits else [DEFAULT_ARM["search"]]
+        offered = self.offered(asked, skill, arms)
+        choice = self._arm("search", asked, asked.task_type, list(offered))
+        return choice, offered[choice.arm]
 
     def offered(self, asked: Asked, skill: str, arms: Sequence[str]) -> Mapping[str, Given]:
         """Return the search arms that differ for a question, with what each gives it, in the order that decides ties.

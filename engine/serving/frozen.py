@@ -5,13 +5,18 @@ No model is called and nothing is recorded; questions come from the run's own fo
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from mage_es.engine.agents.learner import course_of, plan_answers
 from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.courses import Ask, begin
+from mage_es.engine.rules.choice import Choosing
+from mage_es.engine.rules.setting import Setting
+from mage_es.engine.rules.task_types import Induced
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.world import World, reopen_world, require_ontology, state_of
 from mage_es.engine.seams.benchmark import Benchmark, Question
@@ -19,7 +24,7 @@ from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import QuestionPlanned
+from mage_es.events.vocabulary import Phase, QuestionPlanned
 from mage_es.projections.fold import State
 
 
@@ -48,6 +53,15 @@ class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[dict[str, str], ...]
 
 
+class Recalled(NamedTuple):
+    """What is remembered for a turn: the search arm with its probability, and the memories that it gives."""
+
+    task_type: str
+    arm: str
+    probability: float
+    memories: tuple[str, ...]
+
+
 class FrozenRun:
     """A run's world and its state at a marker, which nothing changes any more: any number of threads may ask it.
 
@@ -57,6 +71,39 @@ class FrozenRun:
 
     def __init__(self, run: Run, marker: str, world: World, state: State) -> None:
         self.run, self.marker, self.world, self.state = run, marker, world, state
+
+    @cached_property
+    def _serving(self) -> Setting:
+        # A user who asks what was asked before is to be helped by it: only what measures learning hides that.
+        config = msgspec.structs.replace(self.world.setting.config, revisit_self="include")
+        return self.world.setting._replace(config=config)
+
+    @cached_property
+    def _induced(self) -> Induced:
+        return self.state.graph.induced_types()
+
+    @cached_property
+    def task_types(self) -> frozenset[str]:
+        return frozenset((*self.world.setting.task_types, *self._induced))
+
+    def require_task_type(self, name: str) -> None:
+        """Raise `UsageError` for a task type that the run does not have."""
+        if name not in self.task_types:
+            raise UsageError(f"{self.run.id} has no task type {name!r}.{nearest(name, sorted(self.task_types))}")
+
+    def recalled(self, text: str, task_type: str | None = None, *, draw: str = "") -> Recalled:
+        """Return what this state has for a turn of a conversation, which may have been asked in learning, too.
+
+        With a name to `draw` by, the arm is drawn as in learning, and else the one that proved best.
+
+        Raises `UsageError` for a task type that the run does not have.
+        """
+        asked = self._asked(_question(draw or "ask", text), task_type, frozen=not draw, phase="serve")
+        skill = self.state.graph.skill_for_task(asked.asked[0].task_type)
+        choice, given = Choosing(self._serving, self.state, asked).search(asked.asked[0], skill)
+        hits = (*given.bundle.success, *given.bundle.failure)
+        memories = (*given.cascade.principles, *(hit.memory_id for hit in hits))
+        return Recalled(asked.asked[0].task_type, choice.arm, choice.probability, memories)
 
     def bundle(self, question: str, task_type: str | None = None) -> BundleReport:
         """Return what this state puts before a question; its task type is told from its text where none is given.
@@ -82,26 +129,20 @@ class FrozenRun:
 
     def planned(self, asked: Question, task_type: str | None = None) -> QuestionPlanned:
         """Return the plan of a question on the frozen state."""
-        world, state = self.world, self.state
-        task_type = self.task_type_of(asked, task_type)
-        command = PlanAnswers(
-            iteration=state.progress.closed,
-            phase="exam",
-            asked=world.asked(state, [asked], [task_type], ["ask"]),
-            frozen=True,
-            donors={},
-        )
-        planned = plan_answers(world.setting, state, command)[0].event
+        command = self._asked(asked, task_type, frozen=True, phase="exam")
+        planned = plan_answers(self.world.setting, self.state, command)[0].event
         assert isinstance(planned, QuestionPlanned)
         return planned
 
+    def _asked(self, asked: Question, task_type: str | None, *, frozen: bool, phase: Phase) -> PlanAnswers:
+        known = self.world.asked(self.state, [asked], [self.task_type_of(asked, task_type)], ["ask"])
+        return PlanAnswers(self.state.progress.closed, phase, known, frozen, donors={})
+
     def task_type_of(self, asked: Question, named: str | None = None) -> str:
         """Return the task type that was named, else the one that the text tells. Raises `UsageError` for another."""
-        induced = self.state.graph.induced_types()
         if named is None:
-            return self.world.typing.predict([asked.question], induced, ids=[asked.id])[0]
-        if named not in (known := {*self.world.setting.task_types, *induced}):
-            raise UsageError(f"{self.run.id} has no task type {named!r}.{nearest(named, sorted(known))}")
+            return self.world.typing.predict([asked.question], self._induced, ids=[asked.id])[0]
+        self.require_task_type(named)
         return named
 
 
@@ -135,7 +176,11 @@ def question_of(text: str) -> Question:
         raise UsageError("The question is empty: pass it as the last argument, or on standard input.")
     if any("\ud800" <= letter <= "\udfff" for letter in text):
         raise UsageError("The question is not valid UTF-8 text. Encode it as UTF-8.")
-    return Question(id="ask", benchmark="", split="test", task_type="", question=text.strip(), gold="")
+    return _question("ask", text.strip())
+
+
+def _question(name: str, text: str) -> Question:
+    return Question(id=name, benchmark="", split="test", task_type="", question=text, gold="")
 
 
 def bundle_of(state: State, planned: QuestionPlanned) -> tuple[BundleMember, ...]:

@@ -33,6 +33,7 @@ What cannot happen
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from mage_es.engine.agents.critic import judgement
 from mage_es.engine.commands import Asked, Command, OpenRun, PlanAnswers, RecordEmbedding, RecordFact
@@ -88,6 +89,8 @@ class Session:
         if log.keys:
             world = world._replace(setting=world.setting._replace(salt=log.keys.salt))
         self.run, self.world, self.log, self.state, self.models = run, world, log, state, models
+        # Held while log and state change: replaced where another thread of the process writes the log as well.
+        self.lock: AbstractContextManager[object] = nullcontext()
         self.runtime, self.budget = runtime, runtime.budget(state.ledger)
         # The sequence number of each plan, which calls and verdicts name as their cause.
         self._plan_seq: dict[tuple[Phase, str], int] = {}
@@ -126,8 +129,7 @@ class Session:
 
     async def aclose(self) -> None:
         """Close models and files. Calls of the embedder that are not recorded yet are recorded first."""
-        # A session that recorded nothing has not connected the meter yet, but opening the embedder may have cost
-        # calls.
+        # One that recorded nothing has not connected the meter yet, but opening the embedder may have cost calls.
         self._connect_meter()
         # Queues first: what they are still submitting goes through their clients' models.
         for queue in self.batch_queues.values():
@@ -160,24 +162,26 @@ class Session:
 
     def do(self, command: Command) -> Appended:
         """Decide a command on the live state and commit the events, all or none."""
-        return self.commit(decide(self.world.setting, self.state, command))
+        with self.lock:
+            return self.commit(decide(self.world.setting, self.state, command))
 
     def commit(self, drafts: Sequence[Draft]) -> Appended:
         """Make events durable, then apply them. The log skips facts that it holds already."""
-        appended = self.log.append(drafts)
-        for seq, event, draft in zip(appended.seqs, appended.events, drafts, strict=True):
-            if seq > self.state.seq:  # else the log held it already, and so does the state
-                self.state.apply(event)
-                self.state.seq = seq
-                if isinstance(event, AnswerJudged | AnswerUnanswered):
-                    self._running_score.add(event)
-                elif isinstance(event, ModelCalled | CallFailed | BundleTrimmed):
-                    self.in_flight.remove(event.request_sha256)
-            # Also if the log held the plan already: calls that are still to come name it as their cause.
-            if isinstance(event, QuestionPlanned):
-                self._plan_seq[draft.phase, event.question_id] = seq
-            elif isinstance(event, IterationPlanned):
-                self.last_plan = event
+        with self.lock:
+            appended = self.log.append(drafts)
+            for seq, event, draft in zip(appended.seqs, appended.events, drafts, strict=True):
+                if seq > self.state.seq:  # else the log held it already, and so does the state
+                    self.state.apply(event)
+                    self.state.seq = seq
+                    if isinstance(event, AnswerJudged | AnswerUnanswered):
+                        self._running_score.add(event)
+                    elif isinstance(event, ModelCalled | CallFailed | BundleTrimmed):
+                        self.in_flight.remove(event.request_sha256)
+                # Also if the log held the plan already: calls that are still to come name it as their cause.
+                if isinstance(event, QuestionPlanned):
+                    self._plan_seq[draft.phase, event.question_id] = seq
+                elif isinstance(event, IterationPlanned):
+                    self.last_plan = event
         self._connect_meter()
         return appended
 
@@ -225,8 +229,7 @@ class Session:
     def plan(self, iteration: int, phase: Phase, purposes: Mapping[str, Purpose], *, frozen: bool) -> None:
         """Plan questions (id -> purpose), unless they are planned."""
         self.enter_phase(iteration, phase)
-        # Planned once: a second plan, on a state that has moved on, could choose other memories for the same
-        # question.
+        # Planned once: a second plan, on a state that has moved on, could choose other memories for a question.
         if not self.state.progress.plans(phase) and purposes:
             self.do(PlanAnswers(iteration=iteration, phase=phase, asked=self.asked(purposes), frozen=frozen, donors={}))
 

@@ -75,6 +75,8 @@ class RunInherited(Event, frozen=True, kw_only=True, tag="run.inherited"):
     """Calls of models that the parent, with its own parents, had made."""
     usd_micro: int
     """What they cost, in millionths of a dollar; -1 where a price is unknown."""
+    is_served: bool = False
+    """Whether the run serves what it began with, and learns by publishing only."""
 
 
 class SplitCommitted(Event, frozen=True, kw_only=True, tag="split.committed"):

@@ -94,6 +94,8 @@ class InferenceClosed(Event, frozen=True, kw_only=True, tag="inference.closed"):
     """Time of it that was spent here before the request went on, in microseconds."""
     reply: str = ""
     """Text of the reply; empty where texts are not recorded."""
+    reply_id: str = ""
+    """Id that the upstream gave its reply, which a later request may go on from; empty for none."""
 
 
 class FeedbackGiven(Event, frozen=True, kw_only=True, tag="feedback.given"):

@@ -1,0 +1,176 @@
+"""The journal of a served run: what requests leave is made durable together, on a thread of its own.
+
+Theory of operation
+    Requests come on one thread, or on many, and hand over drafts. The thread takes all that wait, appends them to the
+    log in one frame, which costs one sync, and applies them to the state; only then are the callers that wait for it
+    released. So a hundred requests at once cost about as many syncs as one.
+
+    Log and state change under one lock, which a session that publishes shares (session/session.py): between two of its
+    steps the journal goes on.
+
+    When a write or sync fails, the log takes nothing more until it is opened again. Then every caller gets
+    `NotRecorded`, now and from then on; what was acknowledged before is durable and stays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
+from typing import NamedTuple
+
+from mage_es.events.errors import MageError, UsageError, WriterPoisoned
+from mage_es.events.log import Log
+from mage_es.events.vocabulary import Draft, Event
+from mage_es.projections.fold import State
+
+_PATIENCE = 0.05
+"""Seconds for which what nobody waits for may be kept back, so that it shares the sync of something else."""
+_MOST = 1024
+"""Entries of one commit, which bounds how long the lock is held."""
+_MOST_WAITING = 100_000
+"""Entries that may wait in memory. Only a disk that hangs lets so many gather."""
+
+
+class NotRecorded(MageError):
+    """The log took nothing of it, and takes nothing more until the process is started again."""
+
+    exit_code = WriterPoisoned.exit_code
+
+
+class _Entry(NamedTuple):
+    """Events, or what decides drafts on the state as it is then, and who waits for them."""
+
+    drafts: Sequence[Event] | Callable[[], Sequence[Draft]]
+    done: Future[Sequence[Event]] | None
+
+
+class Journal:
+    def __init__(self, log: Log, state: State, lock: AbstractContextManager[object]) -> None:
+        self.problem = ""
+        """Why nothing is recorded any more; empty while all is."""
+        self.lost = 0
+        """Events that were dropped since, of those that nobody waited for."""
+        self._log, self._state, self._lock = log, state, lock
+        self._waiting: deque[_Entry] = deque()
+        self._changed = threading.Condition()
+        self._is_urgent = self._is_closing = False
+        self._thread = threading.Thread(target=self._work, name="mage-es journal", daemon=True)
+        self._thread.start()
+
+    @property
+    def queued(self) -> int:
+        return len(self._waiting)
+
+    async def record(self, drafts: Sequence[Event] | Callable[[], Sequence[Draft]]) -> Sequence[Event]:
+        """Return events once they are durable, which they become whether or not the caller waits to the end.
+
+        A function is called, on the journal's thread and under the lock, to decide on the state as it is then.
+
+        Raises `NotRecorded`, and what the function raises: then nothing of it is recorded.
+        """
+        done: Future[Sequence[Event]] = Future()
+        self._add(_Entry(drafts, done))
+        return await asyncio.wrap_future(done)
+
+    def begin(self, event: Event) -> None:
+        """Record that the process began; raises what the log raises."""
+        done: Future[Sequence[Event]] = Future()
+        self._add(_Entry([event], done))
+        done.result()
+
+    def put(self, event: Event) -> None:
+        """Record an event soon. What comes after the log failed is counted and dropped."""
+        try:
+            self._add(_Entry([event], None))
+        except NotRecorded:
+            self.lost += 1
+
+    def close(self) -> None:
+        """Record what waits and end the thread; the log stays open."""
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _add(self, entry: _Entry) -> None:
+        with self._changed:
+            if self._is_closing or self.problem or len(self._waiting) >= _MOST_WAITING:
+                raise NotRecorded(self.problem or "Nothing is recorded: the run is closed, or its disk is too slow.")
+            self._waiting.append(entry)
+            if entry.done is not None or len(self._waiting) >= _MOST:
+                self._is_urgent = True
+            self._changed.notify()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._is_closing)
+                self._changed.wait_for(lambda: self._is_urgent or self._is_closing, timeout=_PATIENCE)
+                taken = [self._waiting.popleft() for _ in range(min(_MOST, len(self._waiting)))]
+                self._is_urgent = len(self._waiting) > 0
+                if not taken and self._is_closing:
+                    return
+            self._commit(taken)
+
+    def _commit(self, entries: Sequence[_Entry]) -> None:
+        """Record entries in order: decided ones alone, the others with their neighbours."""
+        together: list[_Entry] = []
+        for entry in entries:
+            if callable(entry.drafts):
+                self._append(together)
+                self._append([entry])
+                together = []
+            else:
+                together.append(entry)
+        self._append(together)
+
+    def _append(self, entries: Sequence[_Entry]) -> None:
+        if not entries:
+            return
+        try:
+            if self.problem:
+                raise NotRecorded(self.problem)
+            with self._lock:
+                decided = [self._decided(entry) for entry in entries]
+                drafts = [draft for each in decided for draft in each]
+                appended = self._log.append(drafts)
+                for seq, event in zip(appended.seqs, appended.events, strict=True):
+                    if seq > self._state.seq:
+                        self._state.apply(event)
+                        self._state.seq = seq
+        except UsageError as error:
+            # What cannot be stored is one caller's: the others are recorded without it.
+            if len(entries) > 1:
+                for entry in entries:
+                    self._append([entry])
+            else:
+                self._fail(entries, error)
+        except WriterPoisoned as error:
+            self.problem = str(error)
+            self._fail(entries, NotRecorded(self.problem))
+        except Exception as error:  # the thread must outlive any one entry
+            self._fail(entries, error)
+        else:
+            events = iter(appended.events)
+            for entry, each in zip(entries, decided, strict=True):
+                own = [next(events) for _ in each]
+                if entry.done is not None and entry.done.set_running_or_notify_cancel():
+                    entry.done.set_result(own)
+
+    def _decided(self, entry: _Entry) -> Sequence[Draft]:
+        if callable(entry.drafts):
+            return entry.drafts()
+        # The open iteration is the one that the next publish closes.
+        k = self._state.progress.closed + 1
+        return [Draft(event=event, iteration=k, phase="serve") for event in entry.drafts]
+
+    def _fail(self, entries: Sequence[_Entry], error: Exception) -> None:
+        for entry in entries:
+            if entry.done is None:
+                self.lost += 1
+            elif entry.done.set_running_or_notify_cancel():
+                entry.done.set_exception(error)

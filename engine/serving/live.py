@@ -1,0 +1,303 @@
+"""A served run open for writing: what goes into each request, on record before it goes on.
+
+Theory of operation
+    `prepare` computes: which session a request belongs to, what was put into its earlier turns, and what the state of
+    its marker has for its latest one. It waits for nothing. `record` makes that durable. `close_inference` says what
+    became of the request; nobody waits for that.
+
+    The state that requests see is frozen at a marker (a closed iteration). The live state, to which events are applied,
+    belongs to the journal and to a session that publishes. When one has closed an iteration, `advance` shows it to
+    sessions that begin after.
+
+    An injection that is not on record is not made: where `record` fails, the request goes on without.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import secrets
+import threading
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from mage_es.engine.rules.holdback import SALT_BYTES, is_held_back
+from mage_es.engine.rules.notes import NOTHING, Note, note_of
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.memories import MemoryReport, report_of
+from mage_es.engine.run.world import state_of
+from mage_es.engine.seams.benchmark import Benchmark
+from mage_es.engine.seams.embedder import Embedder
+from mage_es.engine.serving.frozen import FrozenRun
+from mage_es.engine.serving.inferences import InferenceReport, explained, recorded
+from mage_es.engine.serving.journal import Journal, NotRecorded
+from mage_es.engine.serving.opening import ServedRun, open_served
+from mage_es.engine.serving.sessions import Sessions
+from mage_es.engine.serving.shapes import Reading
+from mage_es.events.digests import sha256_text
+from mage_es.events.disk import FileSystem
+from mage_es.events.errors import NotFound, UsageError
+from mage_es.events.log import LogReader
+from mage_es.events.log.markers import Marker
+from mage_es.events.vocabulary import (
+    MICRO,
+    InferenceClosed,
+    InferenceOpened,
+    RequestShape,
+    ServingStarted,
+    Treatment,
+)
+
+Learn = Literal["off", "log", "propose"]
+Wish = Literal["on", "off", "shadow"]
+_MARKERS = 4
+"""Frozen states that are kept at once; sessions of older ones wait until theirs is folded again."""
+_NOTES = 8_192
+"""Rendered notes that are kept."""
+
+
+class Prepared(NamedTuple):
+    """An inference, and by number of the turn what is to be put at the end of it; earlier turns included."""
+
+    opened: InferenceOpened
+    notes: Mapping[int, str]
+
+
+class Health(NamedTuple):
+    """How a served run is: the marker that new sessions see, why nothing is recorded ("": all is), what waits."""
+
+    run: str
+    marker: str
+    problem: str
+    queued: int
+
+
+class LiveRun:
+    """One process serving a run. `prepare` may be called from any thread, the coroutines from any event loop."""
+
+    def __init__(
+        self,
+        opened: ServedRun,
+        *,
+        learn: Learn = "log",
+        holdback: float = 0.05,
+        record_texts: bool = False,
+        upstream: str = "",
+    ) -> None:
+        """Begin to serve; the log has it when this returns. `holdback` is the share of sessions that get no memory.
+
+        Raises `UsageError` for a share outside [0, 1], and `WriterPoisoned` where the disk refuses.
+        """
+        if not 0 <= holdback <= 1:
+            raise UsageError(f"holdback is {holdback}: give a share of the sessions, such as 0.05.")
+        self.run, self.log, self.world, self.state = opened
+        self.learn, self.lock = learn, threading.RLock()
+        self._has_texts = record_texts
+        traffic = self.state.traffic
+        # Kept, so that a session stays on its side however often the process is started again.
+        salt, share = traffic.salt or secrets.token_hex(SALT_BYTES), round(holdback * MICRO)
+        started = ServingStarted(
+            process=traffic.processes + 1,
+            learn=learn,
+            holdback_micro=share,
+            salt=salt,
+            has_texts=record_texts,
+            upstream=upstream,
+        )
+        self.process, self._numbers = started.process, itertools.count(1)
+        self._sessions = Sessions(lambda key, session: is_held_back(salt, key, session, share_micro=share))
+        self._sessions.recall(LogReader(self.run.log_path))
+        self._freezing, self._frozen = threading.Lock(), dict[int, FrozenRun]()
+        self._note = lru_cache(maxsize=_NOTES)(self._rendered)
+        self.marker = self.state.progress.closed
+        self.frozen(self.marker)
+        self.journal = Journal(self.log, self.state, self.lock)
+        self.journal.begin(started)
+
+    @classmethod
+    def open(
+        cls,
+        run: Run,
+        at: str = "latest",
+        *,
+        runs_dir: Path | str | None = None,
+        name: str | None = None,
+        learn: Learn = "log",
+        holdback: float = 0.05,
+        record_texts: bool = False,
+        upstream: str = "",
+        data_dir: Path | str | None = None,
+        benchmark: Benchmark | None = None,
+        embedder: Embedder | None = None,
+        fs: FileSystem | None = None,
+    ) -> LiveRun:
+        """Begin to serve what a run had learned at a marker, in a run of its own (engine/serving/opening.py)."""
+        opened = open_served(
+            run, at, name=name, runs_dir=runs_dir, data_dir=data_dir, benchmark=benchmark, embedder=embedder, fs=fs
+        )
+        try:
+            return cls(opened, learn=learn, holdback=holdback, record_texts=record_texts, upstream=upstream)
+        except BaseException:
+            opened.log.close()
+            raise
+
+    # ------------------------------------------------------------ requests
+
+    def prepare(
+        self,
+        reading: Reading,
+        shape: RequestShape,
+        *,
+        session: str = "",
+        key: str = "",
+        memory: Wish = "on",
+        task_type: str | None = None,
+    ) -> Prepared:
+        """Return what is to be put into a request. Raises `UsageError` for a task type that the run does not have."""
+        name = f"inf-{self.process}-{next(self._numbers)}"
+        session = session or self._sessions.session_of(key, reading) or name
+        pin = self._sessions.pinned(key, session, self.marker)
+        frozen = self.frozen(pin.marker)
+        if task_type is not None:
+            frozen.require_task_type(task_type)
+        latest = reading.turns[-1] if reading.turns else None
+        first = self._sessions.first(key, session, latest.sha256) if latest else None
+        text = latest.text.strip() if latest else ""
+        event = InferenceOpened(
+            inference=name,
+            session=session,
+            key=key,
+            shape=shape,
+            model=reading.model,
+            treatment="none",
+            marker=pin.marker,
+            task_type="",
+            is_typed=task_type is not None,
+            arm="",
+            probability=1.0,
+            memories=(),
+            note_sha256="",
+            turn_sha256=latest.sha256 if latest else "",
+            turns=0,
+        )
+        if memory == "off":
+            event = msgspec.structs.replace(event, treatment="off")
+        elif first is None and reading.is_new and text:
+            treatment: Treatment = "holdback" if pin.is_held_back else "shadow" if memory == "shadow" else "memory"
+            event = self._looked_up(event, frozen, text, task_type, treatment)
+        first = self._sessions.opened(event, text if reading.is_new else "")
+        if first is not event and memory != "off" and reading.is_new:
+            event = _again(event, first)
+        notes = {} if memory == "off" else self._notes(event, reading)
+        earlier = len(notes) - (event.treatment == "memory" and reading.is_new)
+        question = text if self._has_texts and reading.is_new else ""
+        return Prepared(msgspec.structs.replace(event, turns=earlier, question=question), notes)
+
+    async def record(self, prepared: Prepared) -> None:
+        """Make what goes into a request durable. Raises `NotRecorded`: then it must go on without."""
+        try:
+            await self.journal.record([prepared.opened])
+        except (NotRecorded, UsageError):
+            self._sessions.withdrawn(prepared.opened)
+            raise
+
+    def close_inference(self, closed: InferenceClosed) -> None:
+        """Record soon what became of a request."""
+        if not self._has_texts:
+            closed = msgspec.structs.replace(closed, reply="")
+        self._sessions.closed(closed)
+        self.journal.put(closed)
+
+    def question(self, key: str, inference: str) -> str:
+        """Return the text of a recent inference's latest turn, "" of one that is too long ago."""
+        return self._sessions.question(key, inference)
+
+    # ------------------------------------------------------------ looking
+
+    def inference(self, name: str) -> InferenceReport:
+        """Explain an inference from the log. Raises `NotFound`."""
+        opened, closed, said = recorded(LogReader(self.run.log_path), name)
+        frozen = self.frozen(opened.marker)
+        return explained(self.run.id, self.world.setting, frozen.state, opened, closed, said)
+
+    def memory(self, memory_id: str) -> MemoryReport:
+        """Return a memory of the marker that new sessions see. Raises `NotFound`."""
+        frozen = self.frozen(self.marker)
+        try:
+            return report_of(self.run.id, frozen.marker, LogReader(self.run.log_path), frozen.state, memory_id)
+        except UsageError as error:
+            raise NotFound(str(error)) from None
+
+    @property
+    def health(self) -> Health:
+        marker = str(Marker("iteration", self.marker))
+        return Health(self.run.id, marker, self.journal.problem, self.journal.queued)
+
+    # ------------------------------------------------------------ states
+
+    def frozen(self, marker: int) -> FrozenRun:
+        """Return the state that a closed iteration left; one that is not at hand is folded from the log."""
+        if found := self._frozen.get(marker):
+            return found
+        with self._freezing:
+            if marker not in self._frozen:
+                name, reader = str(Marker("iteration", marker)), LogReader(self.run.log_path)
+                state = state_of(self.run, reader, until=reader.resolve(name))
+                kept = dict(sorted(self._frozen.items())[1 - _MARKERS :])
+                self._frozen = {**kept, marker: FrozenRun(self.run, name, self.world, state)}
+            return self._frozen[marker]
+
+    def advance(self) -> None:
+        """Let new sessions see the iteration that was closed last."""
+        closed = self.state.progress.closed
+        self.frozen(closed)
+        self.marker = closed
+
+    async def aclose(self) -> None:
+        """Record what waits, and close the log."""
+        await asyncio.to_thread(self.close)
+
+    def close(self) -> None:
+        self.journal.close()
+        with self.lock:
+            self.log.close()
+
+    def _looked_up(
+        self, event: InferenceOpened, frozen: FrozenRun, text: str, task_type: str | None, treatment: Treatment
+    ) -> InferenceOpened:
+        """Return an inference with what its marker has for its latest turn."""
+        found = frozen.recalled(text, task_type, draw=event.inference if self.learn == "propose" else "")
+        # What was taken out of use since is put in no more, whichever marker a session sees.
+        in_use = tuple(name for name in found.memories if self.state.memory.row(name).status != "quarantined")
+        note = self._note(event.marker, in_use)
+        return msgspec.structs.replace(
+            event,
+            treatment=treatment if note.text else "none",
+            task_type=found.task_type,
+            arm=found.arm,
+            probability=found.probability,
+            memories=note.memories,
+            note_sha256=sha256_text(note.text) if note.text else "",
+        )
+
+    def _notes(self, event: InferenceOpened, reading: Reading) -> dict[int, str]:
+        """Return by number the notes of all turns that have one: the bytes that they had before."""
+        firsts = (self._sessions.first(event.key, event.session, turn.sha256) for turn in reading.turns)
+        return {
+            place: self._note(first.marker, first.memories).text
+            for place, first in enumerate(firsts)
+            if first is not None and first.treatment == "memory"
+        }
+
+    def _rendered(self, marker: int, memories: tuple[str, ...]) -> Note:
+        return note_of(self.world.setting, self.frozen(marker).state, memories) if memories else NOTHING
+
+
+def _again(event: InferenceOpened, first: InferenceOpened) -> InferenceOpened:
+    """Return an inference of a turn that was the latest before, with what was chosen for it then."""
+    kept = ("treatment", "task_type", "is_typed", "arm", "probability", "memories", "note_sha256")
+    return msgspec.structs.replace(event, **{name: getattr(first, name) for name in kept})

@@ -1,0 +1,204 @@
+"""A served run: a run of its own beside the one whose state it serves, made at the first start and gone on with after.
+
+Rules
+    - It begins, in one commit, with everything that its parent had learned at a marker (engine/run/inheriting.py), the
+      verdicts of the parent's anchors there, and that marker closed. So it replays, verifies and is asked without the
+      parent, and no model is called to begin it.
+    - Its iterations are publishes. It learns in no other way.
+    - One process writes it. What the parent does later changes nothing here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from mage_es.engine.benchmarks.registry import title
+from mage_es.engine.commands import CloseIteration, Command, CompletePhase, OpenRun, RecordFact, TakeSnapshot
+from mage_es.engine.config import parse
+from mage_es.engine.decide import decide
+from mage_es.engine.run.directory import Run, clock, create_run
+from mage_es.engine.run.inheriting import Parent, inheritance, read_parent
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.questions import recorded_benchmark, rows_of
+from mage_es.engine.run.world import World, open_world, reopen_world, require_ontology, state_of
+from mage_es.engine.seams.benchmark import Benchmark
+from mage_es.engine.seams.embedder import Embedder
+from mage_es.engine.seams.environment import is_sequential
+from mage_es.events.disk import FileSystem
+from mage_es.events.errors import RunLocked, UsageError
+from mage_es.events.log import Log, LogReader
+from mage_es.events.log.markers import Marker
+from mage_es.events.vocabulary import AnswerCarried, Draft, RunInherited
+from mage_es.projections.fold import State
+from mage_es.projections.snapshots import write_snapshot
+
+SUFFIX = "-served"
+_START = -1
+
+
+class ServedRun(NamedTuple):
+    """A served run, its log open for writing, and the state after its last event."""
+
+    run: Run
+    log: Log
+    world: World
+    state: State
+
+
+def open_served(
+    run: Run,
+    at: str = "latest",
+    *,
+    name: str | None = None,
+    runs_dir: Path | str | None = None,
+    data_dir: Path | str | None = None,
+    benchmark: Benchmark | None = None,
+    embedder: Embedder | None = None,
+    fs: FileSystem | None = None,
+) -> ServedRun:
+    """Return the run that serves what `run` had learned at a closed iteration, called `name`, by default RUN-served.
+
+    It is begun beside `run` (or in `runs_dir`) where there is none, and gone on with where there is: `latest` is then
+    the marker that it was begun at. A run that is served itself may be named, too.
+
+    Raises:
+        UsageError: There is no such closed iteration; the run is a baseline, plays episodes or has subjects; or the
+            name is another run's, or of one that serves another run or marker.
+        PrerequisiteError: A data set is missing, or the embedder is another one.
+        RunLocked: Another process serves it.
+    """
+    folder = run.path.parent if runs_dir is None else Path(runs_dir)
+    called = name or run.id + SUFFIX
+    served = run if is_served(LogReader(run.log_path)) else Run(called, folder / called)
+    has_begun = served.path.is_dir() and served.events > 0
+    if has_begun:
+        _require_same(served, run, at)
+    with ExitStack() as undo:
+        try:
+            if has_begun:
+                log = Log.open(served.log_path, clock=clock, fs=fs)
+            else:
+                parent, world = _parent(run, at, folder, data_dir, benchmark, embedder)
+                served = create_run(folder, benchmark=title(world.benchmark.name), seed=0, run_id=served.id)
+                log = served.begin(fs)
+        except RunLocked as error:
+            raise RunLocked(
+                f"{error} A run is served by one process: send its requests there, or serve with --name OTHER."
+            ) from None
+        undo.callback(log.close)
+        if has_begun:
+            reader = LogReader(served.log_path, fs)
+            world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=embedder)
+            state = state_of(served, reader)
+        else:
+            state = _begun(served, log, world, parent)
+        undo.pop_all()
+        return ServedRun(served, log, world, state)
+
+
+def is_served(reader: LogReader) -> bool:
+    begun = inheritance(reader)
+    return begun is not None and begun.is_served
+
+
+def require_not_served(run: Run, reader: LogReader) -> None:
+    """Raise `UsageError` for a run that learns by publishing, and not in iterations of Algorithm 1."""
+    if is_served(reader):
+        raise UsageError(
+            f"{run.id} is served and learns from what its clients say: go on with `mage-es serve {run.id}`, or publish "
+            f"what was proposed with `mage-es publish {run.id}`. To learn more from tasks, begin a run that goes "
+            f"on from it: `mage-es evolve BENCHMARK --from {run.id}`."
+        )
+
+
+def _require_same(served: Run, run: Run, at: str) -> None:
+    """Raise `UsageError` where a run that is there does not serve `run` at a marker."""
+    begun = inheritance(LogReader(served.log_path))
+    if served.id == run.id:
+        if at != "latest":
+            raise UsageError(
+                f"{run.id} is served from where it is; `--at {at}` is for the run that it was begun from. To serve "
+                f"{at} of it, begin another: `mage-es serve {run.id} --at {at} --name OTHER`."
+            )
+        return
+    if begun is None or not begun.is_served or begun.parent != run.id:
+        what = f"serves {begun.parent}" if begun and begun.is_served else "is no run that serves another"
+        raise UsageError(f"{served.path} {what}, not {run.id}: choose another name with `--name`.")
+    if at != "latest":
+        reader = LogReader(run.log_path)
+        if reader.resolve(at) != reader.resolve(_marker(begun)):
+            raise UsageError(
+                f"{served.id} was begun at {_marker(begun)} of {run.id}, not at {at}: leave `--at` out to go "
+                f"on with it, or begin another one with `--name`."
+            )
+
+
+def _marker(begun: RunInherited) -> str:
+    return str(Marker("iteration", begun.iteration))
+
+
+def _parent(
+    run: Run,
+    at: str,
+    folder: Path,
+    data_dir: Path | str | None,
+    benchmark: Benchmark | None,
+    embedder: Embedder | None,
+) -> tuple[Parent, World]:
+    """Return what is to be served, and the world of the run that will serve it."""
+    parent = read_parent(run, at, runs_dir=folder, prices=Prices())
+    parent = parent._replace(event=msgspec.structs.replace(parent.event, is_served=True))
+    # Its own questions, as it stored them: what lies in the file of tasks now is no part of what is served.
+    opened, _ = recorded_benchmark(parent.reader, parent.started, data_dir=data_dir)
+    if is_sequential(benchmark or opened):
+        raise UsageError(
+            f"The tasks of {run.id} are episodes, played in an environment: there is no question to add memories to."
+        )
+    world = open_world(
+        parse(parent.started.config),
+        data_dir=data_dir,
+        benchmark=benchmark or opened,
+        embedder=embedder,
+        guidance_room=parent.started.guidance_room,
+        parent=parent,
+    )
+    assert world.parent is not None
+    return world.parent, world._replace(parent=None)
+
+
+def _begun(served: Run, log: Log, world: World, parent: Parent) -> State:
+    """Record the beginning of a served run, all of it or nothing, and return the state."""
+    state, drafts = State(), list[Draft]()
+    for command in _commands(served, log, world, parent, state):
+        decided = decide(world.setting, state, command)
+        drafts += decided
+        for draft in decided:
+            state.apply(draft.event)
+    # A batch with the rest, unlike a run's own close: so no crash leaves a served run without its marker.
+    state.seq = log.append(drafts).seqs[-1]
+    write_snapshot(served.snapshots_path, state, chain=log.head.chain)
+    return state
+
+
+def _commands(served: Run, log: Log, world: World, parent: Parent, state: State) -> Iterator[Command]:
+    k = parent.event.iteration
+    stored = log.store(*rows_of(world.benchmark))
+    yield OpenRun(
+        world.started(served.id), (*world.splits.events, stored), parent=[parent.event], inherited=parent.drafts
+    )
+    require_ontology(state, f"iteration {k}")
+    yield CompletePhase(_START, "open")
+    # The guard of the first publish compares with what the anchors said of this very state.
+    known = [world.questions[name] for name in world.setting.anchors if name in parent.anchors]
+    for question, task_type in zip(known, world.typing.types_of(known, state.graph.induced_types()), strict=True):
+        carried = AnswerCarried(
+            iteration=k, question_id=question.id, task_type=task_type, correct=parent.anchors[question.id]
+        )
+        yield RecordFact(Draft(event=carried, iteration=k, phase="snapshot", correlation=question.id))
+    yield TakeSnapshot(k)
+    yield CloseIteration(k, state.digests())

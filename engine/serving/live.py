@@ -58,6 +58,9 @@ _MARKERS = 4
 """Frozen states that are kept at once; sessions of older ones wait until theirs is folded again."""
 _NOTES = 8_192
 """Rendered notes that are kept."""
+_LONGEST_NAME, _LONGEST_QUESTION = 128, 8_000
+"""Characters of a session's name, of a model's on record, and of a turn that is looked up and remembered: what a client
+sends must not fill the memory of this process, nor hold up the requests of others."""
 
 
 class Prepared(NamedTuple):
@@ -157,7 +160,12 @@ class LiveRun:
         memory: Wish = "on",
         task_type: str | None = None,
     ) -> Prepared:
-        """Return what is to be put into a request. Raises `UsageError` for a task type that the run does not have."""
+        """Return what is to be put into a request.
+
+        Raises `UsageError` for a task type that the run does not have, or a session's name that is too long.
+        """
+        if len(session) > _LONGEST_NAME:
+            raise UsageError(f"X-Session-Id has {len(session)} characters: give at most {_LONGEST_NAME}.")
         name = f"inf-{self.process}-{next(self._numbers)}"
         session = session or self._sessions.session_of(key, reading) or name
         pin = self._sessions.pinned(key, session, self.marker)
@@ -172,7 +180,7 @@ class LiveRun:
             session=session,
             key=key,
             shape=shape,
-            model=reading.model,
+            model=reading.model[:_LONGEST_NAME],
             treatment="none",
             marker=pin.marker,
             task_type="",
@@ -189,7 +197,7 @@ class LiveRun:
         elif first is None and reading.is_new and text:
             treatment: Treatment = "holdback" if pin.is_held_back else "shadow" if memory == "shadow" else "memory"
             event = self._looked_up(event, frozen, text, task_type, treatment)
-        first = self._sessions.opened(event, text if reading.is_new else "")
+        first = self._sessions.opened(event, text if reading.is_new and len(text) <= _LONGEST_QUESTION else "")
         if first is not event and memory != "off" and reading.is_new:
             event = _again(event, first)
         notes = {} if memory == "off" else self._notes(event, reading)
@@ -270,6 +278,8 @@ class LiveRun:
         self, event: InferenceOpened, frozen: FrozenRun, text: str, task_type: str | None, treatment: Treatment
     ) -> InferenceOpened:
         """Return an inference with what its marker has for its latest turn."""
+        if len(text) > _LONGEST_QUESTION:  # what is asked is mostly said before or after what it is about
+            text = f"{text[: _LONGEST_QUESTION // 2]}\n{text[-_LONGEST_QUESTION // 2 :]}"
         found = frozen.recalled(text, task_type, draw=event.inference if self.learn == "propose" else "")
         # What was taken out of use since is put in no more, whichever marker a session sees.
         in_use = tuple(name for name in found.memories if self.state.memory.row(name).status != "quarantined")

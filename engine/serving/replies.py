@@ -1,0 +1,175 @@
+"""What a reply took and said, read from the bytes that pass by: chat completions, responses, messages.
+
+It reads a copy: whatever it does not understand is unknown, and nothing is raised.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from mage_es.events.vocabulary.serving import RequestShape
+
+MOST_BYTES = 2**24
+"""Bytes that are held of one reply, or of one event of a stream; beyond them the rest is not read."""
+_TEXTS = ("text", "output_text")
+_value_of = msgspec.json.Decoder().decode
+
+
+class ReplyUsage(NamedTuple):
+    """What a reply took, in tokens, -1 where it does not say; what it said, and its id, empty where it has none."""
+
+    input: int = -1
+    """Tokens of the whole prompt, with those that were in the cache or went into it."""
+    cached: int = -1
+    output: int = -1
+    text: str = ""
+    id: str = ""
+
+
+class ReplyReader:
+    """Reads a reply as it passes, in pieces of any size: JSON or server-sent events, plain or compressed with gzip.
+
+    `content_type` and `encoding` are those of its headers.
+    """
+
+    def __init__(self, shape: RequestShape, content_type: str, encoding: str = "") -> None:
+        self._shape = shape
+        self._is_stream = "event-stream" in content_type.lower()
+        self._inflater = zlib.decompressobj(32 + zlib.MAX_WBITS) if encoding.lower() in ("gzip", "x-gzip") else None
+        self._is_lost = not self._inflater and encoding.lower() not in ("", "identity")
+        self._held, self._size = list[bytes](), 0
+        self._event, self._event_size = list[bytes](), 0
+        self._usage, self._texts, self._whole_text, self._id = dict[str, Any](), list[str](), "", ""
+        self._length = 0
+
+    def feed(self, piece: bytes) -> None:
+        if self._is_lost:
+            return
+        if self._inflater:
+            try:
+                piece = self._inflater.decompress(piece, MOST_BYTES)
+            except zlib.error:
+                piece, self._is_lost = b"", True
+            self._is_lost |= bool(self._inflater.unconsumed_tail)  # a bomb
+        if self._is_stream and (b"\n" in piece or b"\r" in piece):
+            *lines, rest = [*b"".join((*self._held, piece)).splitlines(keepends=True), b""]
+            if lines and not lines[-1].endswith(b"\n"):  # one that ends in \r may go on with \n
+                rest = lines.pop()
+            self._held, self._size = [rest], len(rest)
+            for line in lines:
+                self._read_line(line)
+        else:
+            self._held.append(piece)
+            self._size += len(piece)
+        if self._size + self._event_size > MOST_BYTES:
+            self._is_lost = True
+        if self._is_lost:
+            self._held, self._event = [], []
+
+    def usage(self) -> ReplyUsage:
+        """Return what is known when the last piece was fed."""
+        if self._is_stream:
+            self._read_line(b"".join(self._held))
+            self._read_line(b"")
+        elif not self._is_lost:
+            self._read(b"".join(self._held))
+        self._held = []
+        return ReplyUsage(*_tokens(self._shape, self._usage), self._whole_text or "".join(self._texts), self._id)
+
+    def _read_line(self, line: bytes) -> None:
+        line = line.rstrip(b"\r\n")
+        if line.startswith(b"data:"):
+            self._event.append(line[5:])
+            self._event_size += len(line)
+        elif not line and self._event:
+            self._read(b"\n".join(self._event))
+            self._event, self._event_size = [], 0
+
+    def _read(self, data: bytes) -> None:
+        try:
+            value = _value_of(data)
+        except (msgspec.MsgspecError, RecursionError):
+            return  # [DONE], or no reply of this API
+        if not isinstance(value, dict):
+            return
+        # An event of the responses or messages API has the reply, or its beginning, inside.
+        reply = next((held for key in ("response", "message") if isinstance(held := value.get(key), dict)), value)
+        for told in (reply, value):
+            if isinstance(usage := told.get("usage"), dict):
+                self._usage.update((key, count) for key, count in usage.items() if count is not None)
+        if isinstance(name := reply.get("id"), str) and name:
+            self._id = name
+        if whole := "".join(_wholes(self._shape, reply)):
+            self._whole_text = whole
+        elif (piece := _piece(self._shape, value)) and self._length < MOST_BYTES:
+            self._texts.append(piece)
+            self._length += len(piece)
+
+
+def usage_of(shape: RequestShape, reply: bytes) -> ReplyUsage:
+    """Return what a reply took and said, given all its bytes: JSON, or the events of its stream."""
+    reader = ReplyReader(shape, "" if reply.lstrip().startswith(b"{") else "text/event-stream")
+    reader.feed(reply)
+    return reader.usage()
+
+
+def _wholes(shape: RequestShape, reply: dict[str, Any]) -> Iterator[str]:
+    """Yield the texts of a reply that is whole."""
+    if shape == "chat":
+        yield from _said(_inside(_first(reply.get("choices")), "message", "content"))
+    elif shape == "messages":
+        yield from _said(reply.get("content"))
+    elif isinstance(output := reply.get("output"), list):
+        for item in output:
+            yield from _said(_inside(item, "content"))
+
+
+def _piece(shape: RequestShape, event: dict[str, Any]) -> str:
+    """Return the text that an event adds; empty if it adds none."""
+    if shape == "chat":
+        return "".join(_said(_inside(_first(event.get("choices")), "delta", "content")))
+    if shape == "messages":
+        piece = _inside(event, "delta", "text")
+    else:
+        piece = event.get("delta") if event.get("type") == "response.output_text.delta" else ""
+    return piece if isinstance(piece, str) else ""
+
+
+def _said(content: object) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, list):
+        for part in content:
+            if _inside(part, "type") in _TEXTS and isinstance(text := part.get("text"), str):
+                yield text
+
+
+def _first(choices: object) -> object:
+    """Return the first choice: the events of a stream name theirs."""
+    found = choices if isinstance(choices, list) else []
+    return next((choice for choice in found if _inside(choice, "index") in (0, None)), None)
+
+
+def _inside(value: object, *keys: str) -> Any:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _tokens(shape: RequestShape, usage: dict[str, Any]) -> tuple[int, int, int]:
+    if shape == "chat":
+        cached = _inside(usage, "prompt_tokens_details", "cached_tokens")
+        return _count(usage.get("prompt_tokens")), _count(cached), _count(usage.get("completion_tokens"))
+    told, output = _count(usage.get("input_tokens")), _count(usage.get("output_tokens"))
+    if shape == "responses":
+        return told, _count(_inside(usage, "input_tokens_details", "cached_tokens")), output
+    cached, made = (_count(usage.get(f"cache_{way}_input_tokens")) for way in ("read", "creation"))
+    return (told + max(cached, 0) + max(made, 0) if told >= 0 else -1), cached, output
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else -1

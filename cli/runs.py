@@ -52,7 +52,8 @@ def show_one(run: RunArgument = None, *, settings: Settings, out: Output) -> Non
     if summary.state == "finished" and summary.baseline:
         out.next(settings.again("report", str(settings.runs_dir), names=("data_dir", "prices")))
     else:
-        out.next(settings.again("exam" if summary.state == "finished" else "resume", summary.run_id))
+        ahead = {"finished": "exam", "served": "serve"}.get(summary.state, "resume")
+        out.next(settings.again(ahead, summary.run_id))
 
 
 @takes("runs_dir")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mage_es.cli.options import RunArgument, examples, takes
-from mage_es.cli.output import Output
+from mage_es.cli.output import Output, TextTable
 from mage_es.cli.settings import Settings
 from mage_es.cli.tables import asked, bundle
 
 if TYPE_CHECKING:
+    from mage_es.engine.serving.inferences import InferenceReport
     from mage_es.engine.verbs.transcript import MoveReport
 
+_INFERENCE = re.compile(r"inf-\d+-\d+")
 EXAMPLES = examples(
     "mage-es show wordmath-evolution-17",
     "mage-es show wordmath-evolution-17 RUN --iteration 3",
@@ -23,7 +26,7 @@ EXAMPLES = examples(
 
 @takes("runs_dir", "data_dir")
 def show(
-    question: Annotated[str, typer.Argument(help="Id of a question of the run.")],
+    question: Annotated[str, typer.Argument(help="Id of a question of the run, or of an inference: inf-1-3.")],
     run: RunArgument = None,
     *,
     settings: Settings,
@@ -35,11 +38,17 @@ def show(
         int | None, typer.Option("--exam", metavar="N", min=1, help="Exam in which it was asked, by its number.")
     ] = None,
 ) -> None:
-    """Show a question as a run or an exam asked it: the retrieved memories, the exact prompt, reply and verdict."""
+    """Show a question as a run or an exam asked it, or an inference as it was served: memories, exact text, outcome."""
+    from mage_es.engine.verbs.show import has_served, show_inference
     from mage_es.engine.verbs.show import show as show_question
     from mage_es.engine.verbs.transcript import StepReport
 
     found = settings.find_run(run)
+    if _INFERENCE.fullmatch(question) and has_served(found):
+        inferred = show_inference(found, question)
+        out.report(inferred, _inference(inferred), f"Note:{inferred.note or ' none'}")
+        out.next(settings.again("gain", found.id))
+        return
     report = show_question(found, question, iteration=iteration, exam=exam, data_dir=settings.data_dir)
     moves = [text for number, move in enumerate(report.moves, start=1) for text in _texts(number, move)]
     out.report(report, asked(report), bundle(report.bundle), *moves)
@@ -48,6 +57,22 @@ def show(
     is_episode = any(isinstance(move, StepReport) for move in report.moves)
     ahead = ("exam", report.run_id) if is_episode else ("ask", "...", report.run_id)
     out.next(settings.again(*ahead))
+
+
+def _inference(report: InferenceReport) -> TextTable:
+    opened, closed = report.opened, report.closed
+    held = "" if report.note_verified else " (DOES NOT MATCH the recorded hash)"
+    came = f"{closed.outcome}, status {closed.status}, {closed.latency_us / 1e6:.2f} s" if closed else "cut off"
+    rows = [
+        ("served", f"{report.run_id}, session {opened.session}, from {report.marker}"),
+        ("treatment", f"{opened.treatment}{'' if report.was_seen else ': nothing was put in'}{held}"),
+        ("task type", opened.task_type or "not looked up"),
+        ("search arm", f"{opened.arm}, chosen with probability {opened.probability:.3f}" if opened.arm else "none"),
+        *((f"memory {each.memory_id}", f"{each.outcome} from {each.origin}") for each in report.memories),
+        ("outcome", f"{came}: {closed.problem}" if closed and closed.problem else came),
+        *((f"feedback {said.metric}", said.text or f"{said.value_micro / 1e6:g}") for said in report.feedback),
+    ]
+    return TextTable(f"Inference {opened.inference}", ("fact", "value"), rows)
 
 
 def _texts(number: int, move: MoveReport) -> list[str]:

@@ -49,7 +49,7 @@ def _facts(summary: RunSummary) -> Iterator[str]:
         yield f"{_counted(summary.quarantined, 'memory')} in quarantine: mage-es memory list --status quarantined"
     if summary.unguided:
         yield _unguided(summary.unguided)
-    yield from summary.shortfalls
+    yield from (*summary.shortfalls, *summary.traffic)
     if summary.judge:
         yield f"judge {summary.judge}, asked {summary.judge_calls} times"
     if summary.waiting:

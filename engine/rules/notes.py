@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from mage_es.engine.rules.ingredients import noted, remembered
 from mage_es.engine.rules.prompt import render_sections
-from mage_es.engine.rules.setting import Setting
 from mage_es.projections.fold import State
 
 
@@ -25,9 +24,9 @@ class Note(NamedTuple):
 NOTHING = Note("", ())
 
 
-def note_of(setting: Setting, state: State, memories: Collection[str]) -> Note:
+def note_of(state: State, memories: Collection[str], answer_format: str) -> Note:
     """Return the note of memories, `NOTHING` of none. Raises `KeyError` for an id that is none."""
-    text, spans = render_sections(noted(remembered(state, memories, setting.answer_format)))
+    text, spans = render_sections(noted(remembered(state, memories, answer_format)))
     # The blank line parts it from what the user wrote.
     return (
         Note(f"\n\n{text.rstrip()}", tuple(span.source.removeprefix("memory/") for span in spans)) if text else NOTHING

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from mage_es.engine.rules.notes import note_of
-from mage_es.engine.rules.setting import Setting
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import NotFound
 from mage_es.events.log import LogReader
@@ -43,29 +42,30 @@ class InferenceReport(msgspec.Struct, frozen=True, kw_only=True):
     feedback: tuple[FeedbackGiven, ...]
 
 
-def recorded(reader: LogReader, name: str) -> tuple[InferenceOpened, InferenceClosed | None, tuple[FeedbackGiven, ...]]:
-    """Return what a log has of an inference. Raises `NotFound`."""
-    since = _began(reader, name)
-    opened = _one(reader, InferenceOpened, name, since)
-    if opened is None:
-        raise _unknown(reader, name)
-    closed = _one(reader, InferenceClosed, name, since)
-    of_session = ("", opened.session, opened.key)
-    said = reader.of(FeedbackGiven, since=since)
-    about = (e for e in said if e.inference == name or (e.inference, e.session, e.key) == of_session)
-    return opened, closed, tuple(about)
+class Recorded(NamedTuple):
+    """What a log has of an inference, and `started`, the process that it was of."""
+
+    started: ServingStarted
+    opened: InferenceOpened
+    closed: InferenceClosed | None
+    feedback: tuple[FeedbackGiven, ...]
 
 
-def explained(
-    run_id: str,
-    setting: Setting,
-    state: State,
-    opened: InferenceOpened,
-    closed: InferenceClosed | None,
-    feedback: tuple[FeedbackGiven, ...],
-) -> InferenceReport:
+def recorded(reader: LogReader, name: str) -> Recorded:
+    """Raises `NotFound` for an inference that a log does not have."""
+    for since, started in reader.numbered(ServingStarted):
+        if name.startswith(f"inf-{started.process}-") and (opened := _one(reader, InferenceOpened, name, since)):
+            of_session = ("", opened.session, opened.key)
+            said = reader.of(FeedbackGiven, since=since)
+            about = (e for e in said if e.inference == name or (e.inference, e.session, e.key) == of_session)
+            return Recorded(started, opened, _one(reader, InferenceClosed, name, since), tuple(about))
+    raise NotFound(f"The run {reader.run} has no inference {name!r:.80}: replies name theirs in X-Mage-Inference.")
+
+
+def explained(run_id: str, state: State, found: Recorded) -> InferenceReport:
     """Return the report of an inference; `state` is that of its marker."""
-    note = note_of(setting, state, opened.memories).text
+    started, opened, closed, feedback = found
+    note = note_of(state, opened.memories, started.answer_format).text
     rows = map(state.memory.row, opened.memories)
     return InferenceReport(
         run_id=run_id,
@@ -87,20 +87,6 @@ def explained(
         ),
         feedback=feedback,
     )
-
-
-def _began(reader: LogReader, name: str) -> int:
-    """Return the event with which the process began that an inference is of. Raises `NotFound`."""
-    parts = name.split("-")
-    for seq, started in reader.events({ServingStarted: ("process",)}):
-        assert isinstance(started, ServingStarted)
-        if len(parts) == 3 and parts[1] == str(started.process):
-            return seq
-    raise _unknown(reader, name)
-
-
-def _unknown(reader: LogReader, name: str) -> NotFound:
-    return NotFound(f"The run {reader.run} has no inference {name!r:.80}: replies name theirs in X-Mage-Inference.")
 
 
 def _one(reader: LogReader, cls: type[Inferred], name: str, since: int) -> Inferred | None:

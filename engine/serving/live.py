@@ -110,6 +110,7 @@ class LiveRun:
             salt=salt,
             has_texts=record_texts,
             upstream=upstream,
+            answer_format=self.world.setting.answer_format,
         )
         self.process, self._numbers = started.process, itertools.count(1)
         self._sessions = Sessions(lambda key, session: is_held_back(salt, key, session, share_micro=share))
@@ -228,9 +229,8 @@ class LiveRun:
 
     def inference(self, name: str) -> InferenceReport:
         """Explain an inference from the log. Raises `NotFound`."""
-        opened, closed, said = recorded(LogReader(self.run.log_path), name)
-        frozen = self.frozen(opened.marker)
-        return explained(self.run.id, self.world.setting, frozen.state, opened, closed, said)
+        found = recorded(LogReader(self.run.log_path), name)
+        return explained(self.run.id, self.frozen(found.opened.marker).state, found)
 
     def memory(self, memory_id: str) -> MemoryReport:
         """Return a memory of the marker that new sessions see. Raises `NotFound`."""
@@ -304,7 +304,7 @@ class LiveRun:
         }
 
     def _rendered(self, marker: int, memories: tuple[str, ...]) -> Note:
-        return note_of(self.world.setting, self.frozen(marker).state, memories) if memories else NOTHING
+        return note_of(self.frozen(marker).state, memories, self.world.setting.answer_format) if memories else NOTHING
 
 
 def _again(event: InferenceOpened, first: InferenceOpened) -> InferenceOpened:

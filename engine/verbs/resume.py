@@ -11,6 +11,7 @@ from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import require_scoring
 from mage_es.engine.seams.benchmark import Benchmark
+from mage_es.engine.serving.opening import require_not_served
 from mage_es.engine.session.resuming import reopened
 from mage_es.engine.verbs.evolve import aevolve, iterate
 from mage_es.engine.verbs.forms import blocking, typed
@@ -55,6 +56,7 @@ async def aresume(
             models=models,
             fs=fs,
         )
+    require_not_served(run, LogReader(run.log_path))
     with reopened(
         run,
         config=config,

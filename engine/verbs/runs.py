@@ -18,6 +18,7 @@ from mage_es.engine.run.inheriting import first_iteration, inheritance, last_inh
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.runtime import measure_of
 from mage_es.engine.run.world import baseline_of, first_event, state_of
+from mage_es.engine.serving.opening import is_served
 from mage_es.engine.verbs.agents import agent_activity, missing_guidance
 from mage_es.engine.verbs.forms import typed
 from mage_es.engine.verbs.summary import (
@@ -89,7 +90,8 @@ def _summary(run: Run, prices: Prices, fs: FileSystem | None) -> RunSummary:
         execution=begun.execution_model,
         guidance=begun.guidance_model,
         teacher_sees=config.teacher_sees,
-        state="finished" if state.progress.finished else "unfinished",
+        state="served" if is_served(reader) else "finished" if state.progress.finished else "unfinished",
+        traffic=tuple(_traffic(state)),
         iterations_done=max(0, state.progress.closed + 1 - first),
         iterations=config.iterations,
         events=reader.head.seq,
@@ -171,6 +173,14 @@ def _quarantined(reader: LogReader) -> int:
             case MemoryReleased(memory_id=name):
                 names.discard(name)
     return len(names)
+
+
+def _traffic(state: State) -> Iterator[str]:
+    traffic = state.traffic
+    if traffic.processes:
+        by = [f", {treatment} {count}" for treatment, count in sorted(traffic.treatments.items())]
+        yield f"served {traffic.processes} times: inferences {traffic.treatments.total()}{''.join(by)}"
+        yield f"feedback {traffic.feedbacks.total()}, proposals that wait for a publish {len(traffic.pending())}"
 
 
 def _frontier(reader: LogReader, state: State) -> Iterator[FrontierSkill]:

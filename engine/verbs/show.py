@@ -19,6 +19,8 @@ from mage_es.engine.run.world import World, first_event, reopen_world, require_s
 from mage_es.engine.seams.benchmark import Benchmark, Question, scored
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.engine.serving.frozen import BundleMember, bundle_of
+from mage_es.engine.serving.inferences import InferenceReport, explained, recorded
+from mage_es.engine.serving.opening import is_served
 from mage_es.engine.session.course_choice import planned_course
 from mage_es.engine.session.judge import judged
 from mage_es.engine.verbs.forms import typed
@@ -26,6 +28,7 @@ from mage_es.engine.verbs.transcript import CallReport, MoveReport, TrimReport, 
 from mage_es.events.digests import sha256_text
 from mage_es.events.errors import MageError, UsageError, nearest
 from mage_es.events.log import LogReader
+from mage_es.events.log.markers import Marker
 from mage_es.events.vocabulary import (
     AnswerJudged,
     AnswerUnanswered,
@@ -134,6 +137,21 @@ def show(
         require_scoring(world, "what a baseline asked")
     state = state_of(run, reader, until=asking.state_seq)
     return _report(run, world, state, asking, [other.where for other in times[:-1]])
+
+
+def has_served(run: Run) -> bool:
+    """Return whether an inference may be meant by a name: a run of own tasks can have a question of that name."""
+    return is_served(LogReader(run.log_path))
+
+
+@typed
+def show_inference(run: Run | Path | str, name: str) -> InferenceReport:
+    """Return an inference of a served run, with its note rendered again. Raises `NotFound`."""
+    run = as_run(run)
+    reader = LogReader(run.log_path)
+    found = recorded(reader, name)
+    state = state_of(run, reader, until=reader.resolve(str(Marker("iteration", found.opened.marker))))
+    return explained(run.id, state, found)
 
 
 def _askings(run: Run, reader: LogReader, question_id: str) -> list[Asking]:

@@ -144,7 +144,8 @@ class GuardSensitivity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A run at a glance. `state`: `finished`, `unfinished` (running or to be resumed), `damaged` (see `problem`).
+    """A run at a glance. `state`: `finished`, `unfinished` (running or to be resumed), `served`, `damaged` (see
+    `problem`).
 
     `prices` has the source of the price of each model that was called, "" if unknown. `cache_hits` is the share of
     input tokens that came from a cache, for tiers that had any. `quarantined` items also count in the sizes in `rows`.
@@ -187,6 +188,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     baseline: str = ""
     asked: tuple[int, int] = (0, 0)
     measure: str = "accuracy"
+    traffic: tuple[str, ...] = ()
     shortfalls: tuple[str, ...] = ()
     served: dict[str, dict[str, int]] = {}
     unguided: MissingGuidance | None = None

@@ -19,6 +19,7 @@ from mage_es.engine.theorems.origins import check_origins
 from mage_es.engine.theorems.own import check_own
 from mage_es.engine.theorems.ratchet import check_ratchet
 from mage_es.engine.theorems.recheck import check_replay
+from mage_es.engine.theorems.serving import check_injections
 from mage_es.engine.verbs.forms import in_thread, typed
 from mage_es.engine.verbs.runs import exam_rows
 from mage_es.engine.verbs.summary import ExamRow
@@ -81,4 +82,5 @@ def _theorems(run: Run, reader: LogReader) -> Iterator[Check]:
         yield check_coverage(reader, config)
         yield check_ratchet(reader, config)
         yield check_own(reader, config)
+    yield from check_injections(reader)
     yield from check_inference(run, reader)

@@ -30,6 +30,8 @@ class ServingStarted(Event, frozen=True, kw_only=True, tag="serving.started"):
     """Whether questions and replies are recorded."""
     upstream: str
     """Origin of the server that answers; empty where a client of Python's asks its own."""
+    answer_format: str = ""
+    """How the examples in its notes end, as the run's own prompts asked for it."""
 
 
 class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):

@@ -1,9 +1,8 @@
-"""Conversations as a proxy reads them, and a run to serve."""
+"""A run to serve."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,17 +12,7 @@ import pytest
 
 from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.live import LiveRun
-from mage_es.engine.serving.shapes import Reading, Turn
 from mage_es.events.errors import LogError
-
-
-def said(*texts: str, is_new: bool = True, previous: str = "") -> Reading:
-    """What a proxy reads of a conversation with these user turns; the replies between are a function of them."""
-    turns, name = [], ""
-    for text in texts:
-        name = hashlib.sha256(f"{name}/{text}".encode()).hexdigest()
-        turns.append(Turn(text, name))
-    return Reading("m", is_stream=False, turns=turns, is_new=is_new, previous=previous)
 
 
 @pytest.fixture

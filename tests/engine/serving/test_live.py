@@ -14,8 +14,7 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import InferenceOpened, IterationClosed, ModelCalled
-
-from .conftest import said
+from tests.engine.serving.talking import said
 
 QUESTION = (
     "A baker brings six boxes of rolls to the market, with 12 rolls in every box. By noon 35 rolls have been sold. "

@@ -1,0 +1,118 @@
+"""Every injection that a served run recorded can be made again from its log: from the state at its marker and from ids.
+
+From the log alone: each note is rendered again and compared with its hash; its memories were in use at the marker; the
+coin of each session is tossed again; and what closed was opened before.
+"""
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from mage_es.engine.rules.holdback import is_held_back
+from mage_es.engine.rules.notes import note_of
+from mage_es.engine.theorems.check import Check
+from mage_es.events.digests import sha256_text
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import InferenceClosed, InferenceOpened, IterationClosed, ServingStarted
+from mage_es.projections.fold import State, fold
+
+NAME = "injections"
+BOUND = "all rendered to their hashes"
+
+
+def check_injections(reader: LogReader) -> Iterator[Check]:
+    """Yield the check of a served run, nothing for another."""
+    traffic = _Traffic()
+    for seq, event in reader.numbered(ServingStarted, InferenceOpened, InferenceClosed, IterationClosed):
+        if problem := traffic.problem_of(seq, event):
+            yield Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=seq)
+            return
+    if not traffic.processes:
+        return
+    for seq, problem in traffic.misrendered(reader):
+        yield Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=seq)
+        return
+    detail = (
+        f"{traffic.opened} inferences of {len(traffic.processes)} processes: {len(traffic.notes)} different notes are"
+    )
+    detail += " rendered again from their markers, of memories that were in use; every coin falls as it did"
+    yield Check(name=NAME, ok=True, detail=detail, measured=BOUND, bound=BOUND)
+
+
+class _Traffic:
+    """What the log has said so far."""
+
+    def __init__(self) -> None:
+        self.processes: dict[int, ServingStarted] = {}
+        self.opened = 0
+        # Marker, answer format, memories and hash of each note, with the first event that has it.
+        self.notes: dict[tuple[int, str, tuple[str, ...], str], int] = {}
+        self._markers: dict[int, int] = {}
+        self._waiting: set[str] = set()
+
+    def problem_of(self, seq: int, event: object) -> str:
+        match event:
+            case IterationClosed():
+                self._markers[event.iteration] = seq
+            case ServingStarted():
+                if event.process != len(self.processes) + 1:
+                    return f"process {event.process} comes after {len(self.processes)} others"
+                if any(event.salt != other.salt for other in self.processes.values()):
+                    return f"process {event.process} has another salt, so sessions change sides"
+                self.processes[event.process] = event
+            case InferenceClosed():
+                if event.inference not in self._waiting:
+                    return f"{event.inference} is closed, and was not open"
+                self._waiting.remove(event.inference)
+            case InferenceOpened():
+                return self._opened(seq, event)
+        return ""
+
+    def _opened(self, seq: int, event: InferenceOpened) -> str:
+        process = next(reversed(self.processes), 0)
+        if event.inference in self._waiting or not event.inference.startswith(f"inf-{process}-"):
+            return f"{event.inference} is no new inference of process {process}"
+        if event.marker not in self._markers:
+            return f"{event.inference} sees iteration {event.marker}, which was not closed by then"
+        if bool(event.memories) != bool(event.note_sha256) or (event.treatment == "memory" and not event.memories):
+            return (
+                f"{event.inference} has {len(event.memories)} memories and the note {event.note_sha256[:16] or 'none'}"
+            )
+        self.opened += 1
+        self._waiting.add(event.inference)
+        key = (event.marker, self.processes[process].answer_format, event.memories, event.note_sha256)
+        if event.memories:
+            self.notes.setdefault(key, seq)
+        return self._tossed(event)
+
+    def _tossed(self, event: InferenceOpened) -> str:
+        if event.treatment not in ("memory", "holdback", "shadow"):
+            return ""
+        # A session that began under an earlier process keeps the side that it had under that one's share.
+        sides = {
+            is_held_back(each.salt, event.key, event.session, share_micro=each.holdback_micro)
+            for each in self.processes.values()
+        }
+        is_held = event.treatment == "holdback"
+        return (
+            "" if is_held in sides else f"{event.inference}: the coin of its session does not make it {event.treatment}"
+        )
+
+    def misrendered(self, reader: LogReader) -> Iterator[tuple[int, str]]:
+        """Yield the first event and the problem of each note that is not what its marker makes of its memories."""
+        state = State()
+        for marker, notes in groupby(sorted(self.notes), key=lambda note: self._markers[note[0]]):
+            state = fold(reader, until=marker, state=state)
+            for note in notes:
+                if problem := _problem(state, *note[1:]):
+                    yield self.notes[note], problem
+
+
+def _problem(state: State, answer_format: str, memories: tuple[str, ...], sha256: str) -> str:
+    for name in memories:
+        if not state.memory.count_of(name):
+            return f"the memory {name} was not there at the marker"
+        if (status := state.memory.row(name).status) != "active":
+            return f"the memory {name} was {status} at the marker"
+    if (found := sha256_text(note_of(state, memories, answer_format).text)) != sha256:
+        return f"the note of {', '.join(memories)} has the hash {found[:16]}, recorded is {sha256[:16]}"
+    return ""

@@ -18,11 +18,13 @@ from mage_es.cli import (
     exam,
     explain,
     export,
+    gain,
     log,
     matrix,
     mcp,
     memory,
     new,
+    publish,
     repair,
     replay,
     report,
@@ -114,6 +116,8 @@ _group(
 )
 
 _command("Serve", mcp.mcp, mcp.EXAMPLES)
+_command("Serve", publish.publish, publish.EXAMPLES)
+_command("Serve", gain.gain, gain.EXAMPLES)
 
 _command("Check and keep", replay.replay, replay.EXAMPLES)
 _command("Check and keep", verify.verify, verify.EXAMPLES)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+import msgspec
 
 from mage_es.engine.briefs import (
     AuthoredTool,
@@ -23,10 +25,14 @@ from mage_es.engine.seams.faults import FailedAttempt
 from mage_es.engine.seams.metering import EmbeddingAttempt
 from mage_es.engine.seams.model import Completion
 from mage_es.events.vocabulary import (
+    BanditUpdated,
     BudgetSet,
     Digest,
     Draft,
     Event,
+    FeedbackGiven,
+    InferenceOpened,
+    MemoryProposed,
     Phase,
     Purpose,
     QuestionPlanned,
@@ -36,6 +42,7 @@ from mage_es.events.vocabulary import (
     SplitCommitted,
     TaskTypeCreated,
     Tier,
+    Trust,
 )
 
 
@@ -281,6 +288,63 @@ class CloseIteration(NamedTuple):
 class FinishRun(NamedTuple): ...
 
 
+class Feedback(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a client says of an inference or of a session, in the fields in which it is sent.
+
+    `value` is a bool, a number in [0, 1], a text, or a demonstration: an object with `answer` and perhaps `reasoning`,
+    `wrong_answer` and `question`; a text is one where `kind` says so.
+    """
+
+    metric: str
+    value: Any
+    idempotency_key: str
+    inference_id: str = ""
+    session_id: str = ""
+    kind: Literal["", "demonstration"] = ""
+
+
+class GiveFeedback(NamedTuple):
+    """Record what was said. `about` is the inference, None where it is said of a session.
+
+    `question` is the text of its user turn, "" where no one knows it; `vector` is that of the question, `task_type` its
+    type, and `extracted` the answer in a demonstration that is a reply. `earlier` is what is on record under the same
+    key and idempotency key.
+    """
+
+    said: Feedback
+    key: str
+    trust: Trust
+    about: InferenceOpened | None = None
+    question: str = ""
+    vector: Vector | None = None
+    task_type: str = ""
+    extracted: str = ""
+    earlier: FeedbackGiven | None = None
+
+
+class Publish(NamedTuple):
+    """UPDATE of a publish, for one key: its proposals become memories, its words rewards.
+
+    `words` are all that it ever said, in the log's order; `inferences` those of its own that can be rewarded,
+    `proposals` those that are not settled, also another key's of the same memory; `rewarded` what these inferences were
+    rewarded with so far.
+    """
+
+    iteration: int
+    key: str
+    words: Sequence[FeedbackGiven]
+    inferences: Sequence[InferenceOpened]
+    proposals: Sequence[MemoryProposed]
+    rewarded: Sequence[BanditUpdated]
+
+
+class SettlePublish(NamedTuple):
+    """Follow the guard's verdict on a publish; `rewarded` is what its UPDATE gave."""
+
+    iteration: int
+    rewarded: Sequence[BanditUpdated]
+
+
 Command = (
     OpenRun
     | InduceOntology
@@ -300,4 +364,7 @@ Command = (
     | Curate
     | CloseIteration
     | FinishRun
+    | GiveFeedback
+    | Publish
+    | SettlePublish
 )

@@ -243,6 +243,12 @@ async def evolve(session: Session, k: int) -> None:
 
 
 async def snapshot(session: Session, k: int) -> None:
+    await compare(session, k)
+    close(session, k)
+
+
+async def compare(session: Session, k: int) -> None:
+    """Let the guard judge the state by its anchors."""
     if not session.state.progress.is_completed(k, "snapshot"):
         anchors: dict[str, Purpose] = dict.fromkeys(session.world.setting.anchors, "anchor")
         session.plan(k, "snapshot", anchors, frozen=True)
@@ -258,6 +264,9 @@ async def snapshot(session: Session, k: int) -> None:
             session.announce(
                 f"iter-{k}: rolled back by the guard ({verdict.replace('_', ' ')}); what was learned stays."
             )
+
+
+def close(session: Session, k: int) -> None:
     # The iteration is closed in a batch of its own: its digests are those of the state with the verdict applied.
     with session.lock:
         digests = session.state.digests()

@@ -29,6 +29,7 @@ from mage_es.events.vocabulary import (
     Event,
     IterationPlanned,
     MemoryAppended,
+    MemoryProposed,
     MemoryRefused,
     MemoryReinforced,
     MemorySuperseded,
@@ -134,6 +135,8 @@ def texts_of(event: Event) -> tuple[str, ...]:
         case MemoryAppended():
             steps = (step.output for step in event.steps)
             return (event.question, event.recognise, event.reasoning, event.answer, event.wrong_answer, *steps)
+        case MemoryProposed():
+            return event.question, event.reasoning, event.answer, event.wrong_answer
         case ToolAuthored():
             meanings = (parameter.meaning for parameter in event.parameters)
             examples = (text for example in event.examples for text in (example.arguments, example.result))

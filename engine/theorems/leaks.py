@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from mage_es.engine.rules.leaks import LEARNED, NOTHING_ALIKE, Guarded, Likeness, hashes_of, id_of, texts_of
 from mage_es.engine.rules.near_duplicates import NEAR_DUPLICATE, normalise, question_hash
+from mage_es.engine.run.inheriting import last_inherited
 from mage_es.engine.theorems.check import Check
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
@@ -16,6 +17,7 @@ from mage_es.events.vocabulary import (
     Event,
     IterationPlanned,
     MemoryAppended,
+    MemoryProposed,
     MemoryRefused,
     PatternAbstracted,
     RetrievalRecipeAuthored,
@@ -33,6 +35,7 @@ WRITTEN: frozenset[type[Event]] = frozenset(
         ActionRecipeHarvested,
         IterationPlanned,
         MemoryAppended,
+        MemoryProposed,
         PatternAbstracted,
         RetrievalRecipeAuthored,
         SkillCreated,
@@ -67,11 +70,17 @@ def check_leaks(reader: LogReader) -> Check:
     known = {name for split in splits for name in hashes_of(split)}
     counts: Counter[str] = Counter()
     largest, holder = NOTHING_ALIKE, ""
+    inherited, proposed = last_inherited(reader), set[str]()
     for seq, event in reader.numbered(*WRITTEN, MemoryRefused):
         counts[tag_of(event)] += 1
+        if isinstance(event, MemoryProposed):
+            proposed.add(event.memory_id)
+        # The question of a published proposal is a client's, and of no split; the parent's log has its proposal.
+        is_published = event.memory_id in proposed or seq <= inherited if isinstance(event, MemoryAppended) else False
         if (
             isinstance(event, MemoryAppended)
             and event.question
+            and not (event.phase == "serve" and is_published)
             and not is_erased(event.question)
             and question_hash(normalise(event.question)) not in known
         ):

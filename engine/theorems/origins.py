@@ -1,4 +1,4 @@
-"""Everything learned names what it was made of: verdicts and replies that are in the log before it.
+"""Everything learned names what it was made of: verdicts, replies and feedback that are in the log before it.
 
 Of what a run began with, its parent's log has the replies.
 """
@@ -11,6 +11,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
     AnswerJudged,
+    FeedbackGiven,
     MemoryAppended,
     ModelCalled,
     PatternAbstracted,
@@ -36,7 +37,9 @@ LEARNED = (
 def check_origins(reader: LogReader) -> Check:
     """Return whether every fact that an origin names is in the log, and before what was made of it."""
     inherited = last_inherited(reader)
-    recorded = {record.fact_id.hex(): record.seq for record in reader.records({AnswerJudged, ModelCalled})}
+    recorded = {
+        record.fact_id.hex(): record.seq for record in reader.records({AnswerJudged, FeedbackGiven, ModelCalled})
+    }
     learned: list[tuple[int, Any]] = list(reader.numbered(*LEARNED))
     for seq, event in learned:
         if not event.origin.facts:

@@ -48,7 +48,8 @@ class RecordedFacts:
         if not facts:
             return
         iterations = set(map(_iteration, facts))
-        self._newest = facts[-1][0]
+        # The latest iteration, not the last fact's: what is said of an inference has none, and would drive it out.
+        self._newest = max(self._newest, *iterations)
         for iteration in iterations:
             known = self._seqs.setdefault(iteration, {})
             # Nearly every commit is of one iteration: no filtering then.

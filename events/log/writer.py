@@ -229,6 +229,12 @@ class Log:
 
     # ------------------------------------------------------------ what is recorded already
 
+    def recorded(self, draft: Draft) -> Record | None:
+        """Return the record of the fact that a draft is about, None where there is none. Raises `LogDamaged`."""
+        with self._mutex:
+            seq = self._recorded.find([draft.coordinates]).get(draft.coordinates)
+            return None if seq is None else self._record_at(seq)
+
     def _record_at(self, seq: int) -> Record:
         # Retries come in runs, so the segment or frame is kept until the next commit.
         if seq not in self._reread:

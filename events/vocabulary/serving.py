@@ -12,6 +12,7 @@ from mage_es.events.vocabulary.form import EmbeddingBytes, Event, Origin
 
 RequestShape = Literal["chat", "responses", "messages"]
 Treatment = Literal["memory", "holdback", "shadow", "off", "none"]
+Trust = Literal["full", "scores", "none"]
 
 
 class ServingStarted(Event, frozen=True, kw_only=True, tag="serving.started"):
@@ -119,7 +120,13 @@ class FeedbackGiven(Event, frozen=True, kw_only=True, tag="feedback.given"):
     text: str
     """The value of a text or demonstration; else empty."""
     key: str
-    """Name of the key that gave it; empty for none."""
+    """Name of the key that gave it; empty for none. It is the key that the inference came with."""
+    trust: Trust = "none"
+    """What it may do: `full` moves bandits and proposes memories, `scores` moves bandits, `none` is only recorded."""
+    memory_id: str = ""
+    """Memory that a demonstration proposes; empty for none."""
+    unused: str = ""
+    """Why a demonstration proposes none; empty where it does."""
 
 
 class MemoryProposed(Event, frozen=True, kw_only=True, tag="memory.proposed"):

@@ -1,0 +1,61 @@
+"""`mage-es publish`: let what clients said of a served run become memories and rewards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mage_es.cli.options import RunArgument, examples, takes
+from mage_es.cli.output import Output, TextTable
+from mage_es.cli.progress import ProgressDisplay
+from mage_es.cli.session import watched
+from mage_es.cli.settings import Settings
+from mage_es.events.errors import Interrupted
+
+if TYPE_CHECKING:
+    from mage_es.engine.verbs.publish import PublishReport
+
+EXAMPLES = examples("mage-es publish RUN-served", "mage-es publish RUN-served --max-calls 500")
+
+
+@takes("workers", "max_connections", "runs_dir", "data_dir", "max_usd", "max_calls", "prices")
+def publish(
+    run: RunArgument = None,
+    *,
+    settings: Settings,
+    out: Output,
+    model: Annotated[
+        str | None,
+        typer.Option("--execution", metavar="MODEL", help="Where the run's execution model is served now."),
+    ] = None,
+) -> None:
+    """Publish what clients said of a served run: proposed memories, and rewards of the ways to search them.
+
+    Each key's part is tried on the anchors, with it and without. What the guard passes is in the next marker, which new
+    sessions see; what it refuses goes into quarantine. The same command goes on with a publish that was stopped.
+    """
+    from mage_es.engine.verbs.publish import publish as publish_run
+
+    found, progress = settings.find_run(run), ProgressDisplay()
+    again = f"Everything recorded is kept. Go on with: {settings.again('publish', found.id)}"
+    try:
+        with watched(out, settings, progress, way_back=lambda: again) as runtime:
+            report = publish_run(found, data_dir=settings.data_dir, runtime=runtime, execution=model)
+    except Interrupted as stopped:
+        raise type(stopped)(f"{stopped} {again}") from stopped
+    out.report(report, table(report) if report.keys else f"Nothing new was said of {report.run_id}.")
+    out.next(settings.again("gain", report.run_id))
+
+
+def table(report: PublishReport) -> TextTable:
+    columns = ("key", "marker", "verdict", "published", "refused", "rewards", "anchors right")
+    rows = [
+        (
+            *(each.key or "(none)", f"iter-{each.iteration}", each.verdict.replace("_", " ")),
+            *(str(each.published), str(each.refused), str(each.rewards)),
+            f"{each.anchors_right} of {each.anchors}",
+        )
+        for each in report.keys
+    ]
+    return TextTable(f"Published of {report.run_id}: new sessions see {report.marker}", columns, rows)

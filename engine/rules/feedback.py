@@ -1,0 +1,215 @@
+"""Feedback: what a client says of an inference or a session, and the memory that a demonstration proposes.
+
+Rules
+    - A key speaks of its own inferences only. So its weight is its share of the traffic: with words about others' it
+      could turn the bandits for all.
+    - What is said again under the same idempotency key was said once; another body is a conflict. A correction is said
+      anew: of the same thing, metric and key the last word counts, by the log's order.
+    - Bools and numbers move bandits, texts move nothing, a demonstration proposes a memory. Nothing is learned before
+      it is published (rules/publishing.py).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from mage_es.engine.commands import Feedback, GiveFeedback
+from mage_es.engine.rules.harvest import capped, memory_id, reasoning_of
+from mage_es.engine.rules.setting import Setting
+from mage_es.engine.seams.embedder import to_bytes
+from mage_es.events.errors import UsageError
+from mage_es.events.vocabulary import MICRO, Draft, FeedbackGiven, MemoryProposed, Origin
+from mage_es.projections.fold import State
+
+MOST_NAME, MOST_TEXT, MOST_ANSWER = 128, 32_000, 4_000
+"""Most characters of a metric or an id, of a text, and of an answer or a question in a demonstration."""
+_PARTS = ("answer", "question", "reasoning", "wrong_answer")
+
+
+class Conflict(UsageError):
+    """Something else was said under the same idempotency key."""
+
+
+class NotFound(UsageError):
+    """The key has no such inference or session."""
+
+
+def feedback_id(key: str, idempotency_key: str) -> str:
+    return hashlib.sha256(f"{key}\0{idempotency_key}".encode()).hexdigest()[:32]
+
+
+def draft_of(event: FeedbackGiven | MemoryProposed) -> Draft:
+    # Of no iteration: said again after a publish it is still the same fact. Two keys may propose the same memory.
+    ordinal = int(event.feedback[:7], 16) if isinstance(event, MemoryProposed) else 0
+    return Draft(event=event, iteration=-1, phase="serve", ordinal=ordinal)
+
+
+def given(said: Feedback, *, key: str, session: str) -> FeedbackGiven:
+    """Return what is to be recorded, trusted with nothing yet; `session` is the inference's, or the one named.
+
+    Raises `UsageError` for a value that is none, or a text that is too long or not valid Unicode.
+    """
+    names = {"metric": said.metric, "idempotency_key": said.idempotency_key}
+    about = {"inference_id": said.inference_id, "session_id": said.session_id}
+    if bool(said.inference_id) == bool(said.session_id):
+        raise UsageError("Feedback is about one thing: give inference_id or session_id.")
+    for name, text in (*names.items(), *about.items()):
+        _require_text(name, text, MOST_NAME)
+    if missing := [name for name, text in names.items() if not text.strip()]:
+        raise UsageError(f"{missing[0]} is empty: give a text of at most {MOST_NAME} characters.")
+    kind, micro, text = _value(said)
+    if kind == "demonstration" and not said.inference_id:
+        raise UsageError("A demonstration is about one inference: give inference_id.")
+    return FeedbackGiven(
+        feedback=feedback_id(key, said.idempotency_key),
+        inference=said.inference_id,
+        session=session,
+        metric=said.metric,
+        kind=kind,
+        value_micro=micro,
+        text=text,
+        key=key,
+    )
+
+
+def _value(said: Feedback) -> tuple[Any, int, str]:
+    match said.value:
+        case bool() if not said.kind:
+            return "bool", MICRO * said.value, ""
+        case int() | float() if not said.kind and not isinstance(said.value, bool):
+            if not 0 <= said.value <= 1:  # not a number is neither
+                shown = repr(said.value) if -MICRO < said.value < MICRO else "far off"
+                raise UsageError(f"value is {shown}: give a number between 0 and 1.")
+            return "float", round(said.value * MICRO), ""
+        case str() if not said.kind:
+            _require_text("value", said.value, MOST_TEXT)
+            return "text", 0, said.value
+        case str():
+            return "demonstration", 0, _demonstration({"answer": said.value}, longest=MOST_TEXT)
+        case dict():
+            return "demonstration", 0, _demonstration(said.value)
+    raise UsageError(
+        f"value is {said.value!r:.80}: give true or false, a number between 0 and 1, a text, or a demonstration: an "
+        'object with "answer".'
+    )
+
+
+def _demonstration(value: dict[str, Any], *, longest: int = MOST_ANSWER) -> str:
+    if strange := [name for name in value if name not in _PARTS]:
+        raise UsageError(f"A demonstration has no {strange[0]!r:.80}. It may have: {', '.join(_PARTS)}.")
+    for name, text in value.items():
+        _require_text(name, text, MOST_TEXT if name == "reasoning" else longest)
+    if not value.get("answer", "").strip():
+        raise UsageError('A demonstration has no answer: give "answer", the right one.')
+    return msgspec.json.encode({name: text for name, text in value.items() if text}, order="sorted").decode()
+
+
+def _require_text(name: str, text: object, longest: int) -> None:
+    if not isinstance(text, str):
+        raise UsageError(f"{name} is {text!r:.80}: give a text.")
+    if len(text) > longest:
+        raise UsageError(f"{name} has {len(text)} characters: give at most {longest}.")
+    if any("\ud800" <= letter <= "\udfff" or letter == "\0" for letter in text):
+        raise UsageError(f"{name} is not valid Unicode, or has a null character: send it as UTF-8.")
+
+
+def question_in(demonstration: str, known: str) -> str:
+    """Return the question of a demonstration: the one asked, where it is `known`, else the one that it names."""
+    return known or str(msgspec.json.decode(demonstration).get("question", ""))
+
+
+def give_feedback(setting: Setting, state: State, command: GiveFeedback) -> list[Draft]:
+    """Return what was said, and the memory that it proposes. What is on record already is returned as it is.
+
+    Raises:
+        UsageError: The value is none, or a text is too long.
+        NotFound: The inference came with another key.
+        Conflict: Something else was said under the same idempotency key.
+    """
+    about = command.about
+    if about and about.key != command.key:
+        raise not_found(command.said)
+    event = given(command.said, key=command.key, session=about.session if about else command.said.session_id)
+    if command.earlier:
+        if _said(command.earlier) != _said(event):
+            raise Conflict(
+                f"Something else was said under the idempotency key {command.said.idempotency_key!r}. To correct it, "
+                "send it with a new one: the last word counts."
+            )
+        return [draft_of(command.earlier)]
+    event = msgspec.structs.replace(event, trust=command.trust)
+    if event.kind != "demonstration":
+        return [draft_of(event)]
+    proposed = _proposed(setting, state, command, event)
+    if isinstance(proposed, str):
+        return [draft_of(msgspec.structs.replace(event, unused=proposed))]
+    event = msgspec.structs.replace(event, memory_id=proposed.memory_id)
+    return [draft_of(event), draft_of(proposed)]
+
+
+def not_found(said: Feedback) -> NotFound:
+    what, name = ("session", said.session_id) if said.session_id else ("inference", said.inference_id)
+    return NotFound(f"This key has no {what} {name!r:.160} in this run: give the id that the response's headers named.")
+
+
+def _said(event: FeedbackGiven) -> tuple[object, ...]:
+    return event.inference, event.session, event.metric, event.kind, event.value_micro, event.text
+
+
+def _proposed(setting: Setting, state: State, command: GiveFeedback, event: FeedbackGiven) -> MemoryProposed | str:
+    """Return the memory of a demonstration, or why there is none."""
+    question = question_in(event.text, command.question)
+    if command.trust != "full":
+        return "The key is not trusted with proposals."
+    if not question.strip() or command.vector is None:
+        return "The question is not known: its text was not recorded. Send it as `question` in the value."
+    if len(question) > MOST_TEXT:
+        return f"The question has {len(question)} characters, and a memory's at most {MOST_TEXT}."
+    parts = {"reasoning": "", "wrong_answer": "", **msgspec.json.decode(event.text)}
+    answer, reasoning = parts["answer"].strip(), parts["reasoning"].strip()
+    if command.extracted and command.said.kind:  # an edited reply: the answer and what leads to it
+        answer, reasoning = command.extracted, reasoning_of(answer, command.extracted, setting.answer_format)
+    if len(answer) > MOST_ANSWER:
+        return f"The answer has {len(answer)} characters, and a memory's at most {MOST_ANSWER}."
+    identity = {
+        "outcome": "failure_memory" if parts["wrong_answer"] else "success_memory",
+        "kind": "specific" if parts["wrong_answer"] else "",
+        "task_type": command.task_type,
+        "question": question,
+        "answer": answer,
+        "reasoning": capped(reasoning, setting.config.reasoning_cap),
+    }
+    name = memory_id(**identity, salt=setting.salt)
+    if state.memory.count_of(name):
+        return "The run has this memory already, or had it and took it out of use."
+    return MemoryProposed(
+        memory_id=name,
+        feedback=event.feedback,
+        key=command.key,
+        outcome="failure_memory" if parts["wrong_answer"] else "success_memory",
+        task_type=command.task_type,
+        skill=state.graph.skill_for_task(command.task_type),
+        question=question,
+        reasoning=identity["reasoning"],
+        answer=answer,
+        wrong_answer=parts["wrong_answer"],
+        origin=Origin(facts=(draft_of(event).fact_id.hex(),), saw="answers", by=command.key or "client"),
+        embedding=to_bytes(command.vector),
+    )
+
+
+def last_words(words: Iterable[FeedbackGiven]) -> list[FeedbackGiven]:
+    """Return of words in the log's order the last score and the last demonstration of each thing, metric and key.
+
+    A text moves nothing, so it takes no score back either.
+    """
+    last: dict[tuple[object, ...], FeedbackGiven] = {}
+    for word in words:
+        if word.kind != "text":
+            about = word.inference or ("", word.session)
+            last[about, word.metric, word.key, word.kind == "demonstration"] = word
+    return list(last.values())

@@ -1,0 +1,207 @@
+"""Publishing: what feedback proposed becomes memories, and what it said rewards, in an iteration with a guard.
+
+Rules
+    - One key at a time, in the order of their names, each in an iteration of its own: what one planted and the guard
+      refuses takes nothing of another's with it.
+    - A reward is about the search arm of an inference that got its memories and had a choice of arms; one that was held
+      back, or only watched, rewards nothing. It is the mean of the last scores said of it or of its session, so one
+      inference is one pull, however much is said. What was rewarded before is corrected by the difference.
+    - What the guard refuses is as if it had not been published: its memories go into quarantine for good, and its
+      rewards are taken back, to be tried again with what is said by the next time.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from mage_es.engine.commands import Publish, SettlePublish
+from mage_es.engine.rules.bandits import posterior_of
+from mage_es.engine.rules.feedback import last_words
+from mage_es.engine.rules.harvest import Met
+from mage_es.engine.rules.leaks import texts_of
+from mage_es.engine.rules.phases import marked
+from mage_es.engine.rules.setting import Setting
+from mage_es.events.vocabulary import (
+    MICRO,
+    BanditUpdated,
+    Draft,
+    Event,
+    FeedbackGiven,
+    InferenceOpened,
+    MemoryAppended,
+    MemoryProposed,
+    MemoryQuarantined,
+    ProposalSettled,
+)
+from mage_es.projections.bandits import Posterior
+from mage_es.projections.fold import State
+
+GUARD = "guard"
+_TAKEN_BACK = "Its key corrected the demonstration, and no other proposes the same."
+_LEAK = "It holds a question that must not be learned."
+
+
+class _Weight(NamedTuple):
+    """What the rewards of an inference put into a posterior, in millionths; both 0 where it was not rewarded."""
+
+    alpha: int = 0
+    beta: int = 0
+
+    def minus(self, other: _Weight) -> _Weight:
+        return _Weight(self.alpha - other.alpha, self.beta - other.beta)
+
+
+def publish(setting: Setting, state: State, command: Publish) -> list[Draft]:
+    """Return memories and rewards of one key with the mark of UPDATE; only the mark where there is nothing new."""
+    events: list[Event] = [*_rewards(setting, state, command), *_memories(setting, state, command)]
+    *drafts, mark = marked(command.iteration, "update", events, is_numbered=True)
+    return [*drafts, msgspec.structs.replace(mark, correlation=command.key)]
+
+
+def settle(state: State, command: SettlePublish) -> list[Draft]:
+    """Return what follows from the guard's verdict for each memory of the iteration, and for its rewards."""
+    verdict = state.scores.verdict(command.iteration)
+    is_refused = verdict.endswith("rollback")
+    events: list[Event] = []
+    for row in sorted(state.memory.rows(), key=lambda row: row.ordinal):
+        if (row.iteration, row.phase) == (command.iteration, "serve"):
+            reason = f"The guard's verdict on it: {verdict.replace('_', ' ')}." if is_refused else ""
+            if is_refused:
+                events.append(MemoryQuarantined(memory_id=row.memory_id, reason=reason, by=GUARD))
+            events.append(_settled(row.memory_id, command.iteration, reason))
+    if is_refused:
+        back = {each.question_id: each for each in command.rewarded}
+        given = _weights(command.rewarded)
+        posteriors: dict[str, Posterior] = {}
+        for name, each in sorted(back.items()):
+            arm = (each.key, each.arm)
+            before = posteriors.get(str(arm)) or state.bandits.posterior("search", *arm)
+            update = _moved(before, _Weight().minus(given[name]), each.key, each.arm, name, each.reward_micro)
+            posteriors[str(arm)] = Posterior(update.alpha_after, update.beta_after, update.pulls_after)
+            events.append(update)
+    return [
+        Draft(event=event, iteration=command.iteration, phase="serve", ordinal=place)
+        for place, event in enumerate(events)
+    ]
+
+
+# ------------------------------------------------------------ memories
+
+
+def _memories(setting: Setting, state: State, command: Publish) -> Iterator[Event]:
+    kept = {word.feedback for word in last_words(command.words) if word.kind == "demonstration"}
+    by_memory: dict[str, list[MemoryProposed]] = defaultdict(list)
+    for proposed in command.proposals:
+        by_memory[proposed.memory_id].append(proposed)
+    met = Met(state.memory)
+    for place, (name, all_of_it) in enumerate(sorted(by_memory.items())):
+        alive = [proposed for proposed in all_of_it if proposed.feedback in kept]
+        if not alive and any(proposed.key != command.key for proposed in all_of_it):
+            continue  # until the other key's turn
+        if not alive:
+            yield _settled(name, command.iteration, _TAKEN_BACK)
+            continue
+        event = met.again(_memory(alive[0], command.iteration, place))
+        # What `decide` would refuse must be settled here, where it is known.
+        if setting.guarded.likeness(texts_of(event)).is_leak:
+            yield _settled(name, command.iteration, _LEAK)
+            continue
+        yield event
+        if not isinstance(event, MemoryAppended):  # it is there already, so there is nothing for the guard to judge
+            yield _settled(name, command.iteration, "")
+
+
+def _memory(proposed: MemoryProposed, iteration: int, place: int) -> MemoryAppended:
+    return MemoryAppended(
+        memory_id=proposed.memory_id,
+        outcome=proposed.outcome,
+        kind="specific" if proposed.outcome == "failure_memory" else "",
+        task_type=proposed.task_type,
+        skill=proposed.skill,
+        # A client's question has no id; the feedback's keeps two memories about different ones apart.
+        question_id=proposed.feedback,
+        question=proposed.question,
+        recognise="",
+        reasoning=proposed.reasoning,
+        answer=proposed.answer,
+        wrong_answer=proposed.wrong_answer,
+        steps=(),
+        origin=proposed.origin,
+        iteration=iteration,
+        phase="serve",
+        ordinal=place,
+        embedding=proposed.embedding,
+    )
+
+
+def _settled(name: str, iteration: int, reason: str) -> ProposalSettled:
+    return ProposalSettled(
+        memory_id=name, iteration=iteration, verdict="refused" if reason else "published", reason=reason
+    )
+
+
+# ------------------------------------------------------------ rewards
+
+
+def _rewards(setting: Setting, state: State, command: Publish) -> Iterator[BanditUpdated]:
+    if not setting.config.bandits:
+        return
+    said = _scores(command.words)
+    before = _weights(command.rewarded)
+    posteriors: dict[tuple[str, str], Posterior] = {}
+    for one in sorted(command.inferences, key=lambda one: one.inference):
+        values = said.get(one.inference, []) + said.get(("", one.session), [])
+        if not (values and may_reward(one)):
+            continue
+        # Whole millionths, and the sum of them before the division: no order of words gives another mean.
+        reward = sum(values) // len(values)
+        change = _Weight(reward, MICRO - reward).minus(before.get(one.inference, _Weight()))
+        if any(change):
+            arm = (one.task_type, one.arm)
+            now = posteriors.get(arm) or posterior_of(setting.config, state, "search", *arm)
+            update = _moved(now, change, *arm, one.inference, reward)
+            posteriors[arm] = Posterior(update.alpha_after, update.beta_after, update.pulls_after)
+            yield update
+
+
+def may_reward(one: InferenceOpened) -> bool:
+    """Return whether what is said of an inference says something of its arm: it was drawn, and its memories shown."""
+    return one.treatment == "memory" and bool(one.arm) and one.probability < 1
+
+
+def _scores(words: Iterable[FeedbackGiven]) -> Mapping[object, list[int]]:
+    values: dict[object, list[int]] = defaultdict(list)
+    for word in last_words(words):
+        if word.kind != "demonstration" and word.trust != "none":
+            values[word.inference or ("", word.session)].append(word.value_micro)
+    return values
+
+
+def _weights(rewarded: Sequence[BanditUpdated]) -> dict[str, _Weight]:
+    """Return by inference what its rewards, and what was taken back of them, have put into a posterior."""
+    weights: dict[str, _Weight] = {}
+    for each in rewarded:
+        alpha, beta = each.alpha_after - each.alpha_before, each.beta_after - each.beta_before
+        known = weights.get(each.question_id, _Weight())
+        weights[each.question_id] = _Weight(known.alpha + alpha, known.beta + beta)
+    return weights
+
+
+def _moved(before: Posterior, change: _Weight, key: str, arm: str, inference: str, reward: int) -> BanditUpdated:
+    return BanditUpdated(
+        bandit="search",
+        key=key,
+        arm=arm,
+        question_id=inference,
+        reward_micro=reward,
+        alpha_before=before.alpha,
+        beta_before=before.beta,
+        alpha_after=before.alpha + change.alpha,
+        beta_after=before.beta + change.beta,
+        # A first reward weighs one pull, a corrected one none, and one that is taken back less one.
+        pulls_after=before.pulls + (change.alpha + change.beta) // MICRO,
+    )

@@ -1,0 +1,177 @@
+"""Publishing a served run's feedback: iterations of Algorithm 1 whose experience is what clients said.
+
+Theory of operation
+    First, where the anchors were never answered in this run, an iteration that changes nothing and has them answered:
+    the guard compares with its answers. Then one iteration for each key with something new: UPDATE takes in what it
+    said, SNAPSHOT answers the anchors that see something new and lets the guard decide, and what follows from that is
+    recorded before the iteration is closed. A step that is in the log is passed over, so a publish that was killed goes
+    on where it stopped; what was said meanwhile of other keys comes after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from mage_es.engine.commands import Publish, SettlePublish
+from mage_es.engine.decide import decide
+from mage_es.engine.loop import close, compare, snapshot
+from mage_es.engine.rules.publishing import may_reward
+from mage_es.engine.run.directory import require_free_space
+from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.session.session import Session
+from mage_es.events.errors import UsageError
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import (
+    BanditUpdated,
+    Draft,
+    FeedbackGiven,
+    InferenceClosed,
+    InferenceOpened,
+    MemoryProposed,
+    ModelCalled,
+    PhaseCompleted,
+    ProposalSettled,
+)
+
+
+class Published(msgspec.Struct, frozen=True, kw_only=True):
+    """One key's part of a publish: what became of its proposals, how many rewards it gave, the anchors, the verdict."""
+
+    key: str
+    iteration: int
+    verdict: str
+    published: int
+    refused: int
+    rewards: int
+    anchors_right: int
+    anchors: int
+
+
+class _Heard(NamedTuple):
+    """What a log has of feedback, and of what it is about."""
+
+    words: Sequence[FeedbackGiven]
+    inferences: Sequence[InferenceOpened]
+    proposals: Sequence[MemoryProposed]
+    rewarded: Sequence[BanditUpdated]
+
+    def speakers(self) -> list[str]:
+        return sorted({*(word.key for word in self.words), *(each.key for each in self.proposals)})
+
+    def of(self, key: str, iteration: int) -> Publish:
+        inferences = [one for one in self.inferences if one.key == key]
+        words = [word for word in self.words if word.key == key]
+        own, names = (
+            {each.memory_id for each in self.proposals if each.key == key},
+            {one.inference for one in inferences},
+        )
+        proposals = [each for each in self.proposals if each.memory_id in own]
+        rewarded = [each for each in self.rewarded if each.question_id in names]
+        return Publish(iteration, key, words, inferences, proposals, rewarded)
+
+
+async def publish(session: Session) -> list[Published]:
+    """Publish what is new, key by key; return nothing where nothing is.
+
+    Raises:
+        UsageError: The anchors were answered by another model.
+        Interrupted: The user asked to stop, or what may be spent is spent; the next publish goes on.
+    """
+    progress, done = session.state.progress, list[Published]()
+    if progress.is_completed(progress.closed + 1, "update"):
+        done.append(await _finish(session, progress.closed + 1))
+    _require_same_model(session)
+    for key in _keys(session):
+        if session.world.setting.anchors and not session.state.scores.accepted():
+            require_free_space(session.run.path)
+            await snapshot(session, progress.closed + 1)
+        require_free_space(session.run.path)
+        k = progress.closed + 1
+        session.enter_phase(k, "update")
+        session.commit(_drafts(session, key, k))
+        done.append(await _finish(session, k))
+    return done
+
+
+def _keys(session: Session) -> list[str]:
+    """Return the keys with something new."""
+    reader = LogReader(session.run.log_path)
+    heard = _heard(reader)
+    k = session.state.progress.closed + 1
+    return [key for key in heard.speakers() if len(decide(session.world.setting, session.state, heard.of(key, k))) > 1]
+
+
+def _drafts(session: Session, key: str, k: int) -> list[Draft]:
+    command = _heard(LogReader(session.run.log_path)).of(key, k)
+    return decide(session.world.setting, session.state, command)
+
+
+async def _finish(session: Session, k: int) -> Published:
+    """Take an iteration whose UPDATE is recorded to its end."""
+    await compare(session, k)
+    reader = LogReader(session.run.log_path)
+    since = last_inherited(reader) + 1
+    updates = [r.event for r in reader.records({BanditUpdated}, since=since) if (r.iteration, r.phase) == (k, "update")]
+    rewarded = [event for event in updates if isinstance(event, BanditUpdated)]
+    session.do(SettlePublish(k, rewarded))
+    close(session, k)
+    return _report(session, k, len(rewarded))
+
+
+def _report(session: Session, k: int, rewards: int) -> Published:
+    reader = LogReader(session.run.log_path)
+    settled = [event for event in reader.of(ProposalSettled) if event.iteration == k]
+    mark = next(r for r in reader.records({PhaseCompleted}) if (r.iteration, r.phase) == (k, "update"))
+    score = session.state.scores.score("anchor", k)
+    return Published(
+        key=mark.correlation,
+        iteration=k,
+        verdict=session.state.scores.verdict(k),
+        published=sum(event.verdict == "published" for event in settled),
+        refused=sum(event.verdict == "refused" for event in settled),
+        rewards=rewards,
+        anchors_right=score.correct,
+        anchors=score.total,
+    )
+
+
+def _heard(reader: LogReader) -> _Heard:
+    since = last_inherited(reader) + 1
+    words = list(reader.of(FeedbackGiven, since=since))
+    about, sessions = {word.inference for word in words}, {(word.key, word.session) for word in words}
+    seen = (one for one in reader.of(InferenceOpened, since=since) if may_reward(one))
+    named = [one for one in seen if one.inference in about or (one.key, one.session) in sessions]
+    bypassed = {
+        event.inference
+        for _, event in reader.events({InferenceClosed: ("inference", "outcome")}, since=since)
+        if isinstance(event, InferenceClosed) and event.outcome == "bypassed"
+    }
+    proposals: dict[str, list[MemoryProposed]] = {}
+    for event in reader.of(MemoryProposed, ProposalSettled, since=since):
+        if isinstance(event, MemoryProposed):
+            proposals.setdefault(event.memory_id, []).append(event)
+        elif isinstance(event, ProposalSettled):
+            proposals.pop(event.memory_id, None)
+    rewarded = [each for each in reader.of(BanditUpdated, since=since) if each.bandit == "search"]
+    inferences = [one for one in named if one.inference not in bypassed]
+    return _Heard(words, inferences, [each for all_of_it in proposals.values() for each in all_of_it], rewarded)
+
+
+def _require_same_model(session: Session) -> None:
+    """Raise `UsageError` for a model whose answers the guard cannot compare with those that there are."""
+    if not session.state.scores.accepted():
+        return
+    reader, name = LogReader(session.run.log_path), session.models.execution.name
+    fields = ("model", "tier", "purpose")
+    found = (event for _, event in reader.events({ModelCalled: fields}) if isinstance(event, ModelCalled))
+    own = (call.model for call in found if call.tier == "execution" and call.purpose == "anchor")
+    before = next(own, session.world.setting.config.execution)  # the parent's answers are of its own model
+    # The options of a spec say where a model is served and not which it is.
+    if before.partition("?")[0] != name.partition("?")[0]:
+        raise UsageError(
+            f"The anchors of {session.run.id} were answered by {before}, and answers of {name} cannot be compared with "
+            "those: publish with the model that answered them, wherever it is served."
+        )

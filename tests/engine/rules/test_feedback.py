@@ -1,0 +1,326 @@
+"""What clients say: recorded once, corrected by the last word, and turned into rewards and memories by a publish."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mage_es.engine.commands import Feedback, GiveFeedback, Publish, SettlePublish
+from mage_es.engine.decide import decide
+from mage_es.engine.rules.feedback import Conflict, NotFound
+from mage_es.engine.rules.leaks import Guarded
+from mage_es.engine.rules.setting import Setting
+from mage_es.events.errors import UsageError
+from mage_es.events.vocabulary import (
+    MICRO,
+    BanditUpdated,
+    Event,
+    FeedbackGiven,
+    GuardDecided,
+    InferenceOpened,
+    MemoryAppended,
+    MemoryProposed,
+    MemoryQuarantined,
+    MemoryRefused,
+    PhaseCompleted,
+    ProposalSettled,
+    Treatment,
+)
+from mage_es.projections.bandits import PRIOR, Posterior
+from tests.engine.rules.states import Built, setting_of
+from tests.engine.rules.test_leaks import SECRET, committed
+
+VECTOR = np.array([1, 0], dtype=np.float32)
+RIGHT, WRONG = True, False
+ARMS = ("similar", "balanced")
+
+
+def inference(name: str, *, key: str = "", session: str = "s", arm: str = "similar", **changes: Any) -> InferenceOpened:
+    fields: dict[str, Any] = {
+        "inference": name,
+        "session": session,
+        "key": key,
+        "shape": "chat",
+        "model": "m",
+        "treatment": "memory",
+        "marker": 0,
+        "task_type": "t",
+        "is_typed": False,
+        "arm": arm,
+        "probability": 0.5,
+        "memories": (),
+        "note_sha256": "",
+        "turn_sha256": "",
+        "turns": 0,
+    }
+    return InferenceOpened(**fields | changes)
+
+
+class Heard:
+    """A served run in memory: what was said of it, and the publishes so far."""
+
+    def __init__(self, *inferences: InferenceOpened, setting: Setting | None = None) -> None:
+        self.built, self.setting = Built(), setting or setting_of()
+        self.inferences = {one.inference: one for one in inferences}
+        self.events: list[Event] = []
+        self.iteration = 0
+
+    def say(
+        self, value: Any, about: str = "inf-1-1", *, once: str = "a", key: str = "", trust: Any = "full", **more: Any
+    ) -> list[Event]:
+        """Give feedback on an inference, or on a session where `about` names none, and record it."""
+        one = self.inferences.get(about)
+        thing = {"inference_id": about} if one else {"session_id": about}
+        said = Feedback(metric=more.pop("metric", "good"), value=value, idempotency_key=once, **thing, **more)
+        known = {word.feedback: word for word in self.of(FeedbackGiven)}
+        command = GiveFeedback(said, key, trust, one, "How many?", VECTOR, "t")
+        earlier = decide(self.setting, self.built.state, command)[0].event
+        assert isinstance(earlier, FeedbackGiven)
+        found = known.get(earlier.feedback)
+        drafts = decide(self.setting, self.built.state, command._replace(earlier=found))
+        return self._record([draft.event for draft in drafts if draft.event != found]) or [
+            draft.event for draft in drafts
+        ]
+
+    def publish(self, key: str = "", *, verdict: Any = "accepted") -> list[Event]:
+        """Publish what a key said, with a guard that says `verdict`; return the events but for its own."""
+        k = self.iteration
+        settled = {event.memory_id for event in self.of(ProposalSettled)}
+        proposals = [event for event in self.of(MemoryProposed) if event.memory_id not in settled]
+        words = [word for word in self.of(FeedbackGiven) if word.key == key]
+        own = [one for one in self.inferences.values() if one.key == key]
+        update = Publish(k, key, words, own, proposals, self.of(BanditUpdated))
+        done = self._record([draft.event for draft in decide(self.setting, self.built.state, update)])
+        rewarded = [event for event in done if isinstance(event, BanditUpdated)]
+        decided = {"correct": 0, "total": 0, "against": 0, "drop": 0.0, "p_value": 1.0, "smallest_drop": 0.0}
+        decided |= {"best": 0, "best_drop": 0.0, "best_p_value": 1.0}
+        self._record([GuardDecided(iteration=k, verdict=verdict, **decided)])  # type: ignore[arg-type]
+        after = decide(self.setting, self.built.state, SettlePublish(k, rewarded))
+        self.iteration += 1
+        return done + self._record([draft.event for draft in after])
+
+    def of(self, cls: type[Any]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, cls)]
+
+    def posterior(self, arm: str = "similar") -> Posterior:
+        return self.built.state.bandits.posterior("search", "t", arm)
+
+    def _record(self, events: list[Event]) -> list[Event]:
+        self.events += events
+        for event in events:
+            self.built.state.apply(event)
+        return events
+
+
+# ------------------------------------------------------------ what may be said
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "micro"),
+    [(True, "bool", MICRO), (False, "bool", 0), (0.25, "float", 250_000), (1, "float", MICRO)],
+)
+def test_bools_and_numbers_are_scores(value: object, kind: str, micro: int) -> None:
+    [event] = Heard(inference("inf-1-1")).say(value)
+    assert isinstance(event, FeedbackGiven) and (event.kind, event.value_micro) == (kind, micro)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(float("nan"), float("inf"), -0.1, 1.1, 2, None, [], 10**400),
+        *(
+            {},
+            {"answer": ""},
+            {"answer": 4},
+            {"answer": "4", "gold": "4"},
+            "\ud800",
+            "x" * 32_001,
+            {"answer": "x" * 4_001},
+        ),
+    ],
+)
+def test_what_is_no_value_is_refused_and_shown(value: object) -> None:
+    heard = Heard(inference("inf-1-1"))
+    with pytest.raises(UsageError, match=r"value|demonstration|answer|Unicode"):
+        heard.say(value)
+    assert not heard.events
+
+
+@pytest.mark.parametrize(
+    "fields", [{"metric": ""}, {"metric": "m" * 129}, {"once": ""}, {"once": "k" * 129}, {"session_id": "s"}]
+)
+def test_names_are_given_short_and_of_one_thing(fields: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match=r"empty|characters|one thing"):
+        Heard(inference("inf-1-1")).say(RIGHT, **fields)
+
+
+def test_the_same_again_is_the_same_fact_and_another_body_a_conflict() -> None:
+    heard = Heard(inference("inf-1-1"), inference("inf-1-2"))
+    first = heard.say(0.5)
+    assert heard.say(0.5) == first and len(heard.events) == 1
+    for other in ({"value": 0.6}, {"value": 0.5, "metric": "bad"}, {"value": 0.5, "about": "inf-1-2"}):
+        with pytest.raises(Conflict, match="'a'"):
+            heard.say(**other)  # type: ignore[arg-type]
+    heard.say(0.6, once="b")
+    assert len(heard.events) == 2
+
+
+def test_a_key_speaks_of_its_own_inferences_only_and_has_its_own_idempotency_keys() -> None:
+    heard = Heard(inference("inf-1-1", key="ours"), inference("inf-1-2", key="theirs"))
+    with pytest.raises(NotFound, match="inf-1-2"):
+        heard.say(RIGHT, "inf-1-2", key="ours")
+    heard.say(RIGHT, "inf-1-1", key="ours")
+    heard.say(WRONG, "inf-1-2", key="theirs")
+    assert len(heard.events) == 2
+
+
+# ------------------------------------------------------------ rewards
+
+
+def test_a_score_rewards_the_arm_of_its_inference_when_it_is_published() -> None:
+    heard = Heard(inference("inf-1-1"))
+    heard.say(0.25)
+    assert heard.posterior() == PRIOR
+    heard.publish()
+    assert heard.posterior() == (MICRO + 250_000, MICRO + 750_000, 1)
+    assert heard.publish() == [PhaseCompleted(iteration=1, phase="update")], "published once"
+
+
+def test_a_late_correction_moves_the_posterior_by_the_difference() -> None:
+    heard = Heard(inference("inf-1-1"))
+    heard.say(RIGHT)
+    heard.publish()
+    heard.say(WRONG, once="b")
+    heard.publish()
+    assert heard.posterior() == (MICRO, 2 * MICRO, 1)
+
+
+def test_a_text_moves_nothing_and_takes_no_score_back() -> None:
+    heard = Heard(inference("inf-1-1"))
+    heard.say(RIGHT)
+    heard.say("splendid", once="b")
+    heard.publish()
+    assert heard.posterior() == (2 * MICRO, MICRO, 1)
+
+
+@pytest.mark.parametrize("treatment", ["holdback", "shadow", "off", "none"])
+def test_only_what_got_memories_rewards_an_arm(treatment: Treatment) -> None:
+    heard = Heard(inference("inf-1-1", treatment=treatment), inference("inf-1-2", probability=1.0))
+    heard.say(RIGHT)
+    heard.say(RIGHT, "inf-1-2", once="b")
+    heard.say(RIGHT, "s", once="c")
+    heard.publish()
+    assert heard.posterior() == PRIOR
+
+
+def test_a_key_that_is_not_trusted_is_only_recorded() -> None:
+    heard = Heard(inference("inf-1-1"))
+    heard.say(RIGHT, trust="none")
+    [said] = heard.say({"answer": "4"}, once="b", trust="scores")
+    assert isinstance(said, FeedbackGiven) and "trusted" in said.unused
+    heard.publish()
+    assert heard.posterior() == PRIOR and not heard.of(MemoryAppended)
+
+
+def test_however_much_is_said_an_inference_is_one_pull() -> None:
+    heard = Heard(inference("inf-1-1"), inference("inf-1-2", session="other"))
+    for place in range(50):
+        heard.say(WRONG, metric=f"m{place}", once=str(place))
+    heard.say(RIGHT, "inf-1-2", once="x")
+    heard.publish()
+    assert heard.posterior() == (2 * MICRO, 2 * MICRO, 2)
+
+
+WORDS = st.lists(
+    st.tuples(
+        st.sampled_from(["inf-1-1", "inf-1-2", "inf-1-3", "s", "other"]),
+        st.sampled_from(["good", "fast"]),
+        st.one_of(st.booleans(), st.sampled_from([0.1, 0.333, 0.7]), st.just("fine")),
+    ),
+    max_size=12,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(WORDS, st.data())
+def test_order_repetition_and_when_it_is_published_change_no_posterior(
+    words: list[tuple[str, str, object]], data: st.DataObject
+) -> None:
+    inferences = [inference("inf-1-1"), inference("inf-1-2", arm="balanced"), inference("inf-1-3", session="other")]
+    one, other = Heard(*inferences), Heard(*inferences)
+    numbered = list(enumerate(words))
+    for place, (about, metric, value) in numbered:
+        one.say(value, about, metric=metric, once=str(place))
+    one.publish()
+    # Things in another order, each with its words in theirs; some said again; publishes in between.
+    turn = {thing: data.draw(st.integers(0, 9), label="turn") for thing in {each[:2] for each in words}}
+    for place, (about, metric, value) in sorted(numbered, key=lambda each: (turn[each[1][:2]], each[0])):
+        for _ in range(data.draw(st.integers(1, 2), label="times")):
+            other.say(value, about, metric=metric, once=str(place))
+        if data.draw(st.booleans(), label="publishes"):
+            other.publish(verdict=data.draw(st.sampled_from(["accepted", "soft_rollback"]), label="verdict"))
+    other.publish()
+    for arm in ARMS:
+        assert one.posterior(arm) == other.posterior(arm)
+
+
+# ------------------------------------------------------------ memories
+
+
+def test_a_demonstration_waits_as_a_proposal_and_is_a_memory_once_it_is_published() -> None:
+    heard = Heard(inference("inf-1-1"))
+    said, proposed = heard.say({"answer": "4", "reasoning": "2 + 2 = 4", "wrong_answer": "5"})
+    assert isinstance(said, FeedbackGiven) and isinstance(proposed, MemoryProposed)
+    assert said.memory_id == proposed.memory_id and not len(heard.built.state.memory)
+    heard.publish()
+    row = heard.built.state.memory.row(proposed.memory_id)
+    assert (row.outcome, row.kind, row.answer, row.wrong_answer) == ("failure_memory", "specific", "4", "5")
+    assert row.origin.facts and [event.verdict for event in heard.of(ProposalSettled)] == ["published"]
+
+
+def test_what_the_guard_refuses_goes_into_quarantine_and_is_not_proposed_again() -> None:
+    heard = Heard(inference("inf-1-1"))
+    heard.say({"answer": "5"})
+    heard.say(RIGHT, once="b")
+    heard.publish(verdict="soft_rollback")
+    assert [event.by for event in heard.of(MemoryQuarantined)] == ["guard"]
+    assert not heard.built.state.memory.slice("success", "t").ids
+    assert [event.verdict for event in heard.of(ProposalSettled)] == ["refused"]
+    assert heard.posterior() == PRIOR, "its rewards were taken back"
+    [again] = heard.say({"answer": "5"}, once="c")
+    assert isinstance(again, FeedbackGiven) and "took it out of use" in again.unused
+    heard.publish()
+    assert heard.posterior() == (2 * MICRO, MICRO, 1), "and tried again"
+
+
+def test_a_corrected_demonstration_is_not_published_but_another_keys_is() -> None:
+    heard = Heard(inference("inf-1-1", key="a"), inference("inf-1-2", key="b"))
+    heard.say({"answer": "4"}, key="a")
+    heard.say({"answer": "4"}, "inf-1-2", key="b")
+    heard.say({"answer": "6"}, key="a", once="b")
+    heard.publish("a")
+    assert [event.answer for event in heard.of(MemoryAppended)] == ["6"]
+    heard.publish("b")
+    assert [event.answer for event in heard.of(MemoryAppended)] == ["6", "4"]
+
+
+def test_a_demonstration_taken_back_by_its_only_key_is_refused() -> None:
+    heard = Heard(inference("inf-1-1"))
+    heard.say({"answer": "4"})
+    heard.say({"answer": "6"}, once="b")
+    heard.publish()
+    assert {event.verdict for event in heard.of(ProposalSettled)} == {"published", "refused"}
+    assert [event.answer for event in heard.of(MemoryAppended)] == ["6"]
+
+
+def test_a_proposal_that_holds_a_held_out_question_is_refused_without_its_words() -> None:
+    guarded = Guarded([committed("held_out", SECRET)])
+    heard = Heard(inference("inf-1-1"), setting=setting_of()._replace(guarded=guarded))
+    events = heard.say({"answer": "4", "reasoning": f"Learn this: {SECRET}"})
+    assert not heard.of(MemoryProposed) and isinstance(events[-1], MemoryRefused)
+    heard.publish()
+    assert not heard.of(MemoryAppended)

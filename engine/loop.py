@@ -271,7 +271,7 @@ def close(session: Session, k: int) -> None:
     with session.lock:
         digests = session.state.digests()
         session.do(CloseIteration(k, digests))
-    keep(session, digests)
+        keep(session, digests)  # before another thread's event: the fold is kept under these digests
 
 
 def keep(session: Session, digests: Sequence[Digest]) -> None:

@@ -21,21 +21,13 @@ from mage_es.engine.commands import Feedback, GiveFeedback
 from mage_es.engine.rules.harvest import capped, memory_id, reasoning_of
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.seams.embedder import to_bytes
-from mage_es.events.errors import UsageError
+from mage_es.events.errors import Conflict, NotFound, UsageError
 from mage_es.events.vocabulary import MICRO, Draft, FeedbackGiven, MemoryProposed, Origin
 from mage_es.projections.fold import State
 
 MOST_NAME, MOST_TEXT, MOST_ANSWER = 128, 32_000, 4_000
 """Most characters of a metric or an id, of a text, and of an answer or a question in a demonstration."""
 _PARTS = ("answer", "question", "reasoning", "wrong_answer")
-
-
-class Conflict(UsageError):
-    """Something else was said under the same idempotency key."""
-
-
-class NotFound(UsageError):
-    """The key has no such inference or session."""
 
 
 def feedback_id(key: str, idempotency_key: str) -> str:

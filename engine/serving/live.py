@@ -18,26 +18,34 @@ import asyncio
 import itertools
 import secrets
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
 
+from mage_es.engine.commands import Feedback, GiveFeedback
+from mage_es.engine.decide import decide
+from mage_es.engine.models.registry import Models
+from mage_es.engine.rules.feedback import draft_of, given, not_found, question_in
 from mage_es.engine.rules.holdback import SALT_BYTES, is_held_back
 from mage_es.engine.rules.notes import NOTHING, Note, note_of
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.memories import MemoryReport, report_of
+from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.run.world import state_of
-from mage_es.engine.seams.benchmark import Benchmark
+from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
-from mage_es.engine.serving.frozen import FrozenRun
+from mage_es.engine.serving.frozen import FrozenRun, question_of
 from mage_es.engine.serving.inferences import InferenceReport, explained, recorded
 from mage_es.engine.serving.journal import Journal, NotRecorded
 from mage_es.engine.serving.opening import ServedRun, open_served
+from mage_es.engine.serving.publishing import Published, publish
 from mage_es.engine.serving.sessions import Sessions
 from mage_es.engine.serving.shapes import Reading
+from mage_es.engine.session.session import Session
 from mage_es.events.digests import sha256_text
 from mage_es.events.disk import FileSystem
 from mage_es.events.errors import NotFound, UsageError
@@ -45,11 +53,16 @@ from mage_es.events.log import LogReader
 from mage_es.events.log.markers import Marker
 from mage_es.events.vocabulary import (
     MICRO,
+    Draft,
+    FeedbackGiven,
     InferenceClosed,
     InferenceOpened,
+    IterationClosed,
+    QuestionPlanned,
     RequestShape,
     ServingStarted,
     Treatment,
+    Trust,
 )
 
 Learn = Literal["off", "log", "propose"]
@@ -224,6 +237,77 @@ class LiveRun:
     def question(self, key: str, inference: str) -> str:
         """Return the text of a recent inference's latest turn, "" of one that is too long ago."""
         return self._sessions.question(key, inference)
+
+    # ------------------------------------------------------------ learning
+
+    async def give_feedback(self, said: Feedback, *, key: str = "", trust: Trust = "full") -> FeedbackGiven:
+        """Record what a key says of an inference or a session of its own; durable when this returns.
+
+        Raises:
+            UsageError: The value is none, or a text is too long; or the server takes no feedback.
+            NotFound: The key has no such inference or session.
+            Conflict: It said something else under the same idempotency key.
+            NotRecorded: The log takes nothing more.
+        """
+        if self.learn == "off":
+            raise UsageError("This server takes no feedback: it was started with --learn off.")
+        command = await asyncio.to_thread(self._understood, said, key, trust if self.learn == "propose" else "none")
+
+        def decided() -> Sequence[Draft]:
+            # Looked up under the lock: of two at once with the same idempotency key one is the first.
+            event = given(said, key=key, session=command.about.session if command.about else said.session_id)
+            known = self.log.recorded(draft_of(event).coordinates)
+            earlier = known.event if known and isinstance(known.event, FeedbackGiven) else None
+            return decide(self.world.setting, self.state, command._replace(earlier=earlier))
+
+        event = (await self.journal.record(decided))[0]
+        assert isinstance(event, FeedbackGiven)
+        return event
+
+    def _understood(self, said: Feedback, key: str, trust: Trust) -> GiveFeedback:
+        """Return what was said with all that is known of what it is about."""
+        event = given(said, key=key, session=said.session_id)
+        if not said.inference_id:
+            if not self._sessions.is_known(key, said.session_id):
+                reader = LogReader(self.run.log_path)
+                seen = reader.events({InferenceOpened: ("key", "session")})
+                if not any((one.key, one.session) == (key, said.session_id) for _, one in seen):  # type: ignore[attr-defined]
+                    raise not_found(said)
+            return GiveFeedback(said, key, trust)
+        about = self._sessions.inference(key, said.inference_id)
+        about = about or recorded(LogReader(self.run.log_path), said.inference_id)[0]
+        command = GiveFeedback(said, key, trust, about)
+        if event.kind != "demonstration" or about.key != key:
+            return command
+        known = self.question(key, about.inference) or about.question
+        if not (question := question_in(event.text, known)).strip():
+            return command
+        frozen = self.frozen(self.marker)
+        task_type = about.task_type or frozen.task_type_of(question_of(question))
+        extracted = extract_of(self.world.benchmark)(said.value) if isinstance(said.value, str) else ""
+        vector = self.world.embedder.encode([question])[0]
+        return command._replace(question=known, vector=vector, task_type=task_type, extracted=extracted)
+
+    def publish(self, models: Models, runtime: Runtime) -> list[Published]:
+        """Publish what is new, and let sessions that begin after see it. To be called on a thread of its own.
+
+        Raises as `serving.publishing.publish` does.
+        """
+        session = Session(
+            run=self.run, world=self.world, log=self.log, state=self.state, models=models, runtime=runtime
+        )
+        session.lock = self.lock
+        reader = LogReader(self.run.log_path)
+        session.remember_plans(reader.records({QuestionPlanned}, since=reader.last(IterationClosed) + 1))
+
+        async def work() -> list[Published]:
+            async with aclosing(session):
+                return await publish(session)
+
+        try:
+            return asyncio.run(work())
+        finally:
+            self.advance()
 
     # ------------------------------------------------------------ looking
 

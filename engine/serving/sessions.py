@@ -64,6 +64,7 @@ class Sessions:
         self._mutex = threading.Lock()
         self._pins, self._turns = _Newest[Pin](), _Newest[InferenceOpened]()
         self._by_turn, self._by_reply = _Newest[str](), _Newest[str]()
+        self._recent = _Newest[InferenceOpened]()
         self._open, self._questions = _Newest[InferenceOpened](), _Newest[str](_QUESTIONS)
 
     def session_of(self, key: str, reading: Reading) -> str:
@@ -88,6 +89,14 @@ class Sessions:
         with self._mutex:
             return self._questions.get((key, inference), "")
 
+    def inference(self, key: str, name: str) -> InferenceOpened | None:
+        with self._mutex:
+            return self._recent.get((key, name))
+
+    def is_known(self, key: str, session: str) -> bool:
+        with self._mutex:
+            return (key, session) in self._pins
+
     def first(self, key: str, session: str, sha256: str) -> InferenceOpened | None:
         """Return the first inference in which a turn of a session was the latest."""
         with self._mutex:
@@ -97,6 +106,7 @@ class Sessions:
         """Take in an inference. Returns the first one of its turn, whose note the turn keeps: mostly itself."""
         with self._mutex:
             self._open.keep(("", event.inference), event)
+            self._recent.keep((event.key, event.inference), event)
             if question:
                 self._questions.keep((event.key, event.inference), question)
             if not event.turn_sha256:
@@ -121,6 +131,7 @@ class Sessions:
         """Take note that an inference was not recorded, and so went on without its note."""
         with self._mutex:
             self._open.pop(("", event.inference), None)
+            self._recent.pop((event.key, event.inference), None)
             self._withdraw(event)
 
     def recall(self, reader: LogReader) -> None:

@@ -229,10 +229,10 @@ class Log:
 
     # ------------------------------------------------------------ what is recorded already
 
-    def recorded(self, draft: Draft) -> Record | None:
-        """Return the record of the fact that a draft is about, None where there is none. Raises `LogDamaged`."""
+    def recorded(self, fact: Coordinates) -> Record | None:
+        """Return the record of a fact, None where there is none. Raises `LogDamaged`."""
         with self._mutex:
-            seq = self._recorded.find([draft.coordinates]).get(draft.coordinates)
+            seq = self._recorded.find([fact]).get(fact)
             return None if seq is None else self._record_at(seq)
 
     def _record_at(self, seq: int) -> Record:

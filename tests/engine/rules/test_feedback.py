@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from mage_es.engine.commands import Feedback, GiveFeedback, Publish, SettlePublish
 from mage_es.engine.decide import decide
-from mage_es.engine.rules.feedback import Conflict, NotFound
 from mage_es.engine.rules.leaks import Guarded
 from mage_es.engine.rules.setting import Setting
-from mage_es.events.errors import UsageError
+from mage_es.events.errors import Conflict, NotFound, UsageError
 from mage_es.events.vocabulary import (
     MICRO,
     BanditUpdated,

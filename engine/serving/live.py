@@ -275,7 +275,7 @@ class LiveRun:
                     raise not_found(said)
             return GiveFeedback(said, key, trust)
         about = self._sessions.inference(key, said.inference_id)
-        about = about or recorded(LogReader(self.run.log_path), said.inference_id)[0]
+        about = about or recorded(LogReader(self.run.log_path), said.inference_id).opened
         command = GiveFeedback(said, key, trust, about)
         if event.kind != "demonstration" or about.key != key:
             return command

@@ -31,6 +31,7 @@ from mage_es.cli import (
     resume,
     runs,
     score,
+    serve,
     show,
     verify,
 )
@@ -86,6 +87,8 @@ _command("Measure", exam.exam, exam.EXAMPLES)
 _command("Measure", baseline.baseline, baseline.EXAMPLES)
 _command("Measure", report.report, report.EXAMPLES)
 _command("Measure", score.score, score.EXAMPLES)
+
+_command("Serve", serve.serve, serve.EXAMPLES)
 
 _group(
     "Look",

@@ -58,6 +58,8 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "memory quarantine": ("ffff", "--reason", "x"),
     "memory release": ("ffff", "--reason", "x"),
     "data fetch": ("no-such-benchmark",),
+    "serve": ("--upstream", "nowhere"),
+    "mcp": ("no-such-run",),
     **dict.fromkeys(("exam", "replay", "verify", "resume", "repair", "runs show", "memory list"), ("no-such-run",)),
 }
 """What a command refuses, or fails at."""

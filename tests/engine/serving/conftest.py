@@ -35,3 +35,17 @@ def serve(parent: Run) -> Iterator[Callable[..., LiveRun]]:
     for live in opened:
         with contextlib.suppress(LogError):
             live.close()
+
+
+Opening = Callable[..., LiveRun]
+
+
+@pytest.fixture(scope="module")
+def opening(evolved_once: Run, tmp_path_factory: pytest.TempPathFactory) -> Opening:
+    """A function that opens a served run by its name for the tests of a module; no session of it is held back."""
+    runs_dir = tmp_path_factory.mktemp("served")
+
+    def opened(name: str, **options: Any) -> LiveRun:
+        return LiveRun.open(evolved_once, runs_dir=runs_dir, name=name, **{"holdback": 0.0, **options})
+
+    return opened

@@ -1,0 +1,100 @@
+"""`mage-es serve`: put what a run learned into the requests of an application."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from mage_es.cli.interrupts import Interrupts
+from mage_es.cli.options import AtOption, RunArgument, examples, takes
+from mage_es.cli.output import Output
+from mage_es.cli.settings import Settings
+
+if TYPE_CHECKING:
+    from mage_es.engine.verbs.serve import ServeReport
+
+EXAMPLES = examples(
+    "mage-es serve RUN --upstream http://localhost:8000",
+    "mage-es serve RUN --at iter-9 --upstream https://api.openai.com --learn propose --record-texts",
+    "mage-es serve RUN --upstream http://localhost:8000 --keys keys.toml --host 0.0.0.0",
+)
+
+LearnOption = Annotated[
+    Literal["off", "log", "propose"],
+    typer.Option("--learn", help="Feedback is refused, recorded, or may also propose memories."),
+]
+TimeoutOption = Annotated[
+    float,
+    typer.Option("--retrieval-timeout", min=1.0, metavar="MILLISECONDS", help="Then it goes on without memories."),
+]
+
+
+@takes("runs_dir", "data_dir")
+def serve(
+    run: RunArgument = None,
+    *,
+    settings: Settings,
+    out: Output,
+    upstream: Annotated[
+        str, typer.Option("--upstream", metavar="URL", help="Server that answers, such as https://api.openai.com.")
+    ],
+    at: AtOption = "latest",
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Run that records it. [default: RUN-served]")
+    ] = None,
+    learn: LearnOption = "log",
+    keys: Annotated[
+        Path | None, typer.Option("--keys", metavar="FILE", help="Who may ask, and which run they reach.")
+    ] = None,
+    host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 for any that is free.")] = 8321,
+    holdback: Annotated[
+        float, typer.Option("--holdback", min=0.0, max=1.0, metavar="FRACTION", help="Sessions without memories.")
+    ] = 0.05,
+    record_texts: Annotated[
+        bool, typer.Option("--record-texts", help="Record questions and replies, not only their hashes.")
+    ] = False,
+    retrieval_timeout: TimeoutOption = 50.0,
+) -> None:
+    """Put what a run learned into the requests of an application.
+
+    Point the base URL of an OpenAI or Anthropic client here: memories are put into the latest question, every other
+    byte goes to the upstream and back as it is. What happens is recorded in a run of its own, RUN-served, so that the
+    run itself stays as it is.
+    """
+    from mage_es.engine.verbs.serve import serve as serve_run
+
+    with Interrupts() as interrupts:
+        report = serve_run(
+            str(settings.find_run(run).path),
+            upstream=upstream,
+            at=at,
+            name=name,
+            learn=learn,
+            keys=keys,
+            host=host,
+            port=port,
+            holdback=holdback,
+            record_texts=record_texts,
+            retrieval_timeout_ms=retrieval_timeout,
+            runs_dir=settings.runs_dir,
+            data_dir=settings.data_dir,
+            begun=lambda report: _tell(out, report, texts=record_texts),
+            stop=interrupts.asked,
+        )
+        served = report.runs[0].run_id
+        out.report(report, f"Stopped; {served} has everything on record.")
+        out.next(settings.again("verify", served, names=("runs_dir",)))
+    raise typer.Exit(interrupts.kind.exit_code)
+
+
+def _tell(out: Output, report: ServeReport, *, texts: bool) -> None:
+    runs = ", ".join(f"{each.run_id} ({each.parent} at {each.marker})" for each in report.runs)
+    recorded = "questions and replies with their texts" if texts else "ids, hashes and counts; no text of a question"
+    out.say(f"Serving {runs} at {report.address}, before {report.upstream}.\nRecorded: {recorded}.")
+    out.next(
+        f"OPENAI_BASE_URL={report.address}/v1 or ANTHROPIC_BASE_URL={report.address} for your application",
+        f"curl {report.address}/healthz",
+    )

@@ -1,0 +1,157 @@
+"""The routes of served runs.
+
+A request is let in by its key, which names the run; then it is passed on, or answered from that run alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext
+from functools import partial
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from mage_es.engine.serving.exchange import answer, texts_of
+from mage_es.engine.serving.journal import NotRecorded
+from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.serving.metrics import Counters
+from mage_es.engine.serving.proxy import DEFAULT_ALLOWANCE, Allowance, Proxy
+from mage_es.engine.serving.refusals import Refused, body_of, speaks_anthropic
+from mage_es.engine.serving.tenants import Door, Guest
+from mage_es.events.errors import NotFound, UsageError
+
+_RETRY_S = 5
+"""Seconds after which it is worth trying again what could not be recorded."""
+_RUN = "mage.run"
+"""Where the scope of a request says which run it reaches."""
+_Endpoint = Callable[[Guest, Any, Any, Any], Awaitable[None]]
+
+
+class App:
+    """The routes of served runs, by run, as an ASGI application: `asgi`. `hosts` are its names for /mcp."""
+
+    def __init__(
+        self,
+        door: Door,
+        upstream: str,
+        runs: Mapping[str, LiveRun],
+        *,
+        allowance: Allowance = DEFAULT_ALLOWANCE,
+        hosts: Sequence[str] = (),
+    ) -> None:
+        self._door, self._runs, self._allowance = door, runs, allowance
+        self.metrics = Counters(lambda: {name: live.health for name, live in runs.items()})
+        self.proxy = Proxy(upstream, runs, self.metrics, allowance)
+        own: Mapping[str, _Endpoint] = {
+            "/healthz": self._healthz,
+            "/metrics": self._counts,
+            "/mcp": self._tools,
+            "/v1/inferences/{name}": partial(self._told, "inferences"),
+            "/v1/memories/{name}": partial(self._told, "memories"),
+            "/v1/{rest:path}": self._passed_on,
+            "/{rest:path}": _unknown,
+        }
+        self.asgi = Starlette(routes=[Route(path, _Guarded(self, do)) for path, do in own.items()])
+        try:
+            from mage_es.engine.serving.mcp import McpApp, Readable
+        except ImportError:  # the extra is not installed
+            self._mcp = None
+        else:
+            local = ("localhost:*", "127.0.0.1:*", "[::1]:*")
+            names = [*local, *hosts, *(f"{name}:*" for name in hosts)]
+
+            def shown(scope: Any) -> Readable:
+                live = runs[scope[_RUN]]
+                return Readable(live.frozen(live.marker), live.state)
+
+            self._mcp = McpApp(shown, hosts=names)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Answer requests within the block; at its end wait for what is being recorded."""
+        async with self._mcp.run() if self._mcp else nullcontext():
+            try:
+                yield
+            finally:
+                await self.proxy.aclose()
+
+    async def answered(self, endpoint: _Endpoint, scope: Any, receive: Any, send: Any) -> None:
+        """Let a request in and have it answered; what is refused is told in the form of the API that it is for."""
+        headers = texts_of(scope["headers"])
+        try:
+            guest = self._door.admit(headers, now=time.monotonic())
+            await endpoint(guest, scope, receive, send)
+        except Refused as refused:
+            body = body_of(refused.status, refused.message, anthropic=speaks_anthropic(scope["path"], headers))
+            more = [(name.encode(), value.encode()) for name, value in refused.headers.items()]
+            await answer(send, refused.status, body, [*more, (b"connection", b"close")])
+
+    async def _passed_on(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
+        _require_run(guest)
+        await self.proxy.pass_on(guest, scope, receive, send)
+
+    async def _told(self, what: str, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
+        """Explain an inference or a memory."""
+        _require_run(guest)
+        live = self._runs[guest.run]
+        find: Callable[[str], object] = live.inference if what == "inferences" else live.memory
+        with _refusals():
+            report = await asyncio.to_thread(find, scope["path_params"]["name"])
+        await answer(send, 200, msgspec.json.encode(report))
+        self.metrics.count(run=guest.run, route=what, status=200, outcome="answered", treatment="none")
+
+    async def _healthz(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
+        """Tell how the runs are that the guest may see; one that records nothing serves on, so this never fails."""
+        seen = {
+            name: live.health._asdict() for name, live in self._runs.items() if guest.is_operator or name == guest.run
+        }
+        status = "degraded" if any(health["problem"] for health in seen.values()) else "ok"
+        await answer(send, 200, msgspec.json.encode({"status": status, "runs": seen}))
+
+    async def _counts(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
+        text = self.metrics.text(None if guest.is_operator else guest.run)
+        await answer(send, 200, text, kind=b"text/plain; version=0.0.4; charset=utf-8")
+
+    async def _tools(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a client of the Model Context Protocol."""
+        _require_run(guest)
+        if self._mcp is None:
+            raise Refused(404, "/mcp needs a package on the server: python -m pip install 'mage-es[mcp]'")
+        await self._mcp({**scope, _RUN: guest.run}, receive, send)
+
+
+class _Guarded:
+    """An endpoint behind the door."""
+
+    def __init__(self, app: App, endpoint: _Endpoint) -> None:
+        self._app, self._endpoint = app, endpoint
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self._app.answered(self._endpoint, scope, receive, send)
+
+
+def _require_run(guest: Guest) -> None:
+    if guest.is_operator:
+        raise Refused(403, "The operator's key sees /healthz and /metrics only.")
+
+
+async def _unknown(guest: Guest, scope: Any, receive: Any, send: Any) -> None:
+    raise Refused(404, f"There is nothing at {scope['path']!r:.100}: requests begin with /v1/.")
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn errors of a run into the statuses of HTTP."""
+    try:
+        yield
+    except NotFound as error:
+        raise Refused(404, str(error)) from None
+    except UsageError as error:
+        raise Refused(400, str(error)) from None
+    except NotRecorded as error:
+        raise Refused(503, str(error), retry_after=_RETRY_S) from None

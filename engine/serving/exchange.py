@@ -1,0 +1,126 @@
+"""The client's side of a request: its body in pieces, its hanging up, and the reply on its way back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Literal
+
+from mage_es.engine.serving.refusals import Refused
+from mage_es.engine.serving.replies import ReplyReader, ReplyUsage
+from mage_es.events.vocabulary.serving import RequestShape
+
+_MOST_PASSED_OVER = 4
+"""How much more than it may send a client can send and still read why that is refused."""
+
+
+class Asker:
+    """A client as its request is read and answered; made in the task that answers, which its hanging up cancels."""
+
+    def __init__(self, receive: Any, patience_s: float) -> None:
+        self._receive, self._patience_s = receive, patience_s
+        self._task = asyncio.current_task()
+        self._watch: asyncio.Task[None] | None = None
+        self.is_gone = False
+
+    async def whole(self, most: int) -> bytes:
+        """Return the body. Raises `Refused` where it is longer than `most` bytes, or ends in silence."""
+        pieces, size = list[bytes](), 0
+        async for piece in self.pieces():
+            size += len(piece)
+            if size <= most:
+                pieces.append(piece)
+            elif size > _MOST_PASSED_OVER * most:
+                break
+        if size > most:
+            raise Refused(413, f"The request is larger than {most} bytes.")
+        return b"".join(pieces)
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """Yield the body as it comes, then watch out for the client's leave."""
+        message = {"more_body": True}
+        while message.get("more_body"):
+            try:
+                async with asyncio.timeout(self._patience_s):
+                    message = await self._receive()
+            except TimeoutError:
+                raise Refused(408, f"The request stopped for {self._patience_s:g} seconds.") from None
+            if message["type"] == "http.disconnect":
+                self.is_gone = True
+                raise asyncio.CancelledError
+            if message.get("body"):
+                yield message["body"]
+        self._watch = asyncio.create_task(self._watched())
+
+    async def _watched(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self.is_gone = True
+        if self._task:
+            self._task.cancel()
+
+    def rest(self) -> None:
+        """Watch no more: the end of a reply looks like a leave."""
+        if self._watch:
+            self._watch.cancel()
+
+    def close(self) -> None:
+        """Forget that the task was cancelled, if the client's leave did that."""
+        self.rest()
+        if self.is_gone and self._task:
+            while self._task.cancelling():
+                self._task.uncancel()
+
+
+class Exchange:
+    """A reply on its way back, and what became of it. Of a request of `shape` it is read as it passes."""
+
+    def __init__(self, send: Any, shape: RequestShape | None) -> None:
+        self._send, self._shape = send, shape
+        self.outcome: Literal["answered", "left", "failed"] = "failed"
+        self.status, self.problem, self.treatment, self.overhead_s = 0, "the server was stopped", "none", 0.0
+        self.is_event_stream = False
+        self.reader: ReplyReader | None = None
+
+    async def send(self, message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+        await self._send(message)
+
+    async def start(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
+        said = texts_of(headers)
+        kind, encoding = said.get("content-type", ""), said.get("content-encoding", "")
+        self.is_event_stream = not encoding and kind.startswith("text/event-stream")
+        if self._shape:
+            self.reader = ReplyReader(self._shape, kind, encoding)
+        await self.send({"type": "http.response.start", "status": status, "headers": headers})
+
+    async def pass_back(self, piece: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": piece, "more_body": True})
+        if self.reader:
+            self.reader.feed(piece)
+
+    async def finish(self) -> None:
+        self.outcome, self.problem = "answered", ""
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def usage(self) -> ReplyUsage:
+        return self.reader.usage() if self.reader else ReplyUsage()
+
+
+def texts_of(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
+
+
+async def answer(
+    send: Any,
+    status: int,
+    body: bytes,
+    headers: Sequence[tuple[bytes, bytes]] = (),
+    *,
+    kind: bytes = b"application/json",
+) -> None:
+    """Send a whole reply of our own."""
+    own = [(b"content-type", kind), (b"content-length", str(len(body)).encode()), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": own})
+    await send({"type": "http.response.body", "body": body, "more_body": False})

@@ -1,0 +1,71 @@
+"""What a proxy counts, as Prometheus reads it. A tenant sees its own rows, the operator all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client.metrics_core import Metric
+from prometheus_client.samples import Sample
+
+from mage_es.engine.serving.live import Health
+
+_SECONDS = (0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1)
+
+
+class Counters:
+    """Counters of one proxy; `health` gives each run's state when they are read."""
+
+    def __init__(self, health: Callable[[], dict[str, Health]]) -> None:
+        self._registry = CollectorRegistry()
+        self._health = health
+        labels = ("run", "route", "status", "outcome", "treatment")
+        self._requests = Counter("mage_requests", "Requests by what became of them", labels, registry=self._registry)
+        self._overhead = Histogram(
+            "mage_overhead_seconds",
+            "Time that a request spent here before it went on",
+            ("run",),
+            buckets=_SECONDS,
+            registry=self._registry,
+        )
+        self._unrecorded = Counter(
+            "mage_unrecorded", "Requests that are not on record", ("run",), registry=self._registry
+        )
+        self._recording = Gauge(
+            "mage_recording", "1 if what happens is recorded, 0 if not", ("run",), registry=self._registry
+        )
+        self._queued = Gauge("mage_queued_events", "Events that wait to be durable", ("run",), registry=self._registry)
+        ProcessCollector(registry=self._registry)
+
+    def count(self, *, run: str, route: str, status: int, outcome: str, treatment: str) -> None:
+        """Count a request."""
+        self._requests.labels(run, route, str(status), outcome, treatment).inc()
+
+    def observe(self, run: str, seconds: float) -> None:
+        self._overhead.labels(run).observe(seconds)
+
+    def count_unrecorded(self, run: str) -> None:
+        self._unrecorded.labels(run).inc()
+
+    def text(self, run: str | None) -> bytes:
+        """Return the rows of a run, or of all for None."""
+        for name, health in self._health().items():
+            self._recording.labels(name).set(not health.problem)
+            self._queued.labels(name).set(health.queued)
+        return generate_latest(_Rows(self._registry, run))
+
+
+class _Rows(CollectorRegistry):
+    """The rows of another registry that are about one run, or all of them."""
+
+    def __init__(self, registry: CollectorRegistry, run: str | None) -> None:
+        super().__init__()
+        self._of, self._run = registry, run
+
+    def collect(self) -> Iterable[Metric]:
+        for metric in self._of.collect():
+            metric.samples = [sample for sample in metric.samples if self._is_shown(sample)]
+            yield metric
+
+    def _is_shown(self, sample: Sample) -> bool:
+        return not sample.name.endswith("_created") and self._run in (None, sample.labels.get("run"))

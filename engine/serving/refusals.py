@@ -1,0 +1,42 @@
+"""What the proxy itself refuses, in the form in which the SDK of the API that was called understands it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+_KINDS: Mapping[int, str] = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    405: "invalid_request_error",
+    408: "timeout_error",
+    409: "conflict_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    504: "timeout_error",
+}
+"""Anthropic's names; OpenAI leaves the name of a kind to its server."""
+
+
+class Refused(Exception):
+    """A request that is answered here: with an HTTP status, a message, and for 429 and 503 seconds to wait."""
+
+    def __init__(self, status: int, message: str, *, retry_after: int = 0) -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
+        self.headers = {"retry-after": str(retry_after)} if retry_after else {}
+
+
+def body_of(status: int, message: str, *, anthropic: bool) -> bytes:
+    """Return the JSON of an error in the form of Anthropic's API or, for all else, of OpenAI's."""
+    kind = _KINDS.get(status, "api_error")
+    if anthropic:
+        return msgspec.json.encode({"type": "error", "error": {"type": kind, "message": message}})
+    return msgspec.json.encode({"error": {"message": message, "type": kind, "param": None, "code": None}})
+
+
+def speaks_anthropic(path: str, headers: Mapping[str, str]) -> bool:
+    return path.startswith("/v1/messages") or "anthropic-version" in headers

@@ -1,0 +1,179 @@
+"""Who may ask, and which run they reach: the keys of a file, or anyone on this machine where there is none.
+
+Rules
+    - A key names its run; nothing in a request does. KeyRing of the same run are one tenant.
+    - The file holds hashes of keys, and names of variables for the upstream's. A request's key is compared with all of
+      them, in constant time, and is never part of a message.
+    - Without a file only clients of this machine are let in, and by its own names: a page in a browser that reaches a
+      local port by another name, or says that it comes from elsewhere, is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import math
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from mage_es.engine.serving.refusals import Refused
+from mage_es.events.errors import PrerequisiteError, UsageError
+
+Trust = Literal["full", "scores", "none"]
+_Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+_Name = Annotated[str, msgspec.Meta(pattern=r"^[\w.-]{1,64}$")]
+CREDENTIALS = ("authorization", "x-api-key", "api-key")
+"""Headers that carry a key: OpenAI's and its kin's, Anthropic's, Azure's."""
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A key of the file."""
+
+    name: _Name
+    """What records call it."""
+    sha256: _Digest
+    """SHA-256 of the key, 64 hexadecimal digits."""
+    run: str = ""
+    """Run whose memories it reaches; empty for the one of the command line."""
+    at: str = "latest"
+    """Marker of that run, as `--at` for the one of the command line."""
+    served_run: str = ""
+    """Run that records what this key does; empty for RUN-served. KeyRing with the same one are one tenant."""
+    upstream_key_env: str = ""
+    """Variable with the key that the upstream gets in its place; empty for none."""
+    trust: Trust = "full"
+    """What its feedback may be: anything; no demonstrations; nothing."""
+    rate: Annotated[float, msgspec.Meta(ge=0)] = 0
+    """Requests per minute; 0 for no limit."""
+
+
+class KeyRing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file of keys."""
+
+    keys: tuple[Key, ...]
+    hosts: tuple[str, ...] = ()
+    """Names of this server by which /mcp is reached from elsewhere; each with any port."""
+    operator_sha256: _Digest | Literal[""] = ""
+    """SHA-256 of the key that sees /healthz and /metrics of all runs, and nothing else."""
+
+
+def read_keys(path: Path) -> KeyRing:
+    """Return a TOML file of keys. Raises `UsageError` for one that is not valid."""
+    try:
+        keys = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), KeyRing)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}. Give --keys a file of keys.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise UsageError(
+            f"{path} is no file of keys: {error}. Each is a table [[keys]] with name and sha256; run, "
+            "upstream_key_env, trust and rate are optional."
+        ) from None
+    for field, given in (("name", [key.name for key in keys.keys]), ("sha256", [key.sha256 for key in keys.keys])):
+        if repeated := sorted({each for each in given if given.count(each) > 1}):
+            raise UsageError(f"{path}: two keys have the {field} {repeated[0]}. Delete one of them.")
+    if not keys.keys:
+        raise UsageError(f"{path} has no keys. Add a table [[keys]] with name and sha256.")
+    return keys
+
+
+class Guest(msgspec.Struct, frozen=True, kw_only=True):
+    """Who sent a request: the key's name and run, and which header the upstream's key goes into."""
+
+    name: str = ""
+    run: str = ""
+    trust: Trust = "full"
+    upstream_key: str | None = None
+    """Key for the upstream; "" for none, None where the client's own goes on."""
+    credential: str = ""
+    is_operator: bool = False
+
+
+class Door:
+    """Lets requests in. Where there are no keys they reach `run`, and `hosts` are names of this machine."""
+
+    def __init__(self, keys: KeyRing | None, run: str, *, hosts: Sequence[str] = ()) -> None:
+        self._keys, self._run = keys, run
+        self._hosts = {*_LOCAL, *hosts}
+        self._buckets = {key.name: _Bucket(key.rate) for key in keys.keys if key.rate} if keys else {}
+        self._upstream_keys = {key.name: _variable(key.upstream_key_env) for key in keys.keys} if keys else {}
+
+    def admit(self, headers: Mapping[str, str], *, now: float) -> Guest:
+        """Return who sent a request at that moment, in seconds. Raises `Refused` (401, 403, 429)."""
+        if self._keys is None:
+            self._require_local(headers)
+            return Guest(run=self._run)
+        found = [(name, _digest(headers[name])) for name in CREDENTIALS if name in headers]
+        # Every key is compared with every header, found or not: how long it takes tells nothing.
+        matches = [(key, name) for key in self._keys.keys for name, sent in found if _same(sent, key.sha256)]
+        operators = [name for name, sent in found if _same(sent, self._keys.operator_sha256)]
+        if matches:
+            key, credential = matches[0]
+            if wait := self._buckets[key.name].take(now) if key.name in self._buckets else 0:
+                raise Refused(429, f"This key may send {key.rate:g} requests per minute.", retry_after=wait)
+            own = self._upstream_keys[key.name]
+            return Guest(name=key.name, run=key.served_run, trust=key.trust, upstream_key=own, credential=credential)
+        if operators:
+            return Guest(is_operator=True)
+        raise Refused(401, "This key is not known here. Send one of this server's keys.")
+
+    def _require_local(self, headers: Mapping[str, str]) -> None:
+        origin = headers.get("origin")
+        for address in (f"//{headers.get('host', 'localhost')}", *([origin] if origin else [])):
+            try:
+                name = urlsplit(address).hostname
+            except ValueError:
+                name = None
+            if name not in self._hosts:
+                raise Refused(403, "Without a file of keys only this machine is served, under its own name: localhost.")
+
+
+class _Bucket:
+    """A limit of requests per minute that lets a minute's worth through at once."""
+
+    def __init__(self, rate: float) -> None:
+        self._per_s, self._most = rate / 60, max(1.0, rate)
+        self._left, self._at = self._most, -math.inf
+
+    def take(self, now: float) -> int:
+        """Take one; return 0, or after how many seconds there is one."""
+        self._left = min(self._most, self._left + (now - self._at) * self._per_s)
+        self._at = now
+        if self._left < 1:
+            return math.ceil((1 - self._left) / self._per_s)
+        self._left -= 1
+        return 0
+
+
+def require_local(host: str, keys: KeyRing | None) -> None:
+    """Raise `UsageError` for an address that other machines reach, where there are no keys."""
+    try:
+        is_local = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_local = False
+    if keys is None and not is_local:
+        raise UsageError(
+            f"Other machines reach {host}: a file of keys says who may ask. Pass --keys FILE, or --host 127.0.0.1."
+        )
+
+
+def _digest(header: str) -> str:
+    scheme, _, rest = header.partition(" ")
+    return hashlib.sha256((rest.strip() if scheme.lower() == "bearer" else header).encode()).hexdigest()
+
+
+def _same(sent: str, known: str) -> bool:
+    return hmac.compare_digest(sent, known)
+
+
+def _variable(name: str) -> str:
+    if name and not os.environ.get(name):
+        raise PrerequisiteError(f"{name} is not set: it holds the upstream's key of a key in the file. Set it.")
+    return os.environ[name] if name else ""

@@ -1,0 +1,156 @@
+"""The verb `serve`: what runs learned, put into the requests of applications on their way to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from socket import socket
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec.structs import replace
+
+from mage_es.engine.run.directory import RUNS_DIR, find_run
+from mage_es.engine.serving.live import Learn, LiveRun
+from mage_es.engine.verbs.forms import blocking, typed
+from mage_es.events.errors import PrerequisiteError, UsageError, redacted
+
+if TYPE_CHECKING:
+    from mage_es.engine.serving.tenants import Key
+
+PORT = 8321
+
+
+class ServedAt(msgspec.Struct, frozen=True, kw_only=True):
+    """A served run, the run whose memories it has, and the marker whose state new sessions see."""
+
+    run_id: str
+    parent: str
+    marker: str
+
+
+class ServeReport(msgspec.Struct, frozen=True, kw_only=True):
+    """Where runs are served, and what answers."""
+
+    address: str
+    upstream: str
+    runs: tuple[ServedAt, ...]
+
+
+@typed
+async def aserve(
+    run: str,
+    *,
+    upstream: str,
+    at: str = "latest",
+    name: str | None = None,
+    learn: Learn = "log",
+    keys: Path | str | None = None,
+    host: str = "127.0.0.1",
+    port: int = PORT,
+    holdback: float = 0.05,
+    record_texts: bool = False,
+    retrieval_timeout_ms: float = 50.0,
+    runs_dir: Path | str = RUNS_DIR,
+    data_dir: Path | str | None = None,
+    begun: Callable[[ServeReport], None] = lambda report: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> ServeReport:
+    """Serve until `stop` says so, then finish what is under way and record what waits; `begun` is called at the start.
+
+    Raises:
+        UsageError: An address, a marker or the file of keys is not valid, or other machines would get in without a key.
+        PrerequisiteError: The port is in use; a package or the upstream's key is missing.
+        RunLocked: Another process serves the run.
+    """
+    try:
+        from mage_es.engine.serving.app import App
+        from mage_es.engine.serving.proxy import Allowance
+        from mage_es.engine.serving.server import listening, serve_until
+        from mage_es.engine.serving.tenants import Door, read_keys, require_local
+    except ImportError as error:
+        raise PrerequisiteError(
+            f"Serving needs the package {error.name}: python -m pip install 'mage-es[serve]'"
+        ) from error
+    address, ring, own = _address(upstream), read_keys(Path(keys)) if keys else None, (run, at, name)
+    require_local(host, ring)
+    async with AsyncExitStack() as stack:
+        listener = stack.enter_context(listening(host, port))
+        lives = dict[_Wanted, LiveRun]()
+        for wanted in dict.fromkeys(_wanted(key, own) for key in ring.keys) if ring else [own]:
+            lives[wanted] = _live(wanted, runs_dir, data_dir, learn, holdback, record_texts, address)
+            stack.push_async_callback(lives[wanted].aclose)
+        if ring:
+            reached = (replace(key, served_run=lives[_wanted(key, own)].run.id) for key in ring.keys)
+            ring = replace(ring, keys=tuple(reached))
+        runs = {live.run.id: live for live in lives.values()}
+        door, allowance = Door(ring, next(iter(runs)), hosts=(host,)), Allowance(retrieval_timeout_ms / 1000)
+        app = App(door, address, runs, allowance=allowance, hosts=(host, *ring.hosts) if ring else (host,))
+        await stack.enter_async_context(app.running())
+        report = _report(listener, address, lives)
+        begun(report)
+        await serve_until(stop, app.asgi, listener)
+    return report
+
+
+serve = blocking(aserve)
+_Wanted = tuple[str, str, str | None]
+
+
+def _wanted(key: Key, own: _Wanted) -> _Wanted:
+    """Return the run that a key reaches, the marker, and the name of the run that serves it; None for its default."""
+    run, at, name = own
+    return (key.run or run, key.at if key.run else at, key.served_run or (None if key.run else name))
+
+
+def _live(
+    wanted: _Wanted,
+    runs_dir: Path | str,
+    data_dir: Path | str | None,
+    learn: Learn,
+    holdback: float,
+    record_texts: bool,
+    upstream: str,
+) -> LiveRun:
+    parent, marker, name = wanted
+    live = LiveRun.open(
+        find_run(Path(runs_dir), parent),
+        marker,
+        runs_dir=runs_dir,
+        data_dir=data_dir,
+        name=name,
+        learn=learn,
+        holdback=holdback,
+        record_texts=record_texts,
+        upstream=upstream,
+    )
+    live.frozen(live.marker).recalled("once")  # what the first question would have to wait for
+    return live
+
+
+def _report(listener: socket, upstream: str, lives: Mapping[_Wanted, LiveRun]) -> ServeReport:
+    ip, port = listener.getsockname()[:2]
+    served = (
+        ServedAt(run_id=live.run.id, parent=Path(parent).name, marker=live.health.marker)
+        for (parent, _, _), live in lives.items()
+    )
+    host = f"[{ip}]" if ":" in ip else ip
+    return ServeReport(address=f"http://{host}:{port}", upstream=upstream, runs=tuple(served))
+
+
+def _address(upstream: str) -> str:
+    """Return the address that `/v1/...` is appended to. Raises `UsageError` for none, or one with a secret in it."""
+    try:
+        parts = urlsplit(upstream)
+        is_reachable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_reachable = False
+    if not is_reachable or parts.username or parts.password or parts.query or parts.fragment:
+        shown = redacted(upstream.partition("?")[0])
+        raise UsageError(
+            f"--upstream {shown!r} is no address of a server, or holds more than that. Give one such as "
+            "http://localhost:8000 or https://api.openai.com; keys are sent by clients, or named in --keys FILE."
+        )
+    return upstream.rstrip("/").removesuffix("/v1")

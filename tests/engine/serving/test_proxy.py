@@ -1,0 +1,290 @@
+"""The way of a request through the proxy: what goes on, what comes back, and what becomes of it when that fails."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import anthropic
+import httpx2
+import openai
+import pytest
+
+from mage_es.engine.serving.live import LiveRun
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import InferenceClosed
+from tests.engine.serving.behind import PATIENCE_S, exchanged, serving
+from tests.engine.serving.conftest import Opening
+from tests.engine.serving.upstream import REPLIES, Upstream, events, upstream
+
+CHAT = {"model": "m", "messages": [{"role": "user", "content": "What is 3 + 4?"}]}
+MESSAGES = {**CHAT, "max_tokens": 9}
+RESPONSES = {"model": "m", "input": "What is 3 + 4?"}
+STALL_S, BODY_S = 0.5, 0.5
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Upstream]:
+    with upstream() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def live(opening: Opening) -> LiveRun:
+    return opening("served")
+
+
+@pytest.fixture(scope="module")
+def proxy(server: Upstream, live: LiveRun) -> Iterator[str]:
+    with serving(
+        {"r": live}, server.url, retrieval_s=PATIENCE_S, stall_s=STALL_S, body_s=BODY_S, most_body=100_000
+    ) as url:
+        yield url
+
+
+@pytest.fixture
+def client(proxy: str) -> Iterator[httpx2.Client]:
+    with httpx2.Client(base_url=proxy, timeout=PATIENCE_S) as found:
+        yield found
+
+
+def test_every_byte_but_the_note_goes_on_and_comes_back_as_it_was(
+    client: httpx2.Client, server: Upstream, live: LiveRun
+) -> None:
+    question = json.dumps(known_question(live)).encode()
+    body = b'{ "model":"m\xe2\x82\xac\\u00b7",\n "messages" : [{"role":"user","content":' + question + b'}], "x":1e2 }'
+    given = {
+        "x-session-id": "s",
+        "x-mage-memory": "on",
+        "openai-organization": "o",
+        "connection": "x-hop",
+        "x-hop": "1",
+    }
+    reply = client.post("/v1/chat/completions?a=%20b&a", content=body, headers={**given, "authorization": "Bearer k"})
+    asked = server.asked[-1]
+    begin, end = body[: body.index(b'"}]')], body[body.index(b'"}]') :]
+    assert asked.body.startswith(begin) and asked.body.endswith(end) and len(asked.body) > len(body)
+    assert asked.target == "/v1/chat/completions?a=%20b&a"
+    assert asked.header("authorization") == "Bearer k" and asked.header("openai-organization") == "o"
+    assert asked.header("host") == server.url.removeprefix("http://")
+    assert not {"x-session-id", "x-mage-memory", "x-hop"} & {name.lower() for name, _ in asked.headers}
+    assert reply.content == json.dumps(REPLIES["/v1/chat/completions"]).encode()
+    assert reply.headers["x-request-id"] == "r-1" and reply.headers["x-mage-marker"] != "forged"
+    assert re.fullmatch("[0-9a-f]{4,}(,[0-9a-f]{4,})*", reply.headers["x-mage-memories"])
+    assert reply.headers["x-mage-inference"].startswith("inf-") and float(reply.headers["x-mage-overhead-ms"]) > 0
+
+
+def test_what_is_no_chat_passes_through_untouched(client: httpx2.Client, server: Upstream) -> None:
+    reply = client.get("/v1/models/a%2Fb?limit=2", headers={"accept-encoding": "identity"})
+    assert (server.asked[-1].method, server.asked[-1].target) == ("GET", "/v1/models/a%2Fb?limit=2")
+    assert "x-mage-inference" not in reply.headers and reply.json()["asked"] == "/v1/models/a%2Fb?limit=2"
+    client.post("/v1/files", content=iter([b"a" * 70_000] * 3))
+    assert server.asked[-1].body == b"a" * 210_000
+    client.request("DELETE", "/v1/files/f", content=b"why")
+    assert (server.asked[-1].method, server.asked[-1].body) == ("DELETE", b"why")
+    packed = gzip.compress(json.dumps(CHAT).encode())
+    reply = client.post("/v1/chat/completions", content=packed, headers={"content-encoding": "gzip"})
+    assert server.asked[-1].body == packed and reply.headers["x-mage-memories"] == "none"
+
+
+def test_a_stream_arrives_piece_by_piece_while_it_is_written(client: httpx2.Client, server: Upstream) -> None:
+    server.go_on.clear()
+    with client.stream("POST", "/v1/chat/completions", json=CHAT, headers={"x-do": "wait"}) as reply:
+        pieces = reply.iter_raw()
+        begin = next(pieces)
+        assert begin.startswith(events("/v1/chat/completions")[0])  # and the rest of it is not written yet
+        server.go_on.set()
+        assert begin + b"".join(pieces) == b"".join(events("/v1/chat/completions"))
+
+
+@pytest.mark.parametrize("do", ["silence", "endless", "wait"])
+def test_a_client_that_hangs_up_ends_the_call_of_the_upstream(
+    proxy: str, server: Upstream, live: LiveRun, do: str
+) -> None:
+    before, gone = {each.inference for each in closed(live)}, server.left
+    server.go_on.clear()
+    with httpx2.Client(base_url=proxy, timeout=0.2 if do == "silence" else PATIENCE_S) as client:
+        try:
+            with client.stream("POST", "/v1/chat/completions", json=CHAT, headers={"x-do": do}) as reply:
+                next(reply.iter_raw())
+        except httpx2.ReadTimeout:
+            pass
+    until(lambda: server.left > gone and "left" in {x.outcome for x in closed(live) if x.inference not in before})
+
+
+@pytest.mark.parametrize("do", ["reset", "silence", "429", "503", "400", "huge head", "nonsense"])
+def test_what_the_upstream_does_wrong_is_an_error_that_the_sdk_of_its_api_understands(proxy: str, do: str) -> None:
+    status = {"reset": 502, "huge head": 502, "nonsense": 502, "silence": 504}.get(do) or int(do)
+    theirs = openai.OpenAI(api_key="k", base_url=f"{proxy}/v1", max_retries=0)
+    with pytest.raises(openai.APIStatusError) as raised:
+        theirs.chat.completions.create(**CHAT, extra_headers={"x-do": do})  # type: ignore[call-overload]
+    assert raised.value.status_code == status
+    assert ("upstream says" in raised.value.message) == do.isdigit()
+    claude = anthropic.Anthropic(api_key="k", base_url=proxy, max_retries=0)
+    with pytest.raises(anthropic.APIStatusError) as told:
+        claude.messages.create(**MESSAGES, extra_headers={"x-do": do})  # type: ignore[call-overload]
+    assert told.value.status_code == status
+    if do == "429":
+        assert isinstance(raised.value, openai.RateLimitError) and isinstance(told.value, anthropic.RateLimitError)
+        assert raised.value.response.headers["retry-after"] == "7" == told.value.response.headers["retry-after"]
+    if not do.isdigit():
+        assert told.value.body["type"] == "error" and raised.value.body["message"]  # type: ignore[index]
+
+
+def test_a_reply_that_is_broken_off_is_broken_off_here_too(client: httpx2.Client, live: LiveRun) -> None:
+    for do in ("cut", "cut stream"):
+        asking = client.stream("POST", "/v1/chat/completions", json=CHAT, headers={"x-do": do})
+        with asking as reply, pytest.raises(httpx2.RemoteProtocolError):
+            reply.read()
+        end = closing(live, reply.headers["x-mage-inference"])
+        assert (end.outcome, end.status) == ("failed", 200) and "peer closed" in end.problem
+
+
+def test_a_stream_that_stalls_ends_in_an_error_for_both_sdks(proxy: str) -> None:
+    theirs = openai.OpenAI(api_key="k", base_url=f"{proxy}/v1", max_retries=0)
+    with pytest.raises(openai.APIError, match="did not answer in time"):
+        list(theirs.chat.completions.create(**CHAT, stream=True, extra_headers={"x-do": "stall"}))  # type: ignore[call-overload]
+    claude = anthropic.Anthropic(api_key="k", base_url=proxy, max_retries=0)
+    with pytest.raises(anthropic.APIError, match="did not answer in time"):
+        list(claude.messages.create(**MESSAGES, stream=True, extra_headers={"x-do": "stall"}))  # type: ignore[call-overload]
+
+
+def test_a_redirect_is_passed_on_and_not_followed(client: httpx2.Client, server: Upstream) -> None:
+    for do, status in (("redirect", 307), ("broken redirect", 302)):
+        reply = client.post("/v1/chat/completions", json=CHAT, headers={"x-do": do, "x-api-key": "secret"})
+        assert reply.status_code == status and reply.content == b"over there" and reply.headers["location"]
+    assert not [asked for asked in server.asked if "stolen" in asked.target]
+
+
+def test_packed_replies_come_back_packed(client: httpx2.Client) -> None:
+    for do in ("gzip", "bomb"):
+        with client.stream("POST", "/v1/chat/completions", json=CHAT, headers={"x-do": do}) as reply:
+            packed = b"".join(reply.iter_raw())
+        assert reply.headers["content-encoding"] == "gzip" and packed.startswith(b"\x1f\x8b")
+
+
+def test_a_body_is_read_up_to_a_limit_and_not_waited_for_without_end(
+    client: httpx2.Client, proxy: str, server: Upstream
+) -> None:
+    before = len(server.asked)
+    large = {"model": "m", "messages": [{"role": "user", "content": "x" * 100_001}]}
+    with pytest.raises(openai.APIStatusError, match="larger than 100000 bytes") as told:
+        openai.OpenAI(api_key="k", base_url=f"{proxy}/v1", max_retries=0).chat.completions.create(**large)  # type: ignore[call-overload]
+    assert told.value.status_code == 413
+    with pytest.raises(anthropic.RequestTooLargeError):
+        anthropic.Anthropic(api_key="k", base_url=proxy, max_retries=0).messages.create(**large, max_tokens=9)  # type: ignore[call-overload]
+    head = b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
+    piece = b"ffff\r\n" + b"x" * 0xFFFF + b"\r\n"
+    assert exchanged(proxy, head + 2 * piece + b"0\r\n\r\n").startswith(b"HTTP/1.1 413")
+    with suppress(ConnectionError):  # a client that goes on for ever may be cut off before it reads why
+        assert exchanged(proxy, head + 99 * piece).startswith(b"HTTP/1.1 413")
+    slow = exchanged(proxy, head + b"5\r\nhel")
+    assert slow.startswith(b"HTTP/1.1 408") and b'"type":"error"' in slow
+    assert len(server.asked) == before
+
+
+def test_a_head_that_does_not_come_whole_in_time_closes_the_connection(server: Upstream) -> None:
+    with serving({}, server.url, head_s=0.3) as url:
+        assert exchanged(url, b"GET /v1/models HTTP/1.1\r\nhost: localhost\r\nx-slow: ") == b""
+        assert exchanged(url, b"") == b""
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        b"content-length: 5\r\ncontent-length: 6",
+        b"content-length: +5",
+        b"content-length: 5, 6",
+        b"transfer-encoding: identity, chunked",
+        b"transfer-encoding: xchunked",
+        b"transfer-encoding : chunked",
+        b"x-a: b\r\n continued: c\r\ncontent-length: 5",
+    ],
+    ids=["twice", "signed", "listed", "coded", "unknown", "spaced", "folded"],
+)
+def test_a_request_whose_end_two_servers_could_see_at_two_places_never_becomes_two(
+    proxy: str, server: Upstream, lines: bytes
+) -> None:
+    before = len(server.asked)
+    hidden = b"GET /v1/smuggled HTTP/1.1\r\nhost: localhost\r\n\r\n"
+    head = b"POST /v1/files HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n" + lines + b"\r\n\r\n"
+    exchanged(proxy, head + b"0\r\n\r\n" + hidden)
+    assert not [asked for asked in server.asked[before:] if "smuggled" in asked.target]
+    assert len(server.asked) - before <= 1
+
+
+def test_of_length_and_chunks_the_chunks_count_on_both_sides(proxy: str, server: Upstream) -> None:
+    head = b"POST /v1/files HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
+    head += b"content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n"
+    exchanged(proxy, head + b"5\r\nhello\r\n0\r\n\r\n")
+    asked = server.asked[-1]
+    assert asked.body == b"hello" and bool(asked.header("content-length")) != bool(asked.header("transfer-encoding"))
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        *(b"/v1/../admin", b"/v1/%2e%2e/admin", b"/v1/%252e%252e/admin", b"/v1/a/..%2f..%2fadmin", b"/v1/..;/admin"),
+        *(b"/v1/%5c..%5cadmin", b"/admin", b"//v1/models"),
+    ],
+)
+def test_no_path_leads_out_of_v1(proxy: str, server: Upstream, target: bytes) -> None:
+    before = len(server.asked)
+    reply = exchanged(proxy, b"GET " + target + b" HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+    assert reply.split()[1] in (b"400", b"404") and b'{"error":' in reply
+    assert len(server.asked) == before
+
+
+def test_no_method_or_target_leads_to_another_host(proxy: str, server: Upstream) -> None:
+    before = len(server.asked)
+    for line in (b"CONNECT other:443", b"TRACE /v1/models", b"GET http://other/v1/models"):
+        reply = exchanged(proxy, line + b" HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        assert reply.split()[1] in (b"400", b"404", b"405")
+    assert len(server.asked) == before
+
+
+def test_what_is_not_ready_in_time_goes_on_without_memories_and_is_recorded_as_that(
+    server: Upstream, opening: Opening
+) -> None:
+    live = opening("late")
+    with serving({"r": live}, server.url, retrieval_s=0.0) as url, httpx2.Client(base_url=url) as client:
+        reply = client.post("/v1/chat/completions", json=CHAT)
+        assert reply.status_code == 200 and reply.headers["x-mage-memories"] == "bypassed"
+        assert json.loads(server.asked[-1].body) == CHAT
+    assert (closed(live)[-1].outcome, closed(live)[-1].status) == ("bypassed", 200)
+
+
+def test_a_wish_or_a_task_type_that_does_not_exist_is_refused(client: httpx2.Client, server: Upstream) -> None:
+    before = len(server.asked)
+    for header in ({"x-mage-memory": "maybe"}, {"x-mage-task-type": "bad"}):
+        reply = client.post("/v1/messages", json=MESSAGES, headers=header)
+        assert reply.status_code == 400 and reply.json()["error"]["type"] == "invalid_request_error"
+    assert len(server.asked) == before
+
+
+def known_question(live: LiveRun) -> str:
+    """Return a question that the run has a memory of."""
+    return next(row.question for row in live.state.memory.rows() if row.outcome == "success_memory")
+
+
+def closed(live: LiveRun) -> list[InferenceClosed]:
+    return list(LogReader(live.run.log_path).of(InferenceClosed))
+
+
+def closing(live: LiveRun, inference: str) -> InferenceClosed:
+    """Return what became of an inference, once the log has it."""
+    until(lambda: any(each.inference == inference for each in closed(live)))
+    return next(each for each in closed(live) if each.inference == inference)
+
+
+def until(is_so: Any) -> None:
+    """Wait until something is so."""
+    ends = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < ends
+        time.sleep(0.01)

@@ -1,0 +1,134 @@
+"""The command: how it begins, what it refuses, how it ends, and that no key leaves it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from mage_es.engine.run.directory import Run
+from mage_es.engine.serving.server import listening
+from mage_es.engine.verbs.serve import ServeReport, serve
+from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import InferenceClosed, InferenceOpened
+from tests.bench.serve_faults import accounted
+from tests.engine.serving.behind import PATIENCE_S
+from tests.engine.serving.upstream import events, upstream
+
+CHAT = {"model": "m", "messages": [{"role": "user", "content": "What is 3 + 4?"}]}
+CLIENT, SECRET, WRONG = "canary-of-the-client", "canary-of-the-upstream", "canary-of-a-stranger"
+KEYS = f"""
+[[keys]]
+name = "acme"
+sha256 = "{sha256(CLIENT.encode()).hexdigest()}"
+upstream_key_env = "ACME_UPSTREAM"
+"""
+
+
+@contextmanager
+def process(run: Run, *words: str, **variables: str) -> Iterator[tuple[subprocess.Popen[str], str, list[str]]]:
+    """Run the command; give the process, its address and the lines that it said so far."""
+    command = [
+        sys.executable,
+        "-m",
+        "mage_es",
+        "serve",
+        run.id,
+        "--runs-dir",
+        str(run.path.parent),
+        "--port",
+        "0",
+        *words,
+    ]
+    environment = {**os.environ, **variables}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as found:
+        assert found.stderr
+        said = list[str]()
+        for line in found.stderr:
+            said.append(line)
+            if address := re.search(r"http://127\.0\.0\.1:\d+", line):
+                break
+        assert address, "".join(said)
+        try:
+            yield found, address[0], said
+        finally:
+            found.kill()
+
+
+@pytest.mark.slow
+def test_a_stop_lets_streams_end_and_records_them_and_no_key_is_anywhere(parent: Run, tmp_path: Path) -> None:
+    keys = tmp_path / "keys.toml"
+    keys.write_text(KEYS)
+    with (
+        upstream() as server,
+        process(parent, "--upstream", server.url, "--keys", str(keys), ACME_UPSTREAM=SECRET) as (proxy, url, said),
+        httpx2.Client(base_url=url, headers={"authorization": f"Bearer {CLIENT}"}, timeout=PATIENCE_S) as client,
+    ):
+        told = [client.get("/metrics").text, client.get("/healthz").text]
+        for headers in ({}, {"x-do": "reset"}, {"x-mage-task-type": "nothing"}, {"authorization": f"Bearer {WRONG}"}):
+            told.append(client.post("/v1/chat/completions", json=CHAT, headers=headers).text)
+        assert {asked.header("authorization") for asked in server.asked} == {f"Bearer {SECRET}"}
+        server.go_on.clear()
+        with client.stream("POST", "/v1/chat/completions", json=CHAT, headers={"x-do": "wait"}) as reply:
+            pieces = reply.iter_raw()
+            begin = next(pieces)
+            proxy.send_signal(signal.SIGTERM)
+            server.go_on.set()
+            assert begin + b"".join(pieces) == b"".join(events("/v1/chat/completions"))
+        out, err = proxy.communicate(timeout=PATIENCE_S)
+        assert proxy.returncode == 143 and f"Stopped; {parent.id}-served" in out
+    reader = LogReader(parent.path.with_name(f"{parent.id}-served") / "log")
+    assert {event.key for event in reader.of(InferenceOpened)} == {"acme"}
+    ends = {event.inference: event.outcome for event in reader.of(InferenceClosed)}
+    assert [*ends.values()] == ["answered", "failed", "answered"]
+    told += [out, err, *said]
+    told += [path.read_bytes().decode("latin-1") for path in parent.path.parent.rglob("*") if path.is_file()]
+    assert not [text for text in told if any(key in text for key in (CLIENT, SECRET, WRONG))]
+
+
+def test_what_it_begins_with_is_said_before_anything_is_served(parent: Run) -> None:
+    with listening("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(PrerequisiteError, match=rf"Port {port} of 127\.0\.0\.1 is in use\."):
+            serve(str(parent.path), upstream="http://u", port=port)
+    with pytest.raises(UsageError, match="Other machines reach"):
+        serve(str(parent.path), upstream="http://u", host="0.0.0.0")
+    with pytest.raises(UsageError, match=r"1\.2\.3\.4:8321 is no address of this machine"):
+        listening("1.2.3.4", 8321)
+    for wrong in ("localhost:8000", "ftp://u", "http://", "http://u:canary@u", "http://u/?key=canary"):
+        with pytest.raises(UsageError, match="is no address") as told:
+            serve(str(parent.path), upstream=wrong)
+        assert "canary" not in str(told.value)
+
+
+def test_a_second_proxy_is_refused_or_takes_a_name_of_its_own(parent: Run) -> None:
+    begin = partial(
+        serve, str(parent.path), upstream="http://u/v1/", port=0, runs_dir=parent.path.parent, stop=lambda: True
+    )
+    seen = list[ServeReport]()
+
+    def beside(report: ServeReport) -> None:
+        with pytest.raises(RunLocked, match="--name"):
+            begin()
+        begin(name="other", begun=seen.append)
+
+    first = begin(begun=beside)
+    assert [report.runs[0].run_id for report in (first, *seen)] == [f"{parent.id}-served", "other"]
+    assert {report.upstream for report in (first, *seen)} == {"http://u"}
+
+
+@pytest.mark.slow
+def test_clients_upstream_log_and_metrics_agree_over_faults_and_a_kill(parent: Run) -> None:
+    found = accounted(parent, requests=100, kills=1, streams=16)
+    assert found.attempts >= 100 and found.outcomes["answered"] > 60 and found.outcomes["failed"]

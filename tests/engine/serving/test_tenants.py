@@ -1,0 +1,146 @@
+"""Who is let in, what is told to those who are not, and that keys stay where they are."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from mage_es.engine.serving.refusals import Refused
+from mage_es.engine.serving.tenants import Door, Guest, read_keys, require_local
+from mage_es.events.errors import PrerequisiteError, UsageError
+
+
+def hashed(key: str) -> str:
+    return sha256(key.encode()).hexdigest()
+
+
+def written(folder: Path, text: str) -> Path:
+    """Write a file of keys and return its place."""
+    path = folder / "keys.toml"
+    path.write_text(text)
+    return path
+
+
+TWO = f"""
+operator_sha256 = "{hashed("op")}"
+[[keys]]
+name = "acme"
+sha256 = "{hashed("key-of-acme")}"
+served_run = "acme-served"
+upstream_key_env = "ACME_UPSTREAM_KEY"
+trust = "scores"
+rate = 2
+[[keys]]
+name = "globex"
+sha256 = "{hashed("key-of-globex")}"
+served_run = "globex-served"
+"""
+
+
+@pytest.fixture
+def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Door:
+    monkeypatch.setenv("ACME_UPSTREAM_KEY", "sk-upstream")
+    return Door(read_keys(written(tmp_path, TWO)), "")
+
+
+def test_a_key_is_known_in_each_header_that_an_sdk_sends_it_in_and_names_its_run(door: Door) -> None:
+    ways = (
+        ("authorization", "Bearer key-of-acme"),
+        ("authorization", "bearer  key-of-acme"),
+        ("x-api-key", "key-of-acme"),
+    )
+    for minute, (header, sent) in enumerate(ways):
+        guest = door.admit({header: sent}, now=60.0 * minute)
+        assert guest == Guest(
+            name="acme", run="acme-served", trust="scores", upstream_key="sk-upstream", credential=header
+        )
+    globex = door.admit({"api-key": "key-of-globex"}, now=0.0)
+    assert (globex.run, globex.upstream_key) == ("globex-served", "")
+    assert door.admit({"authorization": "Bearer op"}, now=0.0) == Guest(is_operator=True)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"authorization": "Bearer "},
+        {"authorization": "key"},
+        {"authorization": "Basic key-of-acme"},
+        {"x-api-key": hashed("key-of-acme")},
+        {"x-api-key": "key-of-acm\xe9"},
+        {"cookie": "key-of-acme"},
+    ],
+)
+def test_anyone_else_is_refused_and_learns_nothing_of_the_keys(door: Door, headers: dict[str, str]) -> None:
+    with pytest.raises(Refused, match="not known here") as refused:
+        door.admit(headers, now=0.0)
+    assert refused.value.status == 401 and "acme" not in refused.value.message
+
+
+def test_an_empty_operator_key_lets_no_one_in(tmp_path: Path) -> None:
+    door = Door(read_keys(written(tmp_path, f'[[keys]]\nname = "a"\nsha256 = "{hashed("k")}"')), "")
+    with pytest.raises(Refused):
+        door.admit({"x-api-key": ""}, now=0.0)
+
+
+def test_a_key_has_so_many_requests_a_minute_and_no_other_key_pays_for_it(door: Door) -> None:
+    mine, theirs = {"x-api-key": "key-of-acme"}, {"x-api-key": "key-of-globex"}
+    door.admit(mine, now=100.0)
+    door.admit(mine, now=100.0)
+    with pytest.raises(Refused, match="2 requests per minute") as refused:
+        door.admit(mine, now=101.0)
+    assert refused.value.status == 429 and refused.value.headers == {"retry-after": "29"}
+    assert all(door.admit(theirs, now=101.0) for _ in range(100))
+    assert door.admit(mine, now=130.0)
+
+
+def test_without_keys_only_names_of_this_machine_are_answered() -> None:
+    door = Door(None, "r", hosts=("127.0.0.2",))
+    for host in ("localhost:8321", "127.0.0.1:8321", "[::1]:8321", "127.0.0.2:8321"):
+        assert door.admit({"host": host, "origin": "http://localhost:3000"}, now=0.0) == Guest(run="r")
+    for wrong in (
+        {"host": "evil.example:8321"},
+        {"host": "localhost", "origin": "https://evil.example"},
+        {"host": "["},
+    ):
+        with pytest.raises(Refused) as refused:
+            door.admit(wrong, now=0.0)
+        assert refused.value.status == 403
+
+
+def test_other_machines_get_in_with_keys_only(tmp_path: Path) -> None:
+    keys = read_keys(written(tmp_path, TWO))
+    for host in ("0.0.0.0", "::", "10.0.0.1", "example.com"):
+        with pytest.raises(UsageError, match="Pass --keys FILE"):
+            require_local(host, None)
+        require_local(host, keys)
+    for host in ("127.0.0.1", "::1", "localhost", "127.8.0.1"):
+        require_local(host, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("keys = [", "is no file of keys"),
+        ("keys = []", "has no keys"),
+        (f'[[keys]]\nname = "a"\nsha256 = "{hashed("k")}"\ntrusted = 1', "unknown field `trusted`"),
+        ('[[keys]]\nname = "a"\nsha256 = "the key itself"', "matching regex"),
+        (f'[[keys]]\nname = "a b"\nsha256 = "{hashed("k")}"', "matching regex"),
+        (f'[[keys]]\nname = "a"\nsha256 = "{hashed("k")}"\nrate = -1', ">= 0"),
+        (TWO.replace("globex", "acme", 1), "two keys have the name acme"),
+        (TWO.replace(hashed("key-of-globex"), hashed("key-of-acme")), "two keys have the sha256"),
+    ],
+)
+def test_a_file_of_keys_that_is_not_valid_says_what_is_wrong(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words) as told:
+        read_keys(written(tmp_path, text))
+    assert "the key itself" not in str(told.value)
+
+
+def test_a_file_that_is_not_there_and_a_variable_that_is_not_set_are_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read: No such file"):
+        read_keys(tmp_path / "nowhere.toml")
+    with pytest.raises(PrerequisiteError, match="ACME_UPSTREAM_KEY is not set"):
+        Door(read_keys(written(tmp_path, TWO)), "")

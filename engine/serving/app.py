@@ -16,15 +16,18 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from mage_es.engine.serving.exchange import answer, texts_of
+from mage_es.engine.commands import Feedback
+from mage_es.engine.serving.exchange import Asker, answer, texts_of
 from mage_es.engine.serving.journal import NotRecorded
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.serving.metrics import Counters
 from mage_es.engine.serving.proxy import DEFAULT_ALLOWANCE, Allowance, Proxy
 from mage_es.engine.serving.refusals import Refused, body_of, speaks_anthropic
 from mage_es.engine.serving.tenants import Door, Guest
-from mage_es.events.errors import NotFound, UsageError
+from mage_es.events.errors import Conflict, NotFound, UsageError
 
+_MOST_FEEDBACK = 2**20
+"""Bytes of a request that gives feedback."""
 _RETRY_S = 5
 """Seconds after which it is worth trying again what could not be recorded."""
 _RUN = "mage.run"
@@ -51,6 +54,7 @@ class App:
             "/healthz": self._healthz,
             "/metrics": self._counts,
             "/mcp": self._tools,
+            "/v1/feedback": self._feedback,
             "/v1/inferences/{name}": partial(self._told, "inferences"),
             "/v1/memories/{name}": partial(self._told, "memories"),
             "/v1/{rest:path}": self._passed_on,
@@ -94,6 +98,21 @@ class App:
     async def _passed_on(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
         _require_run(guest)
         await self.proxy.pass_on(guest, scope, receive, send)
+
+    async def _feedback(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
+        """Record what a client says of an inference or a session."""
+        _require_run(guest)
+        if scope["method"] != "POST":
+            raise Refused(405, "Feedback is sent by POST.")
+        body = await Asker(receive, self._allowance.body_s).whole(_MOST_FEEDBACK)
+        try:
+            said = msgspec.json.decode(body, type=Feedback)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise Refused(400, f"This is no feedback: {error}.") from None
+        with _refusals():
+            event = await self._runs[guest.run].give_feedback(said, key=guest.name, trust=guest.trust)
+        await answer(send, 200, msgspec.json.encode(event))
+        self.metrics.count(run=guest.run, route="feedback", status=200, outcome="answered", treatment="none")
 
     async def _told(self, what: str, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
         """Explain an inference or a memory."""
@@ -151,6 +170,8 @@ def _refusals() -> Iterator[None]:
         yield
     except NotFound as error:
         raise Refused(404, str(error)) from None
+    except Conflict as error:
+        raise Refused(409, str(error)) from None
     except UsageError as error:
         raise Refused(400, str(error)) from None
     except NotRecorded as error:

@@ -25,8 +25,8 @@ import msgspec
 
 from mage_es.engine.serving.refusals import Refused
 from mage_es.events.errors import PrerequisiteError, UsageError
+from mage_es.events.vocabulary.serving import Trust
 
-Trust = Literal["full", "scores", "none"]
 _Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 _Name = Annotated[str, msgspec.Meta(pattern=r"^[\w.-]{1,64}$")]
 CREDENTIALS = ("authorization", "x-api-key", "api-key")
@@ -50,7 +50,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     upstream_key_env: str = ""
     """Variable with the key that the upstream gets in its place; empty for none."""
     trust: Trust = "full"
-    """What its feedback may be: anything; no demonstrations; nothing."""
+    """What its feedback may do: move bandits and propose memories; move bandits; be recorded."""
     rate: Annotated[float, msgspec.Meta(ge=0)] = 0
     """Requests per minute; 0 for no limit."""
 

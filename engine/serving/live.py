@@ -231,8 +231,8 @@ class LiveRun:
         """Record soon what became of a request."""
         if not self._has_texts:
             closed = msgspec.structs.replace(closed, reply="")
-        self._sessions.closed(closed)
-        self.journal.put(closed)
+        if self._sessions.closed(closed):
+            self.journal.put(closed)
 
     def question(self, key: str, inference: str) -> str:
         """Return the text of a recent inference's latest turn, "" of one that is too long ago."""

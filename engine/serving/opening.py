@@ -119,7 +119,7 @@ def require_not_served(run: Run, reader: LogReader) -> None:
 def _require_same(served: Run, run: Run, at: str) -> None:
     """Raise `UsageError` where a run that is there does not serve `run` at a marker."""
     begun = inheritance(LogReader(served.log_path))
-    if served.id == run.id:
+    if served is run:
         if at != "latest":
             raise UsageError(
                 f"{run.id} is served from where it is; `--at {at}` is for the run that it was begun from. To serve "

@@ -117,15 +117,17 @@ class Sessions:
             self._by_turn.keep((event.key, event.turn_sha256), event.session)
             return first
 
-    def closed(self, event: InferenceClosed) -> None:
+    def closed(self, event: InferenceClosed) -> bool:
+        """Take in the end of an inference. Returns False for one that is not open, or was not recorded."""
         with self._mutex:
             opened = self._open.pop(("", event.inference), None)
             if opened is None:
-                return
+                return False
             if event.reply_id:
                 self._by_reply.keep((opened.key, event.reply_id), opened.session)
             if event.outcome == "bypassed":
                 self._withdraw(opened)
+            return True
 
     def withdrawn(self, event: InferenceOpened) -> None:
         """Take note that an inference was not recorded, and so went on without its note."""

@@ -8,9 +8,13 @@ from operator import itemgetter
 from mage_es.events.disk.documents import Holding
 from mage_es.events.disk.layout import Range
 from mage_es.events.segments.sealed import SealedEvents
+from mage_es.events.vocabulary import InferenceClosed, InferenceOpened, tag_of
 from mage_es.events.vocabulary.envelope import Coordinates
 
-_iteration = itemgetter(0)
+_iteration, _tag = itemgetter(0), itemgetter(3)
+_ONCE = frozenset({tag_of(InferenceOpened), tag_of(InferenceClosed)})
+"""Types of which there is nothing to find: every inference has a number of its own, and is not recorded again. An
+index of them would grow with the traffic for as long as an iteration is open."""
 _NOTHING: dict[Coordinates, int] = {}
 
 
@@ -34,6 +38,8 @@ class RecordedFacts:
     def find(self, facts: Sequence[Coordinates]) -> dict[Coordinates, int]:
         """Return those of the facts that are recorded, with their sequence numbers. Raises `LogDamaged`."""
         found: dict[Coordinates, int] = {}
+        if not _ONCE.isdisjoint(map(_tag, facts)):
+            facts = [fact for fact in facts if fact[3] not in _ONCE]
         # A fact's iteration is part of its identity, so only segments that hold that iteration need to be read.
         for iteration in set(map(_iteration, facts)):
             if iteration not in self._whole:
@@ -50,6 +56,11 @@ class RecordedFacts:
         iterations = set(map(_iteration, facts))
         # The latest iteration, not the last fact's: what is said of an inference has none, and would drive it out.
         self._newest = max(self._newest, *iterations)
+        if not _ONCE.isdisjoint(map(_tag, facts)):
+            for seq, fact in enumerate(facts, first):
+                if fact[3] not in _ONCE:
+                    self._seqs.setdefault(fact[0], {})[fact] = seq
+            return
         for iteration in iterations:
             known = self._seqs.setdefault(iteration, {})
             # Nearly every commit is of one iteration: no filtering then.
@@ -76,5 +87,5 @@ class RecordedFacts:
             if span not in self._holdings:
                 self._holdings[span] = frozenset(self._sealed.open(span).iterations())
             if iteration in self._holdings[span]:
-                known.update(self._sealed.open(span).coordinates(iteration))
+                known.update(each for each in self._sealed.open(span).coordinates(iteration) if each[0][3] not in _ONCE)
         self._whole.add(iteration)

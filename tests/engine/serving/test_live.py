@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import Any
 
 import pytest
 
 from mage_es.engine.run.directory import Run
-from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.serving.journal import NotRecorded
+from mage_es.engine.serving.live import LiveRun, Prepared
+from mage_es.engine.theorems.serving import check_injections
+from mage_es.engine.verbs.memory import curate
+from mage_es.engine.verbs.show import show_inference
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.digests import sha256_text
-from mage_es.events.errors import UsageError
+from mage_es.events.errors import LogError, NotFound, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import InferenceOpened, IterationClosed, ModelCalled
-from tests.engine.serving.talking import said
+from mage_es.events.vocabulary import InferenceClosed, InferenceOpened, IterationClosed, ModelCalled
+from tests.engine.serving.talking import closed, said
+from tests.events.disks import RefusingDisk
 
 QUESTION = (
     "A baker brings six boxes of rolls to the market, with 12 rolls in every box. By noon 35 rolls have been sold. "
     "How many rolls are still unsold?"
+)
+OTHER = (
+    "Maria brings five boxes of pears to the market, with 14 pears in every box. By noon 22 pears have been sold. "
+    "How many pears are still unsold?"
 )
 Serve = Callable[..., LiveRun]
 
@@ -36,8 +49,8 @@ def test_a_served_run_begins_without_a_call_and_passes_every_check(serve: Serve,
     live = serve()
     reader = LogReader(live.run.log_path)
     assert not list(reader.of(ModelCalled)) and live.run.id == f"{parent.id}-served"
-    [closed] = reader.of(IterationClosed)
-    assert closed.iteration == live.marker == 1
+    [start] = reader.of(IterationClosed)
+    assert start.iteration == live.marker == 1
     live.close()
     report = verify(live.run)
     assert report.ok, [check for check in report.checks if not check.ok]
@@ -51,3 +64,156 @@ def test_what_a_client_sends_fills_no_memory_and_the_end_of_a_long_turn_is_looke
     long = live.prepare(said("." * 100_000 + QUESTION)._replace(model="m" * 10_000), "chat").opened
     assert long.memories == short.memories != () and len(long.model) == 128
     assert (live.question("", long.inference), live.question("", short.inference)) == ("", QUESTION)
+
+
+async def asked(live: LiveRun, *turns: str, session: str = "", **options: Any) -> Prepared:
+    prepared = live.prepare(said(*turns), "chat", session=session, **options)
+    await live.record(prepared)
+    return prepared
+
+
+def test_earlier_turns_get_their_bytes_again_and_also_in_another_process(serve: Serve) -> None:
+    live = serve(holdback=0)
+    first = asyncio.run(asked(live, QUESTION))
+    second = asyncio.run(asked(live, QUESTION, OTHER))
+    assert second.opened.session == first.opened.inference and second.notes[0] == first.notes[0]
+    assert second.opened.turns == 1 and 1 in second.notes
+    live.close()
+    again = asyncio.run(asked(serve(holdback=0, run=live.run), QUESTION, OTHER, QUESTION))
+    assert {place: again.notes[place] for place in (0, 1)} == second.notes
+    assert (again.opened.inference, again.opened.session) == ("inf-2-1", first.opened.session)
+
+
+def test_a_turn_that_comes_again_gets_what_it_got_whatever_was_learned_since(serve: Serve) -> None:
+    live = serve(holdback=0, learn="propose")
+    first = asyncio.run(asked(live, QUESTION, session="s"))
+    for _ in range(5):  # each would draw an arm of its own
+        again = asyncio.run(asked(live, QUESTION, session="s"))
+        assert again.notes == first.notes and again.opened.memories == first.opened.memories
+    follow_up = live.prepare(said(QUESTION, is_new=False), "chat", session="s")
+    assert follow_up.notes == first.notes and follow_up.opened.treatment == "none"
+
+
+def test_a_session_goes_on_from_a_reply_that_it_names(serve: Serve) -> None:
+    live = serve(holdback=0)
+    first = asyncio.run(asked(live, QUESTION, key="a"))
+    live.close_inference(closed(first.opened.inference, reply_id="resp_1"))
+    for key, session in (("a", first.opened.session), ("b", "inf-1-3")):
+        following = live.prepare(said(OTHER, previous="resp_1"), "responses", key=key)
+        assert following.opened.session == session
+
+
+def test_what_a_client_wishes_is_kept_for_the_turn(serve: Serve) -> None:
+    live = serve(holdback=0)
+    off = asyncio.run(asked(live, QUESTION, session="s", memory="off"))
+    assert (off.opened.treatment, off.notes, off.opened.memories) == ("off", {}, ())
+    shadow = asyncio.run(asked(live, QUESTION, OTHER, session="s", memory="shadow"))
+    assert shadow.opened.treatment == "shadow" and shadow.opened.memories and shadow.notes == {}
+    on = asyncio.run(asked(live, QUESTION, OTHER, QUESTION, session="s"))
+    assert set(on.notes) == {2}, "what went without a note goes without it for good"
+
+
+def test_a_share_of_sessions_is_held_back_and_stays_so_in_another_process(serve: Serve) -> None:
+    live = serve(holdback=0.5)
+    names = [f"s{number}" for number in range(40)]
+    sides = {name: asyncio.run(asked(live, QUESTION, session=name)).opened.treatment for name in names}
+    assert set(sides.values()) == {"memory", "holdback"}
+    live.close()
+    again = serve(run=live.run, holdback=0)  # of new sessions none is held back, of those that go on the same
+    assert {name: asyncio.run(asked(again, QUESTION, OTHER, session=name)).opened.treatment for name in names} == sides
+    again.close()
+    [check] = check_injections(LogReader(live.run.log_path))
+    assert check.ok, check.detail
+
+
+def test_a_task_type_that_a_client_names_is_used_and_an_unknown_one_refused(serve: Serve) -> None:
+    live = serve(holdback=0)
+    opened = live.prepare(said(QUESTION), "chat", task_type="wordmath_average").opened
+    assert (opened.task_type, opened.is_typed) == ("wordmath_average", True)
+    with pytest.raises(UsageError, match="no task type 'wordmath_averag'"):
+        live.prepare(said(QUESTION), "chat", task_type="wordmath_averag")
+
+
+def test_texts_are_recorded_only_where_that_was_asked_for(serve: Serve) -> None:
+    for has_texts, question, reply in ((False, "", ""), (True, QUESTION, "97")):
+        live = serve(name=f"texts-{has_texts}", record_texts=has_texts)
+        name = asyncio.run(asked(live, QUESTION)).opened.inference
+        live.close_inference(closed(name, reply="97"))
+        assert live.question("", name) == QUESTION
+        live.close()
+        reader = LogReader(live.run.log_path)
+        assert [event.question for event in reader.of(InferenceOpened)] == [question]
+        assert [event.reply for event in reader.of(InferenceClosed)] == [reply]
+
+
+def test_an_inference_is_explained_and_what_is_quarantined_since_is_put_in_no_more(serve: Serve) -> None:
+    live = serve(holdback=0)
+    prepared = asyncio.run(asked(live, QUESTION))
+    live.close_inference(closed(prepared.opened.inference))
+    live.close()
+    report = show_inference(live.run, prepared.opened.inference)
+    assert report.note == prepared.notes[0] and report.note_verified and report.was_seen
+    assert report.closed is not None and [each.memory_id for each in report.memories] == [*prepared.opened.memories]
+    with pytest.raises(NotFound, match="no inference 'inf-1-2'"):
+        show_inference(live.run, "inf-1-2")
+    for name in prepared.opened.memories:
+        curate(live.run, name, action="quarantine", reason="wrong", by="me")
+    again = serve(run=live.run, holdback=0)
+    assert again.inference(prepared.opened.inference) == report
+    assert not {*again.prepare(said(QUESTION), "chat").opened.memories} & {*prepared.opened.memories}
+    assert again.memory(prepared.opened.memories[0]).item.memory_id == prepared.opened.memories[0]
+
+
+def test_requests_at_once_are_each_on_record_once_and_of_one_turn_all_get_one_note(serve: Serve) -> None:
+    live = serve(holdback=0, learn="propose")
+
+    async def all_at_once() -> list[Prepared]:
+        with ThreadPoolExecutor(8) as threads:
+            loop = asyncio.get_running_loop()
+            coming = [loop.run_in_executor(threads, live.prepare, said(QUESTION), "chat") for _ in range(20)]
+            coming += [
+                loop.run_in_executor(threads, partial(live.prepare, said(QUESTION), "chat", session="one"))
+                for _ in range(20)
+            ]
+            prepared = await asyncio.gather(*coming)
+        await asyncio.gather(*map(live.record, prepared))
+        return list(prepared)
+
+    prepared = asyncio.run(all_at_once())
+    for each in prepared:
+        live.close_inference(closed(each.opened.inference))
+        live.close_inference(closed(each.opened.inference))  # a second word is none
+    assert len({each.opened.note_sha256 for each in prepared[20:]}) == 1
+    live.close()
+    reader = LogReader(live.run.log_path)
+    names = [each.opened.inference for each in prepared]
+    assert sorted(event.inference for event in reader.of(InferenceOpened)) == sorted(names)
+    assert sorted(event.inference for event in reader.of(InferenceClosed)) == sorted(names)
+    assert verify(live.run).ok
+
+
+def test_on_a_full_disk_requests_go_on_without_notes_and_what_was_acknowledged_stays(serve: Serve) -> None:
+    disk = RefusingDisk()
+    live = serve(holdback=0, fs=disk)
+    kept = asyncio.run(asked(live, QUESTION, session="s"))
+    disk.refuse = "write"
+    refused = live.prepare(said(QUESTION, OTHER), "chat", session="s")
+    for _ in range(2):
+        with pytest.raises(NotRecorded, match="make room"):
+            asyncio.run(live.record(refused))
+    live.close_inference(closed(kept.opened.inference))
+    assert "disk is full" in live.health.problem and live.journal.lost == 1
+    with suppress(LogError):
+        live.close()
+    assert [event.inference for event in LogReader(live.run.log_path).of(InferenceOpened)] == [kept.opened.inference]
+    again = serve(run=live.run, holdback=0).prepare(said(QUESTION, OTHER, QUESTION), "chat", session="s")
+    assert again.notes[0] == kept.notes[0] and 1 not in again.notes
+
+
+def test_a_request_that_went_on_before_its_note_was_ready_has_none_later(serve: Serve) -> None:
+    live = serve(holdback=0)
+    late = asyncio.run(asked(live, QUESTION, session="s"))
+    live.close_inference(closed(late.opened.inference, "bypassed"))
+    assert 0 not in live.prepare(said(QUESTION, OTHER), "chat", session="s").notes
+    live.close()
+    assert 0 not in serve(run=live.run).prepare(said(QUESTION, OTHER), "chat", session="s").notes

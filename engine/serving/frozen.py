@@ -18,13 +18,14 @@ from mage_es.engine.rules.choice import Choosing
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.task_types import Induced
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.inheriting import inheritance
 from mage_es.engine.run.world import World, reopen_world, require_ontology, state_of
 from mage_es.engine.seams.benchmark import Benchmark, Question
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import Phase, QuestionPlanned
+from mage_es.events.vocabulary import IterationClosed, Phase, QuestionPlanned
 from mage_es.projections.fold import State
 
 
@@ -159,6 +160,10 @@ def freeze(
     seq = reader.resolve(at)
     world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=embedder, frozen=True)
     state = state_of(run, reader, until=seq)
+    begun, under_way = inheritance(reader), state.progress.closed + 1
+    if begun and begun.is_served and state.progress.is_completed(under_way, "update"):
+        # What is being published has not been judged yet.
+        state = state_of(run, reader, until=reader.last(IterationClosed, until=seq))
     require_ontology(state, at)
     if is_sequential(world.benchmark):
         raise UsageError(

@@ -277,16 +277,12 @@ class McpApp:
     """`/mcp` as an ASGI app. It answers while its host is within `async with app.run()`, which can be entered once.
 
     `hosts` are the values of Host that are answered, each with any port where it ends in `:*`; a page of another
-    origin is refused. None: all are, where only a key lets in. Keys are for the host to check, before a request comes
-    here; `shown_to` gets the scope that it left.
+    origin is refused. Keys are for the host to check before a request comes here; `shown_to` gets the scope it left.
     """
 
-    def __init__(self, shown_to: Callable[[Scope | None], Readable], *, hosts: Sequence[str] | None) -> None:
-        known = hosts or ()
-        origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in known]
-        security = TransportSecuritySettings(
-            enable_dns_rebinding_protection=hosts is not None, allowed_hosts=[*known], allowed_origins=origins
-        )
+    def __init__(self, shown_to: Callable[[Scope | None], Readable], *, hosts: Sequence[str]) -> None:
+        origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
+        security = TransportSecuritySettings(allowed_hosts=[*hosts], allowed_origins=origins)
         self._manager = StreamableHTTPSessionManager(
             server_of(shown_to),
             json_response=True,

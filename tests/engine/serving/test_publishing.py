@@ -16,6 +16,7 @@ from mage_es.engine.commands import Feedback
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.world import state_of
 from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.verbs.open_run import open_run
 from mage_es.engine.verbs.publish import PublishReport, publish
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.errors import UsageError
@@ -25,6 +26,7 @@ from mage_es.events.vocabulary import (
     InferenceOpened,
     IterationClosed,
     MemoryAppended,
+    MemoryProposed,
     MemoryQuarantined,
     ProposalSettled,
 )
@@ -143,6 +145,22 @@ def test_a_publish_killed_at_any_commit_goes_on_to_the_same_state(live: LiveRun,
             publish(served)
             break
     assert life and digests(served) == digests(whole)
+
+
+@pytest.mark.slow
+def test_what_the_guard_has_not_judged_yet_is_in_no_state_that_can_be_asked(live: LiveRun, say: Say) -> None:
+    say({"answer": "37"}, key="a")
+    live.close()
+    [born] = [proposed.memory_id for proposed in LogReader(live.run.log_path).of(MemoryProposed)]
+    while not any(event.memory_id == born for event in LogReader(live.run.log_path).of(MemoryAppended)):
+        with suppress(Killed), killing(after=0):
+            publish(live.run)
+    assert not open_run(live.run).state.memory.count_of(born)
+    again = LiveRun.open(live.run, learn="log")
+    assert not again.frozen(again.marker).state.memory.count_of(born)
+    again.close()
+    publish(live.run)
+    assert open_run(live.run).state.memory.count_of(born)
 
 
 @contextmanager

@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from queue import Queue
+from threading import Event
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
+import yaml
 
 from mage_es.cli import main
+from mage_es.engine.serving.tenants import read_keys
+from mage_es.engine.verbs.serve import serve
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import ProposalSettled
 from tests.cli.leaves import parsed
+from tests.engine.serving.upstream import upstream
 
 ROOT = Path(__file__).resolve().parent.parent
+PRODUCTION = "cli/PRODUCTION.md"
 PAPERS = (
     *("README.md", "CONTRIBUTING.md", "events/README.md", "projections/README.md", "engine/README.md"),
-    *("cli/README.md", "cli/TUTORIAL.md", "tests/README.md", "tests/bench/FIGURES.md"),
+    *(
+        "cli/README.md",
+        "cli/TUTORIAL.md",
+        PRODUCTION,
+        "tests/README.md",
+        "tests/bench/FIGURES.md",
+    ),
 )
 QUICK = {("verify",), ("replay",), ("export",), ("memory", "list"), ("runs", "list"), ("runs", "show"), ("log", "show")}
 """Commands that are run as well, where they name no other run than the newest and no other moment than the last."""
@@ -41,7 +60,7 @@ def blocks() -> Iterator[Block]:
                 yield Block(place, found[1], found[2])
 
 
-PYTHON = [block for block in blocks() if block.language == "python"]
+PYTHON = [block for block in blocks() if block.language == "python" and not block.place.startswith(PRODUCTION)]
 
 
 def command_lines() -> Iterator[tuple[str, list[str]]]:
@@ -88,6 +107,55 @@ def test_a_block_of_python_runs_and_the_tests_in_it_pass(block: Block, folder: P
     exec(compile(block.text, block.place, "exec"), names)
     for test in [each for name, each in names.items() if name.startswith("test_")]:
         test()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
+def test_the_page_on_production_works_from_top_to_bottom(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for provider in ("OPENAI", "ANTHROPIC"):
+        monkeypatch.setenv(f"{provider}_API_KEY", "a-key-of-the-client")
+    page, stop, address = [each for each in blocks() if each.place.startswith(PRODUCTION)], Event(), Queue[str]()
+    serving = partial(serve, "first", port=0, learn="propose", holdback=0.0, stop=stop.is_set)
+    with upstream() as server, ThreadPoolExecutor(1) as pool:
+        served = pool.submit(serving, upstream=server.url, begun=lambda report: address.put(report.address))
+        try:
+            there = address.get(timeout=60)
+            for block in page:
+                text = block.text.replace("http://localhost:8321", there)
+                if block.language in ("python", "py"):
+                    code = compile(text, block.place, "exec")
+                if block.language == "python":
+                    exec(code, {"__name__": "paper"})
+                for command in re.findall(r"^curl .*\n(?:    .*\n)*", text, re.MULTILINE):
+                    done = subprocess.run(["bash", "-c", command.replace("curl", "curl -f", 1)], capture_output=True)
+                    assert done.returncode == 0 and done.stdout, f"{block.place}: {command}{done.stderr.decode()}"
+        finally:
+            stop.set()
+        assert served.result().runs[0].run_id == "first-served"
+    assert {"/v1/chat/completions", "/v1/messages"} <= {asked.target for asked in server.asked}
+    for command in ("publish", "gain", "verify"):
+        with pytest.raises(SystemExit) as exited:
+            main([command, "first-served"])
+        assert not exited.value.code
+    assert len(list(LogReader(Path("runs/first-served/log")).of(ProposalSettled))) == 1
+
+
+def test_what_the_page_on_production_configures_fits_what_reads_it(tmp_path: Path) -> None:
+    page = {block.language: block.text for block in blocks() if block.place.startswith(PRODUCTION)}
+    for server in json.loads(page["json"])["mcpServers"].values():
+        assert server["command"] == "mage-es" and parsed(server["args"])
+    compose = yaml.safe_load(page["yaml"])
+    mage, vllm = compose["services"]["mage"], compose["services"]["vllm"]
+    _, given = parsed(mage["command"][1:])
+    assert mage["command"][0] == "mage-es" and given["upstream"] == "http://vllm:8000" and given["keys"]
+    [(outside, inside)] = [port.split(":") for port in mage["ports"]]
+    assert (inside, given["host"]) == (str(given["port"]), "0.0.0.0") and outside
+    mounted = {volume.split(":")[1] for service in (mage, vllm) for volume in service["volumes"]}
+    assert {str(given["keys"]), str(given["runs_dir"])} <= mounted
+    assert set(mage["depends_on"]) == {"vllm"} and vllm["healthcheck"]["test"][0] == "CMD"
+    assert {volume.split(":")[0] for volume in vllm["volumes"]} == set(compose["volumes"])
+    (tmp_path / "keys.toml").write_text(page["toml"])
+    assert [key.name for key in read_keys(tmp_path / "keys.toml").keys] == ["helpdesk", "sales"]
 
 
 def test_every_command_that_is_shown_exists_with_its_flags() -> None:

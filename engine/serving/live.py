@@ -39,7 +39,7 @@ from mage_es.engine.run.world import state_of
 from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.serving.frozen import FrozenRun, question_of
-from mage_es.engine.serving.inferences import InferenceReport, explained, recorded
+from mage_es.engine.serving.inferences import InferenceReport, Recorded, explained, recorded
 from mage_es.engine.serving.journal import Journal, NotRecorded
 from mage_es.engine.serving.opening import ServedRun, open_served
 from mage_es.engine.serving.publishing import Published, publish
@@ -72,8 +72,7 @@ _MARKERS = 4
 _NOTES = 8_192
 """Rendered notes that are kept."""
 _LONGEST_NAME, _LONGEST_QUESTION = 128, 8_000
-"""Characters of a session's name, of a model's on record, and of a turn that is looked up and remembered: what a client
-sends must not fill the memory of this process, nor hold up the requests of others."""
+"""Characters of a session's name, of a model's on record, and of a turn looked up: no client fills the memory."""
 
 
 class Prepared(NamedTuple):
@@ -127,7 +126,8 @@ class LiveRun:
         )
         self.process, self._numbers = started.process, itertools.count(1)
         self._sessions = Sessions(lambda key, session: is_held_back(salt, key, session, share_micro=share))
-        self._sessions.recall(LogReader(self.run.log_path))
+        self._reader = LogReader(self.run.log_path)
+        self._sessions.recall(self._reader)
         self._freezing, self._frozen = threading.Lock(), dict[int, FrozenRun]()
         self._note = lru_cache(maxsize=_NOTES)(self._rendered)
         self.marker = self.state.progress.closed
@@ -274,8 +274,7 @@ class LiveRun:
                 if not any((one.key, one.session) == (key, said.session_id) for _, one in seen):  # type: ignore[attr-defined]
                     raise not_found(said)
             return GiveFeedback(said, key, trust)
-        about = self._sessions.inference(key, said.inference_id)
-        about = about or recorded(LogReader(self.run.log_path), said.inference_id).opened
+        about = self._sessions.inference(key, said.inference_id) or self._recorded(said.inference_id).opened
         command = GiveFeedback(said, key, trust, about)
         if event.kind != "demonstration" or about.key != key:
             return command
@@ -313,8 +312,13 @@ class LiveRun:
 
     def inference(self, name: str) -> InferenceReport:
         """Explain an inference from the log. Raises `NotFound`."""
-        found = recorded(LogReader(self.run.log_path), name)
+        found = self._recorded(name)
         return explained(self.run.id, self.frozen(found.opened.marker).state, found)
+
+    def _recorded(self, name: str) -> Recorded:
+        with self._freezing:  # one reader, which has compared the hashes of the segments that it met
+            self._reader.refresh()
+            return recorded(self._reader, name)
 
     def memory(self, memory_id: str) -> MemoryReport:
         """Return a memory of the marker that new sessions see. Raises `NotFound`."""
@@ -326,8 +330,7 @@ class LiveRun:
 
     @property
     def health(self) -> Health:
-        marker = str(Marker("iteration", self.marker))
-        return Health(self.run.id, marker, self.journal.problem, self.journal.queued)
+        return Health(self.run.id, self.frozen(self.marker).marker, self.journal.problem, self.journal.queued)
 
     # ------------------------------------------------------------ states
 

@@ -23,8 +23,8 @@ from mage_es.events.vocabulary import InferenceClosed, InferenceOpened
 
 MOST = 50_000
 _QUESTIONS = 4_096
-_READ_BACK = 4 * MOST
-"""Events from the log's end that are read back: an inference leaves two, and feedback and publishes come between."""
+_READ_BACK = 2 * MOST
+"""Events from the log's end that are read back: an inference leaves two."""
 
 V = TypeVar("V")
 

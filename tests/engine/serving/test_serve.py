@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -110,6 +111,13 @@ def test_what_it_begins_with_is_said_before_anything_is_served(parent: Run) -> N
         with pytest.raises(UsageError, match="is no address") as told:
             serve(str(parent.path), upstream=wrong)
         assert "canary" not in str(told.value)
+
+
+def test_no_piece_of_a_reply_waits_for_the_client_to_confirm_the_one_before() -> None:
+    with listening("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_a_second_proxy_is_refused_or_takes_a_name_of_its_own(parent: Run) -> None:

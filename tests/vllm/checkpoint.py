@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 TEMPLATE = (
+    "{% if tools %}<|im_start|>tools\n{{ tools | tojson }}<|im_end|>\n{% endif %}"
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
@@ -17,7 +18,7 @@ _WORDS = (
 )
 
 
-def make_checkpoint(folder: Path, *, context: int = 8192) -> Path:
+def make_checkpoint(folder: Path, *, context: int = 65_536) -> Path:
     """Write a Qwen3 of a few hundred thousand random parameters into `folder` and return it."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers

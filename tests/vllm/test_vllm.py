@@ -47,6 +47,7 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import AnswerCarried, AnswerJudged, CallFailed, Event, ModelCalled, QuestionPlanned
 from tests.engine.session.test_call import TYPED_CALL, Applying
 from tests.vllm.checkpoint import make_checkpoint
+from tests.vllm.talk import in_the_system_prompt, kept, learned, talk, through_mage_es
 
 pytestmark = pytest.mark.filterwarnings("default")  # vLLM and torch warn of themselves
 QUIET = {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
@@ -192,6 +193,17 @@ def test_the_system_message_of_a_second_question_is_read_from_the_cache(server: 
 
     replies = asyncio.run(whole())
     assert replies[1].input_tokens > replies[1].cached_tokens > 0
+
+
+def test_ten_turns_by_way_of_mage_es_serve_keep_what_the_cache_has_of_them(server: Server, tmp_path: Path) -> None:
+    """Memories in the system prompt, looked up anew for each turn, do not: so the measure can fail."""
+    run, questions = learned(tmp_path)
+    without = talk(server.url, questions, "A")
+    served = through_mage_es(run, server.port, questions, "B")
+    naive = talk(server.url, questions, "C", in_the_system_prompt(run))
+    assert sum(turn.has_memories for turn in served) >= len(served) // 2
+    assert kept(served, without, in_turns=True) >= 0.95
+    assert kept(naive, without, in_turns=False) < 0.9
 
 
 class Choice(msgspec.Struct, forbid_unknown_fields=True):

@@ -30,6 +30,11 @@ TimeoutOption = Annotated[
     typer.Option("--retrieval-timeout", min=1.0, metavar="MILLISECONDS", help="Then it goes on without memories."),
 ]
 
+PublishOption = Annotated[
+    float | None,
+    typer.Option("--publish-every", min=1.0, metavar="MINUTES", help="Publish what clients said, again and again."),
+]
+
 
 @takes("runs_dir", "data_dir")
 def serve(
@@ -57,6 +62,7 @@ def serve(
         bool, typer.Option("--record-texts", help="Record questions and replies, not only their hashes.")
     ] = False,
     retrieval_timeout: TimeoutOption = 50.0,
+    publish_every: PublishOption = None,
 ) -> None:
     """Put what a run learned into the requests of an application.
 
@@ -79,10 +85,12 @@ def serve(
             holdback=holdback,
             record_texts=record_texts,
             retrieval_timeout_ms=retrieval_timeout,
+            publish_every_s=60 * publish_every if publish_every else None,
             runs_dir=settings.runs_dir,
             data_dir=settings.data_dir,
             begun=lambda report: _tell(out, report, texts=record_texts),
             stop=interrupts.asked,
+            say=out.say,
         )
         served = report.runs[0].run_id
         out.report(report, f"Stopped; {served} has everything on record.")

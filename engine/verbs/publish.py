@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from mage_es.engine.config import parse
+from mage_es.engine.config import Config, parse
 from mage_es.engine.models.registry import Models, open_model, require_model
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.run.runtime import Runtime
@@ -64,15 +64,14 @@ async def apublish(
         execution = open_model(execution, "execution")
     elif execution is not None:
         require_model("execution", execution)
-    model = execution or open_model(config.execution, "execution")
-    judge = judge or (open_model(config.judge, "judge") if config.judge else None)
+    models = models_of(config, execution, judge)
     with reopened(
         run,
         config=None,
         tasks=None,
         data_dir=data_dir,
         benchmark=benchmark,
-        models=Models(model, None, judge, embedder),
+        models=models._replace(embedder=embedder),
         has_guidance=False,
         runtime=runtime or Runtime(),
     ) as session:
@@ -83,3 +82,9 @@ async def apublish(
 
 
 publish = blocking(apublish)
+
+
+def models_of(config: Config, execution: Model | None = None, judge: Model | None = None) -> Models:
+    """Return the models that a publish calls: those given, else those of the configuration."""
+    judge = judge or (open_model(config.judge, "judge") if config.judge else None)
+    return Models(execution or open_model(config.execution, "execution"), None, judge)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from socket import socket
@@ -13,9 +14,11 @@ import msgspec
 from msgspec.structs import replace
 
 from mage_es.engine.run.directory import RUNS_DIR, find_run
+from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.serving.live import Learn, LiveRun
 from mage_es.engine.verbs.forms import blocking, typed
-from mage_es.events.errors import PrerequisiteError, UsageError, redacted
+from mage_es.engine.verbs.publish import models_of
+from mage_es.events.errors import MageError, PrerequisiteError, UsageError, redacted
 
 if TYPE_CHECKING:
     from mage_es.engine.serving.tenants import Key
@@ -53,12 +56,16 @@ async def aserve(
     holdback: float = 0.05,
     record_texts: bool = False,
     retrieval_timeout_ms: float = 50.0,
+    publish_every_s: float | None = None,
     runs_dir: Path | str = RUNS_DIR,
     data_dir: Path | str | None = None,
     begun: Callable[[ServeReport], None] = lambda report: None,
     stop: Callable[[], bool] = lambda: False,
+    say: Callable[[str], None] = lambda words: None,
 ) -> ServeReport:
     """Serve until `stop` says so, then finish what is under way and record what waits; `begun` is called at the start.
+
+    What clients said is published again and again where `publish_every_s` is given; `say` tells what came of it.
 
     Raises:
         UsageError: An address, a marker or the file of keys is not valid, or other machines would get in without a key.
@@ -91,7 +98,9 @@ async def aserve(
         await stack.enter_async_context(app.running())
         report = _report(listener, address, lives)
         begun(report)
+        publishing = asyncio.create_task(_publishing(publish_every_s, lives.values(), stop, say))
         await serve_until(stop, app.asgi, listener)
+        await publishing
     return report
 
 
@@ -128,6 +137,26 @@ def _live(
     )
     live.frozen(live.marker).recalled("once")  # what the first question would have to wait for
     return live
+
+
+async def _publishing(
+    every_s: float | None, lives: Iterable[LiveRun], stop: Callable[[], bool], say: Callable[[str], None]
+) -> None:
+    """Publish what is new every so many seconds; what goes wrong is said, and tried again the next time."""
+    waited = 0
+    while every_s and not stop():
+        await asyncio.sleep(1)
+        waited += 1
+        if waited < every_s:
+            continue
+        waited = 0
+        for live in lives:
+            try:
+                models = models_of(live.world.setting.config)
+                for each in await asyncio.to_thread(live.publish, models, Runtime(stop=stop)):
+                    say(f"{live.run.id}: {each.published} published, {each.refused} refused, guard: {each.verdict}.")
+            except MageError as error:
+                say(f"{live.run.id}: nothing more was published: {error}")
 
 
 def _report(listener: socket, upstream: str, lives: Mapping[_Wanted, LiveRun]) -> ServeReport:

@@ -267,6 +267,40 @@ def test_a_wish_or_a_task_type_that_does_not_exist_is_refused(client: httpx2.Cli
     assert len(server.asked) == before
 
 
+def test_an_inference_is_explained_takes_feedback_and_is_counted(client: httpx2.Client, live: LiveRun) -> None:
+    asked = {"model": "m", "messages": [{"role": "user", "content": known_question(live)}]}
+    name = client.post("/v1/chat/completions", json=asked).headers["x-mage-inference"]
+    said = {"inference_id": name, "metric": "solved", "value": True, "idempotency_key": "once"}
+    assert client.post("/v1/feedback", json=said).json()["inference"] == name
+    assert closing(live, name).input_tokens == 11
+    report = client.get(f"/v1/inferences/{name}").json()
+    assert report["note_verified"] and [each["metric"] for each in report["feedback"]] == ["solved"]
+    [memory, *_] = report["opened"]["memories"]
+    reply = client.get(f"/v1/memories/{memory}")
+    assert reply.status_code == 200 and memory in reply.text
+    for wrong, status in (
+        ({**said, "inference_id": "inf-9-9"}, 404),
+        ({**said, "value": False}, 409),
+        ({**said, "more": 1}, 400),
+        ([], 400),
+    ):
+        assert client.post("/v1/feedback", json=wrong).status_code == status
+    counted = client.get("/metrics").text
+    assert (
+        'route="chat",run="r",status="200",treatment="memory"' in counted and 'mage_recording{run="r"} 1.0' in counted
+    )
+    assert client.get("/healthz").json()["status"] == "ok"
+
+
+def test_tools_are_at_mcp_and_both_are_for_this_machine_alone(client: httpx2.Client) -> None:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18"}
+    tools = client.post("/mcp", json=call, headers=headers).json()["result"]["tools"]
+    assert {tool["name"] for tool in tools} == {"search_memory", "get_memory", "explain_memory"}
+    for path in ("/mcp", "/v1/feedback", "/v1/chat/completions"):
+        assert client.post(path, json=call, headers={**headers, "host": "evil.example"}).status_code == 403
+
+
 def known_question(live: LiveRun) -> str:
     """Return a question that the run has a memory of."""
     return next(row.question for row in live.state.memory.rows() if row.outcome == "success_memory")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -19,7 +20,7 @@ import pytest
 
 from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.server import listening
-from mage_es.engine.verbs.serve import ServeReport, serve
+from mage_es.engine.verbs.serve import ServeReport, aserve, serve
 from mage_es.events.errors import PrerequisiteError, RunLocked, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import InferenceClosed, InferenceOpened
@@ -134,6 +135,35 @@ def test_a_second_proxy_is_refused_or_takes_a_name_of_its_own(parent: Run) -> No
     first = begin(begun=beside)
     assert [report.runs[0].run_id for report in (first, *seen)] == [f"{parent.id}-served", "other"]
     assert {report.upstream for report in (first, *seen)} == {"http://u"}
+
+
+@pytest.mark.slow
+def test_what_clients_say_is_published_while_requests_go_on(parent: Run) -> None:
+    async def lived(url: str) -> tuple[list[str], list[str]]:
+        ready, said, markers = asyncio.Future[ServeReport](), list[str](), list[str]()
+        told = {"begun": ready.set_result, "say": said.append, "stop": lambda: bool(markers)}
+        options = {
+            "port": 0,
+            "runs_dir": parent.path.parent,
+            "learn": "propose",
+            "publish_every_s": 1.0,
+            "holdback": 0.0,
+        }
+        serving = asyncio.create_task(aserve(str(parent.path), upstream=url, **options, **told))  # type: ignore[arg-type]
+        async with httpx2.AsyncClient(base_url=(await ready).address, timeout=PATIENCE_S) as client:
+            asked = await client.post("/v1/chat/completions", json=CHAT)
+            name, value = asked.headers["x-mage-inference"], {"answer": "7", "reasoning": "3 + 4 = 7"}
+            right = {"inference_id": name, "metric": "right", "value": value, "idempotency_key": "a"}
+            assert (await client.post("/v1/feedback", json=right)).status_code == 200
+            while not said:
+                asked = await client.post("/v1/chat/completions", json=CHAT)
+            markers += [asked.headers["x-mage-marker"] for asked in [await client.post("/v1/messages", json=CHAT)]]
+        await serving
+        return said, markers
+
+    with upstream() as server:
+        said, markers = asyncio.run(lived(server.url))
+    assert "1 published" in said[0] and markers == ["iter-2"]
 
 
 @pytest.mark.slow

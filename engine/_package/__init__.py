@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mage_es.engine.seams.benchmark import Benchmark, Question, Verdict
     from mage_es.engine.seams.embedder import Embedder
     from mage_es.engine.seams.model import Completion, Model, Request
+    from mage_es.engine.serving.clients import OpenedRun, inference_of
     from mage_es.engine.serving.frozen import BundleReport, FrozenRun
     from mage_es.engine.verbs.ask import AskReport, aask, ask
     from mage_es.engine.verbs.baseline import BaselineReport, abaseline, aresume_baseline, resume_baseline
@@ -75,6 +76,7 @@ __all__ = [
     "MageError",
     "Model",
     "Models",
+    "OpenedRun",
     "PrerequisiteError",
     "Prices",
     "ProgressNote",
@@ -107,6 +109,7 @@ __all__ = [
     "evolve",
     "examine",
     "find_run",
+    "inference_of",
     "list_runs",
     "open_model",
     "open_run",
@@ -133,6 +136,7 @@ _HOMES = {
     "engine.seams.embedder": ("Embedder",),
     "engine.seams.model": ("Completion", "Model", "Request"),
     "engine.serving.frozen": ("BundleReport", "FrozenRun"),
+    "engine.serving.clients": ("OpenedRun", "inference_of"),
     "engine.verbs.ask": ("AskReport", "aask", "ask"),
     "engine.verbs.baseline": ("BaselineReport", "abaseline", "aresume_baseline", "baseline", "resume_baseline"),
     "engine.verbs.evolve": ("aevolve", "evolve"),

@@ -16,6 +16,7 @@ from mage_es.events.vocabulary.serving import RequestShape
 MOST_BYTES = 2**24
 """Bytes that are held of one reply, or of one event of a stream; beyond them the rest is not read."""
 _TEXTS = ("text", "output_text")
+_ENDS = ("message_stop", "response.completed", "response.incomplete", "response.failed")
 _value_of = msgspec.json.Decoder().decode
 
 
@@ -45,6 +46,8 @@ class ReplyReader:
         self._event, self._event_size = list[bytes](), 0
         self._usage, self._texts, self._whole_text, self._id = dict[str, Any](), list[str](), "", ""
         self._length = 0
+        self.is_done = False
+        """Whether a stream said that it is: clients read no further, and mostly hang up before its last byte."""
 
     def feed(self, piece: bytes) -> None:
         if self._is_lost:
@@ -93,9 +96,11 @@ class ReplyReader:
         try:
             value = _value_of(data)
         except (msgspec.MsgspecError, RecursionError):
-            return  # [DONE], or no reply of this API
+            self.is_done |= data.strip() == b"[DONE]"
+            return
         if not isinstance(value, dict):
             return
+        self.is_done |= value.get("type") in _ENDS
         # An event of the responses or messages API has the reply, or its beginning, inside.
         reply = next((held for key in ("response", "message") if isinstance(held := value.get(key), dict)), value)
         for told in (reply, value):

@@ -1,0 +1,321 @@
+"""The official clients of OpenAI and Anthropic, with memories in what they send: the proxy without a process between.
+
+Theory of operation
+    A client keeps its own HTTP client, seen through a class of ours: the same connections, settings and state, but a
+    `send` that passes the desk. There memories are put into the request's bytes, on record before it goes on, and the
+    reply's bytes are read as they pass. So streams, tools, retries and raw responses are the SDK's own work as before.
+
+    As in the proxy nothing of ours fails a request: what is late, or cannot be recorded, goes on as it came.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import lru_cache
+from threading import Lock
+from typing import Any, Literal, NamedTuple, TypeVar, cast, get_args
+
+from mage_es.engine.rules.notes import Note, note_of
+from mage_es.engine.seams.faults import shortened
+from mage_es.engine.serving.frozen import FrozenRun
+from mage_es.engine.serving.live import LiveRun, Wish
+from mage_es.engine.serving.replies import ReplyReader
+from mage_es.engine.serving.sending import SeenThrough, httpx_of, seen_through
+from mage_es.engine.serving.shapes import Reading, read, spliced
+from mage_es.events.errors import NotFound, UsageError
+from mage_es.events.vocabulary import InferenceClosed, RequestShape
+
+SDK = TypeVar("SDK")
+PATIENCE_S = 0.05
+_PATHS: Mapping[str, Mapping[str, RequestShape]] = {
+    "openai": {"/chat/completions": "chat", "/responses": "responses"},
+    "anthropic": {"/v1/messages": "messages"},
+}
+"""How the addresses end that memories go to, by SDK. OpenAI's threads have messages of another kind."""
+_CLIENTS = ("OpenAI", "AsyncOpenAI", "Anthropic", "AsyncAnthropic")
+_MOST_KNOWN = 50_000
+_known, _mutex = OrderedDict[str, str](), Lock()
+"""The inference of each reply's id; empty where a server gave the same id twice."""
+
+
+class OpenedRun(FrozenRun):
+    """A frozen run that can put its memories into what official clients send.
+
+    `given` is what its world was opened with, for the run that records.
+    """
+
+    def __init__(self, frozen: FrozenRun, **given: Any) -> None:
+        super().__init__(frozen.run, frozen.marker, frozen.world, frozen.state)
+        self._given, self._live, self._served = given, cast("LiveRun | None", None), dict[str, Any]()
+
+    def wrap(
+        self,
+        client: SDK,
+        *,
+        record: bool = True,
+        holdback: float = 0.05,
+        record_texts: bool = False,
+        patience_s: float = 0.05,
+        name: str | None = None,
+    ) -> SDK:
+        """Return a client of `openai` or `anthropic`, sync or async, that puts memories into what it sends.
+
+        The first call begins the run that records it, RUN-served beside this one or `name`, as `mage-es serve` does,
+        and locks it until `close` or the end of the process; with `record=False` there is none. `holdback` is the share
+        of sessions that get no memory, so that `mage-es gain` can tell what memory does. A request that is not ready
+        within `patience_s` seconds, or not on record, goes on without memories. Headers of a request (`extra_headers`)
+        say what those to the proxy say. `mage_es.inference_of(response)` is what feedback is about.
+
+        Raises:
+            UsageError: It is another client, or the options are not those of the first call.
+            RunLocked: Another process serves the run.
+        """
+        _opened_up(client)
+        if not record:
+            return wrapped(client, self, patience_s=patience_s)
+        options = {"holdback": holdback, "record_texts": record_texts, "name": name}
+        if self._live is None:
+            self._live, self._served = _served(self, **options, **self._given), options
+        elif options != self._served:
+            raise UsageError(f"What {self._live.run.id} records is settled: {self._served}. Leave these as they are.")
+        return wrapped(client, self._live, patience_s=patience_s)
+
+    def close(self) -> None:
+        """Close the run that records, if `wrap` began one; its clients then go on without memories."""
+        if self._live is not None:
+            self._live.close()
+            self._live = None
+
+
+def wrapped(client: SDK, source: LiveRun | FrozenRun, *, patience_s: float = PATIENCE_S) -> SDK:
+    """Return a copy of an SDK's client whose requests get memories; both share their connections.
+
+    A `LiveRun` records each inference, a `FrozenRun` none. A request that is not ready within `patience_s` seconds goes
+    on without memories.
+
+    Raises `UsageError` for what is no client of the two SDKs, and for one that is wrapped.
+    """
+    sdk, inner = _opened_up(client)
+    notes = _Recorded(source) if isinstance(source, LiveRun) else _Unrecorded(source)
+    return cast(SDK, cast(Any, client).copy(http_client=seen_through(inner, _Desk(notes, _PATHS[sdk], patience_s))))
+
+
+def _opened_up(client: object) -> tuple[str, Any]:
+    """Return a client's SDK and its HTTP client."""
+    homes = [(each.__module__.partition(".")[0], each.__name__) for each in type(client).__mro__]
+    sdk = next((module for module, name in homes if module in _PATHS and name in _CLIENTS), None)
+    if sdk is None:
+        names = "openai.OpenAI, openai.AsyncOpenAI, anthropic.Anthropic and anthropic.AsyncAnthropic"
+        raise UsageError(
+            f"{type(client).__name__} cannot be wrapped; {names} can. Send others through `mage-es serve`."
+        )
+    inner = cast(Any, client)._client
+    if isinstance(inner, SeenThrough):
+        raise UsageError(f"This {type(client).__name__} is wrapped already.")
+    return sdk, inner
+
+
+def inference_of(response: object) -> str:
+    """Return the id of the inference that a wrapped client's response, stream or error belongs to.
+
+    A raw response, a stream and an error say it in their header X-Mage-Inference. A parsed reply is known by the id
+    that the server gave it, while it is one of the newest 50,000 of this process.
+
+    Raises `NotFound` where it is none of these, and for an id that a server gave to several replies.
+    """
+    carrier = response if hasattr(response, "headers") else getattr(response, "response", None)
+    if told := getattr(carrier, "headers", {}).get("x-mage-inference"):
+        return str(told)
+    name = getattr(response, "id", None)
+    found = _known.get(name) if isinstance(name, str) else None
+    if found:
+        return found
+    if found == "":
+        raise NotFound(f"The server gave the id {name} to several replies. Ask for the header: with_raw_response.")
+    raise NotFound(f"No wrapped client of this process got this {type(response).__name__}, or it did too long ago.")
+
+
+def _remember(reply: str, inference: str) -> None:
+    with _mutex:
+        _known[reply] = inference if _known.pop(reply, inference) == inference else ""
+        if len(_known) > _MOST_KNOWN:
+            _known.popitem(last=False)
+
+
+class _Opened(NamedTuple):
+    """What goes into a request, and its inference: empty where nothing is recorded."""
+
+    notes: Mapping[int, str]
+    inference: str
+    marker: str
+    memories: str
+    """Ids of memories, or why there are none."""
+
+
+class _Recorded:
+    def __init__(self, live: LiveRun) -> None:
+        self._live = live
+
+    def open(self, reading: Reading, shape: RequestShape, given: Mapping[str, str]) -> _Opened:
+        prepared = self._live.prepare(
+            reading,
+            shape,
+            session=given.get("x-session-id", ""),
+            memory=_wish(given),
+            task_type=given.get("x-mage-task-type"),
+        )
+        asyncio.run(self._live.record(prepared))
+        opened = prepared.opened
+        marker = f"iter-{opened.marker}" if opened.marker >= 0 else "start"
+        told = ",".join(opened.memories) if opened.treatment == "memory" else opened.treatment
+        return _Opened(prepared.notes, opened.inference, marker, told)
+
+    def close(self, closed: InferenceClosed) -> None:
+        self._live.close_inference(closed)
+
+
+class _Unrecorded:
+    """Each turn has the note that its own text gives: the same one on every request, without a record of it."""
+
+    def __init__(self, frozen: FrozenRun) -> None:
+        self._frozen = frozen
+        self._note = lru_cache(maxsize=8_192)(self._rendered)
+
+    def _rendered(self, text: str, task_type: str | None) -> Note:
+        found = self._frozen.recalled(text, task_type)
+        return note_of(self._frozen.state, found.memories, self._frozen.world.setting.answer_format)
+
+    def open(self, reading: Reading, shape: RequestShape, given: Mapping[str, str]) -> _Opened:
+        wish, task_type = _wish(given), given.get("x-mage-task-type")
+        if task_type is not None:
+            self._frozen.require_task_type(task_type)
+        notes = [self._note(turn.text.strip(), task_type) for turn in reading.turns] if wish == "on" else []
+        told = ",".join(notes[-1].memories) if notes and reading.is_new else ""
+        found = {number: note.text for number, note in enumerate(notes) if note.text}
+        return _Opened(found, "", self._frozen.marker, told or (wish if wish != "on" else "none"))
+
+    def close(self, closed: InferenceClosed) -> None:
+        """Nothing is recorded."""
+
+
+def _wish(given: Mapping[str, str]) -> Wish:
+    if (wish := given.get("x-mage-memory", "on")) not in get_args(Wish):
+        raise UsageError(f"X-Mage-Memory is {wish!r:.40}: it may be on, off or shadow.")
+    return cast(Wish, wish)
+
+
+class _Desk:
+    """What all requests of a wrapped client pass."""
+
+    def __init__(self, notes: _Recorded | _Unrecorded, paths: Mapping[str, RequestShape], patience_s: float) -> None:
+        self.notes, self.patience_s, self._paths = notes, patience_s, paths
+        self.pool = ThreadPoolExecutor(4, thread_name_prefix="mage-notes")
+
+    def passage(self, request: Any) -> _Passage | None:
+        """Begin to open a request; None for one that is not about a conversation."""
+        shape = next((shape for end, shape in self._paths.items() if request.url.path.endswith(end)), None)
+        if shape is None or request.method != "POST":
+            return None
+        try:
+            body = request.content
+        except RuntimeError:  # it is sent piece by piece, which is no way to send JSON
+            return None
+        return _Passage(self, request, shape, body)
+
+
+class _Passage:
+    """One request on its way, and what became of it."""
+
+    def __init__(self, desk: _Desk, request: Any, shape: RequestShape, body: bytes) -> None:
+        self._desk, self._request, self._shape, self._body = desk, request, shape, body
+        self._given = {name.lower(): value for name, value in request.headers.items()}
+        self._received, self._overhead_s, self._status = time.perf_counter(), 0.0, 0
+        self._opened: _Opened | None = None
+        self._is_closed = False
+        self.opening: Future[tuple[_Opened, bytes]] = desk.pool.submit(self._open)
+        self.reader = ReplyReader(shape, "")
+
+    def _open(self) -> tuple[_Opened, bytes]:
+        opened = self._desk.notes.open(read(self._shape, self._body), self._shape, self._given)
+        return opened, spliced(self._shape, self._body, opened.notes)
+
+    def wait(self) -> None:
+        wait([self.opening], self._desk.patience_s)
+
+    def refused(self) -> Any:
+        """Return the answer to a request whose own headers are wrong, and else None."""
+        error = self.opening.exception() if self.opening.done() else None
+        if not isinstance(error, UsageError) or not {"x-mage-memory", "x-mage-task-type"} & self._given.keys():
+            return None
+        told = {"type": "invalid_request_error", "message": str(error)}
+        kind = httpx_of(self._request).Response
+        return kind(400, json={"type": "error", "error": told}, request=self._request)
+
+    def onward(self) -> Any:
+        """Return the request as it goes on."""
+        body = self._body
+        if self.opening.done() and self.opening.exception() is None:
+            self._opened, body = self.opening.result()
+        own = ("x-mage-", "x-session-id", "content-length")
+        headers = [each for each in self._request.headers.raw if not each[0].decode("latin-1").lower().startswith(own)]
+        self._overhead_s = time.perf_counter() - self._received
+        old = self._request
+        return type(old)(old.method, old.url, headers=headers, content=body, extensions=old.extensions)
+
+    def answered(self, response: Any, tee: Callable[[Any, Any, Any], Any]) -> None:
+        """Take in the head of the reply, and read the rest as it passes."""
+        self._status, headers = response.status_code, response.headers
+        told = {"inference": self._opened.inference, "marker": self._opened.marker} if self._opened else {}
+        told["memories"] = self._opened.memories if self._opened else "bypassed"
+        self.reader = ReplyReader(self._shape, headers.get("content-type", ""), headers.get("content-encoding", ""))
+        for name, value in told.items():
+            if value:
+                headers[f"x-mage-{name}"] = value
+        response.stream = tee(httpx_of(self._request), response.stream, self)
+
+    def close(self, outcome: Literal["answered", "left", "failed"], problem: str = "") -> None:
+        """Record what became of the request; the first word counts."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        latency_s, usage = time.perf_counter() - self._received, self.reader.usage()
+        if outcome == "left" and self.reader.is_done:
+            outcome = "answered"
+
+        def settle(opening: Future[tuple[_Opened, bytes]]) -> None:
+            if opening.cancelled() or opening.exception() or not (inference := opening.result()[0].inference):
+                return
+            closed = InferenceClosed(
+                inference=inference,
+                outcome=outcome if self._opened else "bypassed",
+                status=self._status,
+                problem=problem,
+                input_tokens=usage.input,
+                cached_tokens=usage.cached,
+                output_tokens=usage.output,
+                latency_us=round(1e6 * latency_s),
+                overhead_us=round(1e6 * self._overhead_s),
+                reply=usage.text,
+                reply_id=usage.id,
+            )
+            self._desk.notes.close(closed)
+            if usage.id:
+                _remember(usage.id, inference)
+
+        self.opening.add_done_callback(settle)
+
+    def fail(self, error: BaseException) -> None:
+        self.close("failed", shortened(f"{type(error).__name__}: {error}"))
+
+
+def _served(frozen: FrozenRun, **options: Any) -> LiveRun:
+    """Return the served run of a frozen one, open until the process ends or it is closed."""
+    live = LiveRun.open(frozen.run, frozen.marker, **options)
+    live.frozen(live.marker).recalled("What is first looked up is computed then.")
+    atexit.register(live.close)
+    return live

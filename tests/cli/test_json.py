@@ -59,7 +59,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "memory release": ("ffff", "--reason", "x"),
     "data fetch": ("no-such-benchmark",),
     "serve": ("--upstream", "nowhere"),
-    "mcp": ("no-such-run",),
+    **dict.fromkeys(("mcp", "publish", "gain"), ("no-such-run",)),
     **dict.fromkeys(("exam", "replay", "verify", "resume", "repair", "runs show", "memory list"), ("no-such-run",)),
 }
 """What a command refuses, or fails at."""

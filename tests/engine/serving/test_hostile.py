@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
 
 import httpx2
@@ -21,7 +22,7 @@ from tests.engine.serving.upstream import upstream
 from tests.hostile.attacks import INJECTIONS
 
 pytestmark = pytest.mark.slow
-QUESTION = "A canary {name} sits in a cage with 12 rolls, and eats 5 of them. How many rolls are still there?"
+QUESTION = "A canary of {name} sits by 12 rolls and eats 5 of them. How many rolls with {name} are still there?"
 TYPE, OTHER = "wordmath_leftover", "wordmath_age"
 
 
@@ -29,21 +30,21 @@ def test_what_a_hostile_client_demonstrates_lies_quoted_before_its_own_type_and_
     evolved_once: Run, tmp_path: Path
 ) -> None:
     live = LiveRun.open(evolved_once, runs_dir=tmp_path, name="theirs", learn="propose", holdback=0)
-    for place, attack in enumerate(INJECTIONS.values()):
-        opened = live.prepare(said(QUESTION.format(name=place)), "chat", key="evil", task_type=TYPE)
+    for name, attack in INJECTIONS.items():
+        opened = live.prepare(said(QUESTION.format(name=name)), "chat", key="evil", task_type=TYPE)
         asyncio.run(live.record(opened))
         value = {"answer": "7", "reasoning": f"canary {attack}".replace("\0", "")[:30_000]}
-        given = Feedback(metric="m", value=value, idempotency_key=str(place), inference_id=opened.opened.inference)
+        given = Feedback(metric="m", value=value, idempotency_key=name, inference_id=opened.opened.inference)
         asyncio.run(live.give_feedback(given, key="evil"))
     live.close()
     [done] = publish(live.run).keys
     assert done.published > len(INJECTIONS) / 2, done
     again = LiveRun.open(live.run, learn="log", holdback=0)
     notes = {}
-    for name in (TYPE, OTHER):
-        for place in range(0, len(INJECTIONS), 3):
-            asked = again.prepare(said(QUESTION.format(name=place)), "chat", task_type=name, session=f"{name}{place}")
-            notes[name, place] = "".join(asked.notes.values())
+    for task_type, attack in product((TYPE, OTHER), INJECTIONS):
+        asked = said(QUESTION.format(name=attack))
+        prepared = again.prepare(asked, "chat", task_type=task_type, session=f"{task_type} {attack}")
+        notes[task_type, attack] = "".join(prepared.notes.values())
     again.close()
     assert any("canary" in note for (name, _), note in notes.items() if name == TYPE)
     assert not any("canary" in note for (name, _), note in notes.items() if name == OTHER)
@@ -52,8 +53,8 @@ def test_what_a_hostile_client_demonstrates_lies_quoted_before_its_own_type_and_
         assert not any("canary" in line or "Ignore" in line or "<|" in line for line in outside), note
         assert not any(token in note for token in ("<|im_end|>", "<|eot_id|>", "[/INST]", "<end_of_turn>", "</think>"))
     other = LiveRun.open(evolved_once, runs_dir=tmp_path, name="ours", holdback=0)
-    asked = other.prepare(said(QUESTION.format(name=0)), "chat", task_type=TYPE)
-    assert "canary" not in "".join(asked.notes.values())
+    prepared = other.prepare(said(QUESTION.format(name="chatml")), "chat", task_type=TYPE)
+    assert "canary" not in "".join(prepared.notes.values())
     other.close()
     assert not [check for check in verify(live.run).checks if not check.ok]
 

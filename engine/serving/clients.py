@@ -175,6 +175,10 @@ class _Recorded:
         told = ",".join(opened.memories) if opened.treatment == "memory" else opened.treatment
         return _Opened(prepared.notes, opened.inference, marker, told)
 
+    def earlier(self, reading: Reading, given: Mapping[str, str]) -> Mapping[int, str]:
+        off = given.get("x-mage-memory") == "off"
+        return {} if off else self._live.earlier_notes(reading, session=given.get("x-session-id", ""))
+
     def close(self, closed: InferenceClosed) -> None:
         self._live.close_inference(closed)
 
@@ -198,6 +202,9 @@ class _Unrecorded:
         told = ",".join(notes[-1].memories) if notes and reading.is_new else ""
         found = {number: note.text for number, note in enumerate(notes) if note.text}
         return _Opened(found, "", self._frozen.marker, told or (wish if wish != "on" else "none"))
+
+    def earlier(self, reading: Reading, given: Mapping[str, str]) -> Mapping[int, str]:
+        return {}  # looking them up takes as long as the new one
 
     def close(self, closed: InferenceClosed) -> None:
         """Nothing is recorded."""
@@ -241,8 +248,11 @@ class _Passage:
         self.reader = ReplyReader(shape, "")
 
     def _open(self) -> tuple[_Opened, bytes]:
-        opened = self._desk.notes.open(read(self._shape, self._body), self._shape, self._given)
-        return opened, spliced(self._shape, self._body, opened.notes)
+        body, reading = self._body, read(self._shape, self._body)
+        # What goes on where the rest is not ready in time.
+        self._body = spliced(self._shape, body, self._desk.notes.earlier(reading, self._given))
+        opened = self._desk.notes.open(reading, self._shape, self._given)
+        return opened, spliced(self._shape, body, opened.notes)
 
     def wait(self) -> None:
         wait([self.opening], self._desk.patience_s)

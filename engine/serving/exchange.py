@@ -104,6 +104,10 @@ class Exchange:
         self.outcome, self.problem = "answered", ""
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
+    def leave(self) -> None:
+        """The client hung up. Clients do that also once a stream has announced its end."""
+        self.outcome, self.problem = "answered" if self.reader and self.reader.is_done else "left", ""
+
     def usage(self) -> ReplyUsage:
         return self.reader.usage() if self.reader else ReplyUsage()
 

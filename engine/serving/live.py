@@ -44,7 +44,7 @@ from mage_es.engine.serving.journal import Journal, NotRecorded
 from mage_es.engine.serving.opening import ServedRun, open_served
 from mage_es.engine.serving.publishing import Published, publish
 from mage_es.engine.serving.sessions import Sessions
-from mage_es.engine.serving.shapes import Reading
+from mage_es.engine.serving.shapes import Reading, Turn
 from mage_es.engine.session.session import Session
 from mage_es.events.digests import sha256_text
 from mage_es.events.disk import FileSystem
@@ -214,10 +214,17 @@ class LiveRun:
         first = self._sessions.opened(event, text if reading.is_new and len(text) <= _LONGEST_QUESTION else "")
         if first is not event and memory != "off" and reading.is_new:
             event = _again(event, first)
-        notes = {} if memory == "off" else self._notes(event, reading)
+        notes = {} if memory == "off" else self._notes(key, session, reading.turns)
         earlier = len(notes) - (event.treatment == "memory" and reading.is_new)
         question = text if self._has_texts and reading.is_new else ""
         return Prepared(msgspec.structs.replace(event, turns=earlier, question=question), notes)
+
+    def earlier_notes(self, reading: Reading, *, session: str = "", key: str = "") -> Mapping[int, str]:
+        """Return the notes that turns before the new one have: they are on record, and the upstream has them cached, so
+        a request has them also where there is no time to look up more.
+        """
+        session = session or self._sessions.session_of(key, reading)
+        return self._notes(key, session, reading.turns[:-1] if reading.is_new else reading.turns)
 
     async def record(self, prepared: Prepared) -> None:
         """Make what goes into a request durable. Raises `NotRecorded`: then it must go on without."""
@@ -381,9 +388,9 @@ class LiveRun:
             note_sha256=sha256_text(note.text) if note.text else "",
         )
 
-    def _notes(self, event: InferenceOpened, reading: Reading) -> dict[int, str]:
+    def _notes(self, key: str, session: str, turns: Sequence[Turn]) -> dict[int, str]:
         """Return by number the notes of all turns that have one: the bytes that they had before."""
-        firsts = (self._sessions.first(event.key, event.session, turn.sha256) for turn in reading.turns)
+        firsts = (self._sessions.first(key, session, turn.sha256) for turn in turns)
         return {
             place: self._note(first.marker, first.memories).text
             for place, first in enumerate(firsts)

@@ -1,8 +1,9 @@
 """The way of a request: memories are put into its latest user turn, then its bytes go on and the reply's come back.
 
 Rules
-    - Whatever fails here, the request goes on as it came, and X-Mage-Memories says `bypassed`. Only what is the
-      client's own mistake (a key, a task type, a body that is too large) is refused.
+    - Whatever fails here, the request goes on without a new note, and X-Mage-Memories says `bypassed`; its earlier
+      turns keep theirs, which the upstream has in its cache. Only what is the client's own mistake (a key, a task
+      type, a body that is too large) is refused.
     - No byte of a reply is changed or held back, and no redirect followed: a key goes to the upstream alone.
     - A client that hangs up ends the upstream's call. What the upstream breaks off is broken off here, too.
     - Each request that was opened in the log is closed there once, whatever becomes of it.
@@ -113,7 +114,7 @@ class Proxy:
         except asyncio.CancelledError:
             if not client.is_gone:
                 raise
-            exchange.outcome, exchange.problem = "left", ""
+            exchange.leave()
         except Refused as refused:
             exchange.status, outcome = refused.status, "refused"
             raise
@@ -136,7 +137,8 @@ class Proxy:
             raise Refused(400, f"X-Mage-Memory is {wish!r:.40}: it may be on, off or shadow.")
         body = await client.whole(self._allowance.most_body)
         received = time.perf_counter()
-        opening = asyncio.ensure_future(self._opened(guest, shape, body, given))
+        going = _Going(body)
+        opening = asyncio.ensure_future(self._opened(guest, shape, going, given))
         self._openings.add(opening)
         opening.add_done_callback(self._openings.discard)
         try:
@@ -149,32 +151,30 @@ class Proxy:
             elif opening.done() and isinstance(error, Refused):
                 raise error
             else:
-                exchange.treatment = "bypassed"
+                exchange.treatment, body = "bypassed", going.body
             exchange.overhead_s = time.perf_counter() - received
             told.append((b"x-mage-overhead-ms", f"{1000 * exchange.overhead_s:.2f}".encode()))
             onward = onward._replace(body=body)
             await self._relay(onward, client, exchange, anthropic=shape == "messages", told=told)
         except asyncio.CancelledError:
             if client.is_gone:
-                exchange.outcome, exchange.problem = "left", ""
+                exchange.leave()
             raise
         finally:
             self._close(guest.run, opening, exchange, time.perf_counter() - received)
 
-    async def _opened(self, guest: Guest, shape: RequestShape, body: bytes, given: _Texts) -> tuple[Prepared, bytes]:
+    async def _opened(self, guest: Guest, shape: RequestShape, going: _Going, given: _Texts) -> tuple[Prepared, bytes]:
         """Return what is put into a request once that is on record, and its new body."""
-        live = self._runs[guest.run]
+        live, body = self._runs[guest.run], going.body
+        wish, session = cast(Wish, given.get("x-mage-memory", "on")), given.get("x-session-id", "")
 
         def found() -> tuple[Prepared, bytes]:
-            task_type = given.get("x-mage-task-type")
+            task_type, reading = given.get("x-mage-task-type"), read(shape, body)
+            if wish != "off":
+                going.body = spliced(shape, body, live.earlier_notes(reading, session=session, key=guest.name))
             try:
                 prepared = live.prepare(
-                    read(shape, body),
-                    shape,
-                    session=given.get("x-session-id", ""),
-                    key=guest.name,
-                    memory=cast(Wish, given.get("x-mage-memory", "on")),
-                    task_type=task_type,
+                    reading, shape, session=session, key=guest.name, memory=wish, task_type=task_type
                 )
             except UsageError as error:
                 raise Refused(400, str(error)) if task_type else error from None
@@ -248,6 +248,13 @@ class Proxy:
             # Not finished: the server under us closes the connection, so that the client sees a reply that is cut.
         finally:
             await response.aclose()
+
+
+class _Going:
+    """The body of a request as it goes on where nothing new is put into it in time."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
 
 
 class _Onward(NamedTuple):

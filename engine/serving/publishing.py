@@ -77,15 +77,20 @@ async def publish(session: Session) -> list[Published]:
     """Publish what is new, key by key; return nothing where nothing is.
 
     Raises:
-        UsageError: The anchors were answered by another model.
+        UsageError: The run has no anchors, or another model answered them.
         Interrupted: The user asked to stop, or what may be spent is spent; the next publish goes on.
     """
     progress, done = session.state.progress, list[Published]()
+    if not session.world.setting.anchors:
+        raise UsageError(
+            f"{session.run.id} has no anchors, so nothing could judge what its clients proposed. Begin a run that has "
+            f"some with `mage-es evolve BENCHMARK --from {session.run.id}`, and serve that."
+        )
     if progress.is_completed(progress.closed + 1, "update"):
         done.append(await _finish(session, progress.closed + 1))
     _require_same_model(session)
     for key in _keys(session):
-        if session.world.setting.anchors and not session.state.scores.accepted():
+        if not session.state.scores.accepted():
             require_free_space(session.run.path)
             await snapshot(session, progress.closed + 1)
         require_free_space(session.run.path)

@@ -1,7 +1,7 @@
 """Who may ask, and which run they reach: the keys of a file, or anyone on this machine where there is none.
 
 Rules
-    - A key names its run; nothing in a request does. KeyRing of the same run are one tenant.
+    - A key names its run; nothing in a request does. Keys of the same run are one tenant.
     - The file holds hashes of keys, and names of variables for the upstream's. A request's key is compared with all of
       them, in constant time, and is never part of a message.
     - Without a file only clients of this machine are let in, and by its own names: a page in a browser that reaches a
@@ -46,7 +46,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     at: str = "latest"
     """Marker of that run, as `--at` for the one of the command line."""
     served_run: str = ""
-    """Run that records what this key does; empty for RUN-served. KeyRing with the same one are one tenant."""
+    """Run that records what this key does; empty for RUN-served. Keys with the same one are one tenant."""
     upstream_key_env: str = ""
     """Variable with the key that the upstream gets in its place; empty for none."""
     trust: Trust = "full"

@@ -98,9 +98,9 @@ def test_shares_take_newcombes_interval_and_means_welchs() -> None:
 
 @pytest.mark.slow
 def test_the_interval_holds_the_true_gain_in_nineteen_of_twenty_draws() -> None:
-    random, held = Random(2), 0
-    for _ in range(200):
+    random, held = Random(1), 0
+    for _ in range(1000):
         sessions = [(random.random() < 0.2, random.betavariate(2, 2)) for _ in range(300)]
         low, high = (found := compared((back, value + 0.1 * (not back)) for back, value in sessions)).low, found.high
         held += low is not None and high is not None and low <= 0.1 <= high
-    assert held >= 0.93 * 200
+    assert held >= 0.92 * 1000  # four standard errors below 95 %

@@ -21,6 +21,7 @@ from mage_es.events.vocabulary import InferenceClosed
 from tests.engine.serving.behind import PATIENCE_S, exchanged, serving
 from tests.engine.serving.conftest import Opening
 from tests.engine.serving.upstream import REPLIES, Upstream, events, upstream
+from tests.events.disks import RefusingDisk
 
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "What is 3 + 4?"}]}
 MESSAGES = {**CHAT, "max_tokens": 9}
@@ -257,6 +258,27 @@ def test_what_is_not_ready_in_time_goes_on_without_memories_and_is_recorded_as_t
         assert reply.status_code == 200 and reply.headers["x-mage-memories"] == "bypassed"
         assert json.loads(server.asked[-1].body) == CHAT
     assert (closed(live)[-1].outcome, closed(live)[-1].status) == ("bypassed", 200)
+
+
+def test_on_a_full_disk_earlier_turns_keep_their_notes_and_the_new_one_gets_none(
+    server: Upstream, opening: Opening
+) -> None:
+    disk = RefusingDisk()
+    live = opening("full", fs=disk)
+    first = {"role": "user", "content": known_question(live)}
+    with serving({"r": live}, server.url, retrieval_s=30.0) as url, httpx2.Client(base_url=url) as client:
+        client.post("/v1/chat/completions", json={"model": "m", "messages": [first]})
+        [noted] = json.loads(server.asked[-1].body)["messages"]
+        disk.refuse = "write"
+        later = [
+            first,
+            {"role": "assistant", "content": "1"},
+            {"role": "user", "content": f"Again: {first['content']}"},
+        ]
+        reply = client.post("/v1/chat/completions", json={"model": "m", "messages": later})
+        assert reply.headers["x-mage-memories"] == "bypassed"
+        assert client.get("/healthz").json()["status"] == "degraded"
+    assert noted != first and json.loads(server.asked[-1].body)["messages"] == [noted, *later[1:]]
 
 
 def test_a_wish_or_a_task_type_that_does_not_exist_is_refused(client: httpx2.Client, server: Upstream) -> None:

@@ -85,7 +85,7 @@ class App:
                 await self.proxy.aclose()
 
     async def answered(self, endpoint: _Endpoint, scope: Any, receive: Any, send: Any) -> None:
-        """Let a request in and have it answered; what is refused is told in the form of the API that it is for."""
+        """Let a request in and have it answered; what is refused is answered in the form of its API."""
         headers = texts_of(scope["headers"])
         try:
             guest = self._admitted(headers, scope["path"])

@@ -28,7 +28,7 @@ from mage_es.events.vocabulary import Draft, Event
 from mage_es.projections.fold import State
 
 _PATIENCE = 0.05
-"""Seconds for which what nobody waits for may be kept back, so that it shares the sync of something else."""
+"""Seconds for which an event that no caller waits for may be kept back, so that it shares the sync of something else."""
 _MOST = 1024
 """Entries of one commit, which bounds how long the lock is held."""
 _MOST_WAITING = 100_000
@@ -53,7 +53,7 @@ class Journal:
         self.problem = ""
         """Why nothing is recorded any more; empty while all is."""
         self.lost = 0
-        """Events that were dropped since, of those that nobody waited for."""
+        """Events dropped since then; no caller waited for them."""
         self._log, self._state, self._lock = log, state, lock
         self._waiting: deque[_Entry] = deque()
         self._changed = threading.Condition()

@@ -3,7 +3,7 @@
 Theory of operation
     `prepare` computes: which session a request belongs to, what was put into its earlier turns, and what the state of
     its marker has for its latest one. It waits for nothing. `record` makes that durable. `close_inference` says what
-    became of the request; nobody waits for that.
+    became of the request; no request waits for that.
 
     The state that requests see is frozen at a marker (a closed iteration). The live state, to which events are applied,
     belongs to the journal and to a session that publishes. When one has closed an iteration, `advance` shows it to
@@ -43,7 +43,7 @@ from mage_es.engine.serving.inferences import InferenceReport, Recorded, explain
 from mage_es.engine.serving.journal import Journal, NotRecorded
 from mage_es.engine.serving.opening import ServedRun, open_served
 from mage_es.engine.serving.publishing import Published, publish
-from mage_es.engine.serving.sessions import Sessions
+from mage_es.engine.serving.sessions import Sessions, again
 from mage_es.engine.serving.shapes import Reading, Turn
 from mage_es.engine.session.session import Session
 from mage_es.events.digests import sha256_text
@@ -213,7 +213,7 @@ class LiveRun:
             event = self._looked_up(event, frozen, text, task_type, treatment)
         first = self._sessions.opened(event, text if reading.is_new and len(text) <= _LONGEST_QUESTION else "")
         if first is not event and memory != "off" and reading.is_new:
-            event = _again(event, first)
+            event = again(event, first)
         notes = {} if memory == "off" else self._notes(key, session, reading.turns)
         earlier = len(notes) - (event.treatment == "memory" and reading.is_new)
         question = text if self._has_texts and reading.is_new else ""
@@ -240,10 +240,6 @@ class LiveRun:
             closed = msgspec.structs.replace(closed, reply="")
         if self._sessions.closed(closed):
             self.journal.put(closed)
-
-    def question(self, key: str, inference: str) -> str:
-        """Return the text of a recent inference's latest turn, "" of one that is too long ago."""
-        return self._sessions.question(key, inference)
 
     # ------------------------------------------------------------ learning
 
@@ -285,7 +281,7 @@ class LiveRun:
         command = GiveFeedback(said, key, trust, about)
         if event.kind != "demonstration" or about.key != key:
             return command
-        known = self.question(key, about.inference) or about.question
+        known = self._sessions.question(key, about.inference) or about.question
         if not (question := question_in(event.text, known)).strip():
             return command
         frozen = self.frozen(self.marker)
@@ -399,9 +395,3 @@ class LiveRun:
 
     def _rendered(self, marker: int, memories: tuple[str, ...]) -> Note:
         return note_of(self.frozen(marker).state, memories, self.world.setting.answer_format) if memories else NOTHING
-
-
-def _again(event: InferenceOpened, first: InferenceOpened) -> InferenceOpened:
-    """Return an inference of a turn that was the latest before, with what was chosen for it then."""
-    kept = ("treatment", "task_type", "is_typed", "arm", "probability", "memories", "note_sha256")
-    return msgspec.structs.replace(event, **{name: getattr(first, name) for name in kept})

@@ -66,7 +66,7 @@ class SearchMemory(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     query: Annotated[str, Meta(min_length=1, max_length=_LONGEST_QUERY, description="The question, as you have it.")]
     task_type: Annotated[
         Annotated[str, Meta(max_length=200)] | None,
-        Meta(description="A task type of the run; left out, it is told from the question."),
+        Meta(description="A task type of the run; left out, it follows from the question."),
     ] = None
     limit: Annotated[int, Meta(ge=1, le=_MOST, description="How many memories at most.")] = 5
 

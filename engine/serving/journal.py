@@ -28,7 +28,7 @@ from mage_es.events.vocabulary import Draft, Event
 from mage_es.projections.fold import State
 
 _PATIENCE = 0.05
-"""Seconds for which an event that no caller waits for may be kept back, so that it shares the sync of something else."""
+"""Seconds for which an event that no caller waits for may be kept back, to share the sync of another."""
 _MOST = 1024
 """Entries of one commit, which bounds how long the lock is held."""
 _MOST_WAITING = 100_000

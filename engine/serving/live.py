@@ -220,9 +220,7 @@ class LiveRun:
         return Prepared(msgspec.structs.replace(event, turns=earlier, question=question), notes)
 
     def earlier_notes(self, reading: Reading, *, session: str = "", key: str = "") -> Mapping[int, str]:
-        """Return the notes that turns before the new one have: they are on record, and the upstream has them cached, so
-        a request has them also where there is no time to look up more.
-        """
+        """Return the notes of turns before the new one, which are on record and which the upstream has in its cache."""
         session = session or self._sessions.session_of(key, reading)
         return self._notes(key, session, reading.turns[:-1] if reading.is_new else reading.turns)
 
@@ -240,6 +238,10 @@ class LiveRun:
             closed = msgspec.structs.replace(closed, reply="")
         if self._sessions.closed(closed):
             self.journal.put(closed)
+
+    def question(self, key: str, inference: str) -> str:
+        """Return the text of a recent inference's latest turn, "" of one that is too long ago."""
+        return self._sessions.question(key, inference)
 
     # ------------------------------------------------------------ learning
 
@@ -281,7 +283,7 @@ class LiveRun:
         command = GiveFeedback(said, key, trust, about)
         if event.kind != "demonstration" or about.key != key:
             return command
-        known = self._sessions.question(key, about.inference) or about.question
+        known = self.question(key, about.inference) or about.question
         if not (question := question_in(event.text, known)).strip():
             return command
         frozen = self.frozen(self.marker)

@@ -3,7 +3,7 @@
 Rules
     - A session keeps the marker that it began at, and its side of the coin. A turn keeps the note that it got first,
       also where that was none: later turns of the conversation have it in their prompt, and the provider in its cache.
-    - Without a name of its own a conversation is recognised by an earlier turn of it, or by the reply that it goes on from.
+    - Without a name of its own a conversation is recognised by an earlier turn, or by the reply that it goes on from.
     - Sessions, turns and replies are of a key: no client gets at another's by a name.
     - Bounded: of each the newest `MOST` are kept. All of it is in the log and is read back from there (`recall`).
 """

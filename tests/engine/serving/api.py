@@ -10,6 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any, NamedTuple
 
+from tests.engine.serving.upstream import REPLIES, events
+
 _NUMBERS = itertools.count(1)
 
 
@@ -65,9 +67,11 @@ class _Handler(BaseHTTPRequestHandler):
         if status != 200:
             sent = json.dumps({"type": "error", "error": {"type": "overloaded_error", "message": "no"}}).encode()
         elif asked.get("stream"):
-            kind, sent = "text/event-stream", _stream(path, number)
+            kind, sent = "text/event-stream", b"".join(events(path))
         else:
-            sent = json.dumps(_reply(path, number)).encode()
+            sent = json.dumps(REPLIES.get(path, REPLIES["/v1/messages"])).encode()
+        if path in REPLIES:
+            sent = sent.replace(REPLIES[path]["id"].encode(), f"reply-{number}".encode())
         self.server.sent.append(sent)
         self.send_response(status)
         told = {"content-type": kind, "content-length": len(sent), "x-request-id": "req-1", "request-id": "req-1"}
@@ -78,48 +82,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Say nothing."""
-
-
-def _reply(path: str, number: int) -> dict[str, Any]:
-    if path.endswith("/chat/completions"):
-        choice = {"index": 0, "message": {"role": "assistant", "content": "It is 7."}, "finish_reason": "stop"}
-        usage = {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15}
-        head = {"id": f"chat-{number}", "object": "chat.completion", "created": 1, "model": "m"}
-        return {**head, "choices": [choice], "usage": usage}
-    usage = {"input_tokens": 12, "output_tokens": 3, "total_tokens": 15}
-    if path.endswith("/responses"):
-        part = {"type": "output_text", "text": "It is 7.", "annotations": []}
-        message = {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [part]}
-        head = {"id": f"resp-{number}", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
-        rest = {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
-        return {**head, **rest, "output": [message], "usage": usage}
-    head = {"id": f"msg-{number}", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn"}
-    return {**head, "content": [{"type": "text", "text": "It is 7."}], "stop_sequence": None, "usage": usage}
-
-
-def _stream(path: str, number: int) -> bytes:
-    whole = _reply(path, number)
-    if path.endswith("/chat/completions"):
-        head = {"id": whole["id"], "object": "chat.completion.chunk", "created": 1, "model": "m"}
-        chunks = [{**head, "choices": [{"index": 0, "delta": {"content": word}}]} for word in ("It is", " 7.")]
-        chunks.append({**head, "choices": [], "usage": whole["usage"]})
-        return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks).encode() + b"data: [DONE]\n\n"
-    if path.endswith("/responses"):
-        begun = {**whole, "output": [], "status": "in_progress", "usage": None}
-        where = {"item_id": "m", "output_index": 0, "content_index": 0, "logprobs": []}
-        events: list[dict[str, Any]] = [
-            {"type": "response.created", "response": begun},
-            {"type": "response.output_text.delta", "delta": "It is 7.", **where},
-            {"type": "response.completed", "response": whole},
-        ]
-    else:
-        events = [
-            {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}},
-            {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "It is 7."}},
-            {"type": "content_block_stop", "index": 0},
-            {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 3}},
-            {"type": "message_stop"},
-        ]
-    numbered = ({**event, "sequence_number": place} for place, event in enumerate(events))
-    return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in numbered).encode()

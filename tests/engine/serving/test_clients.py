@@ -182,7 +182,7 @@ def test_a_wrapped_client_sends_memories_and_gives_what_it_gave(
     assert [event.treatment for event in opened(frozen, *names)] == ["memory", "memory"]
     ends = closed(frozen, *names)
     assert {(end.outcome, end.status, end.input_tokens, end.output_tokens) for end in ends} == {
-        ("answered", 200, 12, 3)
+        ("answered", 200, 11, 4)
     }
 
     got = [each.body for each in server.got]
@@ -223,7 +223,7 @@ def test_the_id_is_in_the_header_of_raw_responses_streams_and_errors(server: Api
 def test_an_id_that_a_server_gives_twice_names_no_inference(server: Api, frozen: OpenedRun) -> None:
     client, server.same_id = frozen.wrap(clients(server)["chat"], **PATIENT), True
     client.chat.completions.create(**request_of("chat"))
-    with pytest.raises(NotFound, match=r"gave the id chat-0 to several replies.*with_raw_response"):
+    with pytest.raises(NotFound, match=r"gave the id reply-0 to several replies.*with_raw_response"):
         mage_es.inference_of(client.chat.completions.create(**request_of("chat")))
     with pytest.raises(NotFound, match="this int"):
         mage_es.inference_of(7)

@@ -118,23 +118,18 @@ def test_a_client_that_hangs_up_ends_the_call_of_the_upstream(
     until(lambda: server.left > gone and "left" in {x.outcome for x in closed(live) if x.inference not in before})
 
 
-@pytest.mark.parametrize("do", ["reset", "silence", "429", "503", "400", "huge head", "nonsense"])
+@pytest.mark.parametrize("do", ["reset", "silence", "huge head", "nonsense"])
 def test_what_the_upstream_does_wrong_is_an_error_that_the_sdk_of_its_api_understands(proxy: str, do: str) -> None:
-    status = {"reset": 502, "huge head": 502, "nonsense": 502, "silence": 504}.get(do) or int(do)
+    status = 504 if do == "silence" else 502
     theirs = openai.OpenAI(api_key="k", base_url=f"{proxy}/v1", max_retries=0)
     with pytest.raises(openai.APIStatusError) as raised:
         theirs.chat.completions.create(**CHAT, extra_headers={"x-do": do})  # type: ignore[call-overload]
     assert raised.value.status_code == status
-    assert ("upstream says" in raised.value.message) == do.isdigit()
     claude = anthropic.Anthropic(api_key="k", base_url=proxy, max_retries=0)
     with pytest.raises(anthropic.APIStatusError) as told:
         claude.messages.create(**MESSAGES, extra_headers={"x-do": do})  # type: ignore[call-overload]
     assert told.value.status_code == status
-    if do == "429":
-        assert isinstance(raised.value, openai.RateLimitError) and isinstance(told.value, anthropic.RateLimitError)
-        assert raised.value.response.headers["retry-after"] == "7" == told.value.response.headers["retry-after"]
-    if not do.isdigit():
-        assert told.value.body["type"] == "error" and raised.value.body["message"]  # type: ignore[index]
+    assert told.value.body["type"] == "error" and raised.value.body["message"]  # type: ignore[index]
 
 
 def test_a_reply_that_is_broken_off_is_broken_off_here_too(client: httpx2.Client, live: LiveRun) -> None:

@@ -11,10 +11,11 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from queue import Queue
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-REPLIES = {
+REPLIES: dict[str, dict[str, Any]] = {
     "/v1/chat/completions": {
         "id": "chatcmpl-1",
         "object": "chat.completion",
@@ -54,6 +55,20 @@ REPLIES = {
         "usage": {"input_tokens": 11, "output_tokens": 4, "total_tokens": 15},
     },
 }
+ARGUMENTS = '{"a": 3, "b": "\\u00e4\u2603"}'
+CALLS: dict[str, dict[str, Any]] = {
+    "/v1/chat/completions": {"id": "call_1", "type": "function", "function": {"name": "add", "arguments": ARGUMENTS}},
+    "/v1/messages": {"type": "tool_use", "id": "toolu_1", "name": "add", "input": json.loads(ARGUMENTS)},
+    "/v1/responses": {
+        "type": "function_call",
+        "id": "fc_1",
+        "call_id": "call_1",
+        "name": "add",
+        "arguments": ARGUMENTS,
+        "status": "completed",
+    },
+}
+"""What a reply to a request with tools asks of one, after its text."""
 BOMB = gzip.compress(bytes(2**26))
 WORDS = ("It", " is", " 7", ".")
 
@@ -111,15 +126,20 @@ class Upstream:
     async def _treat(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
         """Answer a request; return whether the connection goes on."""
         do, path = asked.header("x-do"), asked.target.partition("?")[0]
-        body = json.dumps(REPLIES.get(path, {"object": "list", "data": [], "asked": asked.target})).encode()
+        wish = _wish(asked.body)
+        has_call = bool(wish.get("tools"))
+        reply = reply_of(path, has_call=has_call) if path in REPLIES else {"data": [], "asked": asked.target}
+        body = json.dumps(reply).encode()
         if do == "reset":
             writer.transport.abort()
             return False
         if do == "silence":
             await asyncio.sleep(60)
+        if do == "429 once":
+            do = "" if asked.header("x-stainless-retry-count") == "1" else "429"
         if do.isdigit():
             error = {"type": "error", "error": {"type": "some_error", "message": f"upstream says {do}", "code": None}}
-            await _write(writer, json.dumps(error).encode(), do, {"retry-after": "7"})
+            await _write(writer, json.dumps(error).encode(), do, {"retry-after": "7", "retry-after-ms": "1"})
         elif do == "redirect":
             await _write(writer, b"over there", "307", {"location": f"http://localhost:{self.port}/stolen"})
         elif do == "broken redirect":
@@ -139,19 +159,19 @@ class Upstream:
             await writer.drain()
             writer.transport.abort()
             return False
-        elif do in ("stream", "wait", "cut stream", "stall", "endless"):
-            return await self._stream(do, path, writer)
+        elif do in ("stream", "wait", "cut stream", "stall", "endless") or (not do and wish.get("stream")):
+            return await self._stream(do, events(path, has_call=has_call), writer)
         else:
             await _write(writer, body, "200", {"x-request-id": "r-1", "x-mage-marker": "forged", "set-cookie": "a=b"})
         return True
 
-    async def _stream(self, do: str, path: str, writer: asyncio.StreamWriter) -> bool:
+    async def _stream(self, do: str, pieces: list[bytes], writer: asyncio.StreamWriter) -> bool:
         await _begin(writer)
         self.sent = 0
         while do == "endless":
             await _chunk(writer, b": " + b"x" * 65000 + b"\n\n")
             self.sent += 65000
-        for number, piece in enumerate(events(path)):
+        for number, piece in enumerate(pieces):
             await _chunk(writer, piece)
             if number == 1:
                 if do == "cut stream":
@@ -166,23 +186,101 @@ class Upstream:
         return True
 
 
-def events(path: str) -> list[bytes]:
+def reply_of(path: str, *, has_call: bool = False) -> dict[str, Any]:
+    """Return a reply, with the call of a tool if one is asked for."""
+    reply = deepcopy(REPLIES[path])
+    if has_call and path == "/v1/chat/completions":
+        reply["choices"][0]["message"]["tool_calls"] = [CALLS[path]]
+        reply["choices"][0]["finish_reason"] = "tool_calls"
+    elif has_call:
+        reply["content" if path == "/v1/messages" else "output"].append(CALLS[path])
+        reply |= {"stop_reason": "tool_use"} if path == "/v1/messages" else {}
+    return reply
+
+
+def events(path: str, *, has_call: bool = False) -> list[bytes]:
     """Return a reply as a stream of events."""
-    if path == "/v1/messages":
-        start = {**REPLIES[path], "content": [], "stop_reason": None}
-        said = [("message_start", {"message": start})]
-        said.append(("content_block_start", {"index": 0, "content_block": {"type": "text", "text": ""}}))
-        for word in WORDS:
-            said.append(("content_block_delta", {"index": 0, "delta": {"type": "text_delta", "text": word}}))
-        said.append(("content_block_stop", {"index": 0}))
-        delta = {"stop_reason": "end_turn", "stop_sequence": None}
-        said += [("message_delta", {"delta": delta, "usage": {"output_tokens": 4}}), ("message_stop", {})]
-        return [f"event: {kind}\ndata: {json.dumps({'type': kind, **rest})}\n\n".encode() for kind, rest in said]
-    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
-    pieces = [{**head, "choices": [{"index": 0, "delta": {"content": word}, "finish_reason": None}]} for word in WORDS]
-    pieces.append({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
-    pieces.append({**head, "choices": [], "usage": REPLIES["/v1/chat/completions"]["usage"]})
-    return [*(b"data: " + json.dumps(piece).encode() + b"\n\n" for piece in pieces), b"data: [DONE]\n\n"]
+    reply = reply_of(path, has_call=has_call)
+    if path == "/v1/chat/completions":
+        return [*(b"data: " + json.dumps(piece).encode() + b"\n\n" for piece in _chunks(reply)), b"data: [DONE]\n\n"]
+    said = _of_messages(reply) if path == "/v1/messages" else _of_responses(reply)
+    return [f"event: {kind}\ndata: {json.dumps({'type': kind, **rest})}\n\n".encode() for kind, rest in said]
+
+
+def _chunks(reply: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    head = {"id": reply["id"], "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    [choice] = reply["choices"]
+    deltas: list[dict[str, Any]] = [{"content": word} for word in WORDS]
+    for call in choice["message"].get("tool_calls", ()):
+        begun = {"index": 0, **call, "function": {**call["function"], "arguments": ""}}
+        deltas.append({"tool_calls": [begun]})
+        deltas += [{"tool_calls": [{"index": 0, "function": {"arguments": piece}}]} for piece in _halves()]
+    for delta in deltas:
+        yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}
+    yield {**head, "choices": [], "usage": reply["usage"]}
+
+
+_Events = Iterator[tuple[str, dict[str, Any]]]
+
+
+def _of_messages(reply: dict[str, Any]) -> _Events:
+    yield "message_start", {"message": {**reply, "content": [], "stop_reason": None}}
+    yield "ping", {}
+    for index, block in enumerate(reply["content"]):
+        is_text = block["type"] == "text"
+        empty = {"text": ""} if is_text else {"input": {}}
+        yield "content_block_start", {"index": index, "content_block": {**block, **empty}}
+        kind, key = ("text_delta", "text") if is_text else ("input_json_delta", "partial_json")
+        for piece in WORDS if is_text else _halves():
+            yield "content_block_delta", {"index": index, "delta": {"type": kind, key: piece}}
+        yield "content_block_stop", {"index": index}
+    delta = {"stop_reason": reply["stop_reason"], "stop_sequence": None}
+    yield "message_delta", {"delta": delta, "usage": {"output_tokens": 4}}
+    yield "message_stop", {}
+
+
+def _of_responses(reply: dict[str, Any]) -> _Events:
+    def numbered() -> _Events:
+        begun = {**reply, "output": [], "status": "in_progress", "usage": None}
+        yield "response.created", {"response": begun}
+        yield "response.in_progress", {"response": begun}
+        for index, item in enumerate(reply["output"]):
+            at = {"item_id": item["id"], "output_index": index}
+            is_text = item["type"] == "message"
+            empty = {"content": []} if is_text else {"arguments": ""}
+            begun = {**item, **empty, "status": "in_progress"}
+            yield "response.output_item.added", {"output_index": index, "item": begun}
+            if is_text:
+                [part], at = item["content"], {**at, "content_index": 0}
+                yield "response.content_part.added", {**at, "part": {**part, "text": ""}}
+                for word in WORDS:
+                    yield "response.output_text.delta", {**at, "delta": word, "logprobs": []}
+                yield "response.output_text.done", {**at, "text": part["text"], "logprobs": []}
+                yield "response.content_part.done", {**at, "part": part}
+            else:
+                for piece in _halves():
+                    yield "response.function_call_arguments.delta", {**at, "delta": piece}
+                done = {"name": item["name"], "arguments": item["arguments"]}
+                yield "response.function_call_arguments.done", {**at, **done}
+            yield "response.output_item.done", {"output_index": index, "item": item}
+        yield "response.completed", {"response": reply}
+
+    for number, (kind, rest) in enumerate(numbered()):
+        yield kind, {"sequence_number": number, **rest}
+
+
+def _halves() -> tuple[str, str]:
+    return ARGUMENTS[:7], ARGUMENTS[7:]
+
+
+def _wish(body: bytes) -> dict[str, Any]:
+    """Return a request as its API reads it; what it does not understand is an empty one."""
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 @contextmanager

@@ -50,6 +50,8 @@ def table(title: str, rows: tuple[GainRow, ...]) -> TextTable:
 
 
 def _told(report: GainReport) -> str:
+    if not report.sessions:
+        return f"{report.run_id}: no coin was tossed for any session. Serve it with --holdback above 0 to compare."
     said = f"{report.run_id}: {report.sessions} sessions, {report.held_back} of them held back by the coin"
     if report.said.low is not None and report.said.high is not None and not report.said.low <= 0 <= report.said.high:
         return f"{said}. One side gives more feedback than the other, so the gain compares different people."
@@ -62,5 +64,5 @@ def _number(value: float | None, *, sign: str = "") -> str:
 
 def _interval(row: GainRow) -> str:
     if row.low is None or row.high is None:
-        return f"none: {row.missing} sessions are missing"
+        return f"none: {row.missing} more needed"
     return f"{row.low:+.3f} to {row.high:+.3f}"

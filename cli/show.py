@@ -43,6 +43,8 @@ def show(
     from mage_es.engine.verbs.show import show as show_question
     from mage_es.engine.verbs.transcript import StepReport
 
+    if run and _INFERENCE.fullmatch(run):  # the run first, as in other commands
+        question, run = run, question
     found = settings.find_run(run)
     if _INFERENCE.fullmatch(question) and has_served(found):
         inferred = show_inference(found, question)
@@ -65,7 +67,7 @@ def _inference(report: InferenceReport) -> TextTable:
     came = f"{closed.outcome}, status {closed.status}, {closed.latency_us / 1e6:.2f} s" if closed else "cut off"
     rows = [
         ("served", f"{report.run_id}, session {opened.session}, from {report.marker}"),
-        ("treatment", f"{opened.treatment}{'' if report.was_seen else ': nothing was put in'}{held}"),
+        ("treatment", f"{opened.treatment}{'' if report.was_seen else ', but nothing was put in'}{held}"),
         ("task type", opened.task_type or "not looked up"),
         ("search arm", f"{opened.arm}, chosen with probability {opened.probability:.3f}" if opened.arm else "none"),
         *((f"memory {each.memory_id}", f"{each.outcome} from {each.origin}") for each in report.memories),

@@ -115,7 +115,9 @@ def test_the_page_on_production_works_from_top_to_bottom(folder: Path, monkeypat
     for provider in ("OPENAI", "ANTHROPIC"):
         monkeypatch.setenv(f"{provider}_API_KEY", "a-key-of-the-client")
     page, stop, address = [each for each in blocks() if each.place.startswith(PRODUCTION)], Event(), Queue[str]()
-    serving = partial(serve, "first", port=0, learn="propose", holdback=0.0, stop=stop.is_set)
+    serving = partial(
+        serve, "first", port=0, learn="propose", holdback=0.0, retrieval_timeout_ms=30_000.0, stop=stop.is_set
+    )
     with upstream() as server, ThreadPoolExecutor(1) as pool:
         served = pool.submit(serving, upstream=server.url, begun=lambda report: address.put(report.address))
         try:

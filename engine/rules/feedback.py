@@ -156,7 +156,7 @@ def _proposed(setting: Setting, state: State, command: GiveFeedback, event: Feed
     """Return the memory of a demonstration, or why there is none."""
     question = question_in(event.text, command.question)
     if command.trust != "full":
-        return "The key is not trusted with proposals."
+        return "Only recorded: the server was started without --learn propose, or the key's trust is not full."
     if not question.strip() or command.vector is None:
         return "The question is not known: its text was not recorded. Send it as `question` in the value."
     if len(question) > MOST_TEXT:

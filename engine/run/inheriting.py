@@ -141,7 +141,9 @@ def read_parent(run: Run, at: str, *, runs_dir: Path | str, prices: Prices) -> P
     """
     reader = LogReader(run.log_path)
     started, closed = next(reader.of(RunStarted), None), dict(_closed(reader))
-    if started is None or not closed or next(reader.of(BaselineStarted), None):
+    if next(reader.of(BaselineStarted), None):
+        raise UsageError(f"{run.id} is a baseline, which learns nothing: name a run of `mage-es evolve`.")
+    if started is None or not closed:
         raise UsageError(f"{run.id} has closed no iteration yet, so it has learned nothing to go on from.")
     last = max(closed)
     seq = last if at == "latest" else reader.resolve(at)

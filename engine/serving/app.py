@@ -28,6 +28,8 @@ from mage_es.events.errors import Conflict, NotFound, UsageError
 
 _MOST_FEEDBACK = 2**20
 """Bytes of a request that gives feedback."""
+_UNLIMITED = ("/healthz", "/metrics", "/v1/feedback", "/v1/inferences/")
+"""What costs the upstream nothing. Feedback most of all must not wait for the limit of what it is about."""
 _RETRY_S = 5
 """Seconds after which it is worth trying again what could not be recorded."""
 _RUN = "mage.run"
@@ -97,7 +99,7 @@ class App:
 
     def _admitted(self, headers: Mapping[str, str], path: str) -> Guest:
         try:
-            return self._door.admit(headers, now=time.monotonic())
+            return self._door.admit(headers, now=time.monotonic(), is_limited=not path.startswith(_UNLIMITED))
         except Refused as refused:
             if path == "/healthz" and refused.status == 401:  # a probe has no key, and sees no run
                 return Guest()
@@ -116,7 +118,7 @@ class App:
         try:
             said = msgspec.json.decode(body, type=Feedback)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise Refused(400, f"This is no feedback: {error}.") from None
+            raise Refused(400, f"The feedback is not valid: {error}.") from None
         with _refusals():
             event = await self._runs[guest.run].give_feedback(said, key=guest.name, trust=guest.trust)
         await answer(send, 200, msgspec.json.encode(event))

@@ -41,6 +41,15 @@ class NotRecorded(MageError):
     exit_code = WriterPoisoned.exit_code
 
 
+class Health(NamedTuple):
+    """How a served run is: the marker that new sessions see, why nothing is recorded ("": all is), what waits."""
+
+    run: str
+    marker: str
+    problem: str
+    queued: int
+
+
 class _Entry(NamedTuple):
     """Events, or what decides drafts on the state as it is then, and who waits for them."""
 

@@ -40,7 +40,7 @@ from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.serving.frozen import FrozenRun, question_of
 from mage_es.engine.serving.inferences import InferenceReport, Recorded, explained, recorded
-from mage_es.engine.serving.journal import Journal, NotRecorded
+from mage_es.engine.serving.journal import Health, Journal, NotRecorded
 from mage_es.engine.serving.opening import ServedRun, open_served
 from mage_es.engine.serving.publishing import Published, publish
 from mage_es.engine.serving.sessions import Sessions, again
@@ -80,15 +80,6 @@ class Prepared(NamedTuple):
 
     opened: InferenceOpened
     notes: Mapping[int, str]
-
-
-class Health(NamedTuple):
-    """How a served run is: the marker that new sessions see, why nothing is recorded ("": all is), what waits."""
-
-    run: str
-    marker: str
-    problem: str
-    queued: int
 
 
 class LiveRun:
@@ -231,6 +222,10 @@ class LiveRun:
         except (NotRecorded, UsageError):
             self._sessions.withdrawn(prepared.opened)
             raise
+
+    def bypass(self, prepared: Prepared) -> None:
+        """Take note that a request went on without the note that was to be put into it."""
+        self._sessions.bypassed(prepared.opened)
 
     def close_inference(self, closed: InferenceClosed) -> None:
         """Record soon what became of a request."""

@@ -33,7 +33,7 @@ from mage_es.events.disk import FileSystem
 from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.log.markers import Marker
-from mage_es.events.vocabulary import AnswerCarried, Draft, RunInherited
+from mage_es.events.vocabulary import AnswerCarried, Draft, IterationClosed, RunInherited
 from mage_es.projections.fold import State
 from mage_es.projections.snapshots import write_snapshot
 
@@ -135,6 +135,12 @@ def _require_same(served: Run, run: Run, at: str) -> None:
             raise UsageError(
                 f"{served.id} was begun at {_marker(begun)} of {run.id}, not at {at}: leave `--at` out to go "
                 f"on with it, or begin another one with `--name`."
+            )
+        latest = Marker("iteration", max(event.iteration for event in LogReader(served.log_path).of(IterationClosed)))
+        if str(latest) != _marker(begun):
+            raise UsageError(
+                f"{served.id} was begun at {_marker(begun)} and has published since: leave `--at` out to go on at "
+                f"{latest}, or serve {at} as it was with `--name OTHER`."
             )
 
 

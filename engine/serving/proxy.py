@@ -12,6 +12,7 @@ Rules
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -152,6 +153,10 @@ class Proxy:
                 raise error
             else:
                 exchange.treatment, body = "bypassed", going.body
+                if late := going.pass_by():
+                    self._runs[guest.run].bypass(late)
+                    # Where it cannot be recorded, there is no such inference.
+                    told = [*told, *([] if opening.done() else _named_after(late))]
             exchange.overhead_s = time.perf_counter() - received
             told.append((b"x-mage-overhead-ms", f"{1000 * exchange.overhead_s:.2f}".encode()))
             onward = onward._replace(body=body)
@@ -178,6 +183,8 @@ class Proxy:
                 )
             except UsageError as error:
                 raise Refused(400, str(error)) if task_type else error from None
+            if going.prepare(prepared):
+                live.bypass(prepared)
             return prepared, spliced(shape, body, prepared.notes)
 
         # In a thread, since an embedder may wait for a server, and what is late must not hold up other streams.
@@ -251,10 +258,27 @@ class Proxy:
 
 
 class _Going:
-    """The body of a request as it goes on where nothing new is put into it in time."""
+    """The body of a request as it goes on where nothing new is put into it in time.
+
+    Two threads tell each other: one that it does not wait, the other what was prepared. The second to do so knows both.
+    """
 
     def __init__(self, body: bytes) -> None:
         self.body = body
+        self._lock, self._is_late = threading.Lock(), False
+        self._prepared: Prepared | None = None
+
+    def prepare(self, prepared: Prepared) -> bool:
+        """Say what was prepared; return whether it comes too late."""
+        with self._lock:
+            self._prepared = prepared
+            return self._is_late
+
+    def pass_by(self) -> Prepared | None:
+        """Say that it is not waited for; return what was prepared by then."""
+        with self._lock:
+            self._is_late = True
+            return self._prepared
 
 
 class _Onward(NamedTuple):
@@ -302,9 +326,13 @@ def _told(prepared: Prepared) -> _Headers:
     """Return the headers that say what was put into a request."""
     opened = prepared.opened
     memories = ",".join(opened.memories) if opened.treatment == "memory" else opened.treatment
+    return [*_named_after(prepared), (b"x-mage-memories", memories.encode())]
+
+
+def _named_after(prepared: Prepared) -> _Headers:
+    opened = prepared.opened
     marker = f"iter-{opened.marker}" if opened.marker >= 0 else "start"
-    told = {"inference": opened.inference, "marker": marker, "memories": memories}
-    return [(f"x-mage-{name}".encode(), value.encode()) for name, value in told.items()]
+    return [(b"x-mage-inference", opened.inference.encode()), (b"x-mage-marker", marker.encode())]
 
 
 def _is_plain(path: str) -> bool:

@@ -129,6 +129,11 @@ class Sessions:
                 self._withdraw(opened)
             return True
 
+    def bypassed(self, event: InferenceOpened) -> None:
+        """Take note that an inference went on without its note, which its turn must not have later either."""
+        with self._mutex:
+            self._withdraw(event)
+
     def withdrawn(self, event: InferenceOpened) -> None:
         """Take note that an inference was not recorded, and so went on without its note."""
         with self._mutex:

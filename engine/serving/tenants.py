@@ -52,7 +52,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     trust: Trust = "full"
     """What its feedback may do: move bandits and propose memories; move bandits; be recorded."""
     rate: Annotated[float, msgspec.Meta(ge=0)] = 0
-    """Requests per minute; 0 for no limit."""
+    """Requests to the upstream per minute; 0 for no limit."""
 
 
 class KeyRing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -105,8 +105,11 @@ class Door:
         self._buckets = {key.name: _Bucket(key.rate) for key in keys.keys if key.rate} if keys else {}
         self._upstream_keys = {key.name: _variable(key.upstream_key_env) for key in keys.keys} if keys else {}
 
-    def admit(self, headers: Mapping[str, str], *, now: float) -> Guest:
-        """Return who sent a request at that moment, in seconds. Raises `Refused` (401, 403, 429)."""
+    def admit(self, headers: Mapping[str, str], *, now: float, is_limited: bool = True) -> Guest:
+        """Return who sent a request at that moment, in seconds; `is_limited`: it counts towards the key's rate.
+
+        Raises `Refused` (401, 403, 429).
+        """
         if self._keys is None:
             self._require_local(headers)
             return Guest(run=self._run)
@@ -116,13 +119,15 @@ class Door:
         operators = [name for name, sent in found if _same(sent, self._keys.operator_sha256)]
         if matches:
             key, credential = matches[0]
-            if wait := self._buckets[key.name].take(now) if key.name in self._buckets else 0:
+            bucket = self._buckets.get(key.name) if is_limited else None
+            if wait := bucket.take(now) if bucket else 0:
                 raise Refused(429, f"This key may send {key.rate:g} requests per minute.", retry_after=wait)
             own = self._upstream_keys[key.name]
             return Guest(name=key.name, run=key.served_run, trust=key.trust, upstream_key=own, credential=credential)
         if operators:
             return Guest(is_operator=True)
-        raise Refused(401, "This key is not known here. Send one of this server's keys.")
+        what = "This key is not known here" if found else "There is no key in the request"
+        raise Refused(401, f"{what}: send one of this server's keys, as for the API itself.")
 
     def _require_local(self, headers: Mapping[str, str]) -> None:
         origin = headers.get("origin")
@@ -175,5 +180,5 @@ def _same(sent: str, known: str) -> bool:
 
 def _variable(name: str) -> str:
     if name and not os.environ.get(name):
-        raise PrerequisiteError(f"{name} is not set: it holds the upstream's key of a key in the file. Set it.")
+        raise PrerequisiteError(f"The file of keys takes the upstream's key from {name}, which is not set. Set it.")
     return os.environ[name] if name else ""

@@ -56,7 +56,7 @@ async def aresume(
             models=models,
             fs=fs,
         )
-    require_not_served(run, LogReader(run.log_path))
+    require_not_served(run, LogReader(run.log_path, fs))
     with reopened(
         run,
         config=config,

@@ -179,7 +179,7 @@ def _address(upstream: str) -> str:
     if not is_reachable or parts.username or parts.password or parts.query or parts.fragment:
         shown = redacted(upstream.partition("?")[0])
         raise UsageError(
-            f"--upstream {shown!r} is no address of a server, or holds more than that. Give one such as "
+            f"--upstream {shown!r} is not the plain address of a server. Give one such as "
             "http://localhost:8000 or https://api.openai.com; keys are sent by clients, or named in --keys FILE."
         )
     return upstream.rstrip("/").removesuffix("/v1")

@@ -50,8 +50,8 @@ class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
     model: str
     """Model that the client asked for."""
     treatment: Treatment
-    """`memory`: the note was put in. Not put in: `holdback` by the coin, `shadow` and `off` by the client's wish,
-    `none`: there was no new user turn, or nothing to put in."""
+    """`memory`: the note was put in, unless the end says `bypassed`. Not put in: `holdback` by the coin, `shadow` and
+    `off` by the client's wish, `none`: there was no new user turn, or nothing to put in."""
     marker: int
     """Closed iteration whose state the session sees; -1 is the start."""
     task_type: str

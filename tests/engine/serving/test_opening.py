@@ -94,6 +94,6 @@ def test_a_name_that_is_taken_by_something_else_is_refused(serve: Serve, parent:
 
 def test_what_cannot_be_served_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     run_baseline("zero_shot_cot", SMALL, runs_dir=tmp_path, run_id="base", questions=4)
-    with pytest.raises(UsageError, match="closed no iteration"):
+    with pytest.raises(UsageError, match="is a baseline, which learns nothing"):
         LiveRun.open(Run("base", tmp_path / "base"))
     assert [path.name for path in tmp_path.iterdir()] == ["base"]

@@ -12,8 +12,9 @@ import pytest
 
 from mage_es.engine.run.directory import Run, clock
 from mage_es.engine.seams.model import Request
+from mage_es.engine.serving.frozen import FrozenRun
 from mage_es.engine.verbs.exam import examine
-from mage_es.engine.verbs.open_run import FrozenRun, open_run
+from mage_es.engine.verbs.open_run import open_run
 from mage_es.events.digests import sha256_text
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import QuestionPlanned

@@ -220,7 +220,7 @@ def test_a_key_that_is_not_trusted_is_only_recorded() -> None:
     heard = Heard(inference("inf-1-1"))
     heard.say(RIGHT, trust="none")
     [said] = heard.say({"answer": "4"}, once="b", trust="scores")
-    assert isinstance(said, FeedbackGiven) and "trusted" in said.unused
+    assert isinstance(said, FeedbackGiven) and "trust is not full" in said.unused
     heard.publish()
     assert heard.posterior() == PRIOR and not heard.of(MemoryAppended)
 

@@ -300,18 +300,13 @@ class _Passage:
         def settle(opening: Future[tuple[_Opened, bytes]]) -> None:
             if opening.cancelled() or opening.exception() or not (inference := opening.result()[0].inference):
                 return
-            closed = InferenceClosed(
-                inference=inference,
-                outcome=outcome if self._opened else "bypassed",
+            closed = usage.closing(
+                inference,
+                outcome if self._opened else "bypassed",
                 status=self._status,
                 problem=problem,
-                input_tokens=usage.input,
-                cached_tokens=usage.cached,
-                output_tokens=usage.output,
-                latency_us=round(1e6 * latency_s),
-                overhead_us=round(1e6 * self._overhead_s),
-                reply=usage.text,
-                reply_id=usage.id,
+                latency_s=latency_s,
+                overhead_s=self._overhead_s,
             )
             self._desk.notes.close(closed)
             if usage.id:

@@ -30,7 +30,6 @@ from mage_es.engine.serving.refusals import Refused, body_of, speaks_anthropic
 from mage_es.engine.serving.shapes import read, spliced
 from mage_es.engine.serving.tenants import CREDENTIALS, Guest
 from mage_es.events.errors import UsageError
-from mage_es.events.vocabulary import InferenceClosed
 from mage_es.events.vocabulary.serving import RequestShape
 
 SHAPES: Mapping[str, RequestShape] = {
@@ -205,18 +204,13 @@ class Proxy:
                 if not isinstance(error, Refused):
                     self._metrics.count_unrecorded(run)
                 return
-            closed = InferenceClosed(
-                inference=opened.result()[0].opened.inference,
-                outcome="bypassed" if exchange.treatment == "bypassed" else exchange.outcome,
+            closed = usage.closing(
+                opened.result()[0].opened.inference,
+                "bypassed" if exchange.treatment == "bypassed" else exchange.outcome,
                 status=exchange.status,
                 problem=exchange.problem,
-                input_tokens=usage.input,
-                cached_tokens=usage.cached,
-                output_tokens=usage.output,
-                latency_us=round(1e6 * latency_s),
-                overhead_us=round(1e6 * exchange.overhead_s),
-                reply=usage.text,
-                reply_id=usage.id,
+                latency_s=latency_s,
+                overhead_s=exchange.overhead_s,
             )
             self._runs[run].close_inference(closed)
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from mage_es.events.vocabulary.serving import RequestShape
+from mage_es.events.vocabulary.serving import InferenceClosed, RequestShape
 
 MOST_BYTES = 2**24
 """Bytes that are held of one reply, or of one event of a stream; beyond them the rest is not read."""
@@ -29,6 +29,31 @@ class ReplyUsage(NamedTuple):
     output: int = -1
     text: str = ""
     id: str = ""
+
+    def closing(
+        self,
+        inference: str,
+        outcome: Literal["answered", "left", "failed", "bypassed"],
+        *,
+        status: int,
+        problem: str,
+        latency_s: float,
+        overhead_s: float,
+    ) -> InferenceClosed:
+        """Return the end of the inference that this was the reply to."""
+        return InferenceClosed(
+            inference=inference,
+            outcome=outcome,
+            status=status,
+            problem=problem,
+            input_tokens=self.input,
+            cached_tokens=self.cached,
+            output_tokens=self.output,
+            latency_us=round(1e6 * latency_s),
+            overhead_us=round(1e6 * overhead_s),
+            reply=self.text,
+            reply_id=self.id,
+        )
 
 
 class ReplyReader:

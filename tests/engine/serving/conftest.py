@@ -13,6 +13,7 @@ import pytest
 from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.live import LiveRun
 from mage_es.events.errors import LogError
+from tests.engine.serving.upstream import Upstream, upstream
 
 
 @pytest.fixture
@@ -35,6 +36,12 @@ def serve(parent: Run) -> Iterator[Callable[..., LiveRun]]:
     for live in opened:
         with contextlib.suppress(LogError):
             live.close()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Upstream]:
+    with upstream() as found:
+        yield found
 
 
 Opening = Callable[..., LiveRun]

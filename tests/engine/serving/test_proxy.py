@@ -20,19 +20,13 @@ from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import InferenceClosed
 from tests.engine.serving.behind import PATIENCE_S, exchanged, serving
 from tests.engine.serving.conftest import Opening
-from tests.engine.serving.upstream import REPLIES, Upstream, events, upstream
+from tests.engine.serving.upstream import REPLIES, Upstream, events
 from tests.events.disks import RefusingDisk
 
 CHAT = {"model": "m", "messages": [{"role": "user", "content": "What is 3 + 4?"}]}
 MESSAGES = {**CHAT, "max_tokens": 9}
 RESPONSES = {"model": "m", "input": "What is 3 + 4?"}
 STALL_S, BODY_S = 0.5, 0.5
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Upstream]:
-    with upstream() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

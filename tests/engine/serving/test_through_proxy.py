@@ -24,7 +24,7 @@ from tests.engine.serving.conftest import Opening
 from tests.engine.serving.test_clients import QUESTION, create_of, request_of
 from tests.engine.serving.test_proxy import closing
 from tests.engine.serving.test_shapes import changed
-from tests.engine.serving.upstream import CALLS, Asked, Upstream, upstream
+from tests.engine.serving.upstream import CALLS, Asked, Upstream
 
 IS_ASYNC = pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 PATHS = {shape: path for path, shape in proxy.SHAPES.items()}
@@ -98,12 +98,6 @@ async def _awaited(client: Any, shape: RequestShape, options: dict[str, Any]) ->
         body, value = await reply.read(), await reply.parse()
         value = [event async for event in value] if options.get("stream") else value
         return Got(reply.headers.multi_items(), body, value)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Upstream]:
-    with upstream() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

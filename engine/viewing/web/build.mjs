@@ -1,0 +1,34 @@
+// Builds ../static from src/ and vendor/: the same sources give the same bytes.
+import { build } from "esbuild";
+import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+
+const here = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.meta.url));
+const into = process.argv[2] ?? here("../static");
+mkdirSync(into, { recursive: true });
+
+/** @type {import("esbuild").BuildOptions} */
+const common = { bundle: true, minify: true, target: "es2022", charset: "utf8", legalComments: "none", logLevel: "warning" };
+await build({
+  ...common,
+  entryPoints: [here("src/app.jsx")],
+  outfile: `${into}/app.js`,
+  format: "iife",
+  jsx: "transform",
+  jsxFactory: "h",
+  jsxFragment: "Fragment",
+  alias: {
+    preact: here("vendor/preact/preact.mjs"),
+    "preact/hooks": here("vendor/preact/hooks.mjs"),
+    uplot: here("vendor/uplot/uPlot.mjs"),
+  },
+  banner: { js: "/* mage-es view. With preact and uPlot, both under the MIT licence: see web/vendor in the source. */" },
+});
+await build({ ...common, entryPoints: [here("src/app.css")], outfile: `${into}/app.css` });
+copyFileSync(here("src/index.html"), `${into}/index.html`);
+
+const sizes = ["app.js", "app.css", "index.html"].map((name) => gzipSync(readFileSync(`${into}/${name}`)).length);
+const total = sizes.reduce((a, b) => a + b);
+console.log(`${total} bytes gzipped`);
+if (total > 80_000) throw new Error(`the application is ${total} bytes gzipped, over 80,000`);

@@ -104,6 +104,9 @@ class Ledger:
     def accounts(self) -> list[tuple[Account, Usage]]:
         return sorted((Account(*account), Usage(*use)) for account, use in self._accounts.items())
 
+    def usage(self, account: Account) -> Usage:
+        return Usage(*self._accounts.get(account, ()))
+
     def total(self, tier: Tier, *, iteration: int | None = None) -> Usage:
         return Usage(*self._totals.get((tier, iteration), ()))
 

@@ -19,7 +19,7 @@ ROOMED = ("engine", "events")
 FLOORS = (
     ("cli",),
     ("engine.matrix",),
-    ("engine.reporting",),
+    ("engine.reporting", "engine.viewing"),
     ("engine.verbs",),
     ("engine.serving",),
     ("engine.loop",),
@@ -74,6 +74,7 @@ SHELL = {
     "engine.session.batches": "a provider's batch is polled for",
     "engine.verbs.exam": "reports how long an exam took",
     "engine.verbs.replay": "reports how long a replay took",
+    "engine.viewing.server": "its address cannot be guessed",
 }
 """The rooms and modules that read a clock, the environment or unseeded dice, each with its reason."""
 EXPLAINED = ("events", "projections", "engine.rules", "engine.session")

@@ -88,19 +88,19 @@ def report_of(run_id: str, marker: str, reader: LogReader, state: State, name: s
 
 def item_of(state: State, name: str) -> tuple[MemoryItem, dict[str, Any]]:
     """Return an item of a state with every field but its vector; `report_of` says what `name` may be."""
-    things = dict(_things(state))
+    things = dict(things_of(state))
     found = named(name, things)
     values = msgspec.structs.asdict(things[found])
     values.pop("embedding", None)
     fields = {field: msgspec.to_builtins(value, enc_hook=str) for field, value in values.items()}
-    return _item(state, found, things[found]), fields
+    return item_in(state, found, things[found]), fields
 
 
 def items_of(state: State) -> Iterator[MemoryItem]:
-    return (_item(state, name, thing) for name, thing in _things(state))
+    return (item_in(state, name, thing) for name, thing in things_of(state))
 
 
-def _things(state: State) -> Iterator[tuple[str, Any]]:
+def things_of(state: State) -> Iterator[tuple[str, Any]]:
     yield from ((row.memory_id, row) for row in state.memory.rows())
     yield from ((tool.tool_id, tool) for tool in state.tools.tools())
     yield from ((pattern.memory_id, pattern) for pattern in state.patterns.patterns())
@@ -108,7 +108,7 @@ def _things(state: State) -> Iterator[tuple[str, Any]]:
         yield recipe.recipe_id if isinstance(recipe, ActionRecipeHarvested) else recipe.memory_id, recipe
 
 
-def _item(state: State, name: str, thing: Any) -> MemoryItem:
+def item_in(state: State, name: str, thing: Any) -> MemoryItem:
     match thing:
         case MemoryRow():
             kind = f"{thing.outcome}/{thing.kind}" if thing.kind else thing.outcome

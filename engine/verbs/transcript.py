@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -82,22 +82,26 @@ MoveReport = CallReport | TrimReport | ToolReport | SearchReport | StepReport
 
 
 def walk(course: Course, state: State, facts: Sequence[Event]) -> list[MoveReport]:
-    """Replay a course on recorded facts and return its moves, as far as they are recorded.
+    """Replay a course on recorded facts and return its moves, as far as they are recorded."""
+    # A failure to get a longer reply is no move: the reply before it was the last.
+    return [report_of(move, state, fact) for move, fact in told(course, facts) if not isinstance(fact, CallFailed)]
+
+
+def told(course: Course, facts: Sequence[Event]) -> Iterator[tuple[Move, Event | None]]:
+    """Yield the moves of a course, each with its fact, as far as they are recorded; the first without one is the last.
 
     A call is matched by tier, subject and attempt rather than by its prompt, so that a prompt which renders differently
     now is reported as such.
     """
-    move, moves, left = begin(course), list[MoveReport](), list(facts)
+    move, left = begin(course), list(facts)
     while not isinstance(move, Finish):
         fact = next((fact for fact in left if _matches(fact, move)), None)
-        if not isinstance(fact, CallFailed):  # without a longer reply, the one before it was the last
-            moves.append(report_of(move, state, fact))
+        yield move, fact
         if fact is None:
             break
         left.remove(fact)
         assert isinstance(fact, Fact)
         move = advance(course, fact)
-    return moves
 
 
 def report_of(move: Move, state: State, fact: Event | None) -> MoveReport:

@@ -1,0 +1,1 @@
+"""A run made visible: interval tables of its life, files that hold them, and a server on this machine's loopback."""

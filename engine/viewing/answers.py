@@ -1,0 +1,296 @@
+"""Each asking of a question in full: plan, prompts rendered again with what they quote, replies, verdict.
+
+Rules
+    - No prompt is in a log: it is rendered again from the plan and the state that it was made on, as `show` does, and
+      says whether it has its recorded hash. Where that cannot be done the page says why, and shows the rest.
+    - What many prompts quote is in a chunk once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from mage_es.engine.baselines.table import BASELINES
+from mage_es.engine.courses import Ask, Course
+from mage_es.engine.embedders.registry import LateEmbedder
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.exams import ExamRecord
+from mage_es.engine.run.world import World, first_event, reopen_world, require_scoring, state_of
+from mage_es.engine.seams.benchmark import Benchmark
+from mage_es.engine.seams.model import Request
+from mage_es.engine.session.course_choice import planned_course
+from mage_es.engine.session.judge import judged
+from mage_es.engine.verbs.transcript import CallReport, Quotation, TrimReport, report_of, told
+from mage_es.engine.viewing.life import Life
+from mage_es.engine.viewing.tables import columns_of
+from mage_es.engine.viewing.windows import NEAR, Windows
+from mage_es.events import vocabulary as v
+from mage_es.events.digests import sha256_text
+from mage_es.events.errors import LogError, MageError, PrerequisiteError
+from mage_es.events.vocabulary import Event, Record
+from mage_es.projections.fold import State
+
+_FACTS: frozenset[type[Event]] = frozenset({
+    *(v.ModelCalled, v.CallFailed, v.BundleTrimmed, v.ToolRan, v.SearchAnswered, v.EpisodeStepped, v.EpisodeClosed),
+    *(v.AnswerJudged, v.AnswerUnanswered, v.AnswerCarried, v.QuestionPlanned),
+})  # fmt: skip
+_SECRET = "The texts of subjects leave this machine encrypted, so no prompt of theirs is rendered."
+
+
+class _Asking(NamedTuple):
+    """A row of `askings`: its plan (None of a carried verdict), the facts after it, their events."""
+
+    row: int
+    plan: Record | None
+    facts: list[Record]
+
+
+class Rendered:
+    """The rows of `answers` of a run. `is_open` is whether texts of subjects are read in clear, as the reader's are."""
+
+    def __init__(
+        self,
+        run: Run,
+        windows: Windows,
+        exams: Sequence[ExamRecord],
+        *,
+        data_dir: Path | str | None = None,
+        benchmark: Benchmark | None = None,
+    ) -> None:
+        self._run, self._reader, self._exams = run, windows.reader, exams
+        self._windows: dict[int | None, Windows] = {None: windows}
+        reader = windows.reader
+        self._state: State | None = None
+        self._world: World | None = None
+        self.problem = ""
+        try:
+            if reader.keys is None and (run.path / "keys").exists():
+                self.problem = _SECRET
+            else:
+                late = LateEmbedder(first_event(reader))
+                self._world = reopen_world(reader, data_dir=data_dir, benchmark=benchmark, embedder=late, frozen=True)
+        except (MageError, OSError) as error:
+            self.problem = str(error)
+        self._known = {question.id: question for question in reader.questions()[0]} if not self._world else {}
+
+    def rows(self, life: Life, first: int, last: int) -> dict[str, Any]:
+        """Return the askings from row `first` to row `last`, with the texts that their prompts quote."""
+        columns, texts = life.asked.askings.columns, dict[str, int]()
+        found: dict[int, dict[str, Any]] = {}
+        places = range(first, last + 1)
+        for exam in dict.fromkeys(columns["exam"][row] for row in places):
+            if exam is not None and exam not in self._windows:
+                self._windows[exam] = Windows(self._exams[exam].log(self._run), whole=True)
+            rows = [row for row in places if columns["exam"][row] == exam]
+            for asking in self._askings(life, self._windows[exam], rows):
+                seq = self._exams[exam].opened.head_seq if exam is not None else None
+                found[asking.row] = self._told(life, asking, texts, state_seq=seq)
+        return {"columns": columns_of([found[row] for row in places]), "texts": list(texts)}
+
+    def _askings(self, life: Life, windows: Windows, rows: Sequence[int]) -> Iterable[_Asking]:
+        """Return the askings of these rows with their facts: those after the plan, up to the verdict."""
+        columns, ended = life.asked.askings.columns, life.asked.ended
+        names = life.asked.questions.columns["id"]
+        found = {row: _Asking(row, None, []) for row in rows}
+        by_seq = {columns["seq"][row]: row for row in rows}
+        # What no verdict ended was under way when its phase was, or the log, ended.
+        stops = [*life.stops, life.seq] if columns["exam"][rows[0]] is None else [windows.reader.head.seq]
+        until = max(ended[row] or stops[bisect_left(stops[:-1], columns["seq"][row])] for row in rows)
+        open_now: dict[tuple[int, str, str], int] = {}
+        for record in windows.records(min(by_seq), until):
+            event = record.event
+            if type(event) not in _FACTS:
+                continue
+            if (row := by_seq.get(record.seq)) is not None:
+                open_now[record.iteration, record.phase, names[columns["question"][row]]] = row
+                found[row] = _Asking(row, record if isinstance(event, v.QuestionPlanned) else None, [])
+            if isinstance(event, v.QuestionPlanned):
+                continue
+            name = _about(event)
+            while (key := (record.iteration, record.phase, name)) not in open_now and "/" in name:
+                name = name.rpartition("/")[0]
+            if (row := open_now.get(key)) is not None:
+                found[row].facts.append(record)
+                if record.seq == ended[row]:
+                    del open_now[key]
+        return found.values()
+
+    def _told(self, life: Life, asking: _Asking, texts: dict[str, int], *, state_seq: int | None) -> dict[str, Any]:
+        name = life.asked.questions.columns["id"][life.asked.askings.columns["question"][asking.row]]
+        question = self._world.questions.get(name) if self._world else self._known.get(name)
+        verdict = next((r.event for r in asking.facts if isinstance(r.event, v.AnswerJudged)), None)
+        lost = next((r.event for r in asking.facts if isinstance(r.event, v.AnswerUnanswered)), None)
+        plan = asking.plan.event if asking.plan else None
+        moves, problem = _recorded(asking.facts), self.problem if plan else ""
+        if self._world and asking.plan and isinstance(plan, v.QuestionPlanned):
+            try:
+                state = self._state_at(asking.plan.commit - 1 if state_seq is None else state_seq)
+                moves = self._moves(self._world, state, plan, asking.facts, texts)
+            except PrerequisiteError as error:  # this machine lacks something, such as a model: for every prompt
+                self.problem = problem = str(error)
+                self._world = None
+            except (MageError, OSError, LookupError, ValueError, AssertionError) as error:
+                # Whatever a log from elsewhere makes of a course, its page shows what the log says.
+                problem = str(error) or type(error).__name__
+        checks = [move["verified"] for move in moves if move["kind"] in ("call", "trimmed")]
+        return {
+            "question_text": question.question if question else "",
+            "context": question.context if question else "",
+            "expected": getattr(question, "gold", None) if self._world and self._world.has_gold else None,
+            "answer": verdict.answer if verdict else "",
+            "judge": verdict.judge if verdict else "",
+            "reason": verdict.reason if verdict else lost.problem if lost else "",
+            "undecided": verdict.undecided if verdict else "",
+            "problem": problem,
+            **_planned(plan if isinstance(plan, v.QuestionPlanned) else None, life),
+            "verified": None if problem or not checks else all(checks),
+            "calls": moves,
+        }
+
+    def _moves(
+        self, world: World, state: State, plan: v.QuestionPlanned, facts: Sequence[Record], texts: dict[str, int]
+    ) -> list[dict[str, Any]]:
+        if plan.routing_arm in BASELINES:
+            require_scoring(world, "what a baseline asked")
+        course: Course = planned_course(world, state, plan)
+        if world.has_gold and any(isinstance(r.event, v.ModelCalled) and r.event.tier == "judge" for r in facts):
+            course = judged(course, world.questions[plan.question_id], benchmark=world.benchmark, has_judge=True)
+        seqs = {id(record.event): record.seq for record in facts}
+        failures = [record.event for record in facts if isinstance(record.event, v.CallFailed)]
+        found, is_first = list[dict[str, Any]](), True
+        for move, fact in told(course, [record.event for record in facts]):
+            if isinstance(fact, v.CallFailed):
+                continue
+            report = report_of(move, state, fact)
+            if isinstance(move, Ask) and isinstance(report, CallReport):
+                called = fact if isinstance(fact, v.ModelCalled) else None
+                tried = [f for f in failures if (f.about, f.attempt) == (move.about, move.attempt)]
+                told_now = _call(called, move.about, move.tier, move.agent, seqs.get(id(fact), 0), failures=tried)
+                told_now |= _prompt(move.request, report.sources, texts)
+                is_planned = not is_first or sha256_text(move.request.text) == plan.prompt_sha256
+                told_now |= {"verified": report.verified and is_planned}
+                found.append(told_now | ({"sha256": plan.prompt_sha256} if is_first else {}))
+                is_first = False
+            elif isinstance(report, TrimReport):
+                is_first = False
+                found.append(
+                    {"kind": "trimmed", "about": report.about, "memory": report.memory_id, "problem": report.problem}
+                    | {"verified": report.verified}
+                )
+            else:
+                kind = str(type(report).__struct_config__.tag)
+                shown = {"memories": fact.memories} if isinstance(fact, v.EpisodeStepped) else {}
+                found.append({"kind": kind, **msgspec.structs.asdict(report), **shown})
+        return found
+
+    def _state_at(self, seq: int) -> State:
+        """Return the state after an event; askings mostly come in order, so the last one is gone on with."""
+        if self._state is None or not self._state.seq <= seq <= self._state.seq + NEAR:
+            self._state = state_of(self._run, self._reader, until=seq)
+        if self._state.seq < seq:  # one by one: these events were read for the askings before
+            for record in self._windows[None].records(self._state.seq + 1, seq):
+                self._state.apply(record.event)
+            self._state.seq = seq
+        return self._state
+
+
+def _prompt(request: Request, sources: Iterable[Quotation], texts: dict[str, int]) -> dict[str, Any]:
+    """Return a prompt as text and numbers of quoted texts; a quotation inside another is left to the outer one."""
+    pieces, at = list[str | dict[str, Any]](), 0
+    for span in sorted(sources, key=lambda span: (span.offset, -span.length)):
+        if span.offset < at or not span.length:
+            continue
+        pieces.append(request.prompt[at : span.offset])
+        at = span.offset + span.length
+        number = texts.setdefault(request.prompt[span.offset : at], len(texts))
+        pieces.append({"t": number, "source": span.source})
+    pieces.append(request.prompt[at:])
+    given = (repr(request.temperature), str(request.max_tokens), request.reply_schema)
+    rest = "\x00".join((*given, str(request.sample)) if request.sample else given)
+    return {"system": request.system, "prompt": [piece for piece in pieces if piece], "rest": rest}
+
+
+def _call(
+    called: v.ModelCalled | None, about: str, tier: str, agent: str, seq: int, *, failures: Sequence[v.CallFailed] = ()
+) -> dict[str, Any]:
+    return {
+        "kind": "call",
+        "about": about,
+        "tier": tier,
+        "agent": agent,
+        "seq": seq,
+        "model": called.model if called else "",
+        "served_by": called.served_by if called else "",
+        "sha256": "",
+        "request_sha256": called.request_sha256 if called else "",
+        "reply": called.text if called else "",
+        "stop_reason": called.stop_reason if called else "",
+        "input_tokens": called.input_tokens if called else 0,
+        "output_tokens": called.output_tokens if called else 0,
+        "latency_us": called.latency_us if called else 0,
+        "failures": [f"{each.fault}: {each.problem}" for each in failures],
+    }
+
+
+def _recorded(facts: Sequence[Record]) -> list[dict[str, Any]]:
+    """Return what a log alone says of an asking: replies without their prompts."""
+    empty: dict[str, Any] = {"system": "", "prompt": [], "rest": "", "verified": None}
+    return [
+        _call(record.event, record.event.about, record.event.tier, record.event.agent, record.seq) | empty
+        for record in facts
+        if isinstance(record.event, v.ModelCalled)
+    ]
+
+
+def _planned(plan: v.QuestionPlanned | None, life: Life) -> dict[str, Any]:
+    """Return what a plan says; nothing of an asking without one."""
+    if plan is None:
+        arms: list[Any] = []
+        return {
+            **dict.fromkeys(("arms", "bundle", "left_out", "chain", "planning"), arms),
+            **dict.fromkeys(("tool", "guiding_skill", "donor", "template", "prompt_sha256"), ""),
+            "coin": 0.0,
+        }
+    rows, kinds = life.learned.rows, life.learned.memories.columns["kind"]
+
+    def kind(hit: v.Retrieved) -> str:
+        return kinds[rows[hit.memory_id]] if hit.memory_id in rows else "memory"
+
+    others = [*(("principle", name) for name in plan.principles), *(("recipe", name) for name in plan.action_recipes)]
+    others += [(what, name) for what, name in (("tool", plan.tool_id), ("retrieval", plan.recipe_id)) if name]
+    return {
+        "arms": [
+            ["search", plan.search_arm, plan.search_probability],
+            ["routing", plan.routing_arm, plan.routing_probability],
+        ],
+        "bundle": [
+            *([rows.get(hit.memory_id), hit.memory_id, hit.similarity, kind(hit)] for hit in plan.memories),
+            *([rows.get(name), name, None, what] for what, name in others),
+        ],
+        "left_out": [[rows.get(hit.memory_id), hit.memory_id, hit.similarity, kind(hit)] for hit in plan.left_out],
+        "template": plan.template,
+        "chain": plan.chain,
+        "planning": plan.planning,
+        "tool": plan.tool_id,
+        "guiding_skill": plan.guiding_skill,
+        "donor": plan.donor,
+        "prompt_sha256": plan.prompt_sha256,
+        "coin": plan.coin,
+    }
+
+
+def _about(event: Event) -> str:
+    match event:
+        case v.ModelCalled(about=name) | v.CallFailed(about=name):
+            return name
+        case v.EpisodeStepped(episode_id=name) | v.EpisodeClosed(episode_id=name):
+            return name
+    name = getattr(event, "question_id", "")
+    if not isinstance(name, str):
+        raise LogError(f"{type(event).__name__} is about {name!r}, which is no question.")
+    return name

@@ -1,0 +1,240 @@
+"""The questions of a run and its exams, as tables: each asking with its verdict, and what its prompt showed."""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mage_es.engine.run.exams import interval
+from mage_es.engine.viewing.learned import Learned, line
+from mage_es.engine.viewing.tables import Rows
+from mage_es.events import vocabulary as v
+from mage_es.events.vocabulary import Event, QuestionText, Record
+from mage_es.projections.fold import State
+from mage_es.projections.questions import EVOLVING
+
+Settled = v.AnswerJudged | v.AnswerUnanswered | v.AnswerCarried
+WRONG = ("wrong", "undecided", "unanswered")
+
+
+class Askings:
+    """Tables of what was asked.
+
+    `ended` has the event of its own log that settled an asking (0: none has), `shown` and `left_out` the askings whose
+    prompt showed a memory, or whose coin left it out, by its row; `coined` those in which a coin decided. `episodes`
+    counts those that ended.
+    """
+
+    reads = frozenset[type[Event]]({
+        *(v.QuestionPlanned, v.AnswerJudged, v.AnswerUnanswered, v.AnswerCarried, v.EpisodeStepped, v.BundleTrimmed),
+        *(v.GuardDecided, v.SlotsRolledBack, v.ExamOpened, v.ExamClosed),
+    })  # fmt: skip
+
+    def __init__(self, state: State, learned: Learned) -> None:
+        self._state, self._learned = state, learned
+        self.rows: dict[str, int] = {}
+        self.exam_rows: dict[str, int] = {}
+        self.ended = array("q")
+        self.coined: set[int] = set()
+        self.episodes = 0
+        self.shown: defaultdict[int, array[int]] = defaultdict(lambda: array("L"))
+        self.left_out: defaultdict[int, array[int]] = defaultdict(lambda: array("L"))
+        self._asked: dict[tuple[int | None, int, str, str], int] = {}
+        self._latest: dict[tuple[int, str], int] = {}
+        self.questions = Rows("id split task_type title askings asked wrong unanswered changed")
+        self.askings = Rows(
+            "from judged to question iteration purpose exam task_type skill verdict carried score_micro template "
+            "search_arm routing_arm memories seq"
+        )
+        self.exams = Rows(
+            "from closed exam marker head_seq control execution correct total unanswered low high guidance_calls "
+            "problem"
+        )
+        self.guard = Rows(
+            "from iteration verdict correct total against drop p_value best best_drop best_p_value smallest_drop "
+            "rolled_to better worse same unpaired"
+        )
+
+    def apply(self, seq: int, event: Event) -> None:
+        """Take in an event of the run's own log."""
+        match event:
+            case v.QuestionPlanned():
+                self._plan(seq, event)
+            case v.AnswerJudged() | v.AnswerUnanswered() | v.AnswerCarried():
+                self._settle(seq, event)
+            case v.EpisodeStepped():
+                self.episodes += event.done
+                self._step(event)
+            case v.BundleTrimmed():
+                self._trim(event)
+            case v.GuardDecided():
+                self._decide(seq, event)
+            case v.SlotsRolledBack() if self.guard.columns["iteration"][-1:] == [event.iteration]:
+                self.guard.columns["rolled_to"][-1] = event.to_iteration
+            case v.ExamOpened():
+                told = (event.exam, event.marker, event.head_seq, event.control, event.execution)
+                self.exam_rows[event.exam] = self.exams.add(seq, None, *told, 0, 0, 0, None, None, None, "")
+            case v.ExamClosed() if event.exam in self.exam_rows:  # a baseline closes an exam without a name: itself
+                ends = interval(event.correct, event.total) or (None, None)
+                counts = {"correct": event.correct, "total": event.total, "unanswered": event.unanswered}
+                self._tell(self.exam_rows[event.exam], closed=seq, low=ends[0], high=ends[1], **counts)
+
+    def take_exam(self, exam: str, records: Iterable[Record]) -> None:
+        """Take in the events of an exam's own log, which happened while the run's log was at the exam's events."""
+        row = self.exam_rows[exam]
+        since = self.exams.columns["from"][row]
+        until, calls = self.exams.columns["closed"][row] or since, 0
+        for record in records:
+            match record.event:
+                case v.QuestionPlanned() as planned:
+                    self._plan(record.seq, planned, exam=row, since=since)
+                case v.AnswerJudged() | v.AnswerUnanswered() as settled:
+                    self._settle(record.seq, settled, exam=row, since=until)
+                case v.EpisodeStepped() as stepped:
+                    self._step(stepped, exam=row)
+                case v.BundleTrimmed() as trimmed:
+                    self._trim(trimmed, exam=row)
+                case v.ModelCalled(tier="guidance"):
+                    calls += 1
+        self._tell(row, guidance_calls=calls)
+
+    def lose_exam(self, exam: str, problem: str) -> None:
+        """Note why the own log of an exam cannot be read."""
+        self._tell(self.exam_rows[exam], problem=problem)
+
+    def verdicts(self, exam: str) -> dict[str, bool]:
+        """Return which questions an exam has answers of, and whether they are right, by id."""
+        row, columns, names = self.exam_rows[exam], self.askings.columns, self.questions.columns["id"]
+        places = [place for place, each in enumerate(columns["exam"]) if each == row]
+        found = {names[columns["question"][place]]: columns["verdict"][place] for place in places}
+        return {name: verdict == "correct" for name, verdict in found.items() if verdict != "open"}
+
+    def name_questions(self, texts: Iterable[QuestionText]) -> None:
+        """Give the questions that were asked the beginnings of their texts."""
+        columns = self.questions.columns
+        for text in texts:
+            if (row := self.rows.get(text.id)) is not None:
+                columns["split"][row], columns["title"][row] = text.split, line(text.question)
+
+    def use(self, memory: int) -> dict[str, Any]:
+        """Return in which askings a memory was shown, and how they went; apart those in which a coin decided."""
+        verdicts, shown = self.askings.columns["verdict"], self.shown.get(memory, array("L")).tolist()
+        judged = [row for row in shown if verdicts[row] in ("correct", "wrong", "undecided")]
+        by_coin = [row for row in judged if row in self.coined]
+        left = [row for row in self.left_out.get(memory, ()) if verdicts[row] in ("correct", "wrong", "undecided")]
+        found: dict[str, Any] = {"shown": shown}
+        for name, rows in (("", judged), ("coin_", by_coin), ("left_", left)):
+            found[f"{name}right"] = sum(verdicts[row] == "correct" for row in rows)
+            found[f"{name}asked"] = len(rows)
+        return found
+
+    def _plan(self, seq: int, plan: v.QuestionPlanned, *, exam: int | None = None, since: int | None = None) -> None:
+        named = [*(hit.memory_id for hit in plan.memories), *plan.principles, *plan.action_recipes]
+        named = list(dict.fromkeys(name for name in (*named, plan.tool_id, plan.recipe_id) if name))
+        arms = (plan.template, plan.search_arm, plan.routing_arm)
+        row = self._ask(since or seq, seq, plan, plan.purpose, exam, plan.skill, *arms, len(named))
+        self._show(row, named, self.shown)
+        self._show(row, [hit.memory_id for hit in plan.left_out], self.left_out)
+        if plan.coin:
+            self.coined.add(row)
+
+    def _ask(
+        self,
+        since: int,
+        seq: int,
+        event: v.QuestionPlanned | Settled,
+        purpose: str,
+        exam: int | None,
+        skill: str,
+        *planned: Any,
+    ) -> int:
+        question = self._question(event.question_id)
+        when = (
+            since,
+            None,
+            None,
+            question,
+            event.iteration,
+            purpose,
+            exam,
+            event.task_type,
+            skill,
+            "open",
+            False,
+            None,
+        )
+        row = self.askings.add(*when, *(planned or ("", "", "", 0)), seq)
+        self.ended.append(0)
+        self._asked[exam, event.iteration, purpose, event.question_id] = row
+        self.questions.columns["askings"][question].append(row)
+        self.questions.columns["task_type"][question] = event.task_type
+        return row
+
+    def _settle(self, seq: int, event: Settled, *, exam: int | None = None, since: int | None = None) -> None:
+        purpose = "anchor" if isinstance(event, v.AnswerCarried) else event.purpose
+        row = self._asked.get((exam, event.iteration, purpose, event.question_id))
+        if row is None:  # carried, or of a parent whose plans are not here
+            row = self._ask(since or seq, seq, event, purpose, exam, getattr(event, "skill", ""))
+        asking, counts = self.askings.columns, self.questions.columns
+        verdict = _verdict(event)
+        asking["judged"][row], asking["verdict"][row], self.ended[row] = since or seq, verdict, seq
+        asking["score_micro"][row] = getattr(event, "score_micro", None)
+        asking["carried"][row] = isinstance(event, v.AnswerCarried)
+        question, series = asking["question"][row], self._series(purpose, exam)
+        counts["asked"][question] += 1
+        counts["wrong"][question] += verdict in WRONG
+        counts["unanswered"][question] += verdict == "unanswered"
+        if (before := self._latest.get((question, series))) is not None:
+            asking["to"][before] = since or seq
+            counts["changed"][question] += (asking["verdict"][before] == "correct") != (verdict == "correct")
+        self._latest[question, series] = row
+
+    def _step(self, event: v.EpisodeStepped, *, exam: int | None = None) -> None:
+        row = self._asked.get((exam, event.iteration, event.purpose, event.episode_id))
+        if row is not None:
+            self._show(row, event.memories, self.shown)
+
+    def _trim(self, event: v.BundleTrimmed, *, exam: int | None = None) -> None:
+        row = self._asked.get((exam, event.iteration, event.purpose, event.question_id))
+        memory = self._learned.rows.get(event.memory_id)
+        if row is not None and memory is not None and row in self.shown[memory]:
+            self.shown[memory].remove(row)
+
+    def _show(self, row: int, names: Iterable[str], where: Mapping[int, array[int]]) -> None:
+        for memory in (self._learned.rows[name] for name in names if name in self._learned.rows):
+            if where[memory][-1:] != array("L", [row]):  # the steps of an episode show it again and again
+                where[memory].append(row)
+
+    def _decide(self, seq: int, event: v.GuardDecided) -> None:
+        now, then = (self._state.scores.anchor_answers(k) for k in (event.iteration, event.against))
+        both = sorted(now.keys() & then.keys())
+        better = [self._question(name) for name in both if now[name] and not then[name]]
+        worse = [self._question(name) for name in both if then[name] and not now[name]]
+        told = (event.iteration, event.verdict, event.correct, event.total, event.against, event.drop, event.p_value)
+        best = (event.best, event.best_drop, event.best_p_value, event.smallest_drop)
+        same, unpaired = len(both) - len(better) - len(worse), len(now.keys() ^ then.keys())
+        self.guard.add(seq, *told, *best, None, better, worse, same, unpaired)
+
+    def _question(self, name: str) -> int:
+        if name not in self.rows:
+            self.rows[name] = self.questions.add(name, "", "", "", [], 0, 0, 0, 0)
+        return self.rows[name]
+
+    def _series(self, purpose: str, exam: int | None) -> str:
+        if exam is None:
+            return "evolution" if purpose in EVOLVING else purpose
+        return f"{self.exams.columns['control'][exam]}/{self.exams.columns['execution'][exam]}"
+
+    def _tell(self, exam: int, **values: Any) -> None:
+        for name, value in values.items():
+            self.exams.columns[name][exam] = value
+
+
+def _verdict(event: Settled) -> str:
+    if isinstance(event, v.AnswerUnanswered):
+        return "unanswered"
+    if event.correct:
+        return "correct"
+    return "undecided" if isinstance(event, v.AnswerJudged) and event.undecided else "wrong"

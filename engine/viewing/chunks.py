@@ -1,0 +1,346 @@
+"""A run as named chunks: its index, and pieces of its tables, each made when it is asked for."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import shlex
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mage_es import __version__
+from mage_es.engine.config import Config, parse
+from mage_es.engine.run.directory import Run
+from mage_es.engine.run.exams import ExamRecord, exam_records
+from mage_es.engine.run.inheriting import inheritance
+from mage_es.engine.run.memories import things_of
+from mage_es.engine.run.pricing import Prices
+from mage_es.engine.run.world import baseline_of
+from mage_es.engine.seams.benchmark import Benchmark
+from mage_es.engine.theorems.check import Check
+from mage_es.engine.verbs.verify import verify
+from mage_es.engine.viewing.answers import Rendered
+from mage_es.engine.viewing.life import EXACT, Life, lives
+from mage_es.engine.viewing.positions import positions
+from mage_es.engine.viewing.tables import columns_of, packed
+from mage_es.engine.viewing.windows import Windows
+from mage_es.events.errors import LogError, MageError, PrerequisiteError
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import Event, Origin, RunInherited, RunStarted, tag_of
+from mage_es.events.vocabulary.shapes import shapes_of
+
+__all__ = ["Viewed", "script"]
+
+_SIZES: Mapping[str, int] = {"events": 2000, "payloads": 2000, "answers": 100, "texts": 200, "questions": 5000}
+_SIZE = 20_000
+"""Rows of a chunk, of any other table."""
+_LEVEL = 3
+_LONGEST_BYTES = 64
+"""Bytes of a field that a payload shows; of longer ones it says how many there are."""
+_HEADER = ("iteration", "phase", "ts_us", "causation", "correlation", "ordinal", "commit")
+_BASELINES = (
+    *("benchmark", "seed", "held_out", "anchors", "execution", "judge", "search", "search_passages", "max_tokens"),
+    *("answer_temperature", "task_types", "episode_steps", "episode_history"),
+)
+"""The settings that a baseline has."""
+_HERE = frozenset(
+    {"embedding", "memory_id", "tool_id", "recipe_id", "origin", "iteration", "phase", "ordinal", "skill"}
+)
+"""Fields of something learned that the table of memories has already, or that are shown in other ways."""
+
+
+def script(name: str, data: Any) -> bytes:
+    """Return the file of a chunk: one call, which works from any address, also `file://`."""
+    # gzip without a time, so that equal data are equal bytes.
+    press = zlib.compressobj(_LEVEL, wbits=31)
+    pressed = press.compress(msgspec.json.encode(data, enc_hook=str)) + press.flush()
+    return b"mage(%s,%s)\n" % (msgspec.json.encode(name), msgspec.json.encode(base64.b64encode(pressed).decode()))
+
+
+class Viewed:
+    """What a page can ask of a run, as it was when this was made, or last refreshed.
+
+    `opened`: texts of subjects in clear, where their keys are here; `whole`: every chunk will be asked for, in the
+    order of `names`. Any number of threads may ask.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        *,
+        name: str = "",
+        opened: bool = True,
+        whole: bool = False,
+        prices: Prices | None = None,
+        data_dir: Path | str | None = None,
+        benchmark: Benchmark | None = None,
+    ) -> None:
+        self.run, self.name = run, name or run.id
+        self._opened, self._whole, self._prices = opened, whole, prices
+        self._data_dir, self._benchmark = data_dir, benchmark
+        self._lock = threading.Lock()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the run again, with what has become durable since."""
+        with self._lock:
+            self._reader: LogReader | None = None
+            self._life, self._problem = Life(), ""
+            self._exams: list[ExamRecord] = []
+            self._answers: Rendered | None = None
+            try:
+                if self.run.events:
+                    self._reader = LogReader(self.run.log_path, opened=self._opened)
+                    self._windows = Windows(self._reader, whole=self._whole)
+                    self._live(self._reader)
+            except (LogError, PrerequisiteError, OSError) as error:
+                self._problem = str(error)
+            self._types = {name: place for place, name in enumerate(self._life.types())}
+            self._things = dict(things_of(self._life.state))
+            nodes, edges = self._life.learned.nodes.columns, self._life.learned.edges.columns
+            nodes["x"], nodes["y"] = positions(nodes, edges)
+            columns = self._life.learned.memories.columns
+            columns["question"] = [self._life.asked.rows.get(name) for name in columns["question"]]
+            self._tables = {name: rows.columns for name, rows in self._life.tables().items()}
+            self._rows = {name: len(next(iter(columns.values()))) for name, columns in self._tables.items()}
+            self._rows |= {"events": self._life.seq, "texts": len(self._life.learned.rows)}
+            self._rows["answers"] = self._rows["askings"]
+
+    def _live(self, reader: LogReader) -> None:
+        self._life = life = Life(exact=reader.head.seq <= EXACT, prices=self._prices)
+        try:
+            lives(reader.records(), life)
+        except LogError as error:  # what came before the damage is shown
+            self._problem = str(error)
+            life.stop()
+        self._exams = [record for record in exam_records(reader) if record.opened.exam in life.asked.exam_rows]
+        starts: dict[tuple[str, str], str] = {}
+        for exam in self._exams:
+            opened = exam.opened
+            try:
+                life.asked.take_exam(opened.exam, exam.log(self.run).records())
+            except (LogError, OSError) as error:
+                life.asked.lose_exam(opened.exam, str(error))
+                continue
+            who = (opened.execution, opened.judge)
+            if exam.closed and (opened.marker, opened.control) == ("start", "none"):
+                starts[who] = opened.exam
+        for exam in self._exams:
+            if exam.closed:
+                before = starts.get((exam.opened.execution, exam.opened.judge))
+                is_later = exam.opened.control == "none" and before != exam.opened.exam
+                life.counted.examine(life.asked, exam.opened.exam, before if is_later else None)
+        life.asked.name_questions(reader.questions()[0])
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the log has events that are not shown yet."""
+        try:
+            return self.run.events != self._life.seq
+        except LogError:
+            return False
+
+    def names(self) -> Iterator[str]:
+        """Yield the name of every chunk, the index last: it says how large the others are."""
+        for table, rows in self._rows.items():
+            for number in range(-(-rows // _SIZES.get(table, _SIZE))):
+                yield f"{self.name}/{table}-{number}"
+                if table == "events":  # of the same records, which are read once for both
+                    yield f"{self.name}/payloads-{number}"
+        yield f"{self.name}/verify-0"
+        yield f"{self.name}/index"
+
+    def chunk(self, name: str, sizes: Mapping[str, int] | None = None) -> bytes:
+        """Return the file of a chunk. Raises `KeyError` for a name that `names` does not give.
+
+        `sizes` are the bytes of the other chunks, for the index.
+        """
+        run, _, rest = name.rpartition("/")
+        if run != self.name:
+            raise KeyError(name)
+        if rest == "index":
+            with self._lock:
+                return script(name, self._index(sizes or {}))
+        table, _, number = rest.rpartition("-")
+        if rest == "verify-0":
+            return script(name, self._verified())
+        size, rows = _SIZES.get(table, _SIZE), self._count(table)
+        if not (number.isdecimal() and number.isascii()) or (first := int(number) * size) >= rows:
+            raise KeyError(name)
+        with self._lock:
+            return script(name, self._piece(table, first, min(rows, first + size) - 1))
+
+    def _count(self, table: str) -> int:
+        return 1 if table == "verify" else self._rows["events" if table == "payloads" else table]
+
+    def summary(self) -> dict[str, Any]:
+        """Return what a list of runs shows of this one."""
+        with self._lock:
+            index = self._index({})
+        told = {name: index[name] for name in ("run", "kind", "benchmark", "state", "problem")}
+        models = {name: index["models"][name] for name in ("execution", "guidance")}
+        return {**told, **models, "events": index["last"], "iterations": self._life.state.progress.closed + 1}
+
+    # Pieces of tables
+
+    def _piece(self, table: str, first: int, last: int) -> dict[str, Any]:
+        makers: Mapping[str, Callable[[int, int], Mapping[str, Sequence[Any]]]] = {
+            "events": self._events,
+            "payloads": self._payloads,
+            "texts": self._texts,
+        }
+        if table == "answers":
+            if self._answers is None:
+                where = {"data_dir": self._data_dir, "benchmark": self._benchmark}
+                self._answers = Rendered(self.run, self._windows, self._exams, **where)  # type: ignore[arg-type]
+            found = self._answers.rows(self._life, first, last)
+            return packed(found["columns"], 0, last - first, texts=found["texts"]) | {"first": first}
+        if table in makers:
+            return packed(makers[table](first, last), 0, last - first) | {"first": first}
+        return packed(self._tables[table], first, last)
+
+    def _events(self, first: int, last: int) -> Mapping[str, Sequence[Any]]:
+        records = self._windows.records(first + 1, last + 1)
+        return {
+            "type": [self._types[tag_of(record.event)] for record in records],
+            "subject": [record.event.subject for record in records],
+            **{name: list(map(attrgetter(name), records)) for name in _HEADER},
+            "caused": self._life.caused(first + 1, last + 1),
+        }
+
+    def _payloads(self, first: int, last: int) -> Mapping[str, Sequence[Any]]:
+        return {"payload": [_payload(r.event) for r in self._windows.records(first + 1, last + 1)]}
+
+    def _texts(self, first: int, last: int) -> Mapping[str, Sequence[Any]]:
+        names = self._life.learned.memories.columns["id"][first : last + 1]
+        return columns_of([self._text(first + place, self._things[name]) for place, name in enumerate(names)])
+
+    def _text(self, memory: int, thing: Any) -> dict[str, Any]:
+        origin: Origin = thing.origin
+        seqs = self._life.facts(origin.facts)
+        values = msgspec.structs.asdict(thing)
+        shown = {name: value for name, value in values.items() if name not in _HERE and value not in ("", ())}
+        fields = [[name, _words(value)] for name, value in shown.items()]
+        made = {"writer": origin.writer, "saw": origin.saw, "given_by": origin.by, "facts": seqs}
+        return {"fields": fields, **made, "missing": len(origin.facts) - len(seqs), **self._life.asked.use(memory)}
+
+    def _verified(self) -> dict[str, Any]:
+        """Return what `mage-es verify` says now."""
+        try:
+            checks = verify(self.run).checks
+        except (MageError, OSError) as error:
+            checks = (Check(name="log", ok=False, detail=str(error), damaged=True),)
+        broken = [check for check in checks if not check.ok]
+        text = f"{len(checks) - len(broken)} of {len(checks)} checks passed"
+        findings = [f"{check.name}: {check.detail}" for check in broken]
+        leaks = next((0 if check.ok else None for check in checks if check.name == "leaks"), None)
+        row = {"ok": not broken, "text": text, "findings": findings, "leaks": leaks}
+        return packed({name: [value] for name, value in row.items()} | {"checks": [[_plain(c) for c in checks]]}, 0, 0)
+
+    # The index
+
+    def _index(self, sizes: Mapping[str, int]) -> dict[str, Any]:
+        life, reader = self._life, self._reader
+        started = next(iter(reader.of(RunStarted, until=1)), None) if reader and life.seq else None
+        config = parse(started.config) if started else None
+        finished = life.state.progress.finished
+        state = "damaged" if self._problem else "finished" if finished else "unfinished" if life.seq else "empty"
+        begun = inheritance(reader) if reader and life.seq else None
+        chunks: dict[str, list[list[Any]]] = {}
+        for name in self.names():
+            table, _, number = name.rpartition("/")[2].rpartition("-")
+            if table:
+                size = _SIZES.get(table, _SIZE)
+                last = min(self._count(table), (int(number) + 1) * size) - 1
+                chunks.setdefault(table, []).append([name, int(number) * size, last, sizes.get(name)])
+        return {
+            "run": self.name,
+            "path": str(self.run.path) if self._opened else self.run.path.name,
+            "kind": self._kind(started, begun),
+            "state": state,
+            "problem": self._problem or ("" if life.seq else "It ended before its first event."),
+            "benchmark": started.benchmark if started else "",
+            "measure": "score" if life.asked.episodes else "accuracy",
+            "config": msgspec.to_builtins(config) if config else {},
+            "models": {
+                "execution": started.execution_model if started else "",
+                "guidance": started.guidance_model if started else "",
+                "judge": config.judge if config else "",
+                "embedder": started.embedder if started else "",
+            },
+            "last": life.seq,
+            "head": reader.head.chain if reader else "",
+            "began_us": life.began_us,
+            "ended_us": life.ended_us,
+            "parent": f"iter-{begun.iteration} of {begun.parent}" if begun else None,
+            "command": self._command(config) if config else "",
+            "exact": life.exact,
+            "stops": life.stops,
+            "markers": life.markers,
+            "marks": life.marks,
+            "types": list(self._types),
+            "chunks": chunks,
+            "counts": self._rows,
+            "version": __version__,
+        }
+
+    def _kind(self, started: RunStarted | None, begun: RunInherited | None) -> str:
+        if self._reader and started and baseline_of(self._reader):
+            return "baseline"
+        if begun and begun.is_served:
+            return "served"
+        return "episodes" if self._life.asked.episodes else "questions"
+
+    def _command(self, config: Config) -> str:
+        """Return the command that begins the same run, with every setting that is not its default."""
+        usual, words, names = Config(benchmark=config.benchmark), ["evolve", config.benchmark], Config.__struct_fields__
+        if self._reader and (begun := baseline_of(self._reader)):
+            words, names = ["baseline", begun.baseline, config.benchmark], _BASELINES
+        if self._reader and (parent := inheritance(self._reader)):
+            marker = "start" if parent.iteration < 0 else f"iter-{parent.iteration}"
+            words = ["evolve", "--from", parent.parent, "--at", marker]
+            if parent.is_served:
+                return shlex.join(["mage-es", "serve", parent.parent])
+        for name in names[1:]:
+            value, flag = getattr(config, name), name.replace("_", "-")
+            if value != getattr(usual, name):
+                is_switch = isinstance(value, bool)
+                words += [f"--{flag}" if value else f"--no-{flag}"] if is_switch else [f"--{flag}", str(value)]
+        return shlex.join(["mage-es", *words])
+
+
+def _payload(event: Event) -> dict[str, Any]:
+    values = msgspec.structs.asdict(event)
+    return values | {name: _plain(values[name]) for name in _bytes_in(type(event))}
+
+
+@functools.cache
+def _bytes_in(cls: type[Event]) -> list[str]:
+    """Return the fields of a type that hold bytes; JSON has every other as it is."""
+    return [name for name, shape in shapes_of(cls).items() if "bytes" in str(shape) or shape.kind == "vector"]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it; of long bytes (a vector, a table of hashes) how many there are."""
+    if isinstance(value, bytes):
+        return value.hex() if len(value) <= _LONGEST_BYTES else {"bytes": len(value)}
+    if isinstance(value, tuple | list):
+        return [_plain(each) for each in value]
+    if isinstance(value, msgspec.Struct):
+        return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
+    return value
+
+
+def _words(value: Any) -> str:
+    """Return a field of something learned as text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, tuple) and all(isinstance(each, str) for each in value):
+        return "\n".join(value)
+    return msgspec.json.format(msgspec.json.encode(_plain(value), enc_hook=str)).decode()

@@ -1,0 +1,68 @@
+"""Where the nodes of a graph are drawn: once, from the whole graph, so that none ever moves.
+
+Skills and task types are hubs, drawn by their edges. What was learned lies around the skill that it exercises (else its
+task type), in order of birth from the middle outwards, as seeds in a sunflower: any number in linear time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import rustworkx as rx
+
+_HUBS = ("skill", "task_type")
+_MOST_HUBS = 500
+_GOLDEN = np.pi * (3 - 5**0.5)
+_ROUNDS = 100
+
+
+def positions(
+    nodes: Mapping[str, Sequence[Any]], edges: Mapping[str, Sequence[Any]]
+) -> tuple[list[float], list[float]]:
+    """Return x and y of each node, in [-1, 1]."""
+    kinds = nodes["kind"]
+    hubs = [row for row, kind in enumerate(kinds) if kind in _HUBS][:_MOST_HUBS]
+    if not kinds:
+        return [], []
+    places = {row: place for place, row in enumerate(hubs)}
+    elsewhere = len(hubs)  # what belongs to no hub (an environment's nodes) is a flower of its own
+    home = np.full(len(kinds), elsewhere)
+    home[hubs] = range(len(hubs))
+    links = set()
+    for source, target, kind in zip(edges["source"], edges["target"], edges["kind"], strict=True):
+        if source in places and target in places:
+            links.add((places[source], places[target]))
+        elif kind in ("exercises", "about") and target in places and home[source] == elsewhere:
+            home[source] = places[target]
+    order = np.argsort(home, kind="stable")
+    flowers, first, sizes = np.unique(home[order], return_index=True, return_counts=True)
+    number = np.empty(len(kinds), int)
+    number[order] = np.arange(len(kinds)) - np.repeat(first, sizes)
+    radius = np.ones(elsewhere + 1)
+    radius[flowers] = np.sqrt(sizes) + 1
+    at = _spread(elsewhere + 1, links, radius)[home]
+    away = np.sqrt(number)[:, None] * np.stack([np.cos(number * _GOLDEN), np.sin(number * _GOLDEN)], axis=1)
+    found = at + away
+    found -= (found.min(axis=0) + found.max(axis=0)) / 2
+    x, y = np.round(found / max(1.0, np.abs(found).max()), 5).T.tolist()
+    return x, y
+
+
+def _spread(count: int, links: set[tuple[int, int]], radius: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the middles of the flowers: near where their edges draw them, and apart as far as they are wide."""
+    graph = rx.PyGraph()
+    graph.add_nodes_from(range(count))
+    graph.add_edges_from([(*link, None) for link in sorted(links)])
+    layout = rx.spring_layout(graph, seed=0)
+    at: np.ndarray[Any, Any] = np.array([layout[place] for place in range(count)]) * radius.sum() / max(1, count) ** 0.5
+    for _ in range(_ROUNDS):
+        gap = at[:, None] - at[None]
+        distance = np.maximum(np.hypot(gap[..., 0], gap[..., 1]), 1e-9)
+        short = np.maximum(0, radius[:, None] + radius[None] - distance)
+        np.fill_diagonal(short, 0)
+        if not short.any():
+            break
+        at = at + (gap / distance[..., None] * short[..., None]).sum(axis=1) / 2
+    return at

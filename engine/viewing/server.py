@@ -1,0 +1,142 @@
+"""A server for one person's browser: on this machine's loopback, behind an address that cannot be guessed.
+
+Rules
+    - Only GET, and only what is listed: the application and the chunks of the runs, by their names. A request never
+      becomes a path of the file system.
+    - Chunks are scripts, which a page of any origin may include. So the address holds a secret, other origins are told
+      apart by `Sec-Fetch-Site` and `Host`, and browsers are told to give nothing of it to others.
+    - A run that grows is read again when its index is asked for: when its page is loaded.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import unquote
+
+from mage_es.engine.run.directory import Run
+from mage_es.engine.verbs.runs import summarise
+from mage_es.engine.viewing.chunks import Viewed
+from mage_es.engine.viewing.export import runs_chunk, static
+from mage_es.events.errors import MageError
+
+LOOPBACK = "127.0.0.1"
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+_TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
+_PATIENCE = 30
+"""Seconds after which a silent connection is closed."""
+
+
+class Viewer(ThreadingHTTPServer):
+    """The server of these runs; `look` makes what a page sees of one by its name, when it is first asked for.
+
+    Raises `OSError` where the port is taken; 0 is any free one.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, runs: Mapping[str, Run], look: Callable[[str, Run], Viewed], *, port: int = 0) -> None:
+        super().__init__((LOOPBACK, port), _Handler)
+        self.secret = secrets.token_urlsafe(16)
+        self._runs, self._look = runs, look
+        self._viewed, self._lock = dict[str, Viewed](), threading.Lock()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a browser that went away before it had its answer."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+    @property
+    def url(self) -> str:
+        return f"http://{LOOPBACK}:{self.server_port}/{self.secret}/"
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        return tuple(f"{name}:{self.server_port}" for name in (LOOPBACK, "localhost"))
+
+    def content(self, name: str) -> bytes:
+        """Return what is at an address below the secret one. Raises `KeyError` for anything else."""
+        if not name.startswith("data/"):
+            return static(name or "index.html")
+        chunk = name.removeprefix("data/").removesuffix(".js")
+        if not name.endswith(".js"):
+            raise KeyError(name)
+        if chunk == "runs":
+            return runs_chunk([_summary(name, run) for name, run in self._runs.items()])
+        run = chunk.rpartition("/")[0]
+        with self._lock:
+            if run not in self._viewed:
+                self._viewed[run] = self._look(run, self._runs[run])
+            viewed = self._viewed[run]
+        if chunk == f"{run}/index" and viewed.is_behind:
+            viewed.refresh()
+        return viewed.chunk(chunk)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Viewer
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "mage-es", ""
+    timeout = _PATIENCE
+
+    def do_GET(self) -> None:
+        name = unquote(self.path.partition("?")[0], errors="replace")
+        secret, slash, rest = name.removeprefix("/").partition("/")
+        if self.headers.get("Host") not in self.server.hosts:
+            return self._say(HTTPStatus.MISDIRECTED_REQUEST, "This server answers to its own address only.")
+        if self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+            return self._say(HTTPStatus.FORBIDDEN, "Another page asked for this.")
+        if not slash or not secrets.compare_digest(secret.encode(), self.server.secret.encode()):
+            return self._say(HTTPStatus.NOT_FOUND, "Open the address that `mage-es view` printed.")
+        try:
+            found = self.server.content(rest)
+        except KeyError:
+            return self._say(HTTPStatus.NOT_FOUND, "There is nothing at this address.")
+        except (MageError, OSError) as error:
+            return self._say(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
+        return self._send(HTTPStatus.OK, found, _TYPES[(rest or "index.html").rpartition(".")[2]])
+
+    def _say(self, status: HTTPStatus, text: str) -> None:
+        self._send(status, f"{text}\n".encode(), "text/plain; charset=utf-8")
+
+    def _send(self, status: HTTPStatus, content: bytes, kind: str) -> None:
+        self.send_response(status)
+        for header, value in {**_HEADERS, "Content-Type": kind, "Content-Length": str(len(content))}.items():
+            self.send_header(header, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer any other method, and what is no HTTP, in the same form."""
+        self.close_connection = True
+        status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else HTTPStatus(code)
+        self._say(status, status.phrase)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing: addresses hold the secret."""
+
+
+def _summary(name: str, run: Run) -> dict[str, Any]:
+    """Return what the list of runs shows of one, without reading its whole life."""
+    found = summarise(run)
+    kind = "baseline" if found.baseline else "questions" if found.measure == "accuracy" else "episodes"
+    told = {"run": name, "kind": kind, "benchmark": found.benchmark, "state": found.state, "problem": found.problem}
+    models = {"execution": found.execution, "guidance": found.guidance}
+    return {**told, **models, "events": found.events, "iterations": found.iterations_done}

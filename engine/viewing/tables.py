@@ -1,0 +1,175 @@
+"""Interval tables: what a run was like at any moment of its life, without a fold.
+
+Form
+    A chunk is a file `data/<name>.js` with one call, `mage("<name>", "<base64 of gzip of JSON>")`. `<name>` is `runs`,
+    `<run>/index`, or `<run>/<table>-<n>` (n from 0); the index lists the chunks of every table, so nothing is guessed.
+    The JSON of a table is {"first": F, "rows": N, "columns": {column: values}}: rows F to F + N - 1 of the table. A row
+    has a number, its place in the table; other tables name it by that. `values` is a list of N values, or
+    {"of": [distinct values], "at": [N places in it]} where values repeat. null: there is none.
+
+    A row with `from` and `to` is valid for events from <= seq < to (`to` null: still). The state at seq is the rows
+    that are valid there; a column `from` alone means: valid for good. Shares are fractions, `*_micro` millionths.
+
+    Exact or by stops: in a log of at most 100,000 events every row begins at its very event. In a longer one the rows
+    of scores, cost and bandits (marked S) begin at stops, `index.stops`: the ends of phases and of iterations, exams,
+    and the last event; between two stops they say what held at the earlier one. `index.exact` tells which it is.
+
+runs: {"runs": [{run, kind, benchmark, state, events, execution, guidance, iterations, problem}]}; each has
+    `<run>/index`.
+
+index
+    run, path, kind (questions | episodes | baseline | served), state (finished, unfinished, damaged, empty), problem
+    ("" or what to read), benchmark, measure (accuracy | score), config {name: value}, models {execution, guidance,
+    judge, embedder}, last (last seq), head (chain), began_us, ended_us (times of the first and the last event), parent
+    (null or text), command (that begins the same run, "" unknown), exact (bool), stops [seq],
+    markers [{name, seq, iteration, phase ("" for the end of an iteration)}],
+    marks [{seq, kind: rollback|quarantine|release|split|exam|resumed|repaired|finished, text}],
+    types [event type], chunks {table: [[name, first row, last row, bytes (null: not known, on a server)]]},
+    counts {table: rows}, version
+    Tables of one run below; a table without rows has no chunk.
+
+overview   from to | marker (`iter-3/update`, `seq:17` of a stop that is none) closed (last closed iteration, -1: the
+           start) iteration fresh_correct fresh_total (of that iteration) anchor_iteration anchor_correct anchor_total
+           guard (its verdict, "" none) memories quarantined nodes edges execution_calls guidance_calls usd (null: a
+           price is unknown) gain low high (points and their 95 % interval: the newest exam against that of the start;
+           null where there is none) p gain_text guidance_at_inference (guidance calls of the exams so far). A row for
+           each stop.
+verify     one row: ok (bool) text findings [text] leaks (held-out questions found in what was learned, null: not told)
+           checks [{name, ok, detail, measured, bound, seq (of the first event that breaks it, 0: none), damaged}]: what
+           `mage-es verify` says when the chunk is asked for (in an export: when it was written).
+scores  S  from to | iteration purpose (fresh revisit anchor exam ask explore) correct total unanswered
+types_scores S from to | iteration purpose task_type correct total
+exams      from (exam.opened) closed (seq or null) | exam marker head_seq control execution correct total unanswered
+           low high (Wilson, 95 %) guidance_calls problem ("" or why its own log cannot be read)
+guard      from | iteration verdict correct total against drop p_value best best_drop best_p_value smallest_drop
+           rolled_to (iteration restored, null: none) better [question row] worse [question row] same (paired with
+           `against`) unpaired
+nodes      from to (pruned) | id (`skill/x`) kind (skill task_type memory tool recipe entity observation context) layer
+           (capability task experience environment) label x y. Positions in [-1, 1], the same in every table of a run.
+edges      from | source target (node rows) kind label weight derived (true: a field of a memory, not an edge of the
+           graph: `exercises` a skill, `about` a task type, `superseded by` a memory)
+memories   from | id kind (`success_memory`, `failure_memory/specific`, ..., tool, action_recipe, retrieval_recipe,
+           abstracted_pattern) task_type skill question (question row or null) iteration phase title (one line)
+           What a run learned: memories, tools, recipes, patterns; in order of birth.
+memory_states  from to | memory (row) status (active superseded quarantined failed pruned older ...) by (row of the
+           memory that superseded it, null) met successes failures confidence_micro (the last
+           three of patterns, what supports them; else null)
+texts      (row = memory row) fields [[name, text]] writer saw given_by facts [seq] (verdicts and calls it was made of)
+           missing (how many of them are in a parent's log) shown [asking row] right asked coin_right coin_asked
+           left_right left_asked (the last four: of questions where a coin decided; all over the whole run)
+curations  from | memory (row or null) id what (quarantined released superseded pruned refused proposed published) by
+           reason
+mastery    from to | skill mastery successes failures (evidence so far) prompt_template strategy parent description
+mastery_steps  from | iteration skill before after evidence
+bandits S  from to | bandit key arm alpha_micro beta_micro pulls
+cost    S  from to | tier agent purpose iteration model served_by batched calls failures retries cut input_tokens
+           cached_tokens output_tokens thinking_tokens cache_write_tokens latency_us usd (null: price unknown)
+coverage   from to | task_type first_seen last_selected
+questions  id split task_type (as last asked) title (one line) askings [asking row] asked wrong unanswered changed
+           (verdicts that differ from the one before, over the whole run)
+askings    from (its plan; of an exam's question the exam's `from`) judged (seq from which the verdict holds, null:
+           none) to (seq of the next verdict of the question in the same series, null: still) | question (row) iteration
+           purpose exam (row of exams, null) task_type skill verdict (correct wrong unanswered undecided open) carried
+           (true: not asked, an earlier verdict holds) score_micro template search_arm routing_arm memories (number
+           shown) seq (its event: in the exam's log, for an exam). Questions of exams come last.
+answers    (row = asking row) question_text context expected (null: unknown) answer judge reason undecided template
+           problem ("" or why the prompts could not be rendered) arms [[bandit, arm, probability]]
+           bundle [[memory row or null, id, similarity (null: not retrieved by it), what]] left_out [the same] coin
+           chain [skill] tool guiding_skill planning [skill] donor prompt_sha256 verified (every prompt below has its
+           recorded hash; null: none was rendered)
+           calls [{kind: "call", about, tier, agent, model, served_by, seq, system, prompt: [text | {"t": n, "source":
+           ".."}], sha256, request_sha256, rest, verified, reply, stop_reason, input_tokens, output_tokens, latency_us,
+           failures [text]} | {kind: "trimmed", about, memory, problem, verified} | {kind: "tool", tool_id, name,
+           arguments, result, problem} | {kind: "search", search, query, titles, is_there, problem} | {kind: "step",
+           step, action, observation, memories [id]}].
+           The chunk has `texts`: [text] beside `columns`; {"t": n} is the quoted span texts[n] (`source`:
+           `memory/<id>`, `skill/x`, `tool/<id>`, ...). The pieces joined are the prompt. What a page can check of it:
+           of the first call `sha256`, that of (system ? system + "\\n\\n" : "") + prompt ("" of any other call);
+           of each call `request_sha256`, that of system + "\\0" + prompt + "\\0" + rest.
+events     (row = seq - 1) type (place in index.types) iteration phase subject ts_us causation (0: none) correlation
+           ordinal commit caused [seq] (events that name this one as their cause)
+payloads   (row = seq - 1) payload {field: value}; of a vector only its length in numbers
+inferences (served runs) from closed | inference session key shape model treatment task_type arm probability memories
+           [memory row or null] outcome status problem input_tokens cached_tokens output_tokens latency_us overhead_us
+           question reply
+feedback   from | inference (row or null) session metric kind value_micro text key
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import Any
+
+__all__ = ["TIMED", "Rows", "columns_of", "packed"]
+
+TIMED = ("from", "to")
+"""The columns with which a table of intervals begins."""
+_FEW = 2
+"""A column of texts is packed if it has fewer distinct ones than its rows divided by this."""
+
+
+class Rows:
+    """A table under construction, column by column; rows are numbered from 0."""
+
+    def __init__(self, names: str) -> None:
+        self.columns: dict[str, list[Any]] = {name: [] for name in names.split()}
+        self._lists = tuple(self.columns.values())
+        self._open: dict[Hashable, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._lists[0])
+
+    def add(self, *values: Any) -> int:
+        """Append a row and return its number."""
+        for column, value in zip(self._lists, values, strict=True):
+            column.append(value)
+        return len(self) - 1
+
+    def put(self, key: Hashable, seq: int, *values: Any) -> None:
+        """Say what holds of a key from event `seq` on: the interval of what held before ends there, unless it is equal.
+
+        The table's first columns are those of `TIMED`.
+        """
+        row = self._open.get(key)
+        if row is not None:
+            if all(column[row] == value for column, value in zip(self._lists[2:], values, strict=True)):
+                return
+            if self._lists[0][row] == seq:  # one event changed it twice: what held in between held nowhere
+                for column, value in zip(self._lists[2:], values, strict=True):
+                    column[row] = value
+                return
+            self._lists[1][row] = seq
+        self._open[key] = self.add(seq, None, *values)
+
+    def end(self, key: Hashable, seq: int) -> None:
+        """Say that nothing holds of a key any more from event `seq` on."""
+        if (row := self._open.pop(key, None)) is not None:
+            self._lists[1][row] = seq
+
+    def at(self, row: int) -> dict[str, Any]:
+        return {name: column[row] for name, column in self.columns.items()}
+
+    def valid(self, seq: int) -> list[dict[str, Any]]:
+        """Return the rows that hold just after event `seq`; for tests, and for what a page does."""
+        began, ended = self._lists[:2]
+        return [self.at(row) for row in range(len(self)) if began[row] <= seq and (ended[row] or seq + 1) > seq]
+
+
+def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return rows of the same fields as columns."""
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+
+
+def packed(columns: Mapping[str, Sequence[Any]], first: int, last: int, **beside: Any) -> dict[str, Any]:
+    """Return rows `first` to `last` (both included) in the form that a chunk has, with what else it holds."""
+    cut = {name: _packed(values[first : last + 1]) for name, values in columns.items()}
+    return {"first": first, "rows": last - first + 1, "columns": cut, **beside}
+
+
+def _packed(values: Sequence[Any]) -> Collection[Any]:
+    if not all(isinstance(value, str) for value in values):
+        return values
+    places = {value: place for place, value in enumerate(dict.fromkeys(values))}
+    if len(places) * _FEW >= len(values):
+        return values
+    return {"of": list(places), "at": [places[value] for value in values]}

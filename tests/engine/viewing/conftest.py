@@ -1,0 +1,47 @@
+"""What a page would make of a chunk."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mage_es.engine.run.directory import Run
+from mage_es.engine.verbs.exam import examine
+
+
+def opened(content: bytes) -> tuple[str, Any]:
+    """Return the name and the data of a chunk's file: the one call that it is."""
+    assert content.startswith(b"mage(") and content.endswith(b")\n")
+    name, packed = json.loads(b"[" + content[5:-2] + b"]")
+    return name, json.loads(zlib.decompress(base64.b64decode(packed), 31))
+
+
+def rows_of(data: Any) -> list[dict[str, Any]]:
+    """Return the rows of a table's chunk."""
+    columns = {
+        name: values if isinstance(values, list) else [values["of"][place] for place in values["at"]]
+        for name, values in data["columns"].items()
+    }
+    return [{name: values[row] for name, values in columns.items()} for row in range(data["rows"])]
+
+
+@pytest.fixture(scope="session")
+def examined(evolved_once: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A finished run with an exam of its start and one of its end. Shared: only copy it."""
+    path = tmp_path_factory.mktemp("viewed") / "runs" / evolved_once.id
+    run = Run(evolved_once.id, shutil.copytree(evolved_once.path, path))
+    for marker in ("start", "latest"):
+        examine(run, at=marker)
+    return run
+
+
+@pytest.fixture
+def copied(examined: Run, tmp_path: Path) -> Run:
+    """A copy of that run, to be changed."""
+    return Run(examined.id, shutil.copytree(examined.path, tmp_path / examined.id))

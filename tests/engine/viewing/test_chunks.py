@@ -1,0 +1,202 @@
+"""The chunks of a run hold all of it, whatever state it is in; a folder and one file hold every chunk."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mage_es.engine.run.directory import Run
+from mage_es.engine.verbs.memory import curate
+from mage_es.engine.verbs.show import show
+from mage_es.engine.verbs.transcript import CallReport
+from mage_es.engine.verbs.verify import verify
+from mage_es.engine.viewing.chunks import Viewed
+from mage_es.engine.viewing.export import export, static
+from mage_es.engine.viewing.windows import Windows
+from mage_es.events.errors import UsageError
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import ModelCalled, QuestionPlanned
+from tests.engine.viewing.conftest import opened, rows_of
+
+
+def index_of(viewed: Viewed) -> Any:
+    return opened(viewed.chunk(f"{viewed.name}/index"))[1]
+
+
+def table(viewed: Viewed, name: str) -> list[dict[str, Any]]:
+    """Return every row of a table, from the chunks that the index lists."""
+    found: list[dict[str, Any]] = []
+    for chunk, first, last, _ in index_of(viewed)["chunks"].get(name, []):
+        told, data = opened(viewed.chunk(chunk))
+        assert (told, data["first"], data["first"] + data["rows"] - 1, len(found)) == (chunk, first, last, first)
+        found += [{**row, "texts": data.get("texts")} for row in rows_of(data)]
+    return found
+
+
+def prompt_of(answer: dict[str, Any], call: dict[str, Any]) -> str:
+    return "".join(piece if isinstance(piece, str) else answer["texts"][piece["t"]] for piece in call["prompt"])
+
+
+def sha256(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def test_every_prompt_is_rendered_again_with_the_hash_that_the_log_recorded(course_run: Run) -> None:
+    viewed = Viewed(course_run)
+    planned = [event for event in LogReader(course_run.log_path).of(QuestionPlanned)]
+    called = {event.request_sha256 for event in LogReader(course_run.log_path).of(ModelCalled)}
+    answers = [answer for answer in table(viewed, "answers") if answer["prompt_sha256"]]
+    assert [answer["prompt_sha256"] for answer in answers] == [event.prompt_sha256 for event in planned]
+    assert all(answer["verified"] and not answer["problem"] for answer in answers)
+    for answer in answers:
+        calls = [call for call in answer["calls"] if call["kind"] == "call"]
+        for call in calls:
+            prompt = prompt_of(answer, call)
+            assert sha256(call["system"], prompt, call["rest"]) == call["request_sha256"] and call["seq"]
+            assert call["request_sha256"] in called
+        if calls and calls[0]["sha256"]:
+            whole = f"{calls[0]['system']}\n\n{prompt_of(answer, calls[0])}" if calls[0]["system"] else ""
+            assert sha256(whole or prompt_of(answer, calls[0])) == calls[0]["sha256"] == answer["prompt_sha256"]
+    assert {call["kind"] for answer in answers for call in answer["calls"]} >= {"call", "tool"}
+
+
+def test_a_question_shows_what_the_command_shows(examined: Run) -> None:
+    viewed = Viewed(examined)
+    questions, askings, answers = (table(viewed, name) for name in ("questions", "askings", "answers"))
+    name, rows = next((q["id"], q["askings"]) for q in questions if len(answers[q["askings"][-1]]["bundle"]) > 1)
+    told, answer = show(examined, name), answers[rows[-1]]
+    assert [entry[1] for entry in answer["bundle"] if entry[2] is not None] == [m.memory_id for m in told.bundle]
+    last = [call for call in answer["calls"] if call["kind"] == "call"][-1]
+    assert (prompt_of(answer, last), last["reply"]) == (told.prompt, told.reply)
+    assert (answer["answer"], answer["expected"]) == (told.answer, told.expected)
+    (move,) = told.moves
+    assert isinstance(move, CallReport)
+    quoted = [(span.source, move.prompt[span.offset :][: span.length]) for span in move.sources]
+    spans = [piece for piece in last["prompt"] if isinstance(piece, dict)]
+    assert [(piece["source"], answer["texts"][piece["t"]]) for piece in spans] == quoted
+    assert askings[rows[-1]]["verdict"] == ("correct" if told.correct else "wrong")
+
+
+def test_a_memory_names_the_prompts_that_showed_it_and_the_events_that_it_was_made_of(examined: Run) -> None:
+    viewed = Viewed(examined)
+    memories, texts, answers = (table(viewed, name) for name in ("memories", "texts", "answers"))
+    shown = {row: {entry[0] for entry in answer["bundle"]} for row, answer in enumerate(answers)}
+    assert any(text["shown"] for text in texts)
+    for number, text in enumerate(texts):
+        assert text["shown"] == [row for row, held in shown.items() if number in held]
+        assert text["facts"] and text["missing"] == 0 and max(text["facts"]) < memories[number]["from"]
+
+
+def test_the_gain_is_that_of_the_newest_exam_over_the_one_of_the_start(examined: Run) -> None:
+    viewed = Viewed(examined)
+    start, latest = table(viewed, "exams")
+    rows = table(viewed, "overview")
+    last, before = rows[-1], next(row for row in rows if row["from"] == latest["from"])
+    assert last["gain"] == pytest.approx(100 * (latest["correct"] - start["correct"]) / latest["total"])
+    assert last["low"] <= last["gain"] <= last["high"] and last["guidance_at_inference"] == 0
+    assert before["gain"] is None  # when only the exam of the start was closed
+    assert {row["marker"] for row in table(viewed, "overview")} >= {"start", "iter-0", "iter-1/evaluate"}
+
+
+def test_the_index_says_which_checks_the_run_passes(examined: Run) -> None:
+    viewed, told = Viewed(examined), verify(examined)
+    (row,) = table(viewed, "verify")
+    assert row["ok"] is told.ok is True and row["leaks"] == 0
+    assert [check["name"] for check in row["checks"]] == [check.name for check in told.checks]
+
+
+def test_quarantine_and_release_end_and_begin_what_holds_of_a_memory(copied: Run) -> None:
+    name = table(Viewed(copied), "memories")[0]["id"]
+    curate(copied, name, action="quarantine", reason="<b>why</b>", by="me")
+    curate(copied, name, action="release", reason="a mistake", by="me")
+    viewed = Viewed(copied)
+    states = [row for row in table(viewed, "memory_states") if row["memory"] == 0][-3:]
+    assert [row["status"] for row in states] == ["active", "quarantined", "active"]
+    assert [row["to"] for row in states] == [states[1]["from"], states[2]["from"], None]
+    assert [(row["what"], row["reason"]) for row in table(viewed, "curations")][-2:] == [
+        ("quarantined", "<b>why</b>"),
+        ("released", "a mistake"),
+    ]
+    assert [mark["kind"] for mark in index_of(viewed)["marks"]][-2:] == ["quarantine", "release"]
+
+
+def test_a_damaged_run_says_what_verify_says(copied: Run) -> None:
+    segment = sorted((copied.log_path / "seg").glob("*[0-9].parquet"))[0]
+    segment.write_bytes(segment.read_bytes()[:-40] + b"x" * 40)
+    viewed = Viewed(copied)
+    index = index_of(viewed)
+    assert (index["state"], viewed.summary()["state"]) == ("damaged", "damaged")
+    assert segment.name in index["problem"]
+    (row,) = table(viewed, "verify")
+    assert row["ok"] is False and any(segment.name in finding for finding in row["findings"])
+
+
+def test_a_lost_exam_says_so_and_the_rest_is_shown(copied: Run) -> None:
+    lost = copied.exams()[0]
+    lost.path.rename(copied.path / "elsewhere")
+    viewed = Viewed(copied)
+    gone, there = table(viewed, "exams")
+    assert "missing" in gone["problem"] and not there["problem"]
+    assert {row["exam"] for row in table(viewed, "askings")} == {None, 1}
+
+
+def test_a_run_without_an_event_is_empty(tmp_path: Path) -> None:
+    run = Run("none", tmp_path / "none")
+    (run.path / "log").mkdir(parents=True)
+    viewed = Viewed(run)
+    assert (index_of(viewed)["state"], index_of(viewed)["last"]) == ("empty", 0)
+    assert all(viewed.chunk(name) for name in viewed.names())
+
+
+def test_a_folder_holds_every_chunk_and_the_page(examined: Run, tmp_path: Path) -> None:
+    to = tmp_path / "out"
+    report = export([Viewed(examined, whole=True)], to)
+    files = {path.relative_to(to).as_posix(): path.stat().st_size for path in to.rglob("*") if path.is_file()}
+    assert (report.files, report.bytes) == (len(files), sum(files.values()))
+    name, index = opened((to / f"data/{examined.id}/index.js").read_bytes())
+    assert name == f"{examined.id}/index"
+    listed = {f"data/{chunk}.js": size for chunks in index["chunks"].values() for chunk, _, _, size in chunks}
+    assert listed.items() <= files.items()
+    assert set(files) - set(listed) == {
+        "index.html",
+        "app.js",
+        "app.css",
+        "data/runs.js",
+        f"data/{examined.id}/index.js",
+    }
+    assert opened((to / "data/runs.js").read_bytes())[1]["runs"][0]["run"] == examined.id
+    with pytest.raises(UsageError, match="not an empty folder"):
+        export([Viewed(examined)], to)
+
+
+def test_one_file_holds_every_chunk_as_data_and_runs_nothing_but_the_page(examined: Run, tmp_path: Path) -> None:
+    to = tmp_path / "run.html"
+    viewed = Viewed(examined, whole=True)
+    export([viewed], to)
+    page = to.read_text()
+    blocks = dict(re.findall(r'<script type="text/plain" data-chunk="([^"]*)">([A-Za-z0-9+/=]*)</script>', page))
+    assert set(blocks) == {*viewed.names(), "runs"}
+    assert (
+        opened(viewed.chunk(f"{viewed.name}/askings-0"))[1]
+        == opened(b'mage("x","%s")\n' % blocks[f"{viewed.name}/askings-0"].encode())[1]
+    )
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.S)
+    assert len(scripts) == 1
+    digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}';" in page and "src=" not in page.replace(scripts[0], "")
+    assert static("app.css").decode() in page
+
+
+def test_a_pass_over_a_log_gives_the_events_of_each_range(examined: Run) -> None:
+    reader = LogReader(examined.log_path)
+    last = reader.head.seq
+    ranges = [(1, 7), (5, 30), (31, last), (2, 3), (last, last)]
+    apart, together = Windows(reader, whole=False), Windows(reader, whole=True)
+    for first, until in ranges:
+        assert [r.seq for r in together.records(first, until)] == list(range(first, until + 1))
+        assert list(together.records(first, until)) == list(apart.records(first, until))

@@ -34,6 +34,7 @@ from mage_es.cli import (
     serve,
     show,
     verify,
+    view,
 )
 from mage_es.cli.help import PanelledCommand, PanelledGroup
 from mage_es.cli.options import examples
@@ -100,6 +101,7 @@ _group(
 )
 _command("Look", ask.ask, ask.EXAMPLES)
 _command("Look", show.show, show.EXAMPLES)
+_command("Look", view.view, view.EXAMPLES)
 _command("Look", explain.explain, explain.EXAMPLES)
 _group(
     "Look",

@@ -64,7 +64,7 @@ def demo(*, settings: Settings, out: Output) -> None:
     out.next(
         settings.again("replay", "--until", report.replay.marker, names=("runs_dir",)),
         settings.again("exam", "--control", "shuffled", names=("runs_dir",)),
-        settings.again("runs", "show", names=("runs_dir",)),
+        settings.again("view", names=("runs_dir",)),
     )
     if any(check.equal is False for check in report.replay.checks):
         raise typer.Exit(MageError.exit_code)

@@ -23,6 +23,7 @@ DONE: dict[str, tuple[str, ...]] = {
     "baseline": ("zero_shot_cot", "wordmath", "--held-out", "4"),
     "repair": ("first",),
     "export": ("first", "--format", "csv", "--to", "exported"),
+    "view": ("first", "--to", "run.html"),
     "matrix": ("matrix.toml", "--dry-run"),
     "report": ("runs",),
     "backup": ("first", "kept"),

@@ -14,6 +14,8 @@ from mage_es.cli.settings import Settings
 from mage_es.events.errors import PrerequisiteError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mage_es.engine.run.directory import Run
     from mage_es.engine.viewing.chunks import Viewed
 
@@ -50,15 +52,16 @@ def view(
 
     prices = settings.prices()
 
-    def look(name: str, run: Run, *, leaves: bool = False) -> Viewed:
+    def look(name: str, run: Run, tell: Callable[[float], None] | None = None) -> Viewed:
         # What leaves this machine holds no text of a subject, like any other export.
-        return Viewed(run, name=name, opened=not leaves, whole=leaves, prices=prices, data_dir=settings.data_dir)
+        leaves, where = to is not None, settings.data_dir
+        return Viewed(run, name=name, opened=not leaves, whole=leaves, prices=prices, data_dir=where, tell=tell)
 
     if to is not None:
         from mage_es.engine.viewing.export import export
 
         wanted = _named([settings.find_run(name) for name in runs or ()] or [settings.find_run(None)])
-        report = export([look(*each, leaves=True) for each in wanted.items()], to)
+        report = export((look(*each) for each in wanted.items()), to)  # one at a time, and the place first
         out.report(report, f"{report.path}: {report.files} files, {report.bytes / 1e6:.1f} MB")
         out.say("Open it in a browser; it needs no network and no server.")
         return

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 import functools
+import multiprocessing
 import shlex
+import signal
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -32,7 +35,7 @@ from mage_es.engine.viewing.tables import columns_of, packed
 from mage_es.engine.viewing.windows import Windows
 from mage_es.events.errors import LogError, MageError, PrerequisiteError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import Event, Origin, RunInherited, RunStarted, tag_of
+from mage_es.events.vocabulary import Event, Origin, Record, RunInherited, RunStarted, tag_of
 from mage_es.events.vocabulary.shapes import shapes_of
 
 __all__ = ["Viewed", "script"]
@@ -40,6 +43,8 @@ __all__ = ["Viewed", "script"]
 _SIZES: Mapping[str, int] = {"events": 2000, "payloads": 2000, "answers": 100, "texts": 200, "questions": 5000}
 _SIZE = 20_000
 """Rows of a chunk, of any other table."""
+_TOLD = 5000
+"""Events after which it is told again how much was read."""
 _LEVEL = 3
 _LONGEST_BYTES = 64
 """Bytes of a field that a payload shows; of longer ones it says how many there are."""
@@ -64,10 +69,10 @@ def script(name: str, data: Any) -> bytes:
 
 
 class Viewed:
-    """What a page can ask of a run, as it was when this was made, or last refreshed.
+    """What a page can ask of a run, as it was when this was made, which reads the whole log.
 
     `opened`: texts of subjects in clear, where their keys are here; `whole`: every chunk will be asked for, in the
-    order of `names`. Any number of threads may ask.
+    order of `names`; `tell` hears meanwhile which share of the log was read. Any number of threads may ask.
     """
 
     def __init__(
@@ -80,42 +85,49 @@ class Viewed:
         prices: Prices | None = None,
         data_dir: Path | str | None = None,
         benchmark: Benchmark | None = None,
+        tell: Callable[[float], None] | None = None,
     ) -> None:
         self.run, self.name = run, name or run.id
         self._opened, self._whole, self._prices = opened, whole, prices
         self._data_dir, self._benchmark = data_dir, benchmark
         self._lock = threading.Lock()
-        self.refresh()
-
-    def refresh(self) -> None:
-        """Read the run again, with what has become durable since."""
-        with self._lock:
-            self._reader: LogReader | None = None
-            self._life, self._problem = Life(), ""
-            self._exams: list[ExamRecord] = []
-            self._answers: Rendered | None = None
-            try:
-                if self.run.events:
-                    self._reader = LogReader(self.run.log_path, opened=self._opened)
-                    self._windows = Windows(self._reader, whole=self._whole)
-                    self._live(self._reader)
-            except (LogError, PrerequisiteError, OSError) as error:
-                self._problem = str(error)
-            self._types = {name: place for place, name in enumerate(self._life.types())}
-            self._things = dict(things_of(self._life.state))
-            nodes, edges = self._life.learned.nodes.columns, self._life.learned.edges.columns
-            nodes["x"], nodes["y"] = positions(nodes, edges)
-            columns = self._life.learned.memories.columns
-            columns["question"] = [self._life.asked.rows.get(name) for name in columns["question"]]
-            self._tables = {name: rows.columns for name, rows in self._life.tables().items()}
-            self._rows = {name: len(next(iter(columns.values()))) for name, columns in self._tables.items()}
-            self._rows |= {"events": self._life.seq, "texts": len(self._life.learned.rows)}
-            self._rows["answers"] = self._rows["askings"]
-
-    def _live(self, reader: LogReader) -> None:
-        self._life = life = Life(exact=reader.head.seq <= EXACT, prices=self._prices)
+        self._reader: LogReader | None = None
+        self._life, self._problem = Life(), ""
+        self._exams: list[ExamRecord] = []
+        self._answers: Rendered | None = None
+        self._checked: Future[dict[str, Any]] | None = None
         try:
-            lives(reader.records(), life)
+            if run.events:
+                self._reader = LogReader(run.log_path, opened=opened)
+                self._windows = Windows(self._reader, whole=whole)
+                if whole and self._reader.head.seq > EXACT:
+                    self._checked = _beside(run)
+                self._live(self._reader, tell)
+        except (LogError, PrerequisiteError, OSError) as error:
+            self._problem = str(error)
+        self._types = {name: place for place, name in enumerate(self._life.types())}
+        self._things = dict(things_of(self._life.state))
+        nodes, edges = self._life.learned.nodes.columns, self._life.learned.edges.columns
+        nodes["x"], nodes["y"] = positions(nodes, edges)
+        columns = self._life.learned.memories.columns
+        columns["question"] = [self._life.asked.rows.get(name) for name in columns["question"]]
+        self._tables = {name: rows.columns for name, rows in self._life.tables().items()}
+        self._rows = {name: len(next(iter(columns.values()))) for name, columns in self._tables.items()}
+        self._rows |= {"events": self._life.seq, "texts": len(self._life.learned.rows)}
+        self._rows["answers"] = self._rows["askings"]
+
+    def _live(self, reader: LogReader, tell: Callable[[float], None] | None) -> None:
+        last = reader.head.seq
+        self._life = life = Life(exact=last <= EXACT, prices=self._prices)
+
+        def told(records: Iterator[Record]) -> Iterator[Record]:
+            for record in records:
+                if tell and record.seq % _TOLD == 0:
+                    tell(record.seq / last)
+                yield record
+
+        try:
+            lives(told(reader.records()), life)
         except LogError as error:  # what came before the damage is shown
             self._problem = str(error)
             life.stop()
@@ -231,17 +243,13 @@ class Viewed:
         return {"fields": fields, **made, "missing": len(origin.facts) - len(seqs), **self._life.asked.use(memory)}
 
     def _verified(self) -> dict[str, Any]:
-        """Return what `mage-es verify` says now."""
+        """Return what `mage-es verify` says now; of a long log it says so from another process."""
+        is_long = self._rows["events"] > EXACT
         try:
-            checks = verify(self.run).checks
-        except (MageError, OSError) as error:
-            checks = (Check(name="log", ok=False, detail=str(error), damaged=True),)
-        broken = [check for check in checks if not check.ok]
-        text = f"{len(checks) - len(broken)} of {len(checks)} checks passed"
-        findings = [f"{check.name}: {check.detail}" for check in broken]
-        leaks = next((0 if check.ok else None for check in checks if check.name == "leaks"), None)
-        row = {"ok": not broken, "text": text, "findings": findings, "leaks": leaks}
-        return packed({name: [value] for name, value in row.items()} | {"checks": [[_plain(c) for c in checks]]}, 0, 0)
+            row = (self._checked or _beside(self.run)).result() if is_long else _verdict(self.run)
+        except BrokenExecutor:  # that process was killed
+            row = _verdict(self.run)
+        return packed({name: [value] for name, value in row.items()}, 0, 0)
 
     # The index
 
@@ -313,6 +321,34 @@ class Viewed:
                 is_switch = isinstance(value, bool)
                 words += [f"--{flag}" if value else f"--no-{flag}"] if is_switch else [f"--{flag}", str(value)]
         return shlex.join(["mage-es", *words])
+
+
+def _beside(run: Run) -> Future[dict[str, Any]]:
+    """Begin to verify a run in a process of its own, beside what else is read of it."""
+    # Ctrl-C ends it without a word, as it ends the process that began it.
+    dying = (signal.SIGINT, signal.SIG_DFL)
+    spawn = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=signal.signal, initargs=dying)
+    try:
+        return pool.submit(_verdict, run)
+    finally:
+        pool.shutdown(wait=False)
+
+
+def _verdict(run: Run) -> dict[str, Any]:
+    """Return the row of `verify`."""
+    try:
+        checks = verify(run).checks
+    except (MageError, OSError) as error:
+        checks = (Check(name="log", ok=False, detail=str(error), damaged=True),)
+    broken = [check for check in checks if not check.ok]
+    return {
+        "ok": not broken,
+        "text": f"{len(checks) - len(broken)} of {len(checks)} checks passed",
+        "findings": [f"{check.name}: {check.detail}" for check in broken],
+        "leaks": next((0 if check.ok else None for check in checks if check.name == "leaks"), None),
+        "checks": [_plain(check) for check in checks],
+    }
 
 
 def _payload(event: Event) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ def runs_chunk(summaries: Sequence[dict[str, Any]]) -> bytes:
     return script("runs", {"runs": summaries})
 
 
-def export(runs: Sequence[Viewed], to: Path) -> ViewReport:
+def export(runs: Iterable[Viewed], to: Path) -> ViewReport:
     """Write runs to a new or empty folder, or to a new file whose name ends with `.html`.
 
     Raises `UsageError` where something is there already, or where one file would be too large for a browser.
@@ -69,7 +69,7 @@ def export(runs: Sequence[Viewed], to: Path) -> ViewReport:
     return ViewReport(path=str(to / "index.html"), files=count, bytes=total)
 
 
-def _to_file(runs: Sequence[Viewed], to: Path) -> ViewReport:
+def _to_file(runs: Iterable[Viewed], to: Path) -> ViewReport:
     if to.exists():
         raise UsageError(f"{to} exists: name a new file.")
     held, total = list[bytes](), 0
@@ -98,7 +98,8 @@ def _to_file(runs: Sequence[Viewed], to: Path) -> ViewReport:
     return ViewReport(path=str(to), files=1, bytes=sum(map(len, parts)))
 
 
-def _chunks(runs: Sequence[Viewed]) -> Iterator[tuple[str, bytes]]:
+def _chunks(runs: Iterable[Viewed]) -> Iterator[tuple[str, bytes]]:
+    summaries = []
     for run in runs:
         sizes: dict[str, int] = {}
         with uncollected():
@@ -106,7 +107,8 @@ def _chunks(runs: Sequence[Viewed]) -> Iterator[tuple[str, bytes]]:
                 data = run.chunk(name, sizes)
                 sizes[name] = len(data)
                 yield name, data
-    yield "runs", runs_chunk([run.summary() for run in runs])
+        summaries.append(run.summary())
+    yield "runs", runs_chunk(summaries)
 
 
 def _hash(text: str) -> str:

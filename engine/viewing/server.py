@@ -6,6 +6,7 @@ Rules
     - Chunks are scripts, which a page of any origin may include. So the address holds a secret, other origins are told
       apart by `Sec-Fetch-Site` and `Host`, and browsers are told to give nothing of it to others.
     - A run that grows is read again when its index is asked for: when its page is loaded.
+    - A log that takes long to read is read in the background; meanwhile its index says which share of it was.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import secrets
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -21,7 +24,7 @@ from urllib.parse import unquote
 
 from mage_es.engine.run.directory import Run
 from mage_es.engine.verbs.runs import summarise
-from mage_es.engine.viewing.chunks import Viewed
+from mage_es.engine.viewing.chunks import Viewed, script
 from mage_es.engine.viewing.export import runs_chunk, static
 from mage_es.events.errors import MageError
 
@@ -42,21 +45,26 @@ _HEADERS = {
 _TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 _PATIENCE = 30
 """Seconds after which a silent connection is closed."""
+_AT_ONCE = 0.5
+"""Seconds that a page waits for a log to be read before it is told how much of it was."""
+
+_Look = Callable[[str, Run, Callable[[float], None]], Viewed]
+"""Makes what a page sees of a run by its name, and tells meanwhile which share of its log was read."""
 
 
 class Viewer(ThreadingHTTPServer):
-    """The server of these runs; `look` makes what a page sees of one by its name, when it is first asked for.
+    """The server of these runs, each of which is read when its page is first asked for.
 
     Raises `OSError` where the port is taken; 0 is any free one.
     """
 
     daemon_threads = True
 
-    def __init__(self, runs: Mapping[str, Run], look: Callable[[str, Run], Viewed], *, port: int = 0) -> None:
+    def __init__(self, runs: Mapping[str, Run], look: _Look, *, port: int = 0) -> None:
         super().__init__((LOOPBACK, port), _Handler)
         self.secret = secrets.token_urlsafe(16)
         self._runs, self._look = runs, look
-        self._viewed, self._lock = dict[str, Viewed](), threading.Lock()
+        self._readings, self._lock = dict[str, _Reading](), threading.Lock()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of a browser that went away before it had its answer."""
@@ -81,13 +89,46 @@ class Viewer(ThreadingHTTPServer):
         if chunk == "runs":
             return runs_chunk([_summary(name, run) for name, run in self._runs.items()])
         run = chunk.rpartition("/")[0]
+        reading = self._reading(run, anew=chunk == f"{run}/index")
+        if chunk == f"{run}/index":
+            try:
+                reading.made.result(_AT_ONCE)
+            except TimeoutError:
+                return script(chunk, {"reading": reading.share})
+            reading.was_shown = True
+        return reading.made.result().chunk(chunk)
+
+    def _reading(self, run: str, *, anew: bool) -> _Reading:
+        """Return the reading of a run; `anew`: a new one if its log has grown since the last one was shown."""
         with self._lock:
-            if run not in self._viewed:
-                self._viewed[run] = self._look(run, self._runs[run])
-            viewed = self._viewed[run]
-        if chunk == f"{run}/index" and viewed.is_behind:
-            viewed.refresh()
-        return viewed.chunk(chunk)
+            found = self._readings.get(run)
+            if found is None or found.has_failed or (anew and found.was_shown and found.made.result().is_behind):
+                found = self._readings[run] = _Reading(partial(self._look, run, self._runs[run]))
+            return found
+
+
+class _Reading(threading.Thread):
+    """A log that is being read: which share of it was, and what is made of it."""
+
+    def __init__(self, look: Callable[[Callable[[float], None]], Viewed]) -> None:
+        super().__init__(daemon=True)
+        self.share, self.was_shown = 0.0, False
+        self.made = Future[Viewed]()
+        self._look = look
+        self.start()
+
+    @property
+    def has_failed(self) -> bool:
+        return self.made.done() and self.made.exception() is not None
+
+    def run(self) -> None:
+        try:
+            self.made.set_result(self._look(self._hear))
+        except Exception as error:  # for who waits for it
+            self.made.set_exception(error)
+
+    def _hear(self, share: float) -> None:
+        self.share = share
 
 
 class _Handler(BaseHTTPRequestHandler):

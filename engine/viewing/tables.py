@@ -25,7 +25,7 @@ index
     markers [{name, seq, iteration, phase ("" for the end of an iteration)}],
     marks [{seq, kind: rollback|quarantine|release|split|exam|resumed|repaired|finished, text}],
     types [event type], chunks {table: [[name, first row, last row, bytes (null: not known, on a server)]]},
-    counts {table: rows}, version
+    counts {table: rows}, version. While a server still reads a long log it is {reading: share of it that was read}.
     Tables of one run below; a table without rows has no chunk.
 
 overview   from to | marker (`iter-3/update`, `seq:17` of a stop that is none) closed (last closed iteration, -1: the

@@ -102,7 +102,7 @@ def addresses(run: Run, folder: Path, tmp_path_factory: pytest.TempPathFactory) 
     """Where the same run can be looked at: a folder, one file, and the server of `mage-es view`."""
     file = tmp_path_factory.mktemp("one") / "run.html"
     export([Viewed(run)], file)
-    with Viewer({run.id: run}, lambda name, each: Viewed(each, name=name)) as server:
+    with Viewer({run.id: run}, lambda name, each, tell: Viewed(each, name=name, tell=tell)) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         yield {"folder": (folder / "index.html").as_uri(), "file": file.as_uri(), "server": server.url}

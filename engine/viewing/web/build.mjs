@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
 const here = (/** @type {string} */ name) => fileURLToPath(new URL(name, import.meta.url));
+const licence = (/** @type {string} */ name) => readFileSync(here(`vendor/${name}/LICENSE`), "utf8");
 const into = process.argv[2] ?? here("../static");
 mkdirSync(into, { recursive: true });
 
@@ -23,7 +24,7 @@ await build({
     "preact/hooks": here("vendor/preact/hooks.mjs"),
     uplot: here("vendor/uplot/uPlot.mjs"),
   },
-  banner: { js: "/* mage-es view. With preact and uPlot, both under the MIT licence: see web/vendor in the source. */" },
+  banner: { js: `/* mage-es view, with preact and uPlot:\n\n${["preact", "uplot"].map(licence).join("\n")}*/` },
 });
 await build({ ...common, entryPoints: [here("src/app.css")], outfile: `${into}/app.css` });
 copyFileSync(here("src/index.html"), `${into}/index.html`);

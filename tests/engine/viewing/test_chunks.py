@@ -15,6 +15,7 @@ from mage_es.engine.verbs.memory import curate
 from mage_es.engine.verbs.show import show
 from mage_es.engine.verbs.transcript import CallReport
 from mage_es.engine.verbs.verify import verify
+from mage_es.engine.viewing import chunks
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.export import export, static
 from mage_es.engine.viewing.windows import Windows
@@ -108,6 +109,13 @@ def test_the_index_says_which_checks_the_run_passes(examined: Run) -> None:
     (row,) = table(viewed, "verify")
     assert row["ok"] is told.ok is True and row["leaks"] == 0
     assert [check["name"] for check in row["checks"]] == [check.name for check in told.checks]
+
+
+def test_a_long_log_is_verified_beside_its_export(examined: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    (apart,) = table(Viewed(examined), "verify")
+    monkeypatch.setattr(chunks, "EXACT", examined.events - 1)
+    viewed = Viewed(examined, whole=True)
+    assert table(viewed, "verify") == [apart] and not index_of(viewed)["exact"]
 
 
 def test_quarantine_and_release_end_and_begin_what_holds_of_a_memory(copied: Run) -> None:

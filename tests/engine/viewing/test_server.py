@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPResponse
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from mage_es.engine.run.directory import Run
-from mage_es.engine.verbs.memory import curate
+from mage_es.engine.verbs.memory import curate, memories
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.server import Viewer
 from tests.engine.viewing.conftest import opened
@@ -18,7 +20,12 @@ from tests.engine.viewing.conftest import opened
 
 @pytest.fixture
 def server(copied: Run) -> Iterator[Viewer]:
-    viewer = Viewer({copied.id: copied}, lambda name, run: Viewed(run, name=name))
+    with serving(Viewer({copied.id: copied}, lambda name, run, tell: Viewed(run, name=name, tell=tell))) as viewer:
+        yield viewer
+
+
+@contextmanager
+def serving(viewer: Viewer) -> Iterator[Viewer]:
     thread = threading.Thread(target=viewer.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield viewer
@@ -43,6 +50,13 @@ def ask(
     return answer, content
 
 
+def read(server: Viewer, run: Run) -> Any:
+    """Return the index of a run once its log was read, as a page does."""
+    while "reading" in (index := opened(ask(server, f"data/{run.id}/index.js")[1])[1]):
+        pass
+    return index
+
+
 def test_it_gives_the_page_and_the_chunks_with_a_strict_policy(server: Viewer, copied: Run) -> None:
     answer, page = ask(server, "")
     assert answer.status == 200 and b"app.js" in page
@@ -51,8 +65,7 @@ def test_it_gives_the_page_and_the_chunks_with_a_strict_policy(server: Viewer, c
     assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
     assert (answer.headers["X-Content-Type-Options"], answer.headers["Cache-Control"]) == ("nosniff", "no-store")
     assert opened(ask(server, "data/runs.js")[1])[1]["runs"][0]["run"] == copied.id
-    name, index = opened(ask(server, f"data/{copied.id}/index.js")[1])
-    assert name == f"{copied.id}/index" and index["state"] == "finished"
+    assert read(server, copied)["state"] == "finished"
     assert opened(ask(server, f"data/{copied.id}/answers-0.js")[1])[1]["rows"] > 0
     assert ask(server, "app.css")[0].headers["Content-Type"].startswith("text/css")
 
@@ -99,10 +112,34 @@ def test_pages_of_other_origins_get_nothing(server: Viewer) -> None:
 
 
 def test_a_run_that_grew_is_read_again_when_its_page_is_loaded(server: Viewer, copied: Run) -> None:
-    index = opened(ask(server, f"data/{copied.id}/index.js")[1])[1]
+    index = read(server, copied)
     memory = opened(ask(server, f"data/{copied.id}/memories-0.js")[1])[1]["columns"]["id"][0]
     curate(copied, memory, action="quarantine", reason="doubtful", by="me")
     assert opened(ask(server, f"data/{copied.id}/memory_states-0.js")[1])[1]["rows"] == index["counts"]["memory_states"]
-    again = opened(ask(server, f"data/{copied.id}/index.js")[1])[1]
+    again = read(server, copied)
     assert again["last"] > index["last"] and again["marks"][-1]["kind"] == "quarantine"
     assert opened(ask(server, f"data/{copied.id}/memory_states-0.js")[1])[1]["rows"] == again["counts"]["memory_states"]
+
+
+def test_a_page_is_told_how_much_of_a_long_log_was_read_and_then_gets_it(copied: Run) -> None:
+    may_end, readings = threading.Event(), list[int]()
+
+    def look(name: str, run: Run, tell: Callable[[float], None]) -> Viewed:
+        tell(0.34)
+        viewed = Viewed(run, name=name)
+        readings.append(may_end.wait())
+        return viewed
+
+    memory = memories(copied, at="latest").items[0].memory_id
+    with serving(Viewer({copied.id: copied}, look)) as viewer:
+        index = f"data/{copied.id}/index.js"
+        while (said := opened(ask(viewer, index)[1])[1]) != {"reading": 0.34}:
+            assert said == {"reading": 0.0}
+        assert ask(viewer, "app.js")[0].status == 200
+        before = copied.events
+        curate(copied, memory, action="quarantine", reason="doubtful", by="me")
+        may_end.set()
+        # A run that is written on and on would never be shown if it were read again before it was shown.
+        assert read(viewer, copied)["last"] == before
+        assert read(viewer, copied)["last"] == copied.events
+    assert len(readings) == 2

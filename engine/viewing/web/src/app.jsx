@@ -38,12 +38,8 @@ function App() {
   const runs = useLoad(() => data.chunk("runs").then((found) => /** @type {data.Summary[]} */ (found.runs)), []);
   useEffect(() => {
     const heard = () => setHash(location.hash);
-    addEventListener("hashchange", heard);
-    addEventListener("popstate", heard);
-    return () => {
-      removeEventListener("hashchange", heard);
-      removeEventListener("popstate", heard);
-    };
+    for (const kind of ["hashchange", "popstate"]) addEventListener(kind, heard);
+    return () => ["hashchange", "popstate"].forEach((kind) => removeEventListener(kind, heard));
   }, []);
   const here = useMemo(() => address.read(hash), [hash]);
   if (!runs.value) return <main class="alone"><Loading error={runs.error} /></main>;
@@ -63,11 +59,12 @@ function App() {
 
 /** @param {{here: address.Address, runs: data.Summary[]}} props */
 function Run({ here, runs }) {
-  const { value: index, error } = useLoad(() => data.chunk(`${here.run}/index`), [here.run]);
+  const [share, tell] = useState(0);
+  const { value: index, error } = useLoad(() => data.indexOf(here.run, tell), [here.run]);
   const with_ = here.query.with && runs.some((one) => one.run === here.query.with) ? here.query.with : "";
-  const { value: second, error: problem } = useLoad(() => (with_ ? data.chunk(`${with_}/index`) : Promise.resolve(null)), [with_]);
-  if (!index || problem) return <main class="alone"><Loading error={error || problem} /></main>;
-  if (with_ && !second) return <main class="alone"><Loading error="" /></main>;
+  const { value: second, error: problem } = useLoad(() => (with_ ? data.indexOf(with_, tell) : Promise.resolve(null)), [with_]);
+  if (!index || problem) return <main class="alone"><Loading error={error || problem} share={share} /></main>;
+  if (with_ && !second) return <main class="alone"><Loading error="" share={share} /></main>;
   return <Shell here={here} runs={runs} index={index} second={second} />;
 }
 

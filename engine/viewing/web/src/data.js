@@ -6,10 +6,9 @@
  * @typedef {{rows: number, col: Record<string, Column>}} Table
  * @typedef {{name: string, seq: number, iteration: number | null, phase: string}} Marker
  * @typedef {{seq: number, kind: string, text: string}} Mark
- * @typedef {{run: string, path: string, kind: string, state: string, problem: string, benchmark: string, measure: string,
- *   config: Record<string, any>, models: Record<string, string>, last: number, head: string, began_us: number, ended_us: number,
- *   parent: string | null, command: string, exact: boolean, stops: number[], markers: Marker[],
- *   marks: Mark[], types: string[], chunks: Record<string, [string, number, number, number | null][]>,
+ * @typedef {{run: string, path: string, kind: string, state: string, problem: string, benchmark: string, measure: string, config: Record<string, any>,
+ *   models: Record<string, string>, last: number, head: string, began_us: number, ended_us: number, parent: string | null, command: string, exact: boolean,
+ *   stops: number[], markers: Marker[], marks: Mark[], types: string[], chunks: Record<string, [string, number, number, number | null][]>,
  *   counts: Record<string, number>, version: string}} Index
  * @typedef {{run: string, kind: string, benchmark: string, state: string, events: number, iterations: number, problem: string}} Summary
  */
@@ -61,6 +60,15 @@ export function chunk(name) {
     opened.set(name, found);
   }
   return found;
+}
+
+/** The index of a run; a server that still reads a long log says how much of it. @param {string} run @param {(share: number) => void} tell @returns {Promise<Index>} */
+export async function indexOf(run, tell) {
+  for (let name = `${run}/index`; ; opened.delete(name)) {
+    const found = await chunk(name);
+    if (found.reading === undefined) return found;
+    tell(found.reading);
+  }
 }
 
 /** @param {any} values @returns {Column} */

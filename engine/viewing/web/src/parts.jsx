@@ -43,12 +43,12 @@ export const Empty = ({ title, children }) => (
   </div>
 );
 
-/** @param {{error: string}} props */
-export const Loading = ({ error }) =>
+/** @param {{error: string, share?: number}} props share of a log that was read */
+export const Loading = ({ error, share }) =>
   error ? (
     <Empty title="This part could not be shown">{error}</Empty>
   ) : (
-    <p class="muted loading" role="status">Reading …</p>
+    <p class="muted loading" role="status">{share ? `Reading the log: ${Math.floor(100 * share)} %` : "Reading …"}</p>
   );
 
 /** @param {{text: string, label?: string}} props */
@@ -156,9 +156,7 @@ export function Long({ columns, rows, label, selected = null, height = 560 }) {
 
 /** Facts as a list of terms. @param {{rows: any[][], class?: string}} props a term and a fact each */
 export const Facts = ({ rows, class: kind = "" }) => (
-  <dl class={`facts ${kind}`}>
-    {rows.map(([term, fact], n) => <div key={n}><dt>{term}</dt><dd>{fact}</dd></div>)}
-  </dl>
+  <dl class={`facts ${kind}`}>{rows.map(([term, fact], n) => <div key={n}><dt>{term}</dt><dd>{fact}</dd></div>)}</dl>
 );
 
 /** @param {{figures: {label: string, value: Children, note?: Children, tone?: string}[]}} props */

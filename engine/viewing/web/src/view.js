@@ -37,11 +37,7 @@ export function useLoad(load, on) {
   return got.key === key ? got : { value: null, error: "" };
 }
 
-/**
- * Tables of a run by name.
- * @param {Index} index @param {string[]} names
- * @returns {{value: Record<string, Table> | null, error: string}}
- */
+/** Tables of a run by name. @param {Index} index @param {string[]} names @returns {{value: Record<string, Table> | null, error: string}} */
 export function useTables(index, ...names) {
   return useLoad(async () => {
     const tables = await Promise.all(names.map((name) => data.table(index, name)));

@@ -94,6 +94,7 @@ class Candidates:
     def __init__(self, query: Query, memory: Memory, terms: Terms) -> None:
         self._query, self._memory, self._terms = query, memory, terms
         self._pools: dict[tuple[Index, str], Pool] = {}
+        self._bundles: dict[tuple[Find, Quotas], Bundle] = {}
 
     def pool(self, index: Index, task_type: str = "") -> Pool:
         """Return what an index has of a task type, by default the query's own."""
@@ -111,6 +112,11 @@ class Candidates:
         return self._pools[index, task_type]
 
     def bundle(self, find: Find, most: Quotas) -> Bundle:
+        if (find, most) not in self._bundles:
+            self._bundles[find, most] = self._bundle(find, most)
+        return self._bundles[find, most]
+
+    def _bundle(self, find: Find, most: Quotas) -> Bundle:
         success, failure = most
         corrected = self._hits("failure", find, failure)
         rows = (self._memory.row(hit.memory_id) for hit in corrected)
@@ -179,25 +185,23 @@ def _nearest(pool: Pool, count: int) -> list[int]:
 def _diverse(pool: Pool, count: int) -> list[int]:
     """Maximal marginal relevance: each further memory is near the question and far from those chosen."""
     # Relevance against novelty among the few nearest; over the whole slice novelty would bring in what is merely odd.
-    left, vectors = pool.nearest[:_DIVERSE_POOL], pool.rows.vectors
-    chosen: list[int] = []
-    while left and len(chosen) < count:
-        taken = vectors[chosen]
-
-        def value(row: int, taken: Vector = taken) -> float:
-            closest = float((taken @ vectors[row]).max()) if len(taken) else 0.0
-            return _RELEVANCE * float(pool.similarity[row]) - (1 - _RELEVANCE) * closest
-
-        best = max(left, key=value)
+    rows = pool.nearest[:_DIVERSE_POOL]
+    vectors, relevance = pool.rows.vectors[rows], pool.similarity[rows]
+    closest, chosen = np.zeros(len(rows), dtype=np.float32), list[int]()
+    while len(chosen) < min(count, len(rows)):
+        value = _RELEVANCE * relevance - (1 - _RELEVANCE) * closest
+        value[chosen] = -np.inf
+        best = int(value.argmax())
+        near = vectors @ vectors[best]
+        closest = np.maximum(closest, near) if chosen else near
         chosen.append(best)
-        left.remove(best)
-    return chosen
+    return [rows[place] for place in chosen]
 
 
 def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, terms: Terms, count: int) -> Iterator[int]:
     """Yield row numbers, best first, without the question's own memories and what is below its floor."""
     # The best rows in steps that grow fourfold: filters leave out few, and sorting a whole slice costs far more.
-    own_text = normal_form(query.question)
+    own_text = normal_form(query.question) if terms.exclude_self else ""
     yielded: set[int] = set()
     wanted = count + 8
     while True:
@@ -212,10 +216,11 @@ def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, ter
             floor = max(terms.least_similarity, terms.strategy_floor) if is_strategy else terms.least_similarity
             if similarity[row] < floor:
                 continue
-            is_own = rows.question_ids[row] == query.question_id or (
-                own_text != "" and normal_form(memory.row(rows.ids[row]).question) == own_text
+            is_own = terms.exclude_self and (
+                rows.question_ids[row] == query.question_id
+                or (own_text != "" and normal_form(memory.row(rows.ids[row]).question) == own_text)
             )
-            if not (is_own and terms.exclude_self):
+            if not is_own:
                 yield row
         if wanted >= len(similarity):
             return

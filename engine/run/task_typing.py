@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Literal
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 from mage_es.engine.embedders.vectors import GRID, UNIT, cosines, on_grid
 from mage_es.engine.rules.task_types import Induced
 from mage_es.engine.seams.benchmark import ONE_TYPE, Benchmark, Question
-from mage_es.engine.seams.embedder import Embedder
+from mage_es.engine.seams.embedder import Embedder, Vectors
 from mage_es.events.errors import PrerequisiteError
 
 NEIGHBOURS = 75
@@ -91,15 +92,26 @@ class TaskTyping:
 
     def doubtful(self, questions: Sequence[Question], induced: Induced) -> dict[str, str]:
         """Return by question id the type that is about as near as the question's own; none where types are given."""
-        placed = self._placed([question.question for question in questions], induced) if len(induced) > 1 else []
-        return {q.id: other for q, (_, other) in zip(questions, placed, strict=False) if other}
+        if len(induced) <= 1:
+            return {}
+        placed = self._placed(self._embedder.encode([question.question for question in questions]), induced)
+        return {q.id: other for q, (_, other) in zip(questions, placed, strict=True) if other}
 
-    def predict(self, texts: Sequence[str], induced: Induced, *, ids: Sequence[str]) -> list[str]:
-        """Return the type of each text from the text alone; a known question of the same id does not count."""
+    def predict(
+        self, texts: Sequence[str], induced: Induced, *, ids: Sequence[str], vectors: Vectors | None = None
+    ) -> list[str]:
+        """Return the type of each text from the text alone; a known question of the same id does not count.
+
+        `vectors` are those of the texts, where they are known.
+        """
         if not texts:
             return []
-        if self.is_induced:  # without a type that has examples there is but one
-            return [one for one, _ in self._placed(texts, induced)] if induced else [ONE_TYPE] * len(texts)
+        if self.is_induced and not induced:  # without a type that has examples there is but one
+            return [ONE_TYPE] * len(texts)
+        if vectors is None:
+            vectors = self._embedder.encode(texts)
+        if self.is_induced:
+            return [one for one, _ in self._placed(vectors, induced)]
         if not self._typed:
             raise PrerequisiteError(
                 "No evolution question has a task type that others could be typed by: give the benchmark's files that "
@@ -108,33 +120,33 @@ class TaskTyping:
         with self._making:
             if self._typer is None:
                 self._typer = Typer(self._typed, self._embedder)
-        return self._typer.predict(texts, exclude=ids)
+        return self._typer.predict(texts, vectors, exclude=ids)
 
-    def _placed(self, texts: Sequence[str], induced: Induced) -> list[tuple[str, str]]:
+    def _placed(self, vectors: Vectors, induced: Induced) -> list[tuple[str, str]]:
         # Made anew only when a type went out of use: that is once in some iterations.
         with self._making:
             if self._nearest is None or self._nearest[0] != induced:
                 self._nearest = (induced, NearestType(induced, self._questions, self._embedder))
             nearest = self._nearest[1]
-        return nearest.place(texts)
+        return nearest.place(vectors)
 
 
 class NearestType:
     """Induced types as vectors of their examples and of their descriptions."""
 
     def __init__(self, induced: Induced, questions: Mapping[str, Question], embedder: Embedder) -> None:
-        self._names, self._embedder = sorted(induced), embedder
+        self._names = sorted(induced)
         described = [f"{name.replace('-', ' ')}: {induced[name].description}" for name in self._names]
         self._descriptions = on_grid(embedder.encode(described))
         examples = [(place, each) for place, name in enumerate(self._names) for each in induced[name].examples]
         self._types = np.array([place for place, _ in examples], dtype=np.int64)
         self._examples = on_grid(embedder.encode([questions[each].question for _, each in examples]))
 
-    def place(self, texts: Sequence[str]) -> list[tuple[str, str]]:
-        """Return of each text the nearest type and the next one, "" unless that is about as near."""
-        vectors, found = on_grid(self._embedder.encode(texts)), list[tuple[str, str]]()
-        for start in range(0, len(texts), _ROWS):
-            rows = vectors[start : start + _ROWS]
+    def place(self, vectors: Vectors) -> list[tuple[str, str]]:
+        """Return of each text's vector the nearest type and the next one, "" unless that is about as near."""
+        found = list[tuple[str, str]]()
+        for start in range(0, len(vectors), _ROWS):
+            rows = on_grid(vectors[start : start + _ROWS])
             near, scores = cosines(rows, self._examples), cosines(rows, self._descriptions)
             for place in range(len(self._names)):
                 scores[:, place] += near[:, self._types == place].max(axis=1)
@@ -151,57 +163,47 @@ class Typer:
         if not questions:
             raise ValueError("the task typer needs at least one question whose type is known")
         known = sorted(questions, key=lambda question: question.id)
-        self._embedder = embedder
         self._places = {question.id: place for place, question in enumerate(known)}
-        self._types = sorted({question.task_type for question in known})
-        labels = [self._types.index(question.task_type) for question in known]
-        self._labels: NDArray[np.int64] = np.array(labels, dtype=np.int64)
+        self._labels = [question.task_type for question in known]
         texts = [question.question for question in known]
         self._vectors = on_grid(embedder.encode(texts))
         self._shapes = _shapes(texts)
+        self._squares = (self._shapes**2).sum(axis=1)
 
-    def predict(self, texts: Sequence[str], *, exclude: Sequence[str] = ()) -> list[str]:
-        """Return the task type of each text, as shown to the learner.
+    def predict(self, texts: Sequence[str], vectors: Vectors, *, exclude: Sequence[str] = ()) -> list[str]:
+        """Return the task type of each text, given with its vector, as shown to the learner.
 
         `exclude` has the id of the known question that must not vote on each text, "" for none; or it is empty.
         """
         if exclude and len(exclude) != len(texts):
             raise ValueError(f"{len(texts)} texts came with {len(exclude)} ids to exclude; give one for each or none")
-        vectors = on_grid(self._embedder.encode(texts))
-        shapes = _shapes(texts)
+        placed, shapes = on_grid(vectors), _shapes(texts)
         skipped = [self._places.get(name, -1) for name in exclude] or [-1] * len(texts)
         predicted: list[str] = []
         for start in range(0, len(texts), _ROWS):
-            stop = start + _ROWS
-            unlike = sum(
-                (left[start:stop, None] - right) ** 2 for left, right in zip(shapes, self._shapes, strict=True)
-            )
-            similar = cosines(vectors[start:stop], self._vectors) - unlike // SHAPE_WEIGHT
-            predicted += self._vote(similar, skipped[start:stop])
+            rows = slice(start, start + _ROWS)
+            squares = (shapes[rows] ** 2).sum(axis=1)[:, None] + self._squares
+            unlike = squares - 2 * (shapes[rows] @ self._shapes.T)  # of squared distances
+            similar = cosines(placed[rows], self._vectors) - unlike // SHAPE_WEIGHT
+            predicted += map(self._voted, similar, skipped[rows])
         return predicted
 
-    def _vote(self, similar: NDArray[np.int64], skipped: Sequence[int]) -> list[str]:
+    def _voted(self, similar: NDArray[np.int64], skipped: int) -> str:
+        """Return the type of most of the nearest known questions; of equals, of the nearer."""
         known = len(self._labels)
-        keys = similar * known + np.arange(known - 1, -1, -1)  # one order of (similarity, place) without ties
-        lowest = np.iinfo(np.int64).min
-        for row, place in enumerate(skipped):
-            if place >= 0:
-                keys[row, place] = lowest
+        keys = similar * known - np.arange(known)  # one order of (similarity, place) without ties
+        if skipped >= 0 and known > 1:
+            keys[skipped] = np.iinfo(np.int64).min
         count = min(NEIGHBOURS, max(_FEWEST, math.isqrt(known)), known)
-        nearest = np.argpartition(keys, known - count, axis=1)[:, known - count :]
-        order = np.argsort(-np.take_along_axis(keys, nearest, axis=1), axis=1)
-        nearest = np.take_along_axis(nearest, order, axis=1)
-        valid = np.take_along_axis(keys, nearest, axis=1) != lowest
-        labels = self._labels[nearest]
-        hits = labels[:, :, None] == np.arange(len(self._types))
-        votes = (hits & valid[:, :, None]).sum(axis=1)
-        ranks = np.where(hits.any(axis=1), hits.argmax(axis=1), count)  # the place of a type's nearest neighbour
-        return [self._types[label] for label in np.argmax(votes * (count + 1) + (count - ranks), axis=1)]
+        nearest = np.argpartition(keys, known - count)[known - count :]
+        nearest = nearest[np.argsort(keys[nearest])[::-1]]
+        voters: list[int] = nearest.tolist()
+        votes = Counter(self._labels[place] for place in voters if place != skipped or known == 1)
+        return max(votes, key=votes.__getitem__)
 
 
-def _shapes(texts: Sequence[str]) -> tuple[NDArray[np.int64], ...]:
-    """Return log2(1 + count) of numbers, words and sentences in units of 1/GRID, an array [len(texts)] for each."""
-    return tuple(
-        np.array([round(GRID * math.log2(1 + len(counted.findall(text)))) for text in texts], dtype=np.int64)
-        for counted in _COUNTED
-    )
+def _shapes(texts: Sequence[str]) -> NDArray[np.int64]:
+    """Return log2(1 + count) of numbers, words and sentences in units of 1/GRID, an array [len(texts), 3]."""
+    counts = ([len(counted.findall(text)) for counted in _COUNTED] for text in texts)
+    shapes = [[round(GRID * math.log2(1 + count)) for count in each] for each in counts]
+    return np.array(shapes, dtype=np.int64).reshape(-1, len(_COUNTED))

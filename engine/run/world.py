@@ -29,7 +29,7 @@ from mage_es.engine.run.inheriting import Parent, inheritance, past_of
 from mage_es.engine.run.questions import all_questions, recorded_benchmark
 from mage_es.engine.run.task_typing import TaskTyping
 from mage_es.engine.seams.benchmark import Benchmark, Question, traits_of
-from mage_es.engine.seams.embedder import Embedder
+from mage_es.engine.seams.embedder import Embedder, Vectors
 from mage_es.engine.seams.environment import Opening, is_sequential, opening_of
 from mage_es.engine.seams.metering import Metered, SpendingGuard
 from mage_es.engine.search.registry import Searches
@@ -57,16 +57,25 @@ class World(NamedTuple):
     """Whether the gold answers are there: a copy of a run can be without them."""
 
     def asked(
-        self, state: State, questions: Sequence[Question], task_types: Sequence[str], purposes: Sequence[Purpose]
+        self,
+        state: State,
+        questions: Sequence[Question],
+        task_types: Sequence[str],
+        purposes: Sequence[Purpose],
+        vectors: Vectors | None = None,
     ) -> list[Asked]:
-        """Return questions about to be asked on a state, with the vectors that choosing their bundles can need."""
+        """Return questions about to be asked on a state, with the vectors that choosing their bundles can need.
+
+        `vectors` are those of the questions' texts, where they are known; an episode has more to go by.
+        """
         openings: dict[str, Opening] = {}
         if is_sequential(self.benchmark):
             openings = {question.id: opening_of(self.benchmark, question) for question in questions}
         asking = {question.id: question.question for question in questions}
         for name, opening in openings.items():
             asking[name] = retrieval_text(asking[name], opening.moment.observation)
-        vectors = self.embedder.encode(list(asking.values()))
+        if vectors is None or openings:
+            vectors = self.embedder.encode(list(asking.values()))
         texts = {}
         for question, task_type in zip(questions, task_types, strict=True):
             if recipe := state.recipes.retrieval(task_type):

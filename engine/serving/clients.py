@@ -10,7 +10,6 @@ Theory of operation
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import time
 from collections import OrderedDict
@@ -26,6 +25,7 @@ from mage_es.engine.serving.frozen import FrozenRun
 from mage_es.engine.serving.live import LiveRun, Wish
 from mage_es.engine.serving.replies import ReplyReader
 from mage_es.engine.serving.sending import SeenThrough, httpx_of, seen_through
+from mage_es.engine.serving.sessions import is_retry
 from mage_es.engine.serving.shapes import Reading, read, spliced
 from mage_es.events.errors import NotFound, UsageError
 from mage_es.events.vocabulary import InferenceClosed, RequestShape
@@ -168,8 +168,9 @@ class _Recorded:
             session=given.get("x-session-id", ""),
             memory=_wish(given),
             task_type=given.get("x-mage-task-type"),
+            is_retry=is_retry(given),
         )
-        asyncio.run(self._live.record(prepared))
+        self._live.submit(prepared).result()
         opened = prepared.opened
         marker = f"iter-{opened.marker}" if opened.marker >= 0 else "start"
         told = ",".join(opened.memories) if opened.treatment == "memory" else opened.treatment

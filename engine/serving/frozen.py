@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 import msgspec
@@ -21,12 +22,16 @@ from mage_es.engine.run.directory import Run
 from mage_es.engine.run.inheriting import inheritance
 from mage_es.engine.run.world import World, reopen_world, require_ontology, state_of
 from mage_es.engine.seams.benchmark import Benchmark, Question
-from mage_es.engine.seams.embedder import Embedder
+from mage_es.engine.seams.embedder import Embedder, Vectors
 from mage_es.engine.seams.environment import is_sequential
 from mage_es.events.errors import UsageError, nearest
 from mage_es.events.log import LogReader
+from mage_es.events.log.markers import Marker
 from mage_es.events.vocabulary import IterationClosed, Phase, QuestionPlanned
 from mage_es.projections.fold import State
+
+_KEPT = 4
+"""Closed iterations of a served run whose states are kept."""
 
 
 class BundleMember(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,15 +141,38 @@ class FrozenRun:
         return planned
 
     def _asked(self, asked: Question, task_type: str | None, *, frozen: bool, phase: Phase) -> PlanAnswers:
-        known = self.world.asked(self.state, [asked], [self.task_type_of(asked, task_type)], ["ask"])
+        vectors = self.world.embedder.encode([asked.question])
+        known = self.world.asked(self.state, [asked], [self.task_type_of(asked, task_type, vectors)], ["ask"], vectors)
         return PlanAnswers(self.state.progress.closed, phase, known, frozen, donors={})
 
-    def task_type_of(self, asked: Question, named: str | None = None) -> str:
+    def task_type_of(self, asked: Question, named: str | None = None, vectors: Vectors | None = None) -> str:
         """Return the task type that was named, else the one that the text tells. Raises `UsageError` for another."""
         if named is None:
-            return self.world.typing.predict([asked.question], self._induced, ids=[asked.id])[0]
+            return self.world.typing.predict([asked.question], self._induced, ids=[asked.id], vectors=vectors)[0]
         self.require_task_type(named)
         return named
+
+
+class FrozenRuns:
+    """What the closed iterations of a served run left, for any number of threads.
+
+    The newest few are kept; who needs an older one waits until it is folded from the log again.
+    """
+
+    def __init__(self, run: Run, world: World) -> None:
+        self._run, self._world = run, world
+        self._folding, self._kept = Lock(), dict[int, FrozenRun]()
+
+    def at(self, iteration: int) -> FrozenRun:
+        if found := self._kept.get(iteration):
+            return found
+        with self._folding:
+            if iteration not in self._kept:
+                name, reader = str(Marker("iteration", iteration)), LogReader(self._run.log_path)
+                state = state_of(self._run, reader, until=reader.resolve(name))
+                newest = dict(sorted(self._kept.items())[1 - _KEPT :])
+                self._kept = {**newest, iteration: FrozenRun(self._run, name, self._world, state)}
+            return self._kept[iteration]
 
 
 def freeze(

@@ -14,7 +14,6 @@ Theory of operation
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -74,22 +73,17 @@ class Journal:
     def queued(self) -> int:
         return len(self._waiting)
 
-    async def record(self, drafts: Sequence[Event] | Callable[[], Sequence[Draft]]) -> Sequence[Event]:
-        """Return events once they are durable, which they become whether or not the caller waits to the end.
+    def submit(self, drafts: Sequence[Event] | Callable[[], Sequence[Draft]]) -> Future[Sequence[Event]]:
+        """Return what will have the events once they are durable, which they become whether or not a caller waits.
 
-        A function is called, on the journal's thread and under the lock, to decide on the state as it is then.
+        A function is called, on the journal's thread and under the lock, to decide on the state as it is then. What it
+        raises, and `NotRecorded`, is the future's exception: then nothing of it is recorded.
 
-        Raises `NotRecorded`, and what the function raises: then nothing of it is recorded.
+        Raises `NotRecorded` where the log takes nothing more.
         """
         done: Future[Sequence[Event]] = Future()
         self._add(_Entry(drafts, done))
-        return await asyncio.wrap_future(done)
-
-    def begin(self, event: Event) -> None:
-        """Record that the process began; raises what the log raises."""
-        done: Future[Sequence[Event]] = Future()
-        self._add(_Entry([event], done))
-        done.result()
+        return done
 
     def put(self, event: Event) -> None:
         """Record an event soon. What comes after the log failed is counted and dropped."""

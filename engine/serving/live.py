@@ -19,6 +19,7 @@ import itertools
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import aclosing
 from functools import lru_cache
 from pathlib import Path
@@ -35,10 +36,9 @@ from mage_es.engine.rules.notes import NOTHING, Note, note_of
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.memories import MemoryReport, report_of
 from mage_es.engine.run.runtime import Runtime
-from mage_es.engine.run.world import state_of
 from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
-from mage_es.engine.serving.frozen import FrozenRun, question_of
+from mage_es.engine.serving.frozen import FrozenRun, FrozenRuns, question_of
 from mage_es.engine.serving.inferences import InferenceReport, Recorded, explained, recorded
 from mage_es.engine.serving.journal import Health, Journal, NotRecorded
 from mage_es.engine.serving.opening import ServedRun, open_served
@@ -50,10 +50,10 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.disk import FileSystem
 from mage_es.events.errors import NotFound, UsageError
 from mage_es.events.log import LogReader
-from mage_es.events.log.markers import Marker
 from mage_es.events.vocabulary import (
     MICRO,
     Draft,
+    Event,
     FeedbackGiven,
     InferenceClosed,
     InferenceOpened,
@@ -67,8 +67,6 @@ from mage_es.events.vocabulary import (
 
 Learn = Literal["off", "log", "propose"]
 Wish = Literal["on", "off", "shadow"]
-_MARKERS = 4
-"""Frozen states that are kept at once; sessions of older ones wait until theirs is folded again."""
 _NOTES = 8_192
 """Rendered notes that are kept."""
 _LONGEST_NAME, _LONGEST_QUESTION = 128, 8_000
@@ -119,12 +117,12 @@ class LiveRun:
         self._sessions = Sessions(lambda key, session: is_held_back(salt, key, session, share_micro=share))
         self._reader = LogReader(self.run.log_path)
         self._sessions.recall(self._reader)
-        self._freezing, self._frozen = threading.Lock(), dict[int, FrozenRun]()
+        self._reading, self.frozen = threading.Lock(), FrozenRuns(self.run, self.world).at
         self._note = lru_cache(maxsize=_NOTES)(self._rendered)
         self.marker = self.state.progress.closed
         self.frozen(self.marker)
         self.journal = Journal(self.log, self.state, self.lock)
-        self.journal.begin(started)
+        self.journal.submit([started]).result()
 
     @classmethod
     def open(
@@ -164,15 +162,16 @@ class LiveRun:
         key: str = "",
         memory: Wish = "on",
         task_type: str | None = None,
+        is_retry: bool = False,
     ) -> Prepared:
-        """Return what is to be put into a request.
+        """Return what is to be put into a request. One that is sent again stays in its session, with its coin.
 
         Raises `UsageError` for a task type that the run does not have, or a session's name that is too long.
         """
         if len(session) > _LONGEST_NAME:
             raise UsageError(f"X-Session-Id has {len(session)} characters: give at most {_LONGEST_NAME}.")
         name = f"inf-{self.process}-{next(self._numbers)}"
-        session = session or self._sessions.session_of(key, reading) or name
+        session = session or self._sessions.session_of(key, reading, is_retry=is_retry) or name
         pin = self._sessions.pinned(key, session, self.marker)
         frozen = self.frozen(pin.marker)
         if task_type is not None:
@@ -215,13 +214,27 @@ class LiveRun:
         session = session or self._sessions.session_of(key, reading)
         return self._notes(key, session, reading.turns[:-1] if reading.is_new else reading.turns)
 
-    async def record(self, prepared: Prepared) -> None:
-        """Make what goes into a request durable. Raises `NotRecorded`: then it must go on without."""
+    def submit(self, prepared: Prepared) -> Future[Sequence[Event]]:
+        """Return what is done once it is durable what goes into a request.
+
+        Raises `NotRecorded`, as the future may: then the request must go on without.
+        """
+
+        def settled(done: Future[Sequence[Event]]) -> None:
+            if not done.cancelled() and done.exception():
+                self._sessions.withdrawn(prepared.opened)
+
         try:
-            await self.journal.record([prepared.opened])
-        except (NotRecorded, UsageError):
+            done = self.journal.submit([prepared.opened])
+        except NotRecorded:
             self._sessions.withdrawn(prepared.opened)
             raise
+        done.add_done_callback(settled)
+        return done
+
+    async def record(self, prepared: Prepared) -> None:
+        """Make what goes into a request durable. Raises as `submit` does."""
+        await asyncio.wrap_future(self.submit(prepared))
 
     def bypass(self, prepared: Prepared) -> None:
         """Take note that a request went on without the note that was to be put into it."""
@@ -260,7 +273,7 @@ class LiveRun:
             earlier = known.event if known and isinstance(known.event, FeedbackGiven) else None
             return decide(self.world.setting, self.state, command._replace(earlier=earlier))
 
-        event = (await self.journal.record(decided))[0]
+        event = (await asyncio.wrap_future(self.journal.submit(decided)))[0]
         assert isinstance(event, FeedbackGiven)
         return event
 
@@ -316,7 +329,7 @@ class LiveRun:
         return explained(self.run.id, self.frozen(found.opened.marker).state, found)
 
     def _recorded(self, name: str) -> Recorded:
-        with self._freezing:  # one reader, which has compared the hashes of the segments that it met
+        with self._reading:  # one reader, which has compared the hashes of the segments that it met
             self._reader.refresh()
             return recorded(self._reader, name)
 
@@ -331,20 +344,6 @@ class LiveRun:
     @property
     def health(self) -> Health:
         return Health(self.run.id, self.frozen(self.marker).marker, self.journal.problem, self.journal.queued)
-
-    # ------------------------------------------------------------ states
-
-    def frozen(self, marker: int) -> FrozenRun:
-        """Return the state that a closed iteration left; one that is not at hand is folded from the log."""
-        if found := self._frozen.get(marker):
-            return found
-        with self._freezing:
-            if marker not in self._frozen:
-                name, reader = str(Marker("iteration", marker)), LogReader(self.run.log_path)
-                state = state_of(self.run, reader, until=reader.resolve(name))
-                kept = dict(sorted(self._frozen.items())[1 - _MARKERS :])
-                self._frozen = {**kept, marker: FrozenRun(self.run, name, self.world, state)}
-            return self._frozen[marker]
 
     def advance(self) -> None:
         """Let new sessions see the iteration that was closed last."""

@@ -14,8 +14,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, cast, get_args
 from urllib.parse import unquote
 from urllib.request import getproxies, proxy_bypass
@@ -27,9 +27,11 @@ from mage_es.engine.serving.exchange import Asker, Exchange, answer, texts_of
 from mage_es.engine.serving.live import LiveRun, Prepared, Wish
 from mage_es.engine.serving.metrics import Counters
 from mage_es.engine.serving.refusals import Refused, body_of, speaks_anthropic
-from mage_es.engine.serving.shapes import read, spliced
+from mage_es.engine.serving.sessions import is_retry
+from mage_es.engine.serving.shapes import ends_of, put, read
 from mage_es.engine.serving.tenants import CREDENTIALS, Guest
 from mage_es.events.errors import UsageError
+from mage_es.events.vocabulary import Event
 from mage_es.events.vocabulary.serving import RequestShape
 
 SHAPES: Mapping[str, RequestShape] = {
@@ -172,23 +174,30 @@ class Proxy:
         live, body = self._runs[guest.run], going.body
         wish, session = cast(Wish, given.get("x-mage-memory", "on")), given.get("x-session-id", "")
 
-        def found() -> tuple[Prepared, bytes]:
+        def found() -> tuple[Prepared, bytes, Future[Sequence[Event]]]:
             task_type, reading = given.get("x-mage-task-type"), read(shape, body)
+            ends = ends_of(shape, body) if reading.turns else ()
             if wish != "off":
-                going.body = spliced(shape, body, live.earlier_notes(reading, session=session, key=guest.name))
+                going.body = put(body, ends, live.earlier_notes(reading, session=session, key=guest.name))
             try:
                 prepared = live.prepare(
-                    reading, shape, session=session, key=guest.name, memory=wish, task_type=task_type
+                    reading,
+                    shape,
+                    session=session,
+                    key=guest.name,
+                    memory=wish,
+                    task_type=task_type,
+                    is_retry=is_retry(given),
                 )
             except UsageError as error:
                 raise Refused(400, str(error)) if task_type else error from None
             if going.prepare(prepared):
                 live.bypass(prepared)
-            return prepared, spliced(shape, body, prepared.notes)
+            return prepared, put(body, ends, prepared.notes), live.submit(prepared)
 
         # In a thread, since an embedder may wait for a server, and what is late must not hold up other streams.
-        prepared, added = await asyncio.get_running_loop().run_in_executor(self._pool, found)
-        await live.record(prepared)
+        prepared, added, recording = await asyncio.get_running_loop().run_in_executor(self._pool, found)
+        await asyncio.wrap_future(recording)
         return prepared, added
 
     def _close(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -67,13 +67,16 @@ class Sessions:
         self._recent = _Newest[InferenceOpened]()
         self._open, self._questions = _Newest[InferenceOpened](), _Newest[str](_QUESTIONS)
 
-    def session_of(self, key: str, reading: Reading) -> str:
-        """Return the session of a conversation by what came before in it, "" for a new one."""
+    def session_of(self, key: str, reading: Reading, *, is_retry: bool = False) -> str:
+        """Return the session of a conversation by what came before in it, "" for a new one.
+
+        Of a request that is sent again its latest turn came before, too.
+        """
         with self._mutex:
             if reading.previous and (known := self._by_reply.use((key, reading.previous))):
                 return known
             # From the latest on: the longer a beginning, the fewer conversations share it.
-            earlier = reading.turns[:-1] if reading.is_new else reading.turns
+            earlier = reading.turns[:-1] if reading.is_new and not is_retry else reading.turns
             found = (self._by_turn.use((key, turn.sha256)) for turn in reversed(earlier))
             return next((session for session in found if session), "")
 
@@ -164,6 +167,11 @@ class Sessions:
 
 def _turn(session: str, sha256: str) -> str:
     return f"{sha256}{session}"
+
+
+def is_retry(headers: Mapping[str, str]) -> bool:
+    """Tell whether a client sends a request again, which the official SDKs count in a header."""
+    return headers.get("x-stainless-retry-count", "0") != "0"
 
 
 def again(event: InferenceOpened, first: InferenceOpened) -> InferenceOpened:

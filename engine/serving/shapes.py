@@ -98,15 +98,23 @@ def spliced(shape: RequestShape, body: bytes, notes: Mapping[int, str]) -> bytes
 
     Raises `ValueError` for a turn that the body does not have.
     """
-    lasts = list(_last_texts(shape, body)) if notes else []
-    pieces, at, start = list[bytes](), 0, _address(body)
+    return put(body, ends_of(shape, body), notes) if notes else body
+
+
+def ends_of(shape: RequestShape, body: bytes) -> Sequence[int]:
+    """Return where the last text of each turn ends in the body of a request: the place of its closing quote."""
+    start = _address(body)
+    return [_address(last) - start + len(memoryview(last)) - 1 for last in _last_texts(shape, body)]
+
+
+def put(body: bytes, ends: Sequence[int], notes: Mapping[int, str]) -> bytes:
+    """Return the body with each note at the end of its turn. Raises as `spliced` does."""
+    pieces, at = list[bytes](), 0
     for number, note in sorted(notes.items()):
-        if not 0 <= number < len(lasts):
-            raise ValueError(f"The request has {len(lasts)} turns, numbered from 0: there is no turn {number}.")
-        last = lasts[number]
-        end = _address(last) - start + len(memoryview(last)) - 1
-        pieces += (body[at:end], msgspec.json.encode(note)[1:-1])
-        at = end
+        if not 0 <= number < len(ends):
+            raise ValueError(f"The request has {len(ends)} turns, numbered from 0: there is no turn {number}.")
+        pieces += (body[at : ends[number]], msgspec.json.encode(note)[1:-1])
+        at = ends[number]
     return b"".join((*pieces, body[at:]))
 
 

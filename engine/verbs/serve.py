@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AsyncExitStack
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING
@@ -97,6 +98,7 @@ async def aserve(
         app = App(door, address, runs, allowance=allowance, hosts=(host, *ring.hosts) if ring else (host,))
         await stack.enter_async_context(app.running())
         report = _report(listener, address, lives)
+        stack.enter_context(_settled())
         begun(report)
         publishing = asyncio.create_task(_publishing(publish_every_s, lives.values(), stop, say))
         await serve_until(stop, app.asgi, listener)
@@ -105,6 +107,19 @@ async def aserve(
 
 
 serve = blocking(aserve)
+
+
+@contextmanager
+def _settled() -> Iterator[None]:
+    """Spare what is there now, the states, from garbage collection: to walk them would hold up every stream."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
 _Wanted = tuple[str, str, str | None]
 
 

@@ -6,7 +6,8 @@ Rules
     - Little-endian. The CRC covers everything before it and is checked before the body is parsed.
     - chain = SHA-256(previous chain || codec, first, count || body).
     - Bodies are not compressed: that would cost three times what it saves in writing, and sealing compresses them soon
-      anyway. A body has at most 64 MiB. What is in it: bodies.py.
+      anyway. What is in a body: bodies.py. It has at most 1 GiB: a run that goes on from another, or serves it, takes
+      over in one append all that was learned there, and memories are mostly their vectors.
 
 Why not Arrow IPC: seven in ten single-bit flips of an IPC stream are read back as wrong data, without an error.
 """
@@ -18,7 +19,7 @@ from typing import Literal, NamedTuple
 import google_crc32c
 
 MAGIC = b"MGE1"
-MAX_BODY = 64 << 20
+MAX_BODY = 1 << 30
 # The byte is part of the chain, so it keeps its value; another one means a newer release.
 _CODEC = 2
 _HEADER = struct.Struct("<4sBBIQI32s")

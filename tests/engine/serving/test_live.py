@@ -66,6 +66,16 @@ def test_what_a_client_sends_fills_no_memory_and_the_end_of_a_long_turn_is_looke
     assert (live.question("", long.inference), live.question("", short.inference)) == ("", QUESTION)
 
 
+def test_a_first_turn_that_is_sent_again_stays_in_its_session_and_on_its_side_of_the_coin(serve: Serve) -> None:
+    live = serve(holdback=0.5)
+    firsts = [asyncio.run(asked(live, f"{QUESTION} Box {number}.")).opened for number in range(8)]
+    assert {first.treatment for first in firsts} == {"memory", "holdback"}
+    for number, first in enumerate(firsts):
+        again = asyncio.run(asked(live, f"{QUESTION} Box {number}.", is_retry=True)).opened
+        assert (again.session, again.treatment) == (first.session, first.treatment)
+    assert asyncio.run(asked(live, f"{QUESTION} Box 0.")).opened.session != firsts[0].session
+
+
 async def asked(live: LiveRun, *turns: str, session: str = "", **options: Any) -> Prepared:
     prepared = live.prepare(said(*turns), "chat", session=session, **options)
     await live.record(prepared)

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 from mage_es.engine.serving import proxy
 from mage_es.engine.serving.live import LiveRun
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import InferenceOpened
 from mage_es.events.vocabulary.serving import RequestShape
 from tests.engine.serving.behind import PATIENCE_S, serving
 from tests.engine.serving.bodies import SHAPES, items_of, request
@@ -208,10 +210,13 @@ def test_an_error_of_the_upstream_is_the_same_exception_both_ways(
 @pytest.mark.parametrize("shape", SHAPES)
 @IS_ASYNC
 def test_a_client_that_tries_again_sends_the_same_note_again(
-    ways: tuple[Way, Way], server: Upstream, shape: RequestShape, *, is_async: bool
+    ways: tuple[Way, Way], live: LiveRun, server: Upstream, shape: RequestShape, *, is_async: bool
 ) -> None:
     headers = {"x-do": "429 once"}
     ways[1].ask(shape, request_of(shape), is_async=is_async, headers=headers, retries=1)
     once, again = server.asked[-2:]
     assert [each.header("x-stainless-retry-count") for each in (once, again)] == ["0", "1"]
     assert once.body == again.body and BEGIN_OF_A_NOTE.strip().encode() in again.body
+    # No header names the session: the client's count tells that it is the same one.
+    [first, second] = list(LogReader(live.run.log_path).of(InferenceOpened))[-2:]
+    assert first.inference != second.inference and first.session == second.session

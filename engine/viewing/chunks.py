@@ -40,7 +40,14 @@ from mage_es.events.vocabulary.shapes import shapes_of
 
 __all__ = ["Viewed", "script"]
 
-_SIZES: Mapping[str, int] = {"events": 2000, "payloads": 2000, "answers": 100, "texts": 200, "questions": 5000}
+_SIZES: Mapping[str, int] = {
+    "events": 2000,
+    "payloads": 2000,
+    "answers": 100,
+    "texts": 200,
+    "questions": 2000,
+    "askings": 4000,
+}
 _SIZE = 20_000
 """Rows of a chunk, of any other table."""
 _TOLD = 5000

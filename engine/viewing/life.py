@@ -38,7 +38,8 @@ _CLOSED = (
     *("outcome", "status", "problem", "input_tokens", "cached_tokens", "output_tokens", "latency_us", "overhead_us"),
     "reply",
 )
-_SAID = ("session", "metric", "kind", "value_micro", "text", "key")
+_NONE = (-1, "")
+"""What an event has for a count, or a text, that there is none of."""
 
 
 class Life:
@@ -54,7 +55,7 @@ class Life:
         self.counted = Counted(self.state, self.learned, prices or Prices())
         told = (*_OPENED, "memories", *_CLOSED[:-1], "question", _CLOSED[-1])
         self.inferences = Rows(f"from closed {' '.join(told)}")
-        self.feedback = Rows(f"from inference {' '.join(_SAID)}")
+        self.feedback = Rows("from inference session metric kind value_micro text key")
         self.stops: list[int] = []
         self.markers: list[dict[str, Any]] = []
         self.marks: list[dict[str, Any]] = []
@@ -143,16 +144,19 @@ class Life:
             case v.InferenceOpened():
                 named = [self.learned.rows[name] for name in event.memories if name in self.learned.rows]
                 told = [getattr(event, name) for name in _OPENED]
-                still_open = ("", 0, "", -1, -1, -1, 0, 0)
-                row = self.inferences.add(seq, None, *told, named, *still_open, event.question, "")
+                still_open = [None] * len(_CLOSED[1:])
+                row = self.inferences.add(seq, None, *told, named, *still_open, event.question or None, None)
                 self._inferences[event.inference] = row
             case v.InferenceClosed() if event.inference in self._inferences:
                 row = self._inferences[event.inference]
                 self.inferences.columns["closed"][row] = seq
                 for name in _CLOSED:
-                    self.inferences.columns[name][row] = getattr(event, name)
+                    value = getattr(event, name)
+                    self.inferences.columns[name][row] = None if value in _NONE else value
             case v.FeedbackGiven():
-                said = [getattr(event, name) for name in _SAID]
+                is_score = event.kind in ("bool", "float")
+                value = event.value_micro if is_score else None
+                said = (event.session, event.metric, event.kind, value, event.text or None, event.key)
                 self.feedback.add(seq, self._inferences.get(event.inference), *said)
 
 

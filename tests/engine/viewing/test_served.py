@@ -1,0 +1,64 @@
+"""A served run: its traffic, what was said of it, and what was learned from that."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from itertools import count
+
+from mage_es.engine.commands import Feedback
+from mage_es.engine.serving.live import LiveRun
+from mage_es.engine.verbs.publish import publish
+from mage_es.engine.viewing.chunks import Viewed
+from mage_es.events.log import LogReader
+from mage_es.events.vocabulary import InferenceOpened, MemoryAppended
+from tests.engine.serving.conftest import parent, serve
+from tests.engine.serving.talking import closed, said
+from tests.engine.viewing.test_chunks import index_of, table
+
+__all__ = ["parent", "serve"]
+
+QUESTION = "Tom had 72 marbles and lost 35. How many are left?"
+
+
+def test_each_request_has_what_was_put_in_what_came_of_it_and_what_was_said(serve: Callable[..., LiveRun]) -> None:
+    live, number = serve(learn="propose", holdback=0, record_texts=True), count()
+
+    def ask(key: str, *, reply: str = "", is_open: bool = False) -> str:
+        prepared = live.prepare(said(QUESTION), "chat", key=key, session=f"s{next(number)}")
+        asyncio.run(live.record(prepared))
+        if not is_open:
+            live.close_inference(closed(prepared.opened.inference, reply=reply))
+        return prepared.opened.inference
+
+    def say(value: object, **about: str) -> None:
+        feedback = Feedback(metric="good", value=value, idempotency_key=str(next(number)), **about)
+        asyncio.run(live.give_feedback(feedback, key="a"))
+
+    answered, still_open = ask("a", reply="It is <b>37</b>."), ask("b", is_open=True)
+    say({"answer": "37", "reasoning": "72 - 35 = 37"}, inference_id=answered)
+    say(0.25, session_id="s0")
+    live.close()
+    published = publish(live.run)
+    viewed = Viewed(live.run)
+
+    index = index_of(viewed)
+    assert (index["kind"], index["markers"][-1]["name"]) == ("served", published.marker)
+    first, second = table(viewed, "inferences")
+    assert [first["inference"], second["inference"]] == [answered, still_open]
+    assert (first["question"], first["reply"], first["outcome"]) == (QUESTION, "It is <b>37</b>.", "answered")
+    assert (first["input_tokens"], first["cached_tokens"]) == (10, None)
+    assert [second[name] for name in ("closed", "outcome", "status", "output_tokens", "latency_us")] == [None] * 5
+    reader = LogReader(live.run.log_path)
+    names = [row["id"] for row in table(viewed, "memories")]
+    put_in = [one.memories for one in reader.of(InferenceOpened)]
+    assert [tuple(names[row] for row in one["memories"]) for one in (first, second)] == put_in and put_in[0]
+    taught, scored = table(viewed, "feedback")
+    assert (taught["inference"], taught["kind"], taught["value_micro"]) == (0, "demonstration", None)
+    assert (scored["inference"], scored["value_micro"], scored["text"]) == (None, 250_000, None)
+    # What came of it: a memory that was proposed, published, and is in use.
+    *_, made = (event.memory_id for event in reader.of(MemoryAppended))
+    row = names.index(made)
+    assert [one["status"] for one in table(viewed, "memory_states") if one["memory"] == row][-1] == "active"
+    assert {"proposed", "published"} <= {one["what"] for one in table(viewed, "curations") if one["id"] == made}
+    assert all(viewed.chunk(name) for name in viewed.names())

@@ -159,8 +159,8 @@ def reopen_world(
     """Return the world that a run was started in, with the questions that it stored, after comparing the rest.
 
     `benchmark` is the object that the run began with, where Python gave it one; `embedder` replaces the one that the
-    run's configuration names. A `frozen` world plans and learns nothing: it guards nothing, and its questions are not
-    divided again to compare the splits, which takes longest.
+    run's configuration names. A `frozen` world plans and learns nothing: it guards nothing. Its questions, and those of
+    a served run, are not divided again to compare the splits, which takes longest.
 
     Raises:
         UsageError: `benchmark` is none, or another one.
@@ -179,8 +179,13 @@ def reopen_world(
     opened, has_gold = recorded_benchmark(reader, started, data_dir=data_dir)
     committed = list(reader.of(SplitCommitted))
     begun = inheritance(reader)
-    # What was erased cannot be divided again; it is in no split any more, and never asked.
-    is_divided = frozen or any(question.subject.startswith(ERASED) for question in all_questions(opened))
+    # What was erased cannot be divided again; it is in no split any more, and never asked. A served run draws no new
+    # questions, and clients wait for its start.
+    is_divided = (
+        frozen
+        or (begun and begun.is_served)
+        or any(question.subject.startswith(ERASED) for question in all_questions(opened))
+    )
     splits = recorded_splits(committed, all_questions(opened)) if is_divided else divide(config, opened, past_of(begun))
     world = _open(config, embedder, opened, splits, guidance_room=started.guidance_room, learns=not frozen, begun=begun)
     world = world._replace(has_gold=has_gold)

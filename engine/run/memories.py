@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
+from mage_es.engine.commands import Curate
 from mage_es.engine.rules.quarantine import status_of
 from mage_es.engine.run.inheriting import inheritance
 from mage_es.events.errors import UsageError
@@ -71,18 +72,24 @@ def report_of(run_id: str, marker: str, reader: LogReader, state: State, name: s
 
     `name` is an id or an unambiguous prefix of one; `UsageError` otherwise.
     """
-    item, fields = item_of(state, name)
-    (right, asked), *coin = _use(reader, item.memory_id, until=state.seq)
+    return reported(run_id, marker, reader, *item_of(state, name), until=state.seq)
+
+
+def reported(
+    run_id: str, marker: str, reader: LogReader, item: MemoryItem, fields: dict[str, Any], *, until: int
+) -> MemoryReport:
+    """Return an item with its fields, as `item_of` finds them in the state after event `until`, as a report."""
+    (right, asked), *coin = _use(reader, item.memory_id, until=until)
     return MemoryReport(
         run_id=run_id,
         marker=marker,
         item=item,
         fields=fields,
-        origin=(*_parent(reader, item), *_origin(reader, fields["origin"], until=state.seq)),
+        origin=(*_parent(reader, item), *_origin(reader, fields["origin"], until=until)),
         prompts=asked,
         right=right,
         coin=(coin[0], coin[1]),
-        history=tuple(_history(reader, item.memory_id, until=state.seq)),
+        history=tuple(_history(reader, item.memory_id, until=until)),
     )
 
 
@@ -132,6 +139,15 @@ def item_in(state: State, name: str, thing: Any) -> MemoryItem:
         met=thing.met if isinstance(thing, MemoryRow) else 1,
         text=line if len(line) <= _TEXT_WIDTH else line[: _TEXT_WIDTH - 3] + "...",
     )
+
+
+def curation(
+    reader: LogReader, state: State, name: str, *, action: Literal["quarantine", "release"], reason: str, by: str
+) -> Curate:
+    """Return the command that takes an item out of use or back; raises `UsageError` as `report_of` does."""
+    found = named(name, dict(things_of(state)))
+    ordinal = 1 + sum(1 for _ in curations(reader, found))
+    return Curate(memory_id=found, action=action, reason=reason, by=by, ordinal=ordinal)
 
 
 def named(name: str, known: Collection[str]) -> str:

@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from starlette.applications import Starlette
@@ -35,6 +35,13 @@ _RETRY_S = 5
 _RUN = "mage.run"
 """Where the scope of a request says which run it reaches."""
 _Endpoint = Callable[[Guest, Any, Any, Any], Awaitable[None]]
+
+
+class _Curation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is done with a memory, and why."""
+
+    action: Literal["quarantine", "release"]
+    reason: Annotated[str, msgspec.Meta(max_length=1000)] = ""
 
 
 class App:
@@ -115,24 +122,33 @@ class App:
         if scope["method"] != "POST":
             raise Refused(405, "Feedback is sent by POST.")
         body = await Asker(receive, self._allowance.body_s).whole(_MOST_FEEDBACK)
-        try:
+        with _valid("The feedback"):
             said = msgspec.json.decode(body, type=Feedback)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise Refused(400, f"The feedback is not valid: {error}.") from None
         with _refusals():
             event = await self._runs[guest.run].give_feedback(said, key=guest.name, trust=guest.trust)
         await answer(send, 200, msgspec.json.encode(event))
         self.metrics.count(run=guest.run, route="feedback", status=200, outcome="answered", treatment="none")
 
     async def _told(self, what: str, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
-        """Explain an inference or a memory."""
+        """Explain an inference or a memory, or take a memory out of use or back."""
         _require_run(guest)
-        live = self._runs[guest.run]
+        live, name = self._runs[guest.run], scope["path_params"]["name"]
+        if what == "memories" and scope["method"] == "POST":
+            await self._curate(guest, live, name, receive)
         find: Callable[[str], object] = live.inference if what == "inferences" else live.memory
         with _refusals():
-            report = await asyncio.to_thread(find, scope["path_params"]["name"])
+            report = await asyncio.to_thread(find, name)
         await answer(send, 200, msgspec.json.encode(report))
         self.metrics.count(run=guest.run, route=what, status=200, outcome="answered", treatment="none")
+
+    async def _curate(self, guest: Guest, live: LiveRun, name: str, receive: Any) -> None:
+        if guest.trust != "full":
+            raise Refused(403, "This key may not take memories out of use: its `trust` is not `full`.")
+        body = await Asker(receive, self._allowance.body_s).whole(_MOST_FEEDBACK)
+        with _valid("The body"):
+            said = msgspec.json.decode(body, type=_Curation)
+        with _refusals():
+            await live.curate(name, action=said.action, reason=said.reason, by=guest.name or "a local client")
 
     async def _healthz(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
         """Tell how the runs are that the guest may see; one that records nothing serves on, so this never fails."""
@@ -170,6 +186,15 @@ def _require_run(guest: Guest) -> None:
 
 async def _unknown(guest: Guest, scope: Any, receive: Any, send: Any) -> None:
     raise Refused(404, f"There is nothing at {scope['path']!r:.100}: requests begin with /v1/.")
+
+
+@contextmanager
+def _valid(what: str) -> Iterator[None]:
+    """Refuse a body that cannot be decoded."""
+    try:
+        yield
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise Refused(400, f"{what} is not valid: {error}.") from None
 
 
 @contextmanager

@@ -78,11 +78,12 @@ class Journal:
 
         A function is called, on the journal's thread and under the lock, to decide on the state as it is then. What it
         raises, and `NotRecorded`, is the future's exception: then nothing of it is recorded.
-
-        Raises `NotRecorded` where the log takes nothing more.
         """
         done: Future[Sequence[Event]] = Future()
-        self._add(_Entry(drafts, done))
+        try:
+            self._add(_Entry(drafts, done))
+        except NotRecorded as error:
+            done.set_exception(error)
         return done
 
     def put(self, event: Event) -> None:

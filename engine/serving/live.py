@@ -34,13 +34,13 @@ from mage_es.engine.rules.feedback import draft_of, given, not_found, question_i
 from mage_es.engine.rules.holdback import SALT_BYTES, is_held_back
 from mage_es.engine.rules.notes import NOTHING, Note, note_of
 from mage_es.engine.run.directory import Run
-from mage_es.engine.run.memories import MemoryReport, report_of
+from mage_es.engine.run.memories import MemoryReport, curation, item_of, reported
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.serving.frozen import FrozenRun, FrozenRuns, question_of
 from mage_es.engine.serving.inferences import InferenceReport, Recorded, explained, recorded
-from mage_es.engine.serving.journal import Health, Journal, NotRecorded
+from mage_es.engine.serving.journal import Health, Journal
 from mage_es.engine.serving.opening import ServedRun, open_served
 from mage_es.engine.serving.publishing import Published, publish
 from mage_es.engine.serving.sessions import Sessions, again
@@ -50,6 +50,7 @@ from mage_es.events.digests import sha256_text
 from mage_es.events.disk import FileSystem
 from mage_es.events.errors import NotFound, UsageError
 from mage_es.events.log import LogReader
+from mage_es.events.log.markers import Marker
 from mage_es.events.vocabulary import (
     MICRO,
     Draft,
@@ -215,26 +216,15 @@ class LiveRun:
         return self._notes(key, session, reading.turns[:-1] if reading.is_new else reading.turns)
 
     def submit(self, prepared: Prepared) -> Future[Sequence[Event]]:
-        """Return what is done once it is durable what goes into a request.
-
-        Raises `NotRecorded`, as the future may: then the request must go on without.
-        """
+        """Return what is done once what goes into a request is durable; if it fails, the request must go on without."""
 
         def settled(done: Future[Sequence[Event]]) -> None:
             if not done.cancelled() and done.exception():
                 self._sessions.withdrawn(prepared.opened)
 
-        try:
-            done = self.journal.submit([prepared.opened])
-        except NotRecorded:
-            self._sessions.withdrawn(prepared.opened)
-            raise
+        done = self.journal.submit([prepared.opened])
         done.add_done_callback(settled)
         return done
-
-    async def record(self, prepared: Prepared) -> None:
-        """Make what goes into a request durable. Raises as `submit` does."""
-        await asyncio.wrap_future(self.submit(prepared))
 
     def bypass(self, prepared: Prepared) -> None:
         """Take note that a request went on without the note that was to be put into it."""
@@ -300,6 +290,19 @@ class LiveRun:
         vector = self.world.embedder.encode([question])[0]
         return command._replace(question=known, vector=vector, task_type=task_type, extracted=extracted)
 
+    async def curate(self, name: str, *, action: Literal["quarantine", "release"], reason: str, by: str) -> None:
+        """Take a memory out of use or back, for every turn that is new from now on.
+
+        Raises `UsageError` for one that is not there, or is in that state already, and `NotRecorded`.
+        """
+        reader = LogReader(self.run.log_path)
+
+        def decided() -> Sequence[Draft]:
+            command = curation(reader, self.state, name, action=action, reason=reason, by=by)
+            return decide(self.world.setting, self.state, command)
+
+        await asyncio.wrap_future(self.journal.submit(decided))
+
     def publish(self, models: Models, runtime: Runtime) -> list[Published]:
         """Publish what is new, and let sessions that begin after see it. To be called on a thread of its own.
 
@@ -334,12 +337,14 @@ class LiveRun:
             return recorded(self._reader, name)
 
     def memory(self, memory_id: str) -> MemoryReport:
-        """Return a memory of the marker that new sessions see. Raises `NotFound`."""
-        frozen = self.frozen(self.marker)
+        """Return a memory as it is now. Raises `NotFound`."""
         try:
-            return report_of(self.run.id, frozen.marker, LogReader(self.run.log_path), frozen.state, memory_id)
+            with self.lock:
+                found, until = item_of(self.state, memory_id), self.state.seq
         except UsageError as error:
             raise NotFound(str(error)) from None
+        marker, reader = str(Marker("iteration", self.marker)), LogReader(self.run.log_path)
+        return reported(self.run.id, marker, reader, *found, until=until)
 
     @property
     def health(self) -> Health:

@@ -6,13 +6,14 @@ from typing import Literal
 
 import msgspec
 
-from mage_es.engine.commands import Curate
 from mage_es.engine.config import parse
 from mage_es.engine.decide import decide
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.run.directory import Run, clock
-from mage_es.engine.run.memories import MemoryItem, MemoryReport, curations, items_of, named, report_of
+from mage_es.engine.run.memories import MemoryItem, MemoryReport, curation, items_of, report_of
 from mage_es.engine.run.world import first_event, state_of
+from mage_es.engine.serving.opening import is_served
+from mage_es.events.errors import RunLocked
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import RunStarted
 from mage_es.projections.fold import State
@@ -44,13 +45,19 @@ def curate(run: Run, name: str, *, action: Literal["quarantine", "release"], rea
         UsageError: `name` is not an id, or the item is already in quarantine, or not in it.
         RunLocked: Another process is writing the run.
     """
-    with Log.open(run.log_path, clock=clock) as log:
+    try:
+        opened = Log.open(run.log_path, clock=clock)
+    except RunLocked as error:
+        if not is_served(LogReader(run.log_path)):
+            raise
+        raise RunLocked(
+            f'{error} Its proxy takes this: POST {{"action": "{action}", "reason": "WHY"}} to /v1/memories/{name}'
+        ) from None
+    with opened as log:
         reader, state = _folded(run, "latest")
-        found = named(name, {item.memory_id: item for item in items_of(state)})
-        ordinal = 1 + sum(1 for _ in curations(reader, found))
-        command = Curate(memory_id=found, action=action, reason=reason, by=by, ordinal=ordinal)
+        command = curation(reader, state, name, action=action, reason=reason, by=by)
         log.append(decide(_bare(first_event(reader)), state, command))
-    return memory(run, found, at="latest")
+    return memory(run, command.memory_id, at="latest")
 
 
 def _folded(run: Run, at: str) -> tuple[LogReader, State]:

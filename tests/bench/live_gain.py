@@ -160,7 +160,7 @@ class Traffic:
         gains = []
         for place, question in enumerate(chosen):
             prepared = self.prepared(question, session=name, key=key)
-            await self.live.record(prepared)
+            await asyncio.wrap_future(self.live.submit(prepared))
             with_it, without = (self.score(question, note) for note in (self.note(prepared), ""))
             gains.append(with_it - without)
             right = bool(with_it if prepared.opened.treatment == "memory" else without)

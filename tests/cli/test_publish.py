@@ -27,7 +27,7 @@ def served(runs_dir: Path) -> LiveRun:
     async def serve() -> None:
         for number in range(60):
             prepared = live.prepare(said(f"{QUESTION} Case {number}."), "chat", session=f"s{number}")
-            await live.record(prepared)
+            await asyncio.wrap_future(live.submit(prepared))
             name, right = prepared.opened.inference, prepared.opened.treatment != "holdback"
             about = {"inference_id": name, "idempotency_key": name}
             await live.give_feedback(Feedback(metric="resolved", value=right, **about))

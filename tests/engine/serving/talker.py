@@ -20,7 +20,7 @@ async def talk(live: LiveRun) -> None:
     while True:
         turns.append(questions[len(turns) % len(questions)])
         prepared = live.prepare(said(*turns[-8:]), "chat", session="s", key="k")
-        await live.record(prepared)
+        await asyncio.wrap_future(live.submit(prepared))
         note = prepared.notes.get(len(turns[-8:]) - 1, "")
         print(prepared.opened.turn_sha256, sha256_text(note), flush=True)
         live.close_inference(closed(prepared.opened.inference))

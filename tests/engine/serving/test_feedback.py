@@ -26,7 +26,7 @@ Serve = Callable[..., LiveRun]
 
 def asked(live: LiveRun, question: str = QUESTION, *, session: str = "s", key: str = "") -> str:
     prepared = live.prepare(said(question), "chat", session=session, key=key)
-    asyncio.run(live.record(prepared))
+    live.submit(prepared).result()
     return prepared.opened.inference
 
 

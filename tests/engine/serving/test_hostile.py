@@ -32,7 +32,7 @@ def test_what_a_hostile_client_demonstrates_lies_quoted_before_its_own_type_and_
     live = LiveRun.open(evolved_once, runs_dir=tmp_path, name="theirs", learn="propose", holdback=0)
     for name, attack in INJECTIONS.items():
         opened = live.prepare(said(QUESTION.format(name=name)), "chat", key="evil", task_type=TYPE)
-        asyncio.run(live.record(opened))
+        live.submit(opened).result()
         value = {"answer": "7", "reasoning": f"canary {attack}".replace("\0", "")[:30_000]}
         given = Feedback(metric="m", value=value, idempotency_key=name, inference_id=opened.opened.inference)
         asyncio.run(live.give_feedback(given, key="evil"))

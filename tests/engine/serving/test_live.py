@@ -19,7 +19,7 @@ from mage_es.engine.verbs.memory import curate
 from mage_es.engine.verbs.show import show_inference
 from mage_es.engine.verbs.verify import verify
 from mage_es.events.digests import sha256_text
-from mage_es.events.errors import LogError, NotFound, UsageError
+from mage_es.events.errors import LogError, NotFound, RunLocked, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import InferenceClosed, InferenceOpened, IterationClosed, ModelCalled
 from tests.engine.serving.talking import closed, said
@@ -39,7 +39,7 @@ Serve = Callable[..., LiveRun]
 def test_a_question_gets_a_note_that_is_on_record_when_the_request_goes_on(serve: Serve) -> None:
     live = serve(holdback=0)
     prepared = live.prepare(said(QUESTION), "chat")
-    asyncio.run(live.record(prepared))
+    live.submit(prepared).result()
     [recorded] = LogReader(live.run.log_path).of(InferenceOpened)
     assert recorded == prepared.opened and recorded.treatment == "memory" and recorded.memories
     assert sha256_text(prepared.notes[0]) == recorded.note_sha256 and prepared.notes[0].startswith("\n\n")
@@ -78,7 +78,7 @@ def test_a_first_turn_that_is_sent_again_stays_in_its_session_and_on_its_side_of
 
 async def asked(live: LiveRun, *turns: str, session: str = "", **options: Any) -> Prepared:
     prepared = live.prepare(said(*turns), "chat", session=session, **options)
-    await live.record(prepared)
+    await asyncio.wrap_future(live.submit(prepared))
     return prepared
 
 
@@ -174,6 +174,24 @@ def test_an_inference_is_explained_and_what_is_quarantined_since_is_put_in_no_mo
     assert again.memory(prepared.opened.memories[0]).item.memory_id == prepared.opened.memories[0]
 
 
+def test_what_is_taken_out_of_use_while_a_run_is_served_goes_into_no_new_turn(serve: Serve) -> None:
+    live = serve(holdback=0)
+    first = asyncio.run(asked(live, QUESTION))
+    for name in first.opened.memories:
+        asyncio.run(live.curate(name, action="quarantine", reason="wrong", by="me"))
+    assert live.memory(first.opened.memories[0]).item.status == "quarantined"
+    after = asyncio.run(asked(live, QUESTION, QUESTION))
+    assert after.notes[0] == first.notes[0] and not {*after.opened.memories} & {*first.opened.memories}
+    asyncio.run(live.curate(first.opened.memories[0], action="release", reason="", by="me"))
+    assert first.opened.memories[0] in live.prepare(said(QUESTION), "chat").opened.memories
+    with pytest.raises(UsageError, match="nothing with the id"):
+        asyncio.run(live.curate("0000", action="release", reason="", by="me"))
+    with pytest.raises(RunLocked, match=r"Its proxy takes this: POST .* to /v1/memories/abcd"):
+        curate(live.run, "abcd", action="quarantine", reason="wrong", by="me")
+    live.close()
+    assert verify(live.run).ok
+
+
 def test_requests_at_once_are_each_on_record_once_and_of_one_turn_all_get_one_note(serve: Serve) -> None:
     live = serve(holdback=0, learn="propose")
 
@@ -186,7 +204,7 @@ def test_requests_at_once_are_each_on_record_once_and_of_one_turn_all_get_one_no
                 for _ in range(20)
             ]
             prepared = await asyncio.gather(*coming)
-        await asyncio.gather(*map(live.record, prepared))
+        await asyncio.gather(*(asyncio.wrap_future(live.submit(each)) for each in prepared))
         return list(prepared)
 
     prepared = asyncio.run(all_at_once())
@@ -210,7 +228,7 @@ def test_on_a_full_disk_requests_go_on_without_notes_and_what_was_acknowledged_s
     refused = live.prepare(said(QUESTION, OTHER), "chat", session="s")
     for _ in range(2):
         with pytest.raises(NotRecorded, match="make room"):
-            asyncio.run(live.record(refused))
+            live.submit(refused).result()
     live.close_inference(closed(kept.opened.inference))
     assert "disk is full" in live.health.problem and live.journal.lost == 1
     with suppress(LogError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -34,7 +33,7 @@ QUESTION = "A baker brings six boxes of rolls to the market, with 12 rolls in ev
 
 def test_it_has_what_its_parent_had_learned_and_needs_it_no_more(serve: Serve, parent: Run) -> None:
     live = serve(at="iter-0")
-    asyncio.run(live.record(live.prepare(said(QUESTION), "chat")))
+    live.submit(live.prepare(said(QUESTION), "chat")).result()
     live.close()
     before = open_run(parent, at="iter-0").bundle(QUESTION)
     shutil.rmtree(parent.path)
@@ -52,7 +51,7 @@ def test_it_has_what_its_parent_had_learned_and_needs_it_no_more(serve: Serve, p
 
 def test_it_is_told_as_served_and_learns_by_publishing_only(serve: Serve, tmp_path: Path) -> None:
     live = serve()
-    asyncio.run(live.record(live.prepare(said(QUESTION), "chat", memory="off")))
+    live.submit(live.prepare(said(QUESTION), "chat", memory="off")).result()
     live.close()
     summary = summarise(live.run)
     assert summary.state == "served" and any("inferences 1, off 1" in line for line in summary.traffic)

@@ -289,6 +289,10 @@ def test_an_inference_is_explained_takes_feedback_and_is_counted(client: httpx2.
     [memory, *_] = report["opened"]["memories"]
     reply = client.get(f"/v1/memories/{memory}")
     assert reply.status_code == 200 and memory in reply.text
+    for action, status in (("quarantine", "quarantined"), ("release", "active")):
+        said_of_it = {"action": action, "reason": "it misleads"}
+        assert client.post(f"/v1/memories/{memory}", json=said_of_it).json()["item"]["status"] == status
+    assert client.post(f"/v1/memories/{memory}", json={"action": "delete"}).status_code == 400
     for wrong, status in (
         ({**said, "inference_id": "inf-9-9"}, 404),
         ({**said, "value": False}, 409),

@@ -42,7 +42,7 @@ def live(serve: Callable[..., LiveRun]) -> LiveRun:
     """A served run with one inference of each of two keys."""
     live = serve(learn="propose", holdback=0)
     for key in ("a", "b"):
-        asyncio.run(live.record(live.prepare(said(QUESTION), "chat", key=key)))
+        live.submit(live.prepare(said(QUESTION), "chat", key=key)).result()
     return live
 
 

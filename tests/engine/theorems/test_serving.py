@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -35,7 +34,7 @@ def served(evolved_once: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
         live = LiveRun.open(run, holdback=0.4)
         for question in list(live.world.questions.values())[:12]:
             prepared = live.prepare(said(question.question), "chat")
-            asyncio.run(live.record(prepared))
+            live.submit(prepared).result()
             live.close_inference(closed(prepared.opened.inference))
         live.close()
     return live.run

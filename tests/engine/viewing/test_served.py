@@ -26,7 +26,7 @@ def test_each_request_has_what_was_put_in_what_came_of_it_and_what_was_said(serv
 
     def ask(key: str, *, reply: str = "", is_open: bool = False) -> str:
         prepared = live.prepare(said(QUESTION), "chat", key=key, session=f"s{next(number)}")
-        asyncio.run(live.record(prepared))
+        live.submit(prepared).result()
         if not is_open:
             live.close_inference(closed(prepared.opened.inference, reply=reply))
         return prepared.opened.inference

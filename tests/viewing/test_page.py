@@ -270,30 +270,47 @@ def test_a_page_says_what_is_missing_and_what_to_do(folder: Path, run: Run, look
     look(place).see("There is no run here")
 
 
-def test_the_graph_is_drawn_where_there_is_no_webgl_too(addresses: dict[str, str], run: Run, look: Look) -> None:
+def test_the_graph_is_drawn_moved_and_zoomed(addresses: dict[str, str], run: Run, look: Look) -> None:
+    looked = look(f"{addresses['folder']}#/{run.id}/graph")
+    looked.see("links of memories")
+    picture = looked.page.locator(".picture")
+
+    def drawn() -> bytes:  # without the names, which have a canvas of their own, and the buttons above
+        looked.page.evaluate("document.querySelectorAll('.names, .zoom').forEach(one => (one.style.opacity = 0))")
+        shot: bytes = picture.screenshot()
+        return shot
+
+    whole = drawn()
+    assert len(whole) > 8_000, "a picture with nodes and edges is larger than an empty one"
+    looked.page.get_by_role("button", name="Zoom in").click()
+    near = drawn()
+    picture.press("ArrowLeft")
+    beside = drawn()
+    looked.page.get_by_role("button", name="All of it").click()
+    assert len({whole, near, beside}) == 3 and drawn() == whole
+    assert looked.problems == []
+
+
+def test_a_browser_without_webgl_says_so_and_leads_to_neighbours(
+    addresses: dict[str, str], pages: dict[str, str], look: Look
+) -> None:
     without = """
         const get = HTMLCanvasElement.prototype.getContext;
         HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
             return kind === "webgl2" ? null : get.call(this, kind, ...rest);
         };"""
-    shots = []
-    for drawn in ("", without):
-        looked = look(f"{addresses['folder']}#/{run.id}/graph", script=drawn)
-        looked.see("links of memories")
-        for _ in range(2):  # the names' canvas is above: what is below must have colours of its own
-            looked.page.evaluate("document.querySelector('.names').style.display = 'none'")
-        shots.append(looked.page.locator(".picture").screenshot())
-        assert looked.problems == []
-    assert min(map(len, shots)) > 8_000, "a picture with nodes and edges is larger than an empty one"
+    looked = look(addresses["folder"] + pages["node"], script=without)
+    looked.see("draws no WebGL2")
+    assert looked.page.locator(".node li a").count() > 0 and looked.problems == []
 
 
 def test_the_application_is_what_its_sources_build_and_small(tmp_path: Path) -> None:
     static = WEB.parent / "static"
     assert sum(len(gzip.compress(path.read_bytes())) for path in static.iterdir()) <= 80_000
-    assert sum(len(path.read_text().splitlines()) for path in WEB.glob("src/**/*.js*")) <= 3_500
+    assert sum(len(path.read_text().splitlines()) for path in WEB.glob("src/**/*.ts*")) <= 4_200
     if not (WEB / "node_modules" / "esbuild").exists():
         pytest.skip("esbuild is not installed: npm ci in engine/viewing/web")
-    subprocess.run(["npx", "--no-install", "tsc"], cwd=WEB, check=True)
+    subprocess.run(["npm", "run", "check"], cwd=WEB, check=True)
     subprocess.run(["node", "build.mjs", tmp_path], cwd=WEB, check=True)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
         path.name: path.read_bytes() for path in static.iterdir()

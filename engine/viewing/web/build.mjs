@@ -13,7 +13,7 @@ mkdirSync(into, { recursive: true });
 const common = { bundle: true, minify: true, target: "es2022", charset: "utf8", legalComments: "none", logLevel: "warning" };
 await build({
   ...common,
-  entryPoints: [here("src/app.jsx")],
+  entryPoints: [here("src/app.tsx")],
   outfile: `${into}/app.js`,
   format: "iife",
   jsx: "transform",

@@ -1,0 +1,263 @@
+/** The graph as a picture, to move and zoom by mouse, fingers and keys. Nodes never move: the graph only grows. */
+import { h } from "preact";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { colour, useTheme } from "./charts";
+import type { Table } from "./data";
+import { SAMPLE, layerOf, radius } from "./gl";
+import type { Layer, Shape } from "./gl";
+import { Empty } from "./parts";
+import { useView } from "./view";
+import { short } from "./words";
+
+export const LAYERS = ["capability", "task", "experience", "environment"];
+export const COLOURS = ["accent", "second", "third", "fourth"];
+const WIDE = 1.6; // screens are wider than high
+const NEVER = 3e38;
+const NAMES = 60; // that are written at once
+const CALM_MS = 200; // until all is drawn again after a sample of it
+
+function shaped(nodes: Table, edges: Table): Shape {
+  const { x, y, from, to = [], layer } = nodes.col;
+  const { source = [], target = [], from: born = [], to: gone = [] } = edges.col;
+  const degree = new Uint32Array(nodes.rows);
+  for (let k = 0; k < edges.rows; k++) (degree[source[k]]++, degree[target[k]]++);
+  const crowd = Math.max(0.45, Math.min(1, 20 / Math.sqrt(nodes.rows + 1)));
+  const size = (d: number, k: number) => (layer[k] === "experience" ? 5 : 7 + Math.min(9, 2 * Math.log2(1 + d)));
+  return {
+    x: Float32Array.from(x, (v) => v * WIDE),
+    y: Float32Array.from(y),
+    birth: Float32Array.from(from),
+    death: Float32Array.from(from, (_, k) => to[k] ?? NEVER),
+    layer: Uint8Array.from(layer, (name) => Math.max(0, LAYERS.indexOf(name))),
+    size: Float32Array.from(degree, (d, k) => size(d, k) * crowd + 2),
+    source: Uint32Array.from(source),
+    target: Uint32Array.from(target),
+    edgeBirth: Float32Array.from(born),
+    edgeDeath: Float32Array.from(born, (_, k) => gone[k] ?? NEVER),
+  };
+}
+
+function rgb(token: string) {
+  const found = colour(token);
+  const parts = (found.match(/[\d.]+/g) ?? ["0", "0", "0"]).slice(0, 3);
+  return parts.map((v) => Number(v) / (found.startsWith("color(") ? 1 : 255));
+}
+
+/** The least and the greatest of many: there may be more than a call takes arguments. */
+function bounds(some: number[], of: Float32Array) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const n of some) [low, high] = [Math.min(low, of[n]), Math.max(high, of[n])];
+  return [low, high];
+}
+
+/** Nodes and edges beside a node at a moment. */
+function beside(shape: Shape, n: number, seq: number) {
+  const edges: number[] = [];
+  const nodes = new Set<number>();
+  for (let k = 0; k < shape.source.length; k++) {
+    if ((shape.source[k] !== n && shape.target[k] !== n) || shape.edgeBirth[k] > seq || seq >= shape.edgeDeath[k])
+      continue;
+    edges.push(k);
+    nodes.add(shape.source[k] === n ? shape.target[k] : shape.source[k]);
+  }
+  return { edges, nodes: [...nodes] };
+}
+
+export function Picture({ nodes, edges, chosen }: { nodes: Table; edges: Table; chosen: number }) {
+  const { seq, second, address, go } = useView();
+  const theme = useTheme();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const names = useRef<HTMLCanvasElement>(null);
+  const layer = useRef<Layer | null>(null);
+  const camera = useRef({ x: 0, y: 0, scale: 0 });
+  const held = useRef(new Map<number, { x: number; y: number; moved: number }>());
+  const calm = useRef(0);
+  const [without, setWithout] = useState(false);
+  const shape = useMemo(() => shaped(nodes, edges), [nodes, edges]);
+  // Skills and task types, the best linked first: their names are written.
+  const skeleton = useMemo(() => {
+    const some = [...shape.layer.keys()].filter((n) => shape.layer[n] < 2);
+    return some.sort((p, q) => shape.size[q] - shape.size[p]);
+  }, [shape]);
+  const paint = useMemo(() => ({ colours: COLOURS.map(rgb), line: rgb("edge"), accent: rgb("strong") }), [theme]);
+  const near = useMemo(() => (chosen < 0 ? null : beside(shape, chosen, seq)), [shape, chosen, seq]);
+  const layers = Number(address.query.layers ?? 15);
+  const since = second !== null && second < seq ? second : -1;
+  const keep = { layers: address.query.layers ?? "" };
+  const seen = (n: number) => shape.birth[n] <= seq && seq < shape.death[n] && layers & (1 << shape.layer[n]);
+
+  const fit = (some: number[]) => {
+    if (!canvas.current || !some.length) return;
+    const [left, right] = bounds(some, shape.x);
+    const [top, bottom] = bounds(some, shape.y);
+    const { clientWidth: w, clientHeight: h_ } = canvas.current;
+    const scale = Math.min((w - 80) / Math.max(0.04, right - left), (h_ - 80) / Math.max(0.04, bottom - top), 4000);
+    camera.current = { x: (left + right) / 2, y: (top + bottom) / 2, scale };
+  };
+  const all = () => fit([...shape.x.keys()]);
+
+  const draw = (hasty = Math.max(shape.source.length, shape.x.length) > SAMPLE) => {
+    clearTimeout(calm.current);
+    if (hasty) calm.current = window.setTimeout(() => redraw.current(false), CALM_MS);
+    const box = canvas.current;
+    const over = names.current;
+    if (!box || !over || !layer.current) return;
+    const ratio = devicePixelRatio || 1;
+    const [width, height] = [Math.round(box.clientWidth * ratio), Math.round(box.clientHeight * ratio)];
+    for (const one of [box, over])
+      if (one.width !== width || one.height !== height) Object.assign(one, { width, height });
+    layer.current.draw({ seq, since, ...camera.current, ...paint, layers, ratio, hasty });
+    write(over, ratio);
+  };
+  const redraw = useRef(draw);
+  redraw.current = draw;
+
+  /** Names beside their nodes, as many as have room. */
+  const write = (box: HTMLCanvasElement, ratio: number) => {
+    const ctx = box.getContext("2d");
+    if (!ctx) return;
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+    ctx.clearRect(0, 0, box.width, box.height);
+    ctx.font = "12px system-ui, sans-serif";
+    ctx.textBaseline = "middle";
+    ctx.lineWidth = 3;
+    ctx.strokeStyle = colour("page");
+    ctx.fillStyle = colour("ink");
+    const { x, y, scale } = camera.current;
+    const [w, h_] = [box.width / ratio, box.height / ratio];
+    const px = (n: number) => (shape.x[n] - x) * scale + w / 2;
+    const py = (n: number) => (shape.y[n] - y) * scale + h_ / 2;
+    const inside = (n: number) => seen(n) && px(n) > 0 && px(n) < w && py(n) > 0 && py(n) < h_;
+    const wanted = (near ? [chosen, ...near.nodes] : skeleton).filter(inside).slice(0, NAMES);
+    const lit = near !== null;
+    const reach = (n: number) => radius(shape.size[n], scale, lit);
+    const taken = wanted.map((n) => [px(n) - reach(n), py(n) - reach(n), px(n) + reach(n), py(n) + reach(n)]);
+    for (const n of wanted) {
+      const whole: string = nodes.col.label[n] || short(nodes.col.id[n]);
+      const text = whole.length > 34 ? `${whole.slice(0, 33)}…` : whole;
+      const width = ctx.measureText(text).width;
+      for (const left of [px(n) + reach(n) + 4, px(n) - reach(n) - 4 - width]) {
+        const rect = [left - 2, py(n) - 8, left + width + 2, py(n) + 8];
+        const clash = (t: number[]) => rect[0] < t[2] && t[0] < rect[2] && rect[1] < t[3] && t[1] < rect[3];
+        if (rect[0] < 0 || rect[2] > w || taken.some(clash)) continue;
+        taken.push(rect);
+        ctx.strokeText(text, left, py(n));
+        ctx.fillText(text, left, py(n));
+        break;
+      }
+    }
+  };
+
+  useEffect(() => {
+    if (!canvas.current) return;
+    layer.current = layerOf(canvas.current, shape);
+    setWithout(!layer.current);
+    const watch = new ResizeObserver(() => redraw.current());
+    watch.observe(canvas.current);
+    return () => (watch.disconnect(), clearTimeout(calm.current));
+  }, [shape]);
+  useEffect(() => {
+    if (near) fit([chosen, ...near.nodes]);
+    else all();
+  }, [chosen, shape]);
+  useEffect(() => {
+    const lit = near && new Uint8Array(nodes.rows);
+    const litEdges = near && new Uint8Array(edges.rows);
+    for (const n of near?.nodes ?? []) lit?.fill(2, n, n + 1);
+    for (const k of near?.edges ?? []) litEdges?.fill(2, k, k + 1);
+    lit?.fill(3, chosen, chosen + 1);
+    layer.current?.focus(lit, litEdges);
+  }, [near, shape]);
+  useEffect(() => draw(), [seq, since, layers, paint, near, shape]);
+
+  const zoom = (by: number, px = 0, py = 0) => {
+    const { x, y, scale: was } = camera.current;
+    const scale = Math.max(60, Math.min(60_000, was * by));
+    camera.current = { x: x + px / was - px / scale, y: y + py / was - py / scale, scale };
+    draw();
+  };
+  const pan = (dx: number, dy: number) => {
+    camera.current.x -= dx / camera.current.scale;
+    camera.current.y -= dy / camera.current.scale;
+    draw();
+  };
+  const from = (e: MouseEvent): [number, number] => {
+    const box = (e.currentTarget as HTMLElement).getBoundingClientRect();
+    return [e.clientX - box.left - box.width / 2, e.clientY - box.top - box.height / 2];
+  };
+  const pick = (e: MouseEvent) => {
+    const [px, py] = from(e);
+    const { x, y, scale } = camera.current;
+    let [best, least] = [-1, 14 ** 2];
+    for (let n = 0; n < nodes.rows; n++) {
+      const d = ((shape.x[n] - x) * scale - px) ** 2 + ((shape.y[n] - y) * scale - py) ** 2;
+      if (d < least && seen(n)) [best, least] = [n, d];
+    }
+    go({ page: "graph", id: best < 0 ? "" : nodes.col.id[best], query: keep });
+  };
+  const down = (e: PointerEvent) => {
+    (e.currentTarget as HTMLElement).setPointerCapture(e.pointerId);
+    held.current.set(e.pointerId, { x: e.clientX, y: e.clientY, moved: 0 });
+  };
+  /** One finger moves the picture, two zoom it. */
+  const move = (e: PointerEvent) => {
+    const finger = held.current.get(e.pointerId);
+    if (!finger) return;
+    const rest = [...held.current].find(([id]) => id !== e.pointerId)?.[1];
+    const [dx, dy] = [e.clientX - finger.x, e.clientY - finger.y];
+    const apart = (p: { x: number; y: number }) => Math.max(1, Math.hypot(p.x - (rest?.x ?? 0), p.y - (rest?.y ?? 0)));
+    held.current.set(e.pointerId, { x: e.clientX, y: e.clientY, moved: finger.moved + Math.abs(dx) + Math.abs(dy) });
+    if (rest) zoom(apart({ x: e.clientX, y: e.clientY }) / apart(finger));
+    else pan(dx, dy);
+  };
+  const up = (e: PointerEvent) => {
+    if ((held.current.get(e.pointerId)?.moved ?? 99) < 5) pick(e);
+    held.current.delete(e.pointerId);
+  };
+  const wheel = (e: WheelEvent) => {
+    e.preventDefault();
+    zoom(Math.exp(-e.deltaY / 400), ...from(e));
+  };
+  const key = (e: KeyboardEvent) => {
+    const act: Record<string, () => void> = {
+      "+": () => zoom(1.4),
+      "=": () => zoom(1.4),
+      "-": () => zoom(1 / 1.4),
+      ArrowLeft: () => pan(60, 0),
+      ArrowRight: () => pan(-60, 0),
+      ArrowUp: () => pan(0, 60),
+      ArrowDown: () => pan(0, -60),
+      Escape: () => go({ page: "graph", id: "", query: keep }),
+    };
+    if (!act[e.key]) return;
+    e.preventDefault();
+    act[e.key]();
+  };
+  const label = "Graph: arrows move it, plus and minus zoom. Find a node above to hear its neighbours.";
+  const button = (text: string, label: string, act: () => void) => (
+    <button type="button" aria-label={label} onClick={act} children={text} />
+  );
+  return (
+    <div class="picture" role="application" aria-label={label} tabIndex={0} onKeyDown={key}>
+      <canvas
+        ref={canvas}
+        aria-hidden="true"
+        onWheel={wheel}
+        onPointerDown={down}
+        onPointerMove={move}
+        onPointerUp={up}
+        onPointerCancel={(e) => held.current.delete(e.pointerId)}
+      />
+      <canvas ref={names} class="names" aria-hidden="true" />
+      {without && (
+        <Empty title="This browser draws no WebGL2" children="Find a node above: its neighbours are listed beside." />
+      )}
+      <div class="zoom">
+        {button("+", "Zoom in", () => zoom(1.4))}
+        {button("−", "Zoom out", () => zoom(1 / 1.4))}
+        {button("All", "All of it", () => (all(), draw()))}
+      </div>
+      {since >= 0 && <p class="since">New between B and A: in this colour.</p>}
+    </div>
+  );
+}

@@ -1,0 +1,175 @@
+/** The bar under every page: one handle shows a moment, a second one compares. */
+import { h } from "preact";
+import { useMemo, useRef } from "preact/hooks";
+import { moment, named, read, written } from "./address";
+import { grouped } from "./data";
+import { place, seqAt, stages, step } from "./time";
+import { useTables, useView } from "./view";
+import type { View } from "./view";
+import { count } from "./words";
+
+const SIGNS: Record<string, string> = {
+  rollback: "↶",
+  quarantine: "■",
+  release: "□",
+  split: "Y",
+  exam: "◆",
+  resumed: "▸",
+  repaired: "✚",
+  finished: "⚑",
+};
+
+export function Scrubber() {
+  const view = useView();
+  const { index, seq, other, second } = view;
+  const box = useRef<HTMLDivElement>(null);
+  const held = useRef("at");
+  const track = useMemo(() => stages(index), [index]);
+  const { value } = useTables(index, "overview");
+  const left = (at: number) => ({ left: `${100 * place(track, at)}%` });
+  const move = (handle: string, to: number) =>
+    view.go({ query: { [handle]: handle === "at" && to >= index.last ? "" : named(index, to) } }, true);
+
+  const drag = (event: PointerEvent, begins = false) => {
+    if (!box.current || (!begins && !(event.buttons & 1))) return;
+    const room = box.current.getBoundingClientRect();
+    const share = Math.max(0, Math.min(1, (event.clientX - room.left) / room.width));
+    const far = (to: number) => Math.abs(place(track, to) - share);
+    if (begins) {
+      box.current.setPointerCapture(event.pointerId);
+      held.current = second !== null && far(second) < far(seq) ? "vs" : "at";
+    }
+    const near = index.markers.find((marker) => far(marker.seq) * room.width < 5);
+    move(held.current, near ? near.seq : seqAt(track, share));
+  };
+
+  const key = (event: KeyboardEvent, handle: string) => {
+    const now = moment(index, read(location.hash).query[handle]) ?? index.last; // keys may come faster than pages
+    const to: Record<string, () => number> = {
+      ArrowRight: () => (event.shiftKey ? now + 1 : step(index, now, 1)),
+      ArrowUp: () => step(index, now, 1),
+      ArrowLeft: () => (event.shiftKey ? now - 1 : step(index, now, -1)),
+      ArrowDown: () => step(index, now, -1),
+      PageUp: () => step(index, now, 1, true),
+      PageDown: () => step(index, now, -1, true),
+      Home: () => step(index, 0, 1),
+      End: () => index.last,
+    };
+    if (!to[event.key]) return;
+    event.preventDefault();
+    move(handle, Math.max(0, Math.min(index.last, to[event.key]())));
+  };
+
+  const line = useMemo(() => {
+    const points: string[] = [];
+    const { from = [], anchor_total = [], anchor_correct = [] } = value?.overview.col ?? {};
+    for (const [n, total] of anchor_total.entries()) {
+      if (!total) continue;
+      const [x, y] = [(1000 * place(track, from[n])).toFixed(1), (30 - (28 * anchor_correct[n]) / total).toFixed(2)];
+      points.push(points.length ? `H${x}V${y}` : `M${x} ${y}`);
+    }
+    return points.length ? `${points.join("")}H1000` : "";
+  }, [value, track]);
+  // Marks of a kind that lie closer than one can see are one.
+  const marks = useMemo(
+    () => [...grouped(index.marks, ({ kind, seq: at }) => `${kind} ${Math.round(place(track, at) * 120)}`).values()],
+    [index, track],
+  );
+
+  const every = Math.ceil(track.length / 16);
+  const handle = (name: string, now: number, letter: string) => (
+    <div
+      class={`handle ${name}`}
+      style={left(now)}
+      role="slider"
+      tabIndex={0}
+      aria-label={name === "at" ? "Moment shown" : "Moment compared with"}
+      aria-valuemin={0}
+      aria-valuemax={index.last}
+      aria-valuenow={now}
+      aria-valuetext={`${written(named(index, now))}, event ${count(now)} of ${count(index.last)}`}
+      onKeyDown={(e) => key(e, name)}
+      children={<span>{letter}</span>}
+    />
+  );
+  return (
+    <footer class="scrubber" aria-label="Time">
+      <div class="track" ref={box} onPointerDown={(e) => drag(e, true)} onPointerMove={(e) => drag(e)}>
+        <svg viewBox="0 0 1000 32" preserveAspectRatio="none" aria-hidden="true">
+          <path d={line} class="anchors" />
+        </svg>
+        {track.map((stage, n) => (
+          <div key={n} class="stage" style={{ left: `${100 * stage.left}%`, width: `${100 * stage.width}%` }}>
+            {n % every === 0 && <span>{stage.label}</span>}
+          </div>
+        ))}
+        <div class="future" style={left(seq)} />
+        {marks.map((some, n) => {
+          const texts = some.map((one) => `${one.text || one.kind} (event ${count(one.seq)})`).slice(0, 12);
+          const [{ kind, seq: at }] = some;
+          return (
+            <span key={n} class={`mark ${kind}`} style={left(at)} title={texts.join("\n")} aria-hidden="true">
+              {SIGNS[kind] ?? "·"}
+            </span>
+          );
+        })}
+        {second !== null && handle("vs", second, "B")}
+        {handle("at", seq, second === null ? "" : "A")}
+      </div>
+      <div class="moments">
+        <Moment name="at" now={seq} letter={other ? "A" : ""} move={move} />
+        {second !== null && <Moment name="vs" now={second} letter="B" move={move} />}
+        {other && second === null && (
+          <span class="muted">{`B: ${other.index.run}, ${named(other.index, other.seq)}`}</span>
+        )}
+        <button type="button" aria-pressed={other !== null} onClick={() => compare(view)}>
+          {other ? "One moment" : "Compare"}
+        </button>
+      </div>
+    </footer>
+  );
+}
+
+/** Take a second moment, or leave it. */
+export function compare({ index, other, seq, go }: View) {
+  if (other) go({ query: { vs: "", with: "" } });
+  else go({ query: { vs: named(index, seq >= index.last ? (index.markers[0]?.seq ?? 0) : index.last) } });
+}
+
+interface Shown {
+  name: string;
+  now: number;
+  letter: string;
+  move: (handle: string, to: number) => void;
+}
+
+function Moment({ name, now, letter, move }: Shown) {
+  const { index } = useView();
+  const here = named(index, now);
+  const names = [...index.markers.map((marker) => marker.name), "latest"];
+  const arrow = (text: string, label: string, way: 1 | -1) => (
+    <button
+      type="button"
+      class="step"
+      aria-label={`${letter} ${label}`}
+      onClick={() => move(name, step(index, now, way))}>
+      {text}
+    </button>
+  );
+  return (
+    <div class="moment">
+      {letter && <span class={`letter ${name}`} aria-hidden="true" children={letter} />}
+      {arrow("‹", "previous moment", -1)}
+      <select
+        aria-label={`${letter} moment`}
+        value={here}
+        onChange={(e) => move(name, moment(index, e.currentTarget.value) ?? now)}>
+        {(names.includes(here) ? names : [here, ...names]).map((one) => (
+          <option key={one} value={one} children={written(one)} />
+        ))}
+      </select>
+      {arrow("›", "next moment", 1)}
+      <span class="muted seq">{`event ${count(now)} of ${count(index.last)}`}</span>
+    </div>
+  );
+}

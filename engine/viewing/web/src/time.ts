@@ -1,0 +1,47 @@
+/** Where a moment is on the track. Iterations are equally wide, however many events each has: none hides another. */
+import type { Index } from "./data";
+
+/** Left and width are shares of the track. */
+export interface Stage {
+  label: string;
+  from: number;
+  to: number;
+  left: number;
+  width: number;
+}
+
+export function stages(index: Index): Stage[] {
+  const ends = index.markers
+    .filter((marker) => !marker.phase && marker.seq <= index.last)
+    .map((marker) => ({ label: marker.name.replace("iter-", ""), to: marker.seq }));
+  if ((ends.at(-1)?.to ?? 0) < index.last) ends.push({ label: "", to: index.last });
+  const weight = (label: string) => (label ? 1 : 0.4);
+  const total = ends.reduce((sum, end) => sum + weight(end.label), 0);
+  let [from, left] = [0, 0];
+  return ends.map(({ label, to }) => {
+    const stage = { label, from, to, left, width: weight(label) / total };
+    from = to;
+    left += stage.width;
+    return stage;
+  });
+}
+
+/** The share of the track at which a seq is. */
+export function place(track: Stage[], seq: number): number {
+  const stage = track.find((one) => seq <= one.to) ?? track[track.length - 1];
+  const inside = stage.to > stage.from ? (seq - stage.from) / (stage.to - stage.from) : 1;
+  return stage.left + Math.max(0, Math.min(1, inside)) * stage.width;
+}
+
+export function seqAt(track: Stage[], share: number): number {
+  const stage = track.find((one) => share <= one.left + one.width) ?? track[track.length - 1];
+  return Math.round(stage.from + Math.max(0, (share - stage.left) / stage.width) * (stage.to - stage.from));
+}
+
+/** The next named moment, or the next iteration. */
+export function step(index: Index, seq: number, way: 1 | -1, whole = false): number {
+  const named = index.markers.filter((marker) => !whole || !marker.phase).map((marker) => marker.seq);
+  const places = [...named, index.last].sort((a, b) => a - b);
+  if (way > 0) return places.find((one) => one > seq) ?? index.last;
+  return places.findLast((one) => one < seq) ?? places[0];
+}

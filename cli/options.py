@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 import typer
@@ -22,6 +22,10 @@ from mage_es.cli.output import Output
 from mage_es.cli.own_tasks import OPTIONS, named, parameter
 from mage_es.cli.settings import LIMITS, Machine, fields, flag_of, kind, resolve
 from mage_es.engine.config import Config, Starting
+from mage_es.events.errors import UsageError
+
+if TYPE_CHECKING:
+    from mage_es.engine.rules.notes import MinSimilarity
 
 _JSON = inspect.Parameter(
     "as_json",
@@ -41,6 +45,14 @@ RunIdOption = Annotated[
 ]
 AtOption = Annotated[
     str, typer.Option("--at", metavar="MARKER", help="State to use: start, iter-9, iter-9/evaluate, seq:1234, latest.")
+]
+MinSimilarityOption = Annotated[
+    str,
+    typer.Option(
+        "--min-similarity",
+        metavar="auto|COSINE",
+        help="No memories where the nearest one is farther: auto measures what is usual among the run's own, 0 is off.",
+    ),
 ]
 
 CONFIG: tuple[str, ...] = tuple(name for name in Config.__struct_fields__ if name != "benchmark")
@@ -114,6 +126,14 @@ def takes(
 def examples(*lines: str) -> str:
     """Return the end of a command's help; the leading backspace tells click not to wrap the lines."""
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def similarity(given: str) -> "MinSimilarity":
+    """Return what `--min-similarity` was given."""
+    try:
+        return "auto" if given == "auto" else float(given)
+    except ValueError:
+        raise UsageError(f"--min-similarity is {given!r}: give auto, or a cosine between 0 (off) and 1.") from None
 
 
 def _parameter(name: str, *, is_listed: bool) -> inspect.Parameter:

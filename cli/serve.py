@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from mage_es.cli.interrupts import Interrupts
-from mage_es.cli.options import AtOption, RunArgument, examples, takes
+from mage_es.cli.options import AtOption, MinSimilarityOption, RunArgument, examples, similarity, takes
 from mage_es.cli.output import Output
 from mage_es.cli.settings import Settings
 
@@ -21,6 +21,21 @@ EXAMPLES = examples(
     "mage-es serve RUN --upstream http://localhost:8000 --keys keys.toml --host 0.0.0.0",
 )
 
+UpstreamOption = Annotated[
+    str, typer.Option("--upstream", metavar="URL", help="Server that answers, such as https://api.openai.com.")
+]
+NameOption = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="Run that records it. [default: RUN-served]")
+]
+KeysOption = Annotated[
+    Path | None, typer.Option("--keys", metavar="FILE", help="Who may ask, and which run they reach.")
+]
+HoldbackOption = Annotated[
+    float, typer.Option("--holdback", min=0.0, max=1.0, metavar="FRACTION", help="Sessions without memories.")
+]
+TextsOption = Annotated[
+    bool, typer.Option("--record-texts", help="Record questions and replies, not only their hashes.")
+]
 LearnOption = Annotated[
     Literal["off", "log", "propose"],
     typer.Option("--learn", help="Feedback is refused, recorded, or may also propose memories."),
@@ -30,6 +45,13 @@ TimeoutOption = Annotated[
     typer.Option("--retrieval-timeout", min=1.0, metavar="MILLISECONDS", help="Then it goes on without memories."),
 ]
 
+TypesOption = Annotated[
+    str, typer.Option("--task-types", metavar="NAME,NAME", help="Only questions of these get memories. [default: all]")
+]
+TokensOption = Annotated[
+    int,
+    typer.Option("--max-note-tokens", min=0, metavar="N", help="Leave out the farthest memories above. 0: no limit."),
+]
 PublishOption = Annotated[
     float | None,
     typer.Option("--publish-every", min=1.0, metavar="MINUTES", help="Publish what clients said, again and again."),
@@ -42,25 +64,18 @@ def serve(
     *,
     settings: Settings,
     out: Output,
-    upstream: Annotated[
-        str, typer.Option("--upstream", metavar="URL", help="Server that answers, such as https://api.openai.com.")
-    ],
+    upstream: UpstreamOption,
     at: AtOption = "latest",
-    name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Run that records it. [default: RUN-served]")
-    ] = None,
+    name: NameOption = None,
     learn: LearnOption = "log",
-    keys: Annotated[
-        Path | None, typer.Option("--keys", metavar="FILE", help="Who may ask, and which run they reach.")
-    ] = None,
+    keys: KeysOption = None,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 for any that is free.")] = 8321,
-    holdback: Annotated[
-        float, typer.Option("--holdback", min=0.0, max=1.0, metavar="FRACTION", help="Sessions without memories.")
-    ] = 0.05,
-    record_texts: Annotated[
-        bool, typer.Option("--record-texts", help="Record questions and replies, not only their hashes.")
-    ] = False,
+    holdback: HoldbackOption = 0.05,
+    record_texts: TextsOption = False,
+    min_similarity: MinSimilarityOption = "auto",
+    task_types: TypesOption = "",
+    max_note_tokens: TokensOption = 0,
     retrieval_timeout: TimeoutOption = 50.0,
     publish_every: PublishOption = None,
 ) -> None:
@@ -84,6 +99,9 @@ def serve(
             port=port,
             holdback=holdback,
             record_texts=record_texts,
+            min_similarity=similarity(min_similarity),
+            task_types=[name.strip() for name in task_types.split(",") if name.strip()],
+            max_note_tokens=max_note_tokens,
             retrieval_timeout_ms=retrieval_timeout,
             publish_every_s=60 * publish_every if publish_every else None,
             runs_dir=settings.runs_dir,

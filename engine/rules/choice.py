@@ -85,20 +85,25 @@ class Choosing:
             tool_id=tool.tool_id if tool else "",
         )
 
-    def search(self, asked: Asked, skill: str) -> tuple[Choice, Given]:
+    def candidates(self, asked: Asked) -> Candidates:
+        return Candidates(self._query(asked), self._state.memory, self._setting.terms)
+
+    def search(self, asked: Asked, skill: str, candidates: Candidates | None = None) -> tuple[Choice, Given]:
         """Return the search arm that is chosen for a question, and what it gives."""
         # Without bandits nothing is compared, so only the default is looked up.
         arms = list(SEARCH_ARMS) if self._setting.config.bandits else [DEFAULT_ARM["search"]]
-        offered = self.offered(asked, skill, arms)
+        offered = self.offered(asked, skill, arms, candidates)
         choice = self._arm("search", asked, asked.task_type, list(offered))
         return choice, offered[choice.arm]
 
-    def offered(self, asked: Asked, skill: str, arms: Sequence[str]) -> Mapping[str, Given]:
+    def offered(
+        self, asked: Asked, skill: str, arms: Sequence[str], candidates: Candidates | None = None
+    ) -> Mapping[str, Given]:
         """Return the search arms that differ for a question, with what each gives it, in the order that decides ties.
 
         [section 3.2, search bandit]
         """
-        candidates = Candidates(self._query(asked), self._state.memory, self._setting.terms)
+        candidates = candidates or self.candidates(asked)
         recipe = self._state.recipes.retrieval(asked.task_type)
         there = {"nothing": True, "cascade": is_offered(self._setting.config), "recipe": recipe is not None}
         found: dict[str, Given] = {}

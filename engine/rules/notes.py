@@ -4,14 +4,30 @@ Rules
     - It has memories only, in the sections and the quotation of an answer prompt (rules/ingredients.py), without skill,
       instruction or answer format: how to work and how to reply is the client's own prompt to say.
     - It follows from the state at the marker and from the memories' ids. So `verify` renders it again from the log.
+    - A question to which even the nearest memory is farther than is usual among the run's own memories gets none: it is
+      about something else. Usual is what 95 of 100 memories of its task type have to the nearest of another question
+      (of all types together, where the type has too few); a fixed cosine would be another one for every embedder.
 """
 
-from collections.abc import Collection
-from typing import NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Literal, NamedTuple
+
+import numpy as np
 
 from mage_es.engine.rules.ingredients import noted, remembered
 from mage_es.engine.rules.prompt import render_sections
+from mage_es.engine.rules.retrieval import nearest_of_others
+from mage_es.engine.seams.tokens import estimated_tokens
+from mage_es.events.errors import UsageError
 from mage_es.projections.fold import State
+from mage_es.projections.memory import Memory
+
+_SAMPLE = 256
+"""Memories of a type that are asked for their nearest: the share below the floor is then 5 % +- 1.4 (one sigma)."""
+_ENOUGH = 20
+_FAR = 0.05
+
+MinSimilarity = float | Literal["auto"]
 
 
 class Note(NamedTuple):
@@ -22,6 +38,62 @@ class Note(NamedTuple):
 
 
 NOTHING = Note("", ())
+
+
+class NoteBounds(NamedTuple):
+    """What a note must keep to: the least cosine of the nearest memory ("auto": as measured; 0: any), the task types
+    that get one (none named: all), and its most tokens, estimated from above (0: any number)."""
+
+    min_similarity: MinSimilarity = "auto"
+    task_types: tuple[str, ...] = ()
+    max_tokens: int = 0
+
+
+DEFAULT_BOUNDS = NoteBounds()
+
+
+def bounds_of(min_similarity: MinSimilarity, task_types: Collection[str], max_note_tokens: int) -> NoteBounds:
+    """Raises `UsageError` for a bound that is none."""
+    if min_similarity != "auto" and not (isinstance(min_similarity, int | float) and 0 <= min_similarity <= 1):
+        raise UsageError(f"min_similarity is {min_similarity!r}: give auto, or a cosine between 0 (off) and 1.")
+    if max_note_tokens < 0:
+        raise UsageError(f"max_note_tokens is {max_note_tokens}: give a number of tokens, or 0 for no limit.")
+    if isinstance(task_types, str):
+        raise UsageError(f"task_types is the text {task_types!r}: give a list of names.")
+    return NoteBounds(min_similarity, tuple(task_types), max_note_tokens)
+
+
+class Floors(NamedTuple):
+    """By task type the least cosine of a question's nearest memory, and that of any other type; 0 is none."""
+
+    by_type: Mapping[str, float]
+    other: float
+
+    def of(self, task_type: str) -> float:
+        return self.by_type.get(task_type, self.other)
+
+
+def floors_of(memory: Memory, task_types: Collection[str]) -> Floors:
+    """Measure how near the memories of a state are to each other, on a sample of each type's."""
+    nearest = {name: nearest_of_others(memory, name, _SAMPLE) for name in sorted(task_types)}
+    by_type = {name: _floor(found) for name, found in nearest.items() if len(found) >= _ENOUGH}
+    return Floors(by_type, _floor([each for found in nearest.values() for each in found]))
+
+
+def is_far(nearest: float, floor: float) -> bool:
+    return nearest < floor and floor > 0
+
+
+def _floor(nearest: Collection[float]) -> float:
+    return max(0.0, float(np.quantile([*nearest], _FAR))) if len(nearest) >= _ENOUGH else 0.0
+
+
+def kept_within(state: State, memories: Mapping[str, float], answer_format: str, most: int) -> tuple[str, ...]:
+    """Return of memories by their cosines those that fit a note of `most` tokens: the farthest is left out first."""
+    kept = [*memories]
+    while most and kept and estimated_tokens(note_of(state, kept, answer_format).text) > most:
+        kept.remove(min(reversed(kept), key=lambda name: memories[name]))
+    return tuple(kept)
 
 
 def note_of(state: State, memories: Collection[str], answer_format: str) -> Note:

@@ -13,8 +13,11 @@ Rules
       on top of the base rule (appendix "Cascade-Retrieval Components") and are not memories of the two indexes.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
-from itertools import islice
+from heapq import nsmallest
+from itertools import chain, islice
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -28,6 +31,7 @@ from mage_es.projections.slices import Slice
 
 _DIVERSE_POOL = 16  # candidates per index among which maximal marginal relevance chooses
 _NEAR = 0.75  # share of its type's questions that a type strategy is less fit for than for those it is shown with
+_BLOCK = 4_096  # memories that are compared with a sample at once
 _RELEVANCE = 0.5
 """Weight of relevance against novelty in maximal marginal relevance (Carbonell and Goldstein, 1998)."""
 
@@ -111,6 +115,12 @@ class Candidates:
             self._pools[index, task_type] = Pool(rows, similarity, nearest)
         return self._pools[index, task_type]
 
+    def nearest(self) -> float:
+        """Return the cosine of the nearest memory of a case, -1 where there is none."""
+        pools = chain.from_iterable(map(self._searched, get_args(Index)))
+        cases = (pool.similarity[row] for pool in pools for row in pool.nearest if _is_case(pool.rows, row))
+        return float(max(cases, default=-1.0))
+
     def bundle(self, find: Find, most: Quotas) -> Bundle:
         if (find, most) not in self._bundles:
             self._bundles[find, most] = self._bundle(find, most)
@@ -126,14 +136,16 @@ class Candidates:
     def _hits(self, index: Index, find: Find, count: int, without: Collection[str] = ()) -> list[Hit]:
         if not count:
             return []
-        pools = [self.pool(index)]
-        if len(pools[0].rows.ids) < self._terms.bundle:
-            pools += [self.pool(index, task_type) for task_type in self._query.merged]
         hits: list[Hit] = []
-        for pool in pools:
+        for pool in self._searched(index):
             pool = pool._replace(nearest=[row for row in pool.nearest if pool.rows.question_ids[row] not in without])
             hits += [Hit(pool.rows.ids[row], float(pool.similarity[row])) for row in find(pool, count - len(hits))]
         return hits
+
+    def _searched(self, index: Index) -> list[Pool]:
+        own = self.pool(index)
+        borrowed = self._query.merged if len(own.rows.ids) < self._terms.bundle else ()
+        return [own, *(self.pool(index, task_type) for task_type in borrowed)]
 
 
 def retrieve(
@@ -209,7 +221,7 @@ def _eligible(memory: Memory, rows: Slice, similarity: Vector, query: Query, ter
             if row in yielded:
                 continue
             yielded.add(row)
-            is_strategy = rows.kinds[row] == "type_strategy"
+            is_strategy = not _is_case(rows, row)
             # Without a floor of the run's own, strategies do not compete with the others; see `_strategies`.
             if is_strategy and not terms.strategy_floor:
                 continue
@@ -252,6 +264,36 @@ def _strategy_floors(rows: Slice) -> dict[int, float]:
             floors = {row: float(np.quantile(known @ rows.vectors[row], _NEAR)) for row in floors}
         rows.computed["strategy floors"] = floors
     return floors
+
+
+def nearest_of_others(memory: Memory, task_type: str, most: int) -> list[float]:
+    """Return for a sample of at most `most` memories of a task type's cases the cosine of the nearest of another
+    question. The sample is that of the smallest ids: they are hashes, so it is drawn without a seed."""
+    slices = [memory.slice(index, task_type) for index in get_args(Index)]
+    kept = [[row for row in range(len(rows.ids)) if _is_case(rows, row)] for rows in slices]
+    everything = ((rows.ids[row], rows, row) for rows, own in zip(slices, kept, strict=True) for row in own)
+    drawn = [(rows, row) for _, rows, row in nsmallest(most, everything, key=itemgetter(0))]
+    if not drawn:
+        return []
+    vectors = np.stack([rows.vectors[row] for rows, row in drawn])
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, (rows, row) in enumerate(drawn):
+        places[rows.question_ids[row]].append(place)
+    nearest = np.full(len(drawn), -1.0)
+    for rows, own in zip(slices, kept, strict=True):
+        for first in range(0, len(own), _BLOCK):
+            block = own[first : first + _BLOCK]
+            similarity = rows.vectors[block] @ vectors.T
+            for number, row in enumerate(block):
+                if same := places.get(rows.question_ids[row]):
+                    similarity[number, same] = -1.0
+            nearest = np.maximum(nearest, similarity.max(axis=0))
+    return [float(each) for each in nearest if each > -1.0]
+
+
+def _is_case(rows: Slice, row: int) -> bool:
+    """Tell a memory of one question from a type strategy, whose text is unlike any question."""
+    return rows.kinds[row] != "type_strategy"
 
 
 def _top(similarity: NDArray[Any], count: int) -> list[int]:

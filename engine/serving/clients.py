@@ -50,7 +50,7 @@ class OpenedRun(FrozenRun):
     """
 
     def __init__(self, frozen: FrozenRun, **given: Any) -> None:
-        super().__init__(frozen.run, frozen.marker, frozen.world, frozen.state)
+        super().__init__(frozen.run, frozen.marker, frozen.world, frozen.state, frozen.bounds)
         self._given, self._live, self._served = given, cast("LiveRun | None", None), dict[str, Any]()
 
     def wrap(
@@ -191,18 +191,23 @@ class _Unrecorded:
         self._frozen = frozen
         self._note = lru_cache(maxsize=8_192)(self._rendered)
 
-    def _rendered(self, text: str, task_type: str | None) -> Note:
+    def _rendered(self, text: str, task_type: str | None) -> tuple[Note, str]:
+        """Return the note of a turn, and why it is none."""
         found = self._frozen.recalled(text, task_type)
-        return note_of(self._frozen.state, found.memories, self._frozen.world.setting.answer_format)
+        note = note_of(self._frozen.state, found.memories, self._frozen.world.setting.answer_format)
+        return note, "far" if found.is_far else "none"
 
     def open(self, reading: Reading, shape: RequestShape, given: Mapping[str, str]) -> _Opened:
         wish, task_type = _wish(given), given.get("x-mage-task-type")
         if task_type is not None:
             self._frozen.require_task_type(task_type)
         notes = [self._note(turn.text.strip(), task_type) for turn in reading.turns] if wish == "on" else []
-        told = ",".join(notes[-1].memories) if notes and reading.is_new else ""
-        found = {number: note.text for number, note in enumerate(notes) if note.text}
-        return _Opened(found, "", self._frozen.marker, told or (wish if wish != "on" else "none"))
+        found = {number: note.text for number, (note, _) in enumerate(notes) if note.text}
+        told: str = wish if wish != "on" else "none"
+        if notes and reading.is_new:
+            note, why = notes[-1]
+            told = ",".join(note.memories) or why
+        return _Opened(found, "", self._frozen.marker, told)
 
     def earlier(self, reading: Reading, given: Mapping[str, str]) -> Mapping[int, str]:
         return {}  # looking them up takes as long as the new one
@@ -321,7 +326,7 @@ class _Passage:
 
 def _served(frozen: FrozenRun, **options: Any) -> LiveRun:
     """Return the served run of a frozen one, open until the process ends or it is closed."""
-    live = LiveRun.open(frozen.run, frozen.marker, **options)
-    live.frozen(live.marker).recalled("What is first looked up is computed then.")
+    live = LiveRun.open(frozen.run, frozen.marker, bounds=frozen.bounds, **options)
+    live.frozen(live.marker).warm()
     atexit.register(live.close)
     return live

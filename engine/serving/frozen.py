@@ -16,6 +16,8 @@ from mage_es.engine.agents.learner import course_of, plan_answers
 from mage_es.engine.commands import PlanAnswers
 from mage_es.engine.courses import Ask, begin
 from mage_es.engine.rules.choice import Choosing
+from mage_es.engine.rules.ingredients import without
+from mage_es.engine.rules.notes import DEFAULT_BOUNDS, Floors, NoteBounds, floors_of, is_far, kept_within
 from mage_es.engine.rules.setting import Setting
 from mage_es.engine.rules.task_types import Induced
 from mage_es.engine.run.directory import Run
@@ -45,6 +47,9 @@ class BundleMember(msgspec.Struct, frozen=True, kw_only=True):
 class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
     """What a run puts before a question: the search arm with its propensity, the memories with their cosines, and the
     messages of the first call, as {"role": ..., "content": ...}; none where the route begins without a call.
+
+    `nearest` is the cosine of the nearest memory (-1: there is none) and `floor` what it must have (0: anything).
+    `reason` says why there are no memories; empty where there are some.
     """
 
     run_id: str
@@ -57,15 +62,26 @@ class BundleReport(msgspec.Struct, frozen=True, kw_only=True):
     route_propensity: float
     memories: tuple[BundleMember, ...]
     messages: tuple[dict[str, str], ...]
+    nearest: float
+    floor: float
+    reason: str
 
 
 class Recalled(NamedTuple):
-    """What is remembered for a turn: the search arm with its probability, and the memories that it gives."""
+    """What is remembered for a turn: the search arm with its probability, and the memories that it gives; how near the
+    nearest memory is, and what it must have. Where it `is_far` no arm is chosen.
+    """
 
     task_type: str
     arm: str
     probability: float
     memories: tuple[str, ...]
+    nearest: float = 0.0
+    floor: float = 0.0
+
+    @property
+    def is_far(self) -> bool:
+        return is_far(self.nearest, self.floor)
 
 
 class FrozenRun:
@@ -75,8 +91,11 @@ class FrozenRun:
     the caller's own must bear several threads, too.
     """
 
-    def __init__(self, run: Run, marker: str, world: World, state: State) -> None:
-        self.run, self.marker, self.world, self.state = run, marker, world, state
+    def __init__(self, run: Run, marker: str, world: World, state: State, bounds: NoteBounds = DEFAULT_BOUNDS) -> None:
+        """Raises `UsageError` where a bound names a task type that the run does not have."""
+        self.run, self.marker, self.world, self.state, self.bounds = run, marker, world, state, bounds
+        for name in bounds.task_types:
+            self.require_task_type(name)
 
     @cached_property
     def _serving(self) -> Setting:
@@ -97,6 +116,18 @@ class FrozenRun:
         if name not in self.task_types:
             raise UsageError(f"{self.run.id} has no task type {name!r}.{nearest(name, sorted(self.task_types))}")
 
+    @cached_property
+    def _floors(self) -> Floors:
+        least = self.bounds.min_similarity
+        return floors_of(self.state.memory, self.task_types) if least == "auto" else Floors({}, least)
+
+    def floor(self, task_type: str) -> float:
+        """Return the cosine that the nearest memory of a question must have; 0 is any."""
+        return self._floors.of(task_type)
+
+    def gets_notes(self, task_type: str) -> bool:
+        return task_type in (self.bounds.task_types or (task_type,))
+
     def recalled(self, text: str, task_type: str | None = None, *, draw: str = "") -> Recalled:
         """Return what this state has for a turn of a conversation, which may have been asked in learning, too.
 
@@ -104,12 +135,24 @@ class FrozenRun:
 
         Raises `UsageError` for a task type that the run does not have.
         """
-        asked = self._asked(_question(draw or "ask", text), task_type, frozen=not draw, phase="serve")
-        skill = self.state.graph.skill_for_task(asked.asked[0].task_type)
-        choice, given = Choosing(self._serving, self.state, asked).search(asked.asked[0], skill)
-        hits = (*given.bundle.success, *given.bundle.failure)
-        memories = (*given.cascade.principles, *(hit.memory_id for hit in hits))
-        return Recalled(asked.asked[0].task_type, choice.arm, choice.probability, memories)
+        command = self._asked(_question(draw or "ask", text), task_type, frozen=not draw, phase="serve")
+        [asked] = command.asked
+        if not self.gets_notes(asked.task_type):
+            return Recalled(asked.task_type, "", 1.0, ())
+        choosing = Choosing(self._serving, self.state, command)
+        candidates = choosing.candidates(asked)
+        found = Recalled(asked.task_type, "", 1.0, (), candidates.nearest(), self.floor(asked.task_type))
+        if found.is_far:
+            return found
+        choice, given = choosing.search(asked, self.state.graph.skill_for_task(asked.task_type), candidates)
+        memories = dict.fromkeys(given.cascade.principles, float("inf"))
+        memories.update((*given.bundle.success, *given.bundle.failure))
+        kept = kept_within(self.state, memories, self.world.setting.answer_format, self.bounds.max_tokens)
+        return found._replace(arm=choice.arm, probability=choice.probability, memories=kept)
+
+    def warm(self) -> None:
+        """Compute what the first question would have to wait for."""
+        self.recalled("What is first looked up is computed then.")
 
     def bundle(self, question: str, task_type: str | None = None) -> BundleReport:
         """Return what this state puts before a question; its task type is told from its text where none is given.
@@ -117,7 +160,11 @@ class FrozenRun:
         Raises `UsageError` for an empty question, and for a task type that the run does not have.
         """
         asked = question_of(question)
-        planned = self.planned(asked, task_type)
+        command = self._asked(asked, task_type, frozen=True, phase="exam")
+        planned = self._planned(command)
+        nearest, floor, reason = self._near(command, planned)
+        if is_far(nearest, floor) or not self.gets_notes(planned.task_type):
+            planned = without(planned, {*planned.principles, *(hit.memory_id for hit in planned.memories)})
         first = begin(course_of(self.world.setting, self.state, planned, asked))
         said = {"system": first.request.system, "user": first.request.prompt} if isinstance(first, Ask) else {}
         return BundleReport(
@@ -131,11 +178,24 @@ class FrozenRun:
             route_propensity=planned.routing_probability,
             memories=bundle_of(self.state, planned),
             messages=tuple({"role": role, "content": text} for role, text in said.items() if text),
+            nearest=nearest,
+            floor=floor,
+            reason=reason,
         )
+
+    def _near(self, command: PlanAnswers, planned: QuestionPlanned) -> tuple[float, float, str]:
+        """Return how near the nearest memory is, what it must have, and why a plan has no memories."""
+        nearest = Choosing(self.world.setting, self.state, command).candidates(command.asked[0]).nearest()
+        floor = self.floor(planned.task_type)
+        if not self.gets_notes(planned.task_type):
+            return nearest, floor, f"Questions of the task type {planned.task_type} get none."
+        return nearest, floor, too_far(nearest, floor) or ("" if planned.memories else _why_none(nearest, planned))
 
     def planned(self, asked: Question, task_type: str | None = None) -> QuestionPlanned:
         """Return the plan of a question on the frozen state."""
-        command = self._asked(asked, task_type, frozen=True, phase="exam")
+        return self._planned(self._asked(asked, task_type, frozen=True, phase="exam"))
+
+    def _planned(self, command: PlanAnswers) -> QuestionPlanned:
         planned = plan_answers(self.world.setting, self.state, command)[0].event
         assert isinstance(planned, QuestionPlanned)
         return planned
@@ -159,8 +219,8 @@ class FrozenRuns:
     The newest few are kept; who needs an older one waits until it is folded from the log again.
     """
 
-    def __init__(self, run: Run, world: World) -> None:
-        self._run, self._world = run, world
+    def __init__(self, run: Run, world: World, bounds: NoteBounds) -> None:
+        self._run, self._world, self._bounds = run, world, bounds
         self._folding, self._kept = Lock(), dict[int, FrozenRun]()
 
     def at(self, iteration: int) -> FrozenRun:
@@ -171,7 +231,7 @@ class FrozenRuns:
                 name, reader = str(Marker("iteration", iteration)), LogReader(self._run.log_path)
                 state = state_of(self._run, reader, until=reader.resolve(name))
                 newest = dict(sorted(self._kept.items())[1 - _KEPT :])
-                self._kept = {**newest, iteration: FrozenRun(self._run, name, self._world, state)}
+                self._kept = {**newest, iteration: FrozenRun(self._run, name, self._world, state, self._bounds)}
             return self._kept[iteration]
 
 
@@ -182,6 +242,7 @@ def freeze(
     data_dir: Path | str | None = None,
     benchmark: Benchmark | None = None,
     embedder: Embedder | None = None,
+    bounds: NoteBounds = DEFAULT_BOUNDS,
 ) -> FrozenRun:
     """Raises `UsageError` where the marker does not exist or is too early, or the questions are episodes."""
     reader = LogReader(run.log_path)
@@ -198,7 +259,21 @@ def freeze(
             f"The tasks of {world.benchmark.name} are episodes, played in its environment: there is nothing to ask. "
             "Run an exam with `mage-es exam`, or look at an episode with `mage-es show`."
         )
-    return FrozenRun(run, at, world, state)
+    return FrozenRun(run, at, world, state, bounds)
+
+
+def too_far(nearest: float, floor: float) -> str:
+    """Say that a question is about something else, "" where it is not."""
+    if not is_far(nearest, floor):
+        return ""
+    what = f"The nearest memory has the cosine {nearest:.3f}" if nearest > -1 else "There is no memory of its task type"
+    return f"{what}; {floor:.3f} is needed. A lower min_similarity lets it in (0: all)."
+
+
+def _why_none(nearest: float, planned: QuestionPlanned) -> str:
+    if nearest <= -1:
+        return f"The run has no memory of the task type {planned.task_type}."
+    return f"The search arm {planned.search_arm} found none."
 
 
 def question_of(text: str) -> Question:

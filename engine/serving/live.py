@@ -20,10 +20,9 @@ import secrets
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import aclosing
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -32,7 +31,7 @@ from mage_es.engine.decide import decide
 from mage_es.engine.models.registry import Models
 from mage_es.engine.rules.feedback import draft_of, given, not_found, question_in
 from mage_es.engine.rules.holdback import SALT_BYTES, is_held_back
-from mage_es.engine.rules.notes import NOTHING, Note, note_of
+from mage_es.engine.rules.notes import DEFAULT_BOUNDS, NOTHING, Note, NoteBounds, note_of
 from mage_es.engine.run.directory import Run
 from mage_es.engine.run.memories import MemoryReport, curation, item_of, reported
 from mage_es.engine.run.runtime import Runtime
@@ -42,10 +41,9 @@ from mage_es.engine.serving.frozen import FrozenRun, FrozenRuns, question_of
 from mage_es.engine.serving.inferences import InferenceReport, Recorded, explained, recorded
 from mage_es.engine.serving.journal import Health, Journal
 from mage_es.engine.serving.opening import ServedRun, open_served
-from mage_es.engine.serving.publishing import Published, publish
+from mage_es.engine.serving.publishing import Published, publish_beside
 from mage_es.engine.serving.sessions import Sessions, again
 from mage_es.engine.serving.shapes import Reading, Turn
-from mage_es.engine.session.session import Session
 from mage_es.events.digests import sha256_text
 from mage_es.events.disk import FileSystem
 from mage_es.events.errors import NotFound, UsageError
@@ -58,8 +56,6 @@ from mage_es.events.vocabulary import (
     FeedbackGiven,
     InferenceClosed,
     InferenceOpened,
-    IterationClosed,
-    QuestionPlanned,
     RequestShape,
     ServingStarted,
     Treatment,
@@ -92,16 +88,16 @@ class LiveRun:
         holdback: float = 0.05,
         record_texts: bool = False,
         upstream: str = "",
+        bounds: NoteBounds = DEFAULT_BOUNDS,
     ) -> None:
         """Begin to serve; the log has it when this returns. `holdback` is the share of sessions that get no memory.
 
-        Raises `UsageError` for a share outside [0, 1], and `WriterPoisoned` where the disk refuses.
+        Raises `UsageError` for an option that is not valid, and `WriterPoisoned` where the disk refuses.
         """
         if not 0 <= holdback <= 1:
             raise UsageError(f"holdback is {holdback}: give a share of the sessions, such as 0.05.")
         self.run, self.log, self.world, self.state = opened
-        self.learn, self.lock = learn, threading.RLock()
-        self._has_texts = record_texts
+        self.learn, self.lock, self._has_texts = learn, threading.RLock(), record_texts
         traffic = self.state.traffic
         # Kept, so that a session stays on its side however often the process is started again.
         salt, share = traffic.salt or secrets.token_hex(SALT_BYTES), round(holdback * MICRO)
@@ -113,12 +109,15 @@ class LiveRun:
             has_texts=record_texts,
             upstream=upstream,
             answer_format=self.world.setting.answer_format,
+            min_similarity=-1.0 if bounds.min_similarity == "auto" else float(bounds.min_similarity),
+            max_note_tokens=bounds.max_tokens,
+            task_types=bounds.task_types,
         )
         self.process, self._numbers = started.process, itertools.count(1)
         self._sessions = Sessions(lambda key, session: is_held_back(salt, key, session, share_micro=share))
         self._reader = LogReader(self.run.log_path)
         self._sessions.recall(self._reader)
-        self._reading, self.frozen = threading.Lock(), FrozenRuns(self.run, self.world).at
+        self._reading, self.frozen = threading.Lock(), FrozenRuns(self.run, self.world, bounds).at
         self._note = lru_cache(maxsize=_NOTES)(self._rendered)
         self.marker = self.state.progress.closed
         self.frozen(self.marker)
@@ -137,6 +136,7 @@ class LiveRun:
         holdback: float = 0.05,
         record_texts: bool = False,
         upstream: str = "",
+        bounds: NoteBounds = DEFAULT_BOUNDS,
         data_dir: Path | str | None = None,
         benchmark: Benchmark | None = None,
         embedder: Embedder | None = None,
@@ -146,8 +146,9 @@ class LiveRun:
         opened = open_served(
             run, at, name=name, runs_dir=runs_dir, data_dir=data_dir, benchmark=benchmark, embedder=embedder, fs=fs
         )
+        told: dict[str, Any] = {"record_texts": record_texts, "upstream": upstream, "bounds": bounds}
         try:
-            return cls(opened, learn=learn, holdback=holdback, record_texts=record_texts, upstream=upstream)
+            return cls(opened, learn=learn, holdback=holdback, **told)
         except BaseException:
             opened.log.close()
             raise
@@ -308,19 +309,9 @@ class LiveRun:
 
         Raises as `serving.publishing.publish` does.
         """
-        session = Session(
-            run=self.run, world=self.world, log=self.log, state=self.state, models=models, runtime=runtime
-        )
-        session.lock = self.lock
-        reader = LogReader(self.run.log_path)
-        session.remember_plans(reader.records({QuestionPlanned}, since=reader.last(IterationClosed) + 1))
-
-        async def work() -> list[Published]:
-            async with aclosing(session):
-                return await publish(session)
-
+        served = ServedRun(self.run, self.log, self.world, self.state)
         try:
-            return asyncio.run(work())
+            return asyncio.run(publish_beside(served, self.lock, models, runtime))
         finally:
             self.advance()
 
@@ -353,7 +344,7 @@ class LiveRun:
     def advance(self) -> None:
         """Let new sessions see the iteration that was closed last."""
         closed = self.state.progress.closed
-        self.frozen(closed)
+        self.frozen(closed).floor("")  # what the first question would have to wait for
         self.marker = closed
 
     async def aclose(self) -> None:
@@ -377,12 +368,14 @@ class LiveRun:
         note = self._note(event.marker, in_use)
         return msgspec.structs.replace(
             event,
-            treatment=treatment if note.text else "none",
+            treatment="far" if found.is_far else treatment if note.text else "none",
             task_type=found.task_type,
             arm=found.arm,
             probability=found.probability,
             memories=note.memories,
             note_sha256=sha256_text(note.text) if note.text else "",
+            nearest=found.nearest,
+            floor=found.floor,
         )
 
     def _notes(self, key: str, session: str, turns: Sequence[Turn]) -> dict[int, str]:

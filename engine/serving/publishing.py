@@ -11,6 +11,7 @@ Theory of operation
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, aclosing
 from typing import NamedTuple
 
 import msgspec
@@ -18,9 +19,12 @@ import msgspec
 from mage_es.engine.commands import Publish, SettlePublish
 from mage_es.engine.decide import decide
 from mage_es.engine.loop import close, compare, snapshot
+from mage_es.engine.models.registry import Models
 from mage_es.engine.rules.publishing import may_reward
 from mage_es.engine.run.directory import require_free_space
 from mage_es.engine.run.inheriting import last_inherited
+from mage_es.engine.run.runtime import Runtime
+from mage_es.engine.serving.opening import ServedRun
 from mage_es.engine.session.session import Session
 from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
@@ -30,10 +34,12 @@ from mage_es.events.vocabulary import (
     FeedbackGiven,
     InferenceClosed,
     InferenceOpened,
+    IterationClosed,
     MemoryProposed,
     ModelCalled,
     PhaseCompleted,
     ProposalSettled,
+    QuestionPlanned,
 )
 
 
@@ -99,6 +105,19 @@ async def publish(session: Session) -> list[Published]:
         session.commit(_drafts(session, key, k))
         done.append(await _finish(session, k))
     return done
+
+
+async def publish_beside(
+    served: ServedRun, lock: AbstractContextManager[object], models: Models, runtime: Runtime
+) -> list[Published]:
+    """Publish a run that is being served, whose log and state others write under the same lock."""
+    run, log, world, state = served
+    session = Session(run=run, world=world, log=log, state=state, models=models, runtime=runtime)
+    session.lock = lock
+    reader = LogReader(run.log_path)
+    session.remember_plans(reader.records({QuestionPlanned}, since=reader.last(IterationClosed) + 1))
+    async with aclosing(session):
+        return await publish(session)
 
 
 def _keys(session: Session) -> list[str]:

@@ -176,5 +176,5 @@ def is_retry(headers: Mapping[str, str]) -> bool:
 
 def again(event: InferenceOpened, first: InferenceOpened) -> InferenceOpened:
     """Return an inference of a turn that was the latest before, with what was chosen for it then."""
-    kept = ("treatment", "task_type", "is_typed", "arm", "probability", "memories", "note_sha256")
+    kept = ("treatment", "task_type", "is_typed", "arm", "probability", "memories", "note_sha256", "nearest", "floor")
     return msgspec.structs.replace(event, **{name: getattr(first, name) for name in kept})

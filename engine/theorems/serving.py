@@ -1,14 +1,14 @@
 """Every injection that a served run recorded can be made again from its log: from the state at its marker and from ids.
 
-From the log alone: each note is rendered again and compared with its hash; its memories were in use at the marker; the
-coin of each session is tossed again; and what closed was opened before.
+From the log alone: each note is rendered again and compared with its hash; its memories were in use at the marker, and
+near enough; the coin of each session is tossed again; and what closed was opened before.
 """
 
 from collections.abc import Iterator
 from itertools import groupby
 
 from mage_es.engine.rules.holdback import is_held_back
-from mage_es.engine.rules.notes import note_of
+from mage_es.engine.rules.notes import is_far, note_of
 from mage_es.engine.theorems.check import Check
 from mage_es.events.digests import sha256_text
 from mage_es.events.log import LogReader
@@ -76,6 +76,12 @@ class _Traffic:
         if bool(event.memories) != bool(event.note_sha256) or (event.treatment == "memory" and not event.memories):
             return (
                 f"{event.inference} has {len(event.memories)} memories and the note {event.note_sha256[:16] or 'none'}"
+            )
+        is_told = event.treatment == "far"
+        if is_told != is_far(event.nearest, event.floor) or (is_told and event.memories):
+            return (
+                f"{event.inference} is {event.treatment} with {len(event.memories)} memories, the nearest at "
+                f"{event.nearest:.3f}, the floor at {event.floor:.3f}"
             )
         self.opened += 1
         self._waiting.add(event.inference)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
+from mage_es.engine.rules.notes import MinSimilarity, bounds_of
 from mage_es.engine.run.directory import Run, as_run
 from mage_es.engine.seams.benchmark import Benchmark
 from mage_es.engine.seams.embedder import Embedder
@@ -20,17 +22,27 @@ def open_run(
     data_dir: Path | str | None = None,
     benchmark: Benchmark | None = None,
     embedder: Embedder | None = None,
+    min_similarity: MinSimilarity = "auto",
+    task_types: Collection[str] = (),
+    max_note_tokens: int = 0,
 ) -> OpenedRun:
     """Return a run frozen at a marker; `embedder` replaces the one of its configuration.
+
+    A question whose nearest memory has less than the cosine `min_similarity` gets no memories: "auto" takes for it what
+    19 of 20 of the run's own memories have to the nearest of another question, 0 lets everything in. Nor does one of
+    another task type than `task_types`, where any are named. Notes in what `wrap` sends have at most `max_note_tokens`
+    (estimated from above; 0: any number).
 
     A run that began with a `Benchmark` object of Python's needs it again, here as in every other verb.
 
     Until `wrap` is called it takes no lock and writes nothing, so a run that is still learning can be opened, and a
     folder that is read-only.
 
-    Raises `UsageError` where the marker does not exist or is too early, or the benchmark's questions are episodes.
+    Raises `UsageError` where the marker does not exist or is too early, the benchmark's questions are episodes, or an
+    option is not valid.
     """
-    frozen = freeze(as_run(run), at, data_dir=data_dir, benchmark=benchmark, embedder=embedder)
+    bounds = bounds_of(min_similarity, task_types, max_note_tokens)
+    frozen = freeze(as_run(run), at, data_dir=data_dir, benchmark=benchmark, embedder=embedder, bounds=bounds)
     return OpenedRun(frozen, data_dir=data_dir, benchmark=benchmark, embedder=embedder)
 
 

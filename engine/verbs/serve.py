@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from socket import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec.structs import replace
 
+from mage_es.engine.rules.notes import MinSimilarity, bounds_of
 from mage_es.engine.run.directory import RUNS_DIR, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.serving.live import Learn, LiveRun
@@ -22,7 +23,7 @@ from mage_es.engine.verbs.publish import models_of
 from mage_es.events.errors import MageError, PrerequisiteError, UsageError, redacted
 
 if TYPE_CHECKING:
-    from mage_es.engine.serving.tenants import Key
+    from mage_es.engine.serving.tenants import Key, KeyRing
 
 PORT = 8321
 
@@ -56,6 +57,9 @@ async def aserve(
     port: int = PORT,
     holdback: float = 0.05,
     record_texts: bool = False,
+    min_similarity: MinSimilarity = "auto",
+    task_types: Collection[str] = (),
+    max_note_tokens: int = 0,
     retrieval_timeout_ms: float = 50.0,
     publish_every_s: float | None = None,
     runs_dir: Path | str = RUNS_DIR,
@@ -67,6 +71,7 @@ async def aserve(
     """Serve until `stop` says so, then finish what is under way and record what waits; `begun` is called at the start.
 
     What clients said is published again and again where `publish_every_s` is given; `say` tells what came of it.
+    `min_similarity`, `task_types` and `max_note_tokens` bound what is put in, as those of `open_run` do.
 
     Raises:
         UsageError: An address, a marker or the file of keys is not valid, or other machines would get in without a key.
@@ -84,15 +89,11 @@ async def aserve(
         ) from error
     address, ring, own = _address(upstream), read_keys(Path(keys)) if keys else None, (run, at, name)
     require_local(host, ring)
+    opening: dict[str, Any] = {"data_dir": data_dir, "learn": learn, "holdback": holdback, "record_texts": record_texts}
+    opening |= {"upstream": address, "bounds": bounds_of(min_similarity, task_types, max_note_tokens)}
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(listening(host, port))
-        lives = dict[_Wanted, LiveRun]()
-        for wanted in dict.fromkeys(_wanted(key, own) for key in ring.keys) if ring else [own]:
-            lives[wanted] = _live(wanted, runs_dir, data_dir, learn, holdback, record_texts, address)
-            stack.push_async_callback(lives[wanted].aclose)
-        if ring:
-            reached = (replace(key, served_run=lives[_wanted(key, own)].run.id) for key in ring.keys)
-            ring = replace(ring, keys=tuple(reached))
+        ring, lives = await stack.enter_async_context(_opened(own, ring, Path(runs_dir), **opening))
         runs = {live.run.id: live for live in lives.values()}
         door, allowance = Door(ring, next(iter(runs)), hosts=(host,)), Allowance(retrieval_timeout_ms / 1000)
         app = App(door, address, runs, allowance=allowance, hosts=(host, *ring.hosts) if ring else (host,))
@@ -129,29 +130,23 @@ def _wanted(key: Key, own: _Wanted) -> _Wanted:
     return (key.run or run, key.at if key.run else at, key.served_run or (None if key.run else name))
 
 
-def _live(
-    wanted: _Wanted,
-    runs_dir: Path | str,
-    data_dir: Path | str | None,
-    learn: Learn,
-    holdback: float,
-    record_texts: bool,
-    upstream: str,
-) -> LiveRun:
-    parent, marker, name = wanted
-    live = LiveRun.open(
-        find_run(Path(runs_dir), parent),
-        marker,
-        runs_dir=runs_dir,
-        data_dir=data_dir,
-        name=name,
-        learn=learn,
-        holdback=holdback,
-        record_texts=record_texts,
-        upstream=upstream,
-    )
-    live.frozen(live.marker).recalled("once")  # what the first question would have to wait for
-    return live
+@asynccontextmanager
+async def _opened(
+    own: _Wanted, ring: KeyRing | None, runs_dir: Path, **options: Any
+) -> AsyncIterator[tuple[KeyRing | None, Mapping[_Wanted, LiveRun]]]:
+    """Open the runs that keys reach, or the one of the command line; each key then names the run that serves it."""
+    lives = dict[_Wanted, LiveRun]()
+    async with AsyncExitStack() as stack:
+        for wanted in dict.fromkeys(_wanted(key, own) for key in ring.keys) if ring else [own]:
+            parent, at, name = wanted
+            live = LiveRun.open(find_run(runs_dir, parent), at, runs_dir=runs_dir, name=name, **options)
+            stack.push_async_callback(live.aclose)
+            live.frozen(live.marker).warm()
+            lives[wanted] = live
+        if ring:
+            reached = (replace(key, served_run=lives[_wanted(key, own)].run.id) for key in ring.keys)
+            ring = replace(ring, keys=tuple(reached))
+        yield ring, lives
 
 
 async def _publishing(

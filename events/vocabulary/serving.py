@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 from mage_es.events.vocabulary.form import EmbeddingBytes, Event, Origin
 
 RequestShape = Literal["chat", "responses", "messages"]
-Treatment = Literal["memory", "holdback", "shadow", "off", "none"]
+Treatment = Literal["memory", "holdback", "shadow", "off", "far", "none"]
 Trust = Literal["full", "scores", "none"]
 
 
@@ -33,6 +33,12 @@ class ServingStarted(Event, frozen=True, kw_only=True, tag="serving.started"):
     """Origin of the server that answers; empty where a client of Python's asks its own."""
     answer_format: str = ""
     """How the examples in its notes end, as the run's own prompts asked for it."""
+    min_similarity: float = -1.0
+    """Least cosine of a question's nearest memory; -1: measured among the memories of each marker."""
+    max_note_tokens: int = 0
+    """Most tokens of a note; 0: any number."""
+    task_types: tuple[str, ...] = ()
+    """Task types that get notes; empty for all."""
 
 
 class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
@@ -51,7 +57,8 @@ class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
     """Model that the client asked for."""
     treatment: Treatment
     """`memory`: the note was put in, unless the end says `bypassed`. Not put in: `holdback` by the coin, `shadow` and
-    `off` by the client's wish, `none`: there was no new user turn, or nothing to put in."""
+    `off` by the client's wish, `far`: even the nearest memory was too far, `none`: there was no new user turn, or
+    nothing to put in."""
     marker: int
     """Closed iteration whose state the session sees; -1 is the start."""
     task_type: str
@@ -70,6 +77,10 @@ class InferenceOpened(Event, frozen=True, kw_only=True, tag="inference.opened"):
     """SHA-256 that names the conversation up to and with its latest user turn; empty for none."""
     turns: int
     """Earlier user turns of the conversation into which their notes were put again."""
+    nearest: float = 0.0
+    """Cosine of the nearest memory; -1 for none, 0 where nothing was looked up."""
+    floor: float = 0.0
+    """Least cosine that it had to have; 0 for any."""
     question: str = ""
     """Text of the latest user turn; empty where texts are not recorded."""
 

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import Run
+from mage_es.engine.seams.tokens import estimated_tokens
 from mage_es.engine.serving.journal import NotRecorded
 from mage_es.engine.serving.live import LiveRun, Prepared
 from mage_es.engine.theorems.serving import check_injections
@@ -142,6 +144,36 @@ def test_a_task_type_that_a_client_names_is_used_and_an_unknown_one_refused(serv
     assert (opened.task_type, opened.is_typed) == ("wordmath_average", True)
     with pytest.raises(UsageError, match="no task type 'wordmath_averag'"):
         live.prepare(said(QUESTION), "chat", task_type="wordmath_averag")
+
+
+def test_a_question_about_something_else_gets_no_memories_and_says_why(serve: Serve) -> None:
+    live = serve(holdback=0.5, bounds=NoteBounds(min_similarity=0.4))
+    far = [asyncio.run(asked(live, "How do I reset my router?", session=f"s{place}")) for place in range(10)]
+    known = next(row for row in live.state.memory.rows() if row.outcome == "success_memory")
+    near = [asyncio.run(asked(live, known.question, session=f"s{place}")) for place in range(10)]
+    assert all(each.opened.treatment == "far" and not each.notes and not each.opened.arm for each in far)
+    assert all(each.opened.nearest < each.opened.floor == 0.4 for each in far) and far[0].opened.task_type
+    assert {each.opened.treatment for each in near} == {"memory", "holdback"}
+    live.close()
+    [check] = check_injections(LogReader(live.run.log_path))
+    assert check.ok, check.detail
+    again = serve(run=live.run, holdback=0, bounds=NoteBounds(min_similarity=0))
+    assert again.prepare(said("How do I reset my router?"), "chat", task_type=known.task_type).opened.memories
+
+
+def test_only_named_task_types_get_notes_and_no_note_is_longer_than_it_may_be(serve: Serve) -> None:
+    whole = asyncio.run(asked(serve(holdback=0), QUESTION))
+    task_type, size = whole.opened.task_type, estimated_tokens(whole.notes[0])
+    other = serve(name="other", bounds=NoteBounds(task_types=("wordmath_average",)))
+    assert task_type != "wordmath_average" and other.prepare(said(QUESTION), "chat").opened.treatment == "none"
+    short = serve(name="short", holdback=0, bounds=NoteBounds(task_types=(task_type,), max_tokens=size - 1))
+    cut = short.prepare(said(QUESTION), "chat")
+    assert {*cut.opened.memories} < {*whole.opened.memories} and estimated_tokens(cut.notes[0]) < size
+    assert (
+        serve(name="none", bounds=NoteBounds(max_tokens=1)).prepare(said(QUESTION), "chat").opened.treatment == "none"
+    )
+    with pytest.raises(UsageError, match="no task type 'wordmath_averag'"):
+        serve(name="typo", bounds=NoteBounds(task_types=("wordmath_averag",)))
 
 
 def test_texts_are_recorded_only_where_that_was_asked_for(serve: Serve) -> None:

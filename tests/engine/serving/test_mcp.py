@@ -211,6 +211,10 @@ def test_a_search_finds_what_is_nearest_of_its_type_and_the_case_itself(frozen: 
     near = [memory["similarity"] for memory in found["memories"]]
     assert near == sorted(near, reverse=True) and len(near) > 1
     assert {frozen.state.memory.row(each["memory_id"]).task_type for each in found["memories"]} == {row.task_type}
+    picky = shown_now(open_run(frozen.run, min_similarity=0.9))
+    nothing = got(called(picky, "search_memory", {"query": "How do I reset my router?"}))
+    assert not nothing["memories"] and "0.900 is needed" in nothing["reason"]
+    assert got(called(picky, "search_memory", asked))["memories"] and not found["reason"]
 
 
 @pytest.mark.parametrize(

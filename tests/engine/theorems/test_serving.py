@@ -78,6 +78,8 @@ def test_a_run_that_was_never_served_has_no_such_check(evolved_once: Run) -> Non
         ),
         (lambda run: instead(InferenceOpened, changed(memories=("f" * 32,)), seen), "was not there at the marker"),
         (lambda run: instead(InferenceOpened, changed(marker=5), seen), "not closed by then"),
+        (lambda run: instead(InferenceOpened, changed(floor=1.5), seen), "is memory with"),
+        (lambda run: instead(InferenceOpened, changed(treatment="far"), seen), "is far with"),
         (lambda run: instead(InferenceOpened, changed(treatment="holdback"), seen), "the coin of its session"),
         (lambda run: instead(ServingStarted, changed(salt="0" * 32)), "the coin of its session"),
         (lambda run: instead(ServingStarted, changed(salt="0" * 32), lambda e: e.process == 2), "another salt"),  # type: ignore[attr-defined]

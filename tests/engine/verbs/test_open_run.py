@@ -16,6 +16,7 @@ from mage_es.engine.serving.frozen import FrozenRun
 from mage_es.engine.verbs.exam import examine
 from mage_es.engine.verbs.open_run import open_run
 from mage_es.events.digests import sha256_text
+from mage_es.events.errors import UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.vocabulary import QuestionPlanned
 
@@ -28,7 +29,7 @@ def held_out(frozen: FrozenRun) -> list[str]:
 
 def test_a_bundle_is_to_the_byte_what_an_exam_of_that_state_records(small_run: Run) -> None:
     exam = small_run.exam(examine(small_run, at="iter-0").exam_id)
-    frozen = open_run(small_run, at="iter-0")
+    frozen = open_run(small_run, at="iter-0", min_similarity=0)
     planned = list(LogReader(exam.log_path).of(QuestionPlanned))
     assert len(planned) == len(held_out(frozen)) and any(plan.memories for plan in planned)
     for plan in planned:
@@ -40,6 +41,19 @@ def test_a_bundle_is_to_the_byte_what_an_exam_of_that_state_records(small_run: R
         said = {message["role"]: message["content"] for message in bundle.messages}
         request = Request(system=said.get("system", ""), prompt=said["user"])
         assert sha256_text(request.text) == plan.prompt_sha256
+
+
+def test_a_bundle_without_memories_says_why(small_run: Run) -> None:
+    question = held_out(open_run(small_run))[0]
+    near = open_run(small_run, min_similarity=0).bundle(question)
+    assert near.memories and near.nearest >= max(each.similarity for each in near.memories) and not near.reason
+    far = open_run(small_run, min_similarity=1).bundle(question)
+    assert not far.memories and far.nearest == near.nearest and "1.000 is needed" in far.reason
+    assert len(far.messages[-1]["content"]) < len(near.messages[-1]["content"])
+    other = next(name for name in sorted(open_run(small_run).task_types) if name != near.task_type)
+    assert "get none" in open_run(small_run, task_types=[other]).bundle(question).reason
+    with pytest.raises(UsageError, match="min_similarity is 2"):
+        open_run(small_run, min_similarity=2)
 
 
 def test_threads_that_ask_a_run_nobody_has_asked_yet_get_what_one_after_the_other_gets(small_run: Run) -> None:

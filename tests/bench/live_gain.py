@@ -6,7 +6,8 @@
 The embedded model of truthworld answers each question of a session, with the note where the coin lets it. For every
 question it is asked both ways, so the true gain of the sessions of a draw is known, and is what the interval must hold.
 Then two keys share a run: one teaches what is true, the other, with a fifth of the sessions, what is false, and says
-`wrong` of each right answer and `right` of each wrong one. Accuracy is over questions that no one asked.
+`wrong` of each right answer and `right` of each wrong one, or nothing at all in the same sessions. Accuracy is over
+questions that no one asked.
 """
 
 from __future__ import annotations
@@ -60,14 +61,14 @@ class Draw(NamedTuple):
 def main() -> None:
     """Run the draws and the planting, and print what came of them."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (("--draws", 100), ("--worlds", 4), ("--sessions", 200)):
+    for name, default in (("--draws", 100), ("--worlds", 4), ("--sessions", 200), ("--plantings", 5)):
         options.add_argument(name, type=int, default=default)
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         parents = [taught(Path(folder), seed) for seed in range(1, given.worlds + 1)]
         each = -(-given.draws // given.worlds)
         print_draws([draw for parent in parents for draw in drawn(parent, each, given.sessions)])
-        print_planting([planted(parent, given.sessions) for parent in parents])
+        print_planting([[planted(parent, given.sessions, n) for n in range(given.plantings)] for parent in parents])
 
 
 def taught(folder: Path, seed: int, *, iterations: int = 3, pool: int = 60) -> Run:
@@ -108,15 +109,20 @@ class Planting(NamedTuple):
     both: float
     verdicts: Sequence[Published]
 
+    @property
+    def loss(self) -> float:
+        """Share of the accuracy that planting costs."""
+        return 1 - self.both / self.honest
 
-def planted(parent: Run, sessions: int) -> Planting:
-    """Publish what an honest key says, with and without a key that plants what is false beside it."""
+
+def planted(parent: Run, sessions: int, number: int) -> Planting:
+    """Publish what an honest key says of a draw of sessions, with and without what another plants in its own."""
     accuracies, verdicts, before = [], list[Published](), 0.0
-    for share in (0.0, EVIL):
-        traffic = Traffic(parent, holdback=0)
+    for evil_says in (False, True):
+        traffic = Traffic(parent, holdback=0, draw=number)
         try:
             before = traffic.accuracy()
-            asyncio.run(traffic.sessions(sessions, evil=share, teaches=True))
+            asyncio.run(traffic.sessions(sessions, evil=EVIL, evil_says=evil_says, teaches=True))
             models = open_models(traffic.live.world.setting.config, has_guidance=False)
             verdicts = traffic.live.publish(models, Runtime())
             accuracies.append(traffic.accuracy())
@@ -129,9 +135,9 @@ def planted(parent: Run, sessions: int) -> Planting:
 class Traffic:
     """A served run of truthworld, and clients who know what is right."""
 
-    def __init__(self, parent: Run, *, holdback: float) -> None:
+    def __init__(self, parent: Run, *, holdback: float, draw: int = 0) -> None:
         self.live = LiveRun.open(parent, learn="propose", holdback=holdback)
-        self.random = Random(parent.id)
+        self.random = Random(f"{parent.id}/{draw}")
         benchmark = self.live.world.benchmark
         assert isinstance(benchmark, TruthWorld)
         self.benchmark = benchmark
@@ -141,7 +147,9 @@ class Traffic:
         # The last are asked by no one: on them accuracy is measured.
         self.questions, self.unseen = self.questions[:-200], self.questions[-200:]
 
-    async def sessions(self, count: int, *, name: str = "", evil: float = 0.0, teaches: bool = False) -> list[float]:
+    async def sessions(
+        self, count: int, *, name: str = "", evil: float = 0.0, evil_says: bool = True, teaches: bool = False
+    ) -> list[float]:
         """Serve sessions; return the true gain of each."""
         by_type: dict[str, list[Question]] = {}
         for question in self.questions:
@@ -151,7 +159,7 @@ class Traffic:
             kind = self.random.choice(sorted(by_type))
             chosen = self.random.choices(by_type[kind], k=self.random.randint(1, 3))
             key = "evil" if self.random.random() < evil else "honest"
-            says = teaches or self.random.random() < SAYS
+            says = (teaches or self.random.random() < SAYS) and (evil_says or key != "evil")
             going.append(self.session(f"{name}{number}", key, chosen, says=says, teaches=teaches))
         return list(await asyncio.gather(*going))
 
@@ -239,18 +247,16 @@ def print_draws(draws: Sequence[Draw]) -> None:
     print_table("The live gain", ("", "found"), rows)
 
 
-def print_planting(plantings: Sequence[Planting]) -> None:
-    """Print accuracy before and after publishing, without and with the key that plants what is false."""
-    rows = [
-        (
-            str(number),
-            *(f"{100 * value:.1f} %" for value in (each.before, each.honest, each.both)),
-            "; ".join(f"{one.key}: {one.verdict}, {one.published} published" for one in each.verdicts),
-        )
-        for number, each in enumerate(plantings, 1)
-    ]
-    columns = ("world", "before", "honest key alone", f"with {EVIL:.0%} planted", "verdicts")
-    print_table("Planted feedback", columns, rows)
+def print_planting(worlds: Sequence[Sequence[Planting]]) -> None:
+    """Print accuracy before and after publishing, without and with what is planted: means over the draws of a world."""
+    rows = []
+    for number, draws in enumerate(worlds, 1):
+        means = (fmean(getattr(each, field) for each in draws) for field in ("before", "honest", "both", "loss"))
+        refused = sum(one.key == "evil" and one.verdict.endswith("rollback") for each in draws for one in each.verdicts)
+        worst = max(each.loss for each in draws)
+        rows.append((str(number), *(f"{100 * mean:.1f} %" for mean in means), f"{100 * worst:.1f} %", str(refused)))
+    columns = ("world", "before", "honest alone", f"with {EVIL:.0%} planted", "loss", "worst loss", "planting refused")
+    print_table(f"Planted feedback, {len(worlds[0])} draws of each world", columns, rows)
 
 
 if __name__ == "__main__":

@@ -56,6 +56,9 @@ PublishOption = Annotated[
     float | None,
     typer.Option("--publish-every", min=1.0, metavar="MINUTES", help="Publish what clients said, again and again."),
 ]
+LogOption = Annotated[
+    bool, typer.Option("--access-log", help="Print a line for each request: no keys, texts or query strings.")
+]
 
 
 @takes("runs_dir", "data_dir")
@@ -78,6 +81,7 @@ def serve(
     max_note_tokens: TokensOption = 0,
     retrieval_timeout: TimeoutOption = 50.0,
     publish_every: PublishOption = None,
+    access_log: LogOption = False,
 ) -> None:
     """Put what a run learned into the requests of an application.
 
@@ -104,6 +108,7 @@ def serve(
             max_note_tokens=max_note_tokens,
             retrieval_timeout_ms=retrieval_timeout,
             publish_every_s=60 * publish_every if publish_every else None,
+            access_log=access_log,
             runs_dir=settings.runs_dir,
             data_dir=settings.data_dir,
             begun=lambda report: _tell(out, report, texts=record_texts),

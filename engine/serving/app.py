@@ -9,8 +9,10 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
+from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 import msgspec
 from starlette.applications import Starlette
@@ -30,6 +32,7 @@ _MOST_FEEDBACK = 2**20
 """Bytes of a request that gives feedback."""
 _UNLIMITED = ("/healthz", "/metrics", "/v1/feedback", "/v1/inferences/")
 """What costs the upstream nothing. Feedback most of all must not wait for the limit of what it is about."""
+_LONGEST_PATH = 200
 _RETRY_S = 5
 """Seconds after which it is worth trying again what could not be recorded."""
 _RUN = "mage.run"
@@ -45,7 +48,10 @@ class _Curation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class App:
-    """The routes of served runs, by run, as an ASGI application: `asgi`. `hosts` are its names for /mcp."""
+    """The routes of served runs, by run, as an ASGI application: `asgi`. `hosts` are its names for /mcp.
+
+    Each request is told to `say` in a line, where there is one.
+    """
 
     def __init__(
         self,
@@ -55,7 +61,9 @@ class App:
         *,
         allowance: Allowance = DEFAULT_ALLOWANCE,
         hosts: Sequence[str] = (),
+        say: Callable[[str], None] | None = None,
     ) -> None:
+        self._say = say
         self._door, self._runs, self._allowance = door, runs, allowance
         self.metrics = Counters(lambda: {name: live.health for name, live in runs.items()})
         self.proxy = Proxy(upstream, runs, self.metrics, allowance)
@@ -95,7 +103,10 @@ class App:
 
     async def answered(self, endpoint: _Endpoint, scope: Any, receive: Any, send: Any) -> None:
         """Let a request in and have it answered; what is refused is answered in the form of its API."""
-        headers = texts_of(scope["headers"])
+        headers, guest = texts_of(scope["headers"]), Guest()
+        entry = _AccessLine(send, scope)
+        if self._say:
+            send = entry.send
         try:
             guest = self._admitted(headers, scope["path"])
             await endpoint(guest, scope, receive, send)
@@ -103,6 +114,9 @@ class App:
             body = body_of(refused.status, refused.message, anthropic=speaks_anthropic(scope["path"], headers))
             more = [(name.encode(), value.encode()) for name, value in refused.headers.items()]
             await answer(send, refused.status, body, [*more, (b"connection", b"close")])
+        finally:
+            if self._say:
+                self._say(entry.line(guest.name))
 
     def _admitted(self, headers: Mapping[str, str], path: str) -> Guest:
         try:
@@ -152,10 +166,13 @@ class App:
 
     async def _healthz(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
         """Tell how the runs are that the guest may see; one that records nothing serves on, so this never fails."""
-        health = {name: live.health._asdict() for name, live in self._runs.items()}
-        status = "degraded" if any(each["problem"] for each in health.values()) else "ok"
+        health, upstream = {name: live.health._asdict() for name, live in self._runs.items()}, self.proxy.upstream
+        is_well = upstream.state != "fails" and not any(each["problem"] for each in health.values())
         seen = {name: each for name, each in health.items() if guest.is_operator or name == guest.run}
-        await answer(send, 200, msgspec.json.encode({"status": status, "runs": seen}))
+        if not (seen or guest.is_operator):  # what a problem says may name places
+            upstream = upstream._replace(problem="")
+        told = {"status": "ok" if is_well else "degraded", "upstream": upstream._asdict(), "runs": seen}
+        await answer(send, 200, msgspec.json.encode(told))
 
     async def _counts(self, guest: Guest, scope: Any, receive: Any, send: Any) -> None:
         text = self.metrics.text(None if guest.is_operator else guest.run)
@@ -167,6 +184,35 @@ class App:
         if self._mcp is None:
             raise Refused(404, "/mcp needs a package on the server: python -m pip install 'mage-es[mcp]'")
         await self._mcp({**scope, _RUN: guest.run}, receive, send)
+
+
+class _AccessLine:
+    """A line of the access log: who asked for what, and what came of it; no key, text or query string."""
+
+    def __init__(self, send: Any, scope: Any) -> None:
+        self._send, self._scope, self._began = send, scope, time.perf_counter()
+        self._status, self._told = 0, dict[str, str]()
+
+    async def send(self, message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            self._status, self._told = message["status"], texts_of(message["headers"])
+        await self._send(message)
+
+    def line(self, key: str) -> str:
+        """Return it once the request is answered; status 0 is a client that hung up before."""
+        scope, told = self._scope, self._told
+        fields = {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "key": key,
+            "method": scope["method"],
+            "path": quote(scope["path"])[:_LONGEST_PATH],
+            "status": self._status,
+            "ms": f"{1000 * (time.perf_counter() - self._began):.1f}",
+            "ours_ms": told.get("x-mage-overhead-ms", ""),
+            "inference": told.get("x-mage-inference", ""),
+            "memories": told.get("x-mage-memories", ""),
+        }
+        return " ".join(f"{name}={value}" for name, value in fields.items() if value != "")
 
 
 class _Guarded:

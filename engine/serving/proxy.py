@@ -16,7 +16,8 @@ import threading
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple, cast, get_args
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple, cast, get_args
 from urllib.parse import unquote
 from urllib.request import getproxies, proxy_bypass
 
@@ -69,6 +70,21 @@ class Allowance(NamedTuple):
 DEFAULT_ALLOWANCE = Allowance()
 
 
+class UpstreamHealth(NamedTuple):
+    """How the last request to the upstream fared, since when all did so, and when it was sent; times of day in UTC."""
+
+    state: Literal["unknown", "answers", "fails"] = "unknown"
+    since: str = ""
+    last: str = ""
+    problem: str = ""
+
+    def after(self, problem: str) -> UpstreamHealth:
+        """Return how it is after a request that had a problem, or "" for none."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        state: Literal["answers", "fails"] = "fails" if problem else "answers"
+        return UpstreamHealth(state, self.since if self.state == state else now, now, problem)
+
+
 class Proxy:
     """Passes requests on to one upstream, `http://host:port`."""
 
@@ -81,6 +97,7 @@ class Proxy:
         pool = httpx2.Limits(max_connections=None, max_keepalive_connections=1000, keepalive_expiry=_KEPT_ALIVE_S)
         self._transport = httpx2.AsyncHTTPTransport(limits=pool, proxy=_way_out(self._url))
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="mage-notes")
+        self.upstream = UpstreamHealth()
         self._openings = set[asyncio.Future[tuple[Prepared, bytes]]]()
 
     async def aclose(self) -> None:
@@ -241,17 +258,21 @@ class Proxy:
         except httpx2.TransportError as error:
             status = 504 if isinstance(error, httpx2.ReadTimeout | httpx2.WriteTimeout) else 502
             exchange.problem = shortened(f"{type(error).__name__}: {error}")
+            self.upstream = self.upstream.after(exchange.problem)
             client.rest()
             await answer(exchange.send, status, body_of(status, _UNANSWERED[status], anthropic=anthropic), own)
             return
+        status = response.status_code
+        self.upstream = self.upstream.after(f"It answered with the status {status}." if status >= 500 else "")
         try:
-            await exchange.start(response.status_code, [*_passed_back(response.headers.raw), *own])
+            await exchange.start(status, [*_passed_back(response.headers.raw), *own])
             async for piece in response.stream:  # type: ignore[union-attr]
                 await exchange.pass_back(piece)
             client.rest()
             await exchange.finish()
         except httpx2.TransportError as error:
             exchange.problem = shortened(f"{type(error).__name__}: {error}")
+            self.upstream = self.upstream.after(exchange.problem)
             if isinstance(error, httpx2.ReadTimeout) and exchange.is_event_stream:
                 said = body_of(504, _UNANSWERED[504], anthropic=anthropic)
                 await exchange.pass_back(b"\n\nevent: error\ndata: " + said + b"\n\n")

@@ -62,6 +62,7 @@ async def aserve(
     max_note_tokens: int = 0,
     retrieval_timeout_ms: float = 50.0,
     publish_every_s: float | None = None,
+    access_log: bool = False,
     runs_dir: Path | str = RUNS_DIR,
     data_dir: Path | str | None = None,
     begun: Callable[[ServeReport], None] = lambda report: None,
@@ -70,7 +71,8 @@ async def aserve(
 ) -> ServeReport:
     """Serve until `stop` says so, then finish what is under way and record what waits; `begun` is called at the start.
 
-    What clients said is published again and again where `publish_every_s` is given; `say` tells what came of it.
+    What clients said is published again and again where `publish_every_s` is given; `say` tells what came of it, and
+    with `access_log` of each request.
     `min_similarity`, `task_types` and `max_note_tokens` bound what is put in, as those of `open_run` do.
 
     Raises:
@@ -78,15 +80,12 @@ async def aserve(
         PrerequisiteError: The port is in use; a package or the upstream's key is missing.
         RunLocked: Another process serves the run.
     """
-    try:
-        from mage_es.engine.serving.app import App
-        from mage_es.engine.serving.proxy import Allowance
-        from mage_es.engine.serving.server import listening, serve_until
-        from mage_es.engine.serving.tenants import Door, read_keys, require_local
-    except ImportError as error:
-        raise PrerequisiteError(
-            f"Serving needs the package {error.name}: python -m pip install 'mage-es[serve]'"
-        ) from error
+    _require_packages()
+    from mage_es.engine.serving.app import App
+    from mage_es.engine.serving.proxy import Allowance
+    from mage_es.engine.serving.server import listening, serve_until
+    from mage_es.engine.serving.tenants import Door, read_keys, require_local
+
     address, ring, own = _address(upstream), read_keys(Path(keys)) if keys else None, (run, at, name)
     require_local(host, ring)
     opening: dict[str, Any] = {"data_dir": data_dir, "learn": learn, "holdback": holdback, "record_texts": record_texts}
@@ -96,7 +95,8 @@ async def aserve(
         ring, lives = await stack.enter_async_context(_opened(own, ring, Path(runs_dir), **opening))
         runs = {live.run.id: live for live in lives.values()}
         door, allowance = Door(ring, next(iter(runs)), hosts=(host,)), Allowance(retrieval_timeout_ms / 1000)
-        app = App(door, address, runs, allowance=allowance, hosts=(host, *ring.hosts) if ring else (host,))
+        hosts = (host, *(ring.hosts if ring else ()))
+        app = App(door, address, runs, allowance=allowance, hosts=hosts, say=say if access_log else None)
         await stack.enter_async_context(app.running())
         report = _report(listener, address, lives)
         stack.enter_context(_settled())
@@ -108,6 +108,15 @@ async def aserve(
 
 
 serve = blocking(aserve)
+
+
+def _require_packages() -> None:
+    try:
+        import mage_es.engine.serving.app  # noqa: F401
+    except ImportError as error:
+        raise PrerequisiteError(
+            f"Serving needs the package {error.name}: python -m pip install 'mage-es[serve]'"
+        ) from error
 
 
 @contextmanager

@@ -126,6 +126,19 @@ def test_what_the_upstream_does_wrong_is_an_error_that_the_sdk_of_its_api_unders
     assert told.value.body["type"] == "error" and raised.value.body["message"]  # type: ignore[index]
 
 
+def test_healthz_says_since_when_the_upstream_fails_until_it_answers_again(client: httpx2.Client) -> None:
+    def after(do: str) -> Any:
+        client.post("/v1/chat/completions", json=CHAT, headers={"x-do": do} if do else {})
+        return client.get("/healthz").json()
+
+    well, ill, iller, again = (after(do) for do in ("", "reset", "nonsense", ""))
+    assert (well["status"], ill["status"], again["status"]) == ("ok", "degraded", "ok")
+    states = [each["upstream"]["state"] for each in (well, ill, iller, again)]
+    assert states == ["answers", "fails", "fails", "answers"] and not again["upstream"]["problem"]
+    assert ill["upstream"]["problem"] != iller["upstream"]["problem"] and "Error" in ill["upstream"]["problem"]
+    assert ill["upstream"]["since"] == iller["upstream"]["since"] <= iller["upstream"]["last"]
+
+
 def test_a_reply_that_is_broken_off_is_broken_off_here_too(client: httpx2.Client, live: LiveRun) -> None:
     for do in ("cut", "cut stream"):
         asking = client.stream("POST", "/v1/chat/completions", json=CHAT, headers={"x-do": do})

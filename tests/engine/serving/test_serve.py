@@ -76,12 +76,15 @@ def test_a_stop_lets_streams_end_and_records_them_and_no_key_is_anywhere(parent:
     keys.write_text(KEYS)
     with (
         upstream() as server,
-        process(parent, "--upstream", server.url, "--keys", str(keys), ACME_UPSTREAM=SECRET) as (proxy, url, said),
+        process(parent, "--upstream", server.url, "--keys", str(keys), "--access-log", ACME_UPSTREAM=SECRET) as (
+            *(proxy, url),
+            said,
+        ),
         httpx2.Client(base_url=url, headers={"authorization": f"Bearer {CLIENT}"}, timeout=PATIENCE_S) as client,
     ):
         told = [client.get("/metrics").text, client.get("/healthz").text]
         for headers in ({}, {"x-do": "reset"}, {"x-mage-task-type": "nothing"}, {"authorization": f"Bearer {WRONG}"}):
-            told.append(client.post("/v1/chat/completions", json=CHAT, headers=headers).text)
+            told.append(client.post("/v1/chat/completions?a=hidden", json=CHAT, headers=headers).text)
         assert {asked.header("authorization") for asked in server.asked} == {f"Bearer {SECRET}"}
         server.go_on.clear()
         with client.stream("POST", "/v1/chat/completions", json=CHAT, headers={"x-do": "wait"}) as reply:
@@ -96,6 +99,15 @@ def test_a_stop_lets_streams_end_and_records_them_and_no_key_is_anywhere(parent:
     assert {event.key for event in reader.of(InferenceOpened)} == {"acme"}
     ends = {event.inference: event.outcome for event in reader.of(InferenceClosed)}
     assert [*ends.values()] == ["answered", "failed", "answered"]
+    lines = [line for line in err.splitlines() if "path=/v1/chat/completions" in line]
+    assert [re.findall(r"(?:key|status|inference)=(\S+)", line) for line in lines] == [
+        ["acme", "200", "inf-1-1"],
+        ["acme", "502", "inf-1-2"],
+        ["acme", "400"],
+        ["401"],
+        ["acme", "200", "inf-1-4"],
+    ]
+    assert not [line for line in lines if "hidden" in line or "3 + 4" in line]
     told += [out, err, *said]
     told += [path.read_bytes().decode("latin-1") for path in parent.path.parent.rglob("*") if path.is_file()]
     assert not [text for text in told if any(key in text for key in (CLIENT, SECRET, WRONG))]

@@ -6,6 +6,7 @@ import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -102,9 +103,18 @@ def addresses(run: Run, folder: Path, tmp_path_factory: pytest.TempPathFactory) 
     """Where the same run can be looked at: a folder, one file, and the server of `mage-es view`."""
     file = tmp_path_factory.mktemp("one") / "run.html"
     export([Viewed(run)], file)
+    with watching(run) as url:
+        yield {"folder": (folder / "index.html").as_uri(), "file": file.as_uri(), "server": url}
+
+
+@contextmanager
+def watching(run: Run) -> Iterator[str]:
+    """Serve a run as `mage-es view` does; give the address."""
     with Viewer({run.id: run}, lambda name, each, tell: Viewed(each, name=name, tell=tell)) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
-        yield {"folder": (folder / "index.html").as_uri(), "file": file.as_uri(), "server": server.url}
-        server.shutdown()
-        thread.join()
+        try:
+            yield server.url
+        finally:
+            server.shutdown()
+            thread.join()

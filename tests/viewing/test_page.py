@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,11 @@ from typing import Any
 import pytest
 
 from mage_es.engine.run.directory import Run
+from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.verbs.memory import memories
 from mage_es.engine.viewing.chunks import script
-from tests.viewing.conftest import WEB, Looked
+from tests.engine.serving.talking import said
+from tests.viewing.conftest import WEB, Looked, watching
 
 pytestmark = pytest.mark.slow
 
@@ -185,6 +188,21 @@ def test_two_exams_are_compared_question_by_question(
     before, after = column(folder, run, "exams", "correct")
     both, only_after, only_before, _ = cells
     assert (both + only_after, both + only_before, sum(cells)) == (after, before, 8)
+
+
+def test_a_run_that_is_written_is_read_again_when_asked_and_only_then(run: Run, look: Look, tmp_path: Path) -> None:
+    with closing(LiveRun.open(run, runs_dir=tmp_path, holdback=0)) as live, watching(live.run) as url:
+        looked = look(f"{url}#/{live.run.id}/events")
+        began = live.run.events
+        looked.see(f"{began:,} events")
+        live.submit(live.prepare(said("How many pens are 3 pens and 4 pens?"), "chat")).result()
+        go(looked, f"#/{live.run.id}/overview")
+        looked.see(f"{began:,} events")
+        looked.page.get_by_role("button", name="Refresh").click()
+        looked.see(f"{began + 1:,} events")
+        looked.page.get_by_role("link", name="Traffic").click()
+        looked.see("1 inference")
+        assert looked.problems == []
 
 
 HOSTILE = (

@@ -10,11 +10,13 @@ from mage_es.engine.commands import Feedback
 from mage_es.engine.serving.live import LiveRun
 from mage_es.engine.verbs.publish import publish
 from mage_es.engine.viewing.chunks import Viewed
+from mage_es.engine.viewing.server import Viewer
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import InferenceOpened, MemoryAppended
 from tests.engine.serving.conftest import parent, serve
 from tests.engine.serving.talking import closed, said
 from tests.engine.viewing.test_chunks import index_of, table
+from tests.engine.viewing.test_server import read, serving
 
 __all__ = ["parent", "serve"]
 
@@ -62,3 +64,13 @@ def test_each_request_has_what_was_put_in_what_came_of_it_and_what_was_said(serv
     assert [one["status"] for one in table(viewed, "memory_states") if one["memory"] == row][-1] == "active"
     assert {"proposed", "published"} <= {one["what"] for one in table(viewed, "curations") if one["id"] == made}
     assert all(viewed.chunk(name) for name in viewed.names())
+
+
+def test_a_run_that_is_being_written_is_shown_as_far_as_it_is_durable(serve: Callable[..., LiveRun]) -> None:
+    live = serve(holdback=0)
+    with serving(Viewer({live.run.id: live.run}, lambda name, run, tell: Viewed(run, name=name, tell=tell))) as viewer:
+        before = read(viewer, live.run)
+        live.submit(live.prepare(said(QUESTION), "chat")).result()
+        after = read(viewer, live.run)
+    assert (before["counts"]["inferences"], after["counts"]["inferences"]) == (0, 1)
+    assert after["last"] == before["last"] + 1

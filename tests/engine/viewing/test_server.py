@@ -28,10 +28,12 @@ def server(copied: Run) -> Iterator[Viewer]:
 def serving(viewer: Viewer) -> Iterator[Viewer]:
     thread = threading.Thread(target=viewer.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    yield viewer
-    viewer.shutdown()
-    thread.join()
-    viewer.server_close()
+    try:
+        yield viewer
+    finally:
+        viewer.shutdown()
+        thread.join()
+        viewer.server_close()
 
 
 def ask(

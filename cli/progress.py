@@ -62,8 +62,8 @@ class TimeLeft:
 class ProgressDisplay:
     """An observer of a run, for a `with` block. `run_id` is that of the last note, "" before the first."""
 
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self.run_id = ""
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic, is_publish: bool = False) -> None:
+        self.run_id, self._is_publish = "", is_publish
         self._clock = clock
         self._estimate = TimeLeft()
         self._bar: Bar | None = None
@@ -85,13 +85,13 @@ class ProgressDisplay:
     def observe(self, note: ProgressNote) -> None:
         self.run_id = note.run_id
         now = self._clock()
-        left = self._estimate.seconds_left(note, now=now)
+        left = None if self._is_publish else self._estimate.seconds_left(note, now=now)
         if note.is_announcement:
             self._print(message(note.message))
         elif self._is_worth_a_line(note, now=now):
-            self._print(describe(note, left))
+            self._print(_published(note) if self._is_publish else describe(note, left))
         if self._bar is not None:
-            shown = ", ".join((*_how_far(note), *_time_left(left)))
+            shown = _published(note) if self._is_publish else ", ".join((*_how_far(note), *_time_left(left)))
             for task in self._bar.task_ids:
                 self._bar.update(task, completed=note.done, total=note.total or 1, description=shown)
 
@@ -117,6 +117,13 @@ def describe(note: ProgressNote, left: float | None) -> str:
     calls = f"calls {note.execution_calls} and {note.guidance_calls} for guidance"
     more = [note.message] if note.message else []
     return message(", ".join((*_how_far(note), *revisits, calls, *_time_left(left), *more)))
+
+
+def _published(note: ProgressNote) -> str:
+    """Return how far a publish is; only anchors whose prompts it changes are answered again."""
+    level = "" if note.level is None else f", {100 * note.level:.1f} % of them right"
+    what = "anchors that see something new" if note.phase == "snapshot" else note.phase
+    return f"iter-{note.iteration}: {what} {note.done}/{note.total}{level}, calls {note.execution_calls}"
 
 
 def _how_far(note: ProgressNote) -> Iterator[str]:

@@ -37,15 +37,19 @@ def publish(
     """
     from mage_es.engine.verbs.publish import publish as publish_run
 
-    found, progress = settings.find_run(run), ProgressDisplay()
+    found, progress = settings.find_run(run), ProgressDisplay(is_publish=True)
     again = f"Everything recorded is kept. Go on with: {settings.again('publish', found.id)}"
     try:
         with watched(out, settings, progress, way_back=lambda: again) as runtime:
             report = publish_run(found, data_dir=settings.data_dir, runtime=runtime, execution=model)
     except Interrupted as stopped:
         raise type(stopped)(f"{stopped} {again}") from stopped
-    out.report(report, table(report) if report.keys else f"Nothing new was said of {report.run_id}.")
+    out.report(report, table(report) if report.keys else _nothing(report))
     out.next(settings.again("gain", report.run_id))
+
+
+def _nothing(report: PublishReport) -> str:
+    return f"{report.run_id}: nothing to publish. No client has said anything that counts since {report.marker}."
 
 
 def table(report: PublishReport) -> TextTable:
@@ -58,4 +62,4 @@ def table(report: PublishReport) -> TextTable:
         )
         for each in report.keys
     ]
-    return TextTable(f"Published of {report.run_id}: new sessions see {report.marker}", columns, rows)
+    return TextTable(f"{report.run_id}: new sessions see {report.marker}", columns, rows)

@@ -42,7 +42,9 @@ def show_one(run: RunArgument = None, *, settings: Settings, out: Output) -> Non
     from mage_es.engine.verbs.runs import summarise
 
     summary = summarise(settings.find_run(run), prices=settings.prices())
-    tables = (agents("The six agents", summary), actions(summary), frontier(summary), ledger(summary))
+    # A served run learns by publishing: no agent is at work, and the plan is its parent's.
+    own = () if summary.state == "served" else (agents("The six agents", summary), actions(summary), frontier(summary))
+    tables = (*own, ledger(summary))
     parts = [table for table in tables if table.rows]
     whole = () if summary.baseline else (iterations(summary),)
     out.report(summary, overview(summary), *whole, *episodes(summary.episodes), *exams(summary.exams), *parts)

@@ -91,9 +91,11 @@ def serve(
     """
     from mage_es.engine.verbs.serve import serve as serve_run
 
+    found = settings.find_run(run)
+    out.say(f"Opening {found.id} at {at} ...")
     with Interrupts() as interrupts:
         report = serve_run(
-            str(settings.find_run(run).path),
+            str(found.path),
             upstream=upstream,
             at=at,
             name=name,
@@ -116,7 +118,7 @@ def serve(
             say=out.say,
         )
         served = report.runs[0].run_id
-        out.report(report, f"Stopped; {served} has everything on record.")
+        out.report(report, f"Stopped. Everything is on record in {served}.")
         out.next(settings.again("verify", served, names=("runs_dir",)))
     raise typer.Exit(interrupts.kind.exit_code)
 
@@ -124,7 +126,7 @@ def serve(
 def _tell(out: Output, report: ServeReport, *, texts: bool) -> None:
     runs = ", ".join(f"{each.run_id} ({each.parent} at {each.marker})" for each in report.runs)
     recorded = "questions and replies with their texts" if texts else "ids, hashes and counts; no text of a question"
-    out.say(f"Serving {runs} at {report.address}, before {report.upstream}.\nRecorded: {recorded}.")
+    out.say(f"Serving {runs} at {report.address}, in front of {report.upstream}.\nRecorded: {recorded}.")
     out.next(
         f"OPENAI_BASE_URL={report.address}/v1 or ANTHROPIC_BASE_URL={report.address} for your application",
         f"curl {report.address}/healthz",

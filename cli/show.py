@@ -67,9 +67,13 @@ def _inference(report: InferenceReport) -> TextTable:
     came = f"{closed.outcome}, status {closed.status}, {closed.latency_us / 1e6:.2f} s" if closed else "cut off"
     rows = [
         ("served", f"{report.run_id}, session {opened.session}, from {report.marker}"),
-        ("treatment", f"{opened.treatment}{'' if report.was_seen else ', but nothing was put in'}{held}"),
+        ("treatment", f"{opened.treatment}{'' if report.was_seen else ': nothing was put in'}{held}"),
         ("task type", opened.task_type or "not looked up"),
         ("search arm", f"{opened.arm}, chosen with probability {opened.probability:.3f}" if opened.arm else "none"),
+        (
+            "nearest memory",
+            f"cosine {opened.nearest:.3f}, needed {opened.floor:.3f}" if opened.task_type else "none asked",
+        ),
         *((f"memory {each.memory_id}", f"{each.outcome} from {each.origin}") for each in report.memories),
         ("outcome", f"{came}: {closed.problem}" if closed and closed.problem else came),
         *((f"feedback {said.metric}", said.text or f"{said.value_micro / 1e6:g}") for said in report.feedback),

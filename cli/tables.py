@@ -56,16 +56,14 @@ def _facts(summary: RunSummary) -> Iterator[str]:
         yield _waiting(summary.waiting, summary.iterations)
     if summary.noticing:
         yield _noticing(summary.noticing)
-    if summary.anchor_share:
+    if summary.anchor_share and summary.state != "served":
         yield f"anchors: {summary.anchor_share:.1%} of the execution calls"
-    if summary.problem:
-        yield summary.problem
+    yield from (summary.problem,) if summary.problem else ()
 
 
 def _taught(summary: RunSummary) -> str:
-    if not summary.guidance or summary.baseline:
-        return ""
-    return f", guidance {summary.guidance}, which saw {summary.teacher_sees}"
+    is_taught = summary.guidance and not summary.baseline
+    return f", guidance {summary.guidance}, which saw {summary.teacher_sees}" if is_taught else ""
 
 
 def _unguided(lost: MissingGuidance) -> str:
@@ -86,6 +84,8 @@ def _done(summary: RunSummary) -> str:
         right, total = summary.asked
         level = f"{_result(summary)} ({right}/{total} right)" if total else "nothing answered yet"
         return f"baseline {summary.baseline}: {level}"
+    if summary.state == "served":
+        return f"published {_counted(summary.iterations_done, 'time')}"
     return f"{summary.iterations_done} of {summary.iterations} iterations"
 
 
@@ -270,7 +270,7 @@ def _benchmark(name: str) -> str:
 def _run(summary: RunSummary) -> tuple[str, ...]:
     if summary.state in ("damaged", "empty"):
         return (summary.run_id, summary.benchmark or "-", "-", "-", "-", "-", f"{summary.state}: {summary.problem}")
-    done = summary.baseline or f"{summary.iterations_done} of {summary.iterations}"
+    done = _done(summary).removesuffix(" iterations") if not summary.baseline else summary.baseline
     name = (summary.run_id, _benchmark(summary.benchmark), str(summary.seed))
     return (*name, done, _result(summary), str(summary.events), summary.state)
 

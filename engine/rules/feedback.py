@@ -85,14 +85,18 @@ def _value(said: Feedback) -> tuple[Any, int, str]:
         case dict():
             return "demonstration", 0, _demonstration(said.value)
     raise UsageError(
-        f"value is {said.value!r:.80}: give true or false, a number between 0 and 1, a text, or a demonstration: an "
+        f"value is {_shown(said.value)}: give true or false, a number between 0 and 1, a text, or a demonstration: an "
         'object with "answer".'
     )
 
 
+def _shown(value: object) -> str:
+    return msgspec.json.encode(value).decode()[:80]
+
+
 def _demonstration(value: dict[str, Any], *, longest: int = MOST_ANSWER) -> str:
     if strange := [name for name in value if name not in _PARTS]:
-        raise UsageError(f"A demonstration has no {strange[0]!r:.80}. It may have: {', '.join(_PARTS)}.")
+        raise UsageError(f"A demonstration has no field {strange[0]!r:.80}. It may have: {', '.join(_PARTS)}.")
     for name, text in value.items():
         _require_text(name, text, MOST_TEXT if name == "reasoning" else longest)
     if not value.get("answer", "").strip():
@@ -118,7 +122,7 @@ def give_feedback(setting: Setting, state: State, command: GiveFeedback) -> list
     """Return what was said, and the memory that it proposes. What is on record already is returned as it is.
 
     Raises:
-        UsageError: The value is none, or a text is too long.
+        UsageError: The value is not valid, or a text is too long.
         NotFound: The inference came with another key.
         Conflict: Something else was said under the same idempotency key.
     """
@@ -144,8 +148,11 @@ def give_feedback(setting: Setting, state: State, command: GiveFeedback) -> list
 
 
 def not_found(said: Feedback) -> NotFound:
-    what, name = ("session", said.session_id) if said.session_id else ("inference", said.inference_id)
-    return NotFound(f"This key has no {what} {name!r:.160} in this run: give the id that the response's headers named.")
+    if said.session_id:
+        hint = "the X-Session-Id of its requests, or X-Mage-Inference of the first reply"
+        return NotFound(f"No session {said.session_id!r:.160} came with this key. Give {hint}.")
+    hint = "the id that the reply has in X-Mage-Inference"
+    return NotFound(f"No inference {said.inference_id!r:.160} came with this key. Give {hint}.")
 
 
 def _said(event: FeedbackGiven) -> tuple[object, ...]:

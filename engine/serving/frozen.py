@@ -32,6 +32,7 @@ from mage_es.events.log.markers import Marker
 from mage_es.events.vocabulary import IterationClosed, Phase, QuestionPlanned
 from mage_es.projections.fold import State
 
+_FIRST = "What is first looked up is computed then."
 _KEPT = 4
 """Closed iterations of a served run whose states are kept."""
 
@@ -151,8 +152,11 @@ class FrozenRun:
         return found._replace(arm=choice.arm, probability=choice.probability, memories=kept)
 
     def warm(self) -> None:
-        """Compute what the first question would have to wait for."""
-        self.recalled("What is first looked up is computed then.")
+        """Compute what the first question of each task type would have to wait for, however near it is."""
+        self.recalled(_FIRST)
+        for name in sorted(self.task_types):
+            command = self._asked(_question("ask", _FIRST), name, frozen=True, phase="serve")
+            Choosing(self._serving, self.state, command).search(command.asked[0], self.state.graph.skill_for_task(name))
 
     def bundle(self, question: str, task_type: str | None = None) -> BundleReport:
         """Return what this state puts before a question; its task type is told from its text where none is given.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
+from collections.abc import Iterator
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -19,7 +20,7 @@ from mage_es.engine.serving.publishing import Published
 from mage_es.engine.serving.publishing import publish as publish_all
 from mage_es.engine.session.resuming import reopened
 from mage_es.engine.verbs.forms import blocking, typed
-from mage_es.events.errors import UsageError
+from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import ServingStarted
 
@@ -65,16 +66,19 @@ async def apublish(
     elif execution is not None:
         require_model("execution", execution)
     models = models_of(config, execution, judge)
-    with reopened(
-        run,
-        config=None,
-        tasks=None,
-        data_dir=data_dir,
-        benchmark=benchmark,
-        models=models._replace(embedder=embedder),
-        has_guidance=False,
-        runtime=runtime or Runtime(),
-    ) as session:
+    with (
+        _named_lock(run),
+        reopened(
+            run,
+            config=None,
+            tasks=None,
+            data_dir=data_dir,
+            benchmark=benchmark,
+            models=models._replace(embedder=embedder),
+            has_guidance=False,
+            runtime=runtime or Runtime(),
+        ) as session,
+    ):
         require_scoring(session.world, "publishing")
         async with aclosing(session):
             keys = await publish_all(session)
@@ -82,6 +86,16 @@ async def apublish(
 
 
 publish = blocking(apublish)
+
+
+@contextmanager
+def _named_lock(run: Run) -> Iterator[None]:
+    try:
+        yield
+    except RunLocked as error:
+        raise RunLocked(
+            f"{error} While a proxy serves {run.id}, it publishes by itself: start it with --publish-every MINUTES."
+        ) from None
 
 
 def models_of(config: Config, execution: Model | None = None, judge: Model | None = None) -> Models:

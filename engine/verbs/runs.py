@@ -178,9 +178,10 @@ def _quarantined(reader: LogReader) -> int:
 def _traffic(state: State) -> Iterator[str]:
     traffic = state.traffic
     if traffic.processes:
-        by = [f", {treatment} {count}" for treatment, count in sorted(traffic.treatments.items())]
-        yield f"served {traffic.processes} times: inferences {traffic.treatments.total()}{''.join(by)}"
-        yield f"feedback {traffic.feedbacks.total()}, proposals that wait for a publish {len(traffic.pending())}"
+        by = ", ".join(f"{treatment} {count}" for treatment, count in sorted(traffic.treatments.items()))
+        times = "once" if traffic.processes == 1 else f"{traffic.processes} times"
+        yield f"served {times}; inferences: {traffic.treatments.total()}{f' ({by})' if by else ''}"
+        yield f"feedback: {traffic.feedbacks.total()}; proposals that wait for `publish`: {len(traffic.pending())}"
 
 
 def _frontier(reader: LogReader, state: State) -> Iterator[FrontierSkill]:

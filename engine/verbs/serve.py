@@ -173,9 +173,11 @@ async def _publishing(
             try:
                 models = models_of(live.world.setting.config)
                 for each in await asyncio.to_thread(live.publish, models, Runtime(stop=stop)):
-                    say(f"{live.run.id}: {each.published} published, {each.refused} refused, guard: {each.verdict}.")
+                    verdict = each.verdict.replace("_", " ")
+                    counts = f"memories {each.published} published, {each.refused} refused; rewards {each.rewards}"
+                    say(f"{live.run.id}: iter-{each.iteration} {verdict}: {counts}.")
             except MageError as error:
-                say(f"{live.run.id}: nothing more was published: {error}")
+                say(f"{live.run.id}: publishing stopped, to be tried again: {error}")
 
 
 def _report(listener: socket, upstream: str, lives: Mapping[_Wanted, LiveRun]) -> ServeReport:

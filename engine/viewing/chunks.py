@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import base64
 import functools
-import multiprocessing
 import shlex
-import signal
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Future
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -26,16 +24,24 @@ from mage_es.engine.run.memories import things_of
 from mage_es.engine.run.pricing import Prices
 from mage_es.engine.run.world import baseline_of
 from mage_es.engine.seams.benchmark import Benchmark
-from mage_es.engine.theorems.check import Check
-from mage_es.engine.verbs.verify import verify
 from mage_es.engine.viewing.answers import Rendered
 from mage_es.engine.viewing.life import EXACT, Life, lives
 from mage_es.engine.viewing.positions import positions
 from mage_es.engine.viewing.tables import columns_of, packed
+from mage_es.engine.viewing.verdict import beside, verdict
 from mage_es.engine.viewing.windows import Windows
-from mage_es.events.errors import LogError, MageError, PrerequisiteError
+from mage_es.events.errors import LogError, PrerequisiteError
 from mage_es.events.log import LogReader
-from mage_es.events.vocabulary import Event, Origin, Record, RunInherited, RunStarted, tag_of
+from mage_es.events.vocabulary import (
+    Event,
+    InferenceClosed,
+    InferenceOpened,
+    Origin,
+    Record,
+    RunInherited,
+    RunStarted,
+    tag_of,
+)
 from mage_es.events.vocabulary.shapes import shapes_of
 
 __all__ = ["Viewed", "script"]
@@ -45,6 +51,7 @@ _SIZES: Mapping[str, int] = {
     "payloads": 2000,
     "answers": 100,
     "texts": 200,
+    "exchanges": 200,
     "questions": 2000,
     "askings": 4000,
 }
@@ -108,7 +115,7 @@ class Viewed:
                 self._reader = LogReader(run.log_path, opened=opened)
                 self._windows = Windows(self._reader, whole=whole)
                 if whole and self._reader.head.seq > EXACT:
-                    self._checked = _beside(run)
+                    self._checked = beside(run)
                 self._live(self._reader, tell)
         except (LogError, PrerequisiteError, OSError) as error:
             self._problem = str(error)
@@ -121,7 +128,7 @@ class Viewed:
         self._tables = {name: rows.columns for name, rows in self._life.tables().items()}
         self._rows = {name: len(next(iter(columns.values()))) for name, columns in self._tables.items()}
         self._rows |= {"events": self._life.seq, "texts": len(self._life.learned.rows)}
-        self._rows["answers"] = self._rows["askings"]
+        self._rows |= {"answers": self._rows["askings"], "exchanges": self._rows["inferences"]}
 
     def _live(self, reader: LogReader, tell: Callable[[float], None] | None) -> None:
         last = reader.head.seq
@@ -213,6 +220,7 @@ class Viewed:
             "events": self._events,
             "payloads": self._payloads,
             "texts": self._texts,
+            "exchanges": self._exchanges,
         }
         if table == "answers":
             if self._answers is None:
@@ -236,6 +244,19 @@ class Viewed:
     def _payloads(self, first: int, last: int) -> Mapping[str, Sequence[Any]]:
         return {"payload": [_payload(r.event) for r in self._windows.records(first + 1, last + 1)]}
 
+    def _exchanges(self, first: int, last: int) -> Mapping[str, Sequence[Any]]:
+        columns = {name: values[first : last + 1] for name, values in self._life.inferences.columns.items()}
+        since, until = columns["from"][0], max(columns["from"][-1], *filter(None, columns["closed"]))
+        assert self._reader
+        said = dict[str, dict[str, str]]()
+        for record in self._reader.records({InferenceOpened, InferenceClosed}, since=since, until=until):
+            event = record.event
+            if isinstance(event, InferenceOpened | InferenceClosed):
+                name = "question" if isinstance(event, InferenceOpened) else "reply"
+                said.setdefault(event.inference, {})[name] = getattr(event, name)
+        kept = [said.get(inference, {}) for inference in columns["inference"]]
+        return {name: [each.get(name) or None for each in kept] for name in ("question", "reply")}
+
     def _texts(self, first: int, last: int) -> Mapping[str, Sequence[Any]]:
         names = self._life.learned.memories.columns["id"][first : last + 1]
         return columns_of([self._text(first + place, self._things[name]) for place, name in enumerate(names)])
@@ -253,9 +274,9 @@ class Viewed:
         """Return what `mage-es verify` says now; of a long log it says so from another process."""
         is_long = self._rows["events"] > EXACT
         try:
-            row = (self._checked or _beside(self.run)).result() if is_long else _verdict(self.run)
+            row = (self._checked or beside(self.run)).result() if is_long else verdict(self.run)
         except BrokenExecutor:  # that process was killed
-            row = _verdict(self.run)
+            row = verdict(self.run)
         return packed({name: [value] for name, value in row.items()}, 0, 0)
 
     # The index
@@ -328,34 +349,6 @@ class Viewed:
                 is_switch = isinstance(value, bool)
                 words += [f"--{flag}" if value else f"--no-{flag}"] if is_switch else [f"--{flag}", str(value)]
         return shlex.join(["mage-es", *words])
-
-
-def _beside(run: Run) -> Future[dict[str, Any]]:
-    """Begin to verify a run in a process of its own, beside what else is read of it."""
-    # Ctrl-C ends it without a word, as it ends the process that began it.
-    dying = (signal.SIGINT, signal.SIG_DFL)
-    spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=signal.signal, initargs=dying)
-    try:
-        return pool.submit(_verdict, run)
-    finally:
-        pool.shutdown(wait=False)
-
-
-def _verdict(run: Run) -> dict[str, Any]:
-    """Return the row of `verify`."""
-    try:
-        checks = verify(run).checks
-    except (MageError, OSError) as error:
-        checks = (Check(name="log", ok=False, detail=str(error), damaged=True),)
-    broken = [check for check in checks if not check.ok]
-    return {
-        "ok": not broken,
-        "text": f"{len(checks) - len(broken)} of {len(checks)} checks passed",
-        "findings": [f"{check.name}: {check.detail}" for check in broken],
-        "leaks": next((0 if check.ok else None for check in checks if check.name == "leaks"), None),
-        "checks": [_plain(check) for check in checks],
-    }
 
 
 def _payload(event: Event) -> dict[str, Any]:

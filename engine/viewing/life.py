@@ -35,11 +35,17 @@ _MADE_OF = frozenset[type[Event]]({v.AnswerJudged, v.ModelCalled})
 """What the facts are that something learned names as its origin."""
 _OPENED = ("inference", "session", "key", "shape", "model", "treatment", "task_type", "arm", "probability")
 _CLOSED = (
-    *("outcome", "status", "problem", "input_tokens", "cached_tokens", "output_tokens", "latency_us", "overhead_us"),
-    "reply",
+    "outcome",
+    "status",
+    "problem",
+    "input_tokens",
+    "cached_tokens",
+    "output_tokens",
+    "latency_us",
+    "overhead_us",
 )
 _NONE = (-1, "")
-"""What an event has for a count, or a text, that there is none of."""
+"""What an event has for a count or a text that is not known."""
 
 
 class Life:
@@ -53,8 +59,7 @@ class Life:
         self.learned = Learned(self.state)
         self.asked = Askings(self.state, self.learned)
         self.counted = Counted(self.state, self.learned, prices or Prices())
-        told = (*_OPENED, "memories", *_CLOSED[:-1], "question", _CLOSED[-1])
-        self.inferences = Rows(f"from closed {' '.join(told)}")
+        self.inferences = Rows(f"from closed {' '.join(_OPENED)} memories {' '.join(_CLOSED)} question")
         self.feedback = Rows("from inference session metric kind value_micro text key")
         self.stops: list[int] = []
         self.markers: list[dict[str, Any]] = []
@@ -144,8 +149,7 @@ class Life:
             case v.InferenceOpened():
                 named = [self.learned.rows[name] for name in event.memories if name in self.learned.rows]
                 told = [getattr(event, name) for name in _OPENED]
-                still_open = [None] * len(_CLOSED[1:])
-                row = self.inferences.add(seq, None, *told, named, *still_open, event.question or None, None)
+                row = self.inferences.add(seq, None, *told, named, *[None] * len(_CLOSED), line(event.question) or None)
                 self._inferences[event.inference] = row
             case v.InferenceClosed() if event.inference in self._inferences:
                 row = self._inferences[event.inference]

@@ -91,7 +91,8 @@ events     (row = seq - 1) type (place in index.types) iteration phase subject t
 payloads   (row = seq - 1) payload {field: value}; of a vector only its length in numbers
 inferences (served runs) from closed | inference session key shape model treatment task_type arm probability memories
            [memory row or null] outcome status problem input_tokens cached_tokens output_tokens latency_us overhead_us
-           question reply (what came after `memories`: null while it is open, or where it is not known)
+           question (one line). What is not known, or not yet, is null.
+exchanges  (row = row of inferences) question reply (null: not recorded)
 feedback   from | inference (row or null) session metric kind value_micro (of a score) text (null: none) key
 """
 

@@ -20,7 +20,9 @@ from tests.engine.viewing.test_server import read, serving
 
 __all__ = ["parent", "serve"]
 
-QUESTION = "Tom had 72 marbles and lost 35. How many are left?"
+QUESTION = (
+    "Tom had 72 marbles and lost 35. How many are left?\nThink of each of them in turn, and then say it in a word."
+)
 
 
 def test_each_request_has_what_was_put_in_what_came_of_it_and_what_was_said(serve: Callable[..., LiveRun]) -> None:
@@ -48,7 +50,9 @@ def test_each_request_has_what_was_put_in_what_came_of_it_and_what_was_said(serv
     assert (index["kind"], index["markers"][-1]["name"]) == ("served", published.marker)
     first, second = table(viewed, "inferences")
     assert [first["inference"], second["inference"]] == [answered, still_open]
-    assert (first["question"], first["reply"], first["outcome"]) == (QUESTION, "It is <b>37</b>.", "answered")
+    assert (first["question"], first["outcome"]) == (QUESTION.replace("\n", " "), "answered")
+    texts = [(one["question"], one["reply"]) for one in table(viewed, "exchanges")]
+    assert texts == [(QUESTION, "It is <b>37</b>."), (QUESTION, None)]
     assert (first["input_tokens"], first["cached_tokens"]) == (10, None)
     assert [second[name] for name in ("closed", "outcome", "status", "output_tokens", "latency_us")] == [None] * 5
     reader = LogReader(live.run.log_path)

@@ -8,6 +8,7 @@ import {
   Empty,
   Facts,
   List,
+  Loading,
   Log,
   Nothing,
   Search,
@@ -18,7 +19,7 @@ import {
   listed,
   needle,
 } from "../parts";
-import { useView } from "../view";
+import { useRow, useView } from "../view";
 import { count, decimal, seconds, short, words } from "../words";
 
 const NOTE =
@@ -90,7 +91,8 @@ function value({ col }: Data, k: number): string {
 const FACTS = ["session", "key", "shape", "model", "treatment", "task_type", "arm", "outcome", "status", "problem"];
 
 function One({ one, n, feedback, memories }: { one: Row; n: number; feedback: Data; memories: Data }) {
-  const { seq } = useView();
+  const { index, seq } = useView();
+  const { value: texts, error } = useRow(index, "exchanges", n);
   const own = all(feedback).filter((k) => feedback.col.inference[k] === n && feedback.col.from[k] <= seq);
   const shown: number[] = (one.memories ?? []).filter((row: number | null) => row !== null);
   const { id, title } = memories.col;
@@ -98,14 +100,12 @@ function One({ one, n, feedback, memories }: { one: Row; n: number; feedback: Da
   const took = `${seconds(one.latency_us)}, of it ${seconds(one.overhead_us)} in the proxy`;
   return (
     <Fragment>
-      <Title
-        page="traffic"
-        all="Traffic"
-        id={one.inference}
-        title={bdi(one.question?.slice(0, 200) || "An inference")}
-      />
-      <Section title="Question" children={one.question ? <Text text={one.question} /> : <p class="muted">{kept}</p>} />
-      <Section title="Reply" children={one.reply ? <Text text={one.reply} /> : <p class="muted">{kept}</p>} />
+      <Title page="traffic" all="Traffic" id={one.inference} title={bdi(one.question || "An inference")} />
+      {["question", "reply"].map((name) => (
+        <Section title={name === "reply" ? "Reply" : "Question"}>
+          {texts ? texts[name] ? <Text text={texts[name]} /> : <p class="muted">{kept}</p> : <Loading error={error} />}
+        </Section>
+      ))}
       <div class="columns">
         <Section title="Request">
           <Facts

@@ -1,0 +1,43 @@
+"""What `mage-es verify` says of a run, as a row of the page."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from concurrent.futures import Future, ProcessPoolExecutor
+from typing import Any
+
+import msgspec
+
+from mage_es.engine.run.directory import Run
+from mage_es.engine.theorems.check import Check
+from mage_es.engine.verbs.verify import verify
+from mage_es.events.errors import MageError
+
+
+def beside(run: Run) -> Future[dict[str, Any]]:
+    """Begin to verify a run in a process of its own, beside what else is read of it."""
+    # Ctrl-C ends it without a word, as it ends the process that began it.
+    dying = (signal.SIGINT, signal.SIG_DFL)
+    spawn = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=signal.signal, initargs=dying)
+    try:
+        return pool.submit(verdict, run)
+    finally:
+        pool.shutdown(wait=False)
+
+
+def verdict(run: Run) -> dict[str, Any]:
+    """Return the row of `verify`."""
+    try:
+        checks = verify(run).checks
+    except (MageError, OSError) as error:
+        checks = (Check(name="log", ok=False, detail=str(error), damaged=True),)
+    broken = [check for check in checks if not check.ok]
+    return {
+        "ok": not broken,
+        "text": f"{len(checks) - len(broken)} of {len(checks)} checks passed",
+        "findings": [f"{check.name}: {check.detail}" for check in broken],
+        "leaks": next((0 if check.ok else None for check in checks if check.name == "leaks"), None),
+        "checks": msgspec.to_builtins(checks),
+    }

@@ -205,14 +205,6 @@ class Viewed:
     def _count(self, table: str) -> int:
         return 1 if table == "verify" else self._rows["events" if table == "payloads" else table]
 
-    def summary(self) -> dict[str, Any]:
-        """Return what a list of runs shows of this one."""
-        with self._lock:
-            index = self._index({})
-        told = {name: index[name] for name in ("run", "kind", "benchmark", "state", "problem")}
-        models = {name: index["models"][name] for name in ("execution", "guidance")}
-        return {**told, **models, "events": index["last"], "iterations": self._life.state.progress.closed + 1}
-
     # Pieces of tables
 
     def _piece(self, table: str, first: int, last: int) -> dict[str, Any]:

@@ -6,10 +6,9 @@ import base64
 import hashlib
 import html
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -45,8 +44,8 @@ def file_of(chunk: str) -> str:
     return f"data/{quote(chunk, safe='/')}.js"
 
 
-def runs_chunk(summaries: Sequence[dict[str, Any]]) -> bytes:
-    return script("runs", {"runs": summaries})
+def runs_chunk(names: Iterable[str]) -> bytes:
+    return script("runs", {"runs": [{"run": name} for name in names]})
 
 
 def export(runs: Iterable[Viewed], to: Path) -> ViewReport:
@@ -99,7 +98,7 @@ def _to_file(runs: Iterable[Viewed], to: Path) -> ViewReport:
 
 
 def _chunks(runs: Iterable[Viewed]) -> Iterator[tuple[str, bytes]]:
-    summaries = []
+    names = []
     for run in runs:
         sizes: dict[str, int] = {}
         with uncollected():
@@ -107,8 +106,8 @@ def _chunks(runs: Iterable[Viewed]) -> Iterator[tuple[str, bytes]]:
                 data = run.chunk(name, sizes)
                 sizes[name] = len(data)
                 yield name, data
-        summaries.append(run.summary())
-    yield "runs", runs_chunk(summaries)
+        names.append(run.name)
+    yield "runs", runs_chunk(names)
 
 
 def _hash(text: str) -> str:

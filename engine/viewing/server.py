@@ -23,7 +23,6 @@ from typing import Any
 from urllib.parse import unquote
 
 from mage_es.engine.run.directory import Run
-from mage_es.engine.verbs.runs import summarise
 from mage_es.engine.viewing.chunks import Viewed, script
 from mage_es.engine.viewing.export import runs_chunk, static
 from mage_es.events.errors import MageError
@@ -87,7 +86,7 @@ class Viewer(ThreadingHTTPServer):
         if not name.endswith(".js"):
             raise KeyError(name)
         if chunk == "runs":
-            return runs_chunk([_summary(name, run) for name, run in self._runs.items()])
+            return runs_chunk(self._runs)
         run = chunk.rpartition("/")[0]
         reading = self._reading(run, anew=chunk == f"{run}/index")
         if chunk == f"{run}/index":
@@ -172,12 +171,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing: addresses hold the secret."""
-
-
-def _summary(name: str, run: Run) -> dict[str, Any]:
-    """Return what the list of runs shows of one, without reading its whole life."""
-    found = summarise(run)
-    kind = "baseline" if found.baseline else "questions" if found.measure == "accuracy" else "episodes"
-    told = {"run": name, "kind": kind, "benchmark": found.benchmark, "state": found.state, "problem": found.problem}
-    models = {"execution": found.execution, "guidance": found.guidance}
-    return {**told, **models, "events": found.events, "iterations": found.iterations_done}

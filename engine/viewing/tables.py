@@ -14,8 +14,7 @@ Form
     of scores, cost and bandits (marked S) begin at stops, `index.stops`: the ends of phases and of iterations, exams,
     and the last event; between two stops they say what held at the earlier one. `index.exact` tells which it is.
 
-runs: {"runs": [{run, kind, benchmark, state, events, execution, guidance, iterations, problem}]}; each has
-    `<run>/index`.
+runs: {"runs": [{run}]}; each has `<run>/index`.
 
 index
     run, path, kind (questions | episodes | baseline | served), state (finished, unfinished, damaged, empty), problem

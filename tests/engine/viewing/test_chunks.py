@@ -138,7 +138,7 @@ def test_a_damaged_run_says_what_verify_says(copied: Run) -> None:
     segment.write_bytes(segment.read_bytes()[:-40] + b"x" * 40)
     viewed = Viewed(copied)
     index = index_of(viewed)
-    assert (index["state"], viewed.summary()["state"]) == ("damaged", "damaged")
+    assert index["state"] == "damaged"
     assert segment.name in index["problem"]
     (row,) = table(viewed, "verify")
     assert row["ok"] is False and any(segment.name in finding for finding in row["findings"])

@@ -57,8 +57,8 @@ def look(browser: Any) -> Iterator[Callable[..., Looked]]:
     """Open an address in a fresh page; `width`, `scheme` and `script` as a reader's browser may have them."""
     contexts = []
 
-    def opened(url: str, *, width: int = 1280, scheme: str = "light", script: str = "") -> Looked:
-        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    def opened(url: str, *, width: int = 1280, height: int = 800, scheme: str = "light", script: str = "") -> Looked:
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
         contexts.append(context)
         context.set_default_timeout(10_000)
         if script:

@@ -1,7 +1,7 @@
 /** Two texts, line by line. */
 import { h } from "preact";
 import { Scroll } from "./parts";
-import { number, visible } from "./words";
+import { brief, number, visible } from "./words";
 
 type Sign = " " | "-" | "+" | "…";
 type Line = [Sign, string];
@@ -78,7 +78,7 @@ export function Difference({ before, after, names }: { before: string; after: st
             aria-label={KINDS[sign][1]}
             children={sign.replace("-", "−")}
           />
-          <span dir="auto">{visible(text) || " "}</span>
+          <span dir="auto">{visible(brief(text)) || " "}</span>
         </div>
       ))}
     </Scroll>

@@ -274,17 +274,20 @@ export function Nothing({ title, known, filters }: { title: string; known: numbe
   return <Empty title={title} children={<A to={{ query }} children={`Show all ${count(known)}`} />} />;
 }
 
+/** How much of a text is left, to ask for more of it. */
+export function More({ left, more }: { left: number; more: () => void }) {
+  if (left <= 0) return null;
+  return <button type="button" onClick={more} children={`Show more: ${count(left)} characters left`} />;
+}
+
 /** A long text, its end folded away until it is asked for. */
 export function Text({ text, limit = 6_000 }: { text: string; limit?: number }) {
   const [shown, setShown] = useState(limit);
   useEffect(() => setShown(limit), [text]);
-  const more = () => setShown(shown + 50_000);
   return (
     <Fragment>
       <pre class="text" dir="auto" children={visible(text.slice(0, shown))} />
-      {text.length > shown && (
-        <button type="button" onClick={more} children={`Show more: ${count(text.length - shown)} characters left`} />
-      )}
+      <More left={text.length - shown} more={() => setShown(shown + 50_000)} />
     </Fragment>
   );
 }

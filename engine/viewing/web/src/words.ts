@@ -20,7 +20,7 @@ export const micro = (n: Maybe, digits = 2) => (n == null ? "–" : (n / 1e6).to
 /** A difference of two shares. */
 export const points = (share: Maybe) => (share == null ? "–" : `${decimal(100 * share, 1)} points`);
 
-export const chance = (p: number) => (p < 0.001 ? "p < 0.001" : `p = ${decimal(p, 3)}`);
+export const chance = (p: number) => (p < 0.001 ? "p\u00a0<\u00a00.001" : `p\u00a0=\u00a0${decimal(p, 3)}`);
 
 export const seconds = (us: Maybe) =>
   us == null ? "–" : us < 1e5 ? `${(us / 1e3).toFixed(1)} ms` : `${(us / 1e6).toFixed(us < 1e7 ? 2 : 1)} s`;
@@ -41,6 +41,9 @@ export const when = (iteration: Maybe, phase?: string) =>
 
 const HIDDEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+
+/** The beginning of a text, for where a whole one has no room. */
+export const brief = (text: string, letters = 2_000) => (text.length > letters ? `${text.slice(0, letters)}…` : text);
 
 /** Characters that turn the direction of text or cannot be seen, named: what is read is then what is there. */
 export const visible = (text: string) =>

@@ -1,14 +1,15 @@
 /** Two moments of a run, or two runs: what differs, question by question and memory by memory. */
 import { Fragment, h } from "preact";
+import { useMemo } from "preact/hooks";
 import { named, written } from "../address";
 import { byQuestion, newest, questionOf, titleOf } from "../asked";
 import { distinct } from "../data";
 import type { Index, Row, Table as Data, Tables } from "../data";
 import { A, bdi, memory, muted, question, verdict } from "../marks";
-import { Choice, Empty, Loading, Plain, Scroll, Section, Select, Table } from "../parts";
+import { Choice, Empty, Loading, Plain, Scroll, Section, Select, Table, Text } from "../parts";
 import { compare } from "../scrubber";
 import { useLoad, useTables, useView } from "../view";
-import { chance, count, number, short, visible, words } from "../words";
+import { chance, count, number, short, words } from "../words";
 import { statesAt } from "./memories";
 import { Sizes } from "./overview";
 import { Changes, answersOf, callsOf, promptsOf } from "./question";
@@ -137,7 +138,8 @@ function answered({ t, seq, exam }: Side) {
 
 function Flips({ a, b }: { a: Side; b: Side }) {
   const { address } = useView();
-  const [left, right] = [answered(a), answered(b)];
+  const left = useMemo(() => answered(a), [a.t, a.seq, a.exam]);
+  const right = useMemo(() => answered(b), [b.t, b.seq, b.exam]);
   const of = (side: Side, found: Map<string, number>, id: string): string =>
     side.t.askings.col.verdict[found.get(id) as number];
   const [at, bt] = [(id: string) => of(a, left, id), (id: string) => of(b, right, id)];
@@ -207,10 +209,10 @@ function Beside({ a, b, rows, id }: { a: Side; b: Side; rows: (number | undefine
         {answer.title}, {verdict(answer.verdict)}
       </h3>
       <Scroll label={`Prompt, ${answer.title}`} kind="tall">
-        <pre class="text" dir="auto" children={visible(promptsOf(answer))} />
+        <Text text={promptsOf(answer)} />
       </Scroll>
       <h3>Reply</h3>
-      <pre class="text" dir="auto" children={visible(callsOf(answer).at(-1)?.reply || "(none)")} />
+      <Text text={callsOf(answer).at(-1)?.reply || "(none)"} />
     </div>
   );
   return (
@@ -227,7 +229,8 @@ const held = ({ t, seq }: Side) =>
   new Map([...statesAt(t.memory_states, seq)].map(([n, state]) => [t.memories.col.id[n] as string, { n, state }]));
 
 function Learned({ a, b }: { a: Side; b: Side }) {
-  const [left, right] = [held(a), held(b)];
+  const left = useMemo(() => held(a), [a.t, a.seq]);
+  const right = useMemo(() => held(b), [b.t, b.seq]);
   const statusA = (id: string) => a.t.memory_states.col.status[left.get(id)?.state ?? -1];
   const statusB = (id: string) => b.t.memory_states.col.status[right.get(id)?.state ?? -1];
   const rows = [...new Set([...left.keys(), ...right.keys()])].filter((id) => statusA(id) !== statusB(id));

@@ -7,9 +7,9 @@ import { row } from "../data";
 import type { Index, Row } from "../data";
 import { Difference } from "../difference";
 import { A, Bar, Seq, bdi, mark, memory, sign, verdict } from "../marks";
-import { Command, Empty, Facts, List, Loading, Plain, Section, Table, Text, Title } from "../parts";
+import { Command, Empty, Facts, List, Loading, More, Plain, Section, Table, Text, Title } from "../parts";
 import { useLoad, useTables, useView } from "../view";
-import { count, decimal, micro, number, seconds, short, visible, words } from "../words";
+import { brief, count, decimal, micro, number, seconds, short, visible, words } from "../words";
 
 /** A memory's row, its id, its similarity, and what it is. */
 type Shown = [row: number | null, id: string, similarity: number | null, what: string];
@@ -136,18 +136,20 @@ export function Changes({ a, b, across }: { a: Answer; b: Answer; across?: boole
   const moved = [...entries(a, has, "minus", "− no longer shown"), ...entries(b, had, "plus", "+ newly shown")];
   const texts = [a, b].map(promptsOf);
   const same = texts[0] === texts[1];
-  const value_ = (name: string, v: any) => (name === "verdict" ? verdict(v) : bdi(v ? String(v) : "none"));
+  const value_ = (name: string, v: any) => (name === "verdict" ? verdict(v) : bdi(v ? brief(String(v), 400) : "none"));
   const turn = a.verdict === b.verdict ? `${words(b.verdict)} both times` : `${words(a.verdict)} → ${words(b.verdict)}`;
   return (
     <Section
       title={`What changed: ${turn}`}
       note={moved.length > 0 && "Of each memory its similarity to the question."}
       id="changed">
-      <Plain
-        kind="texts changes"
-        heads={["", a.title, b.title]}
-        rows={differ.map(([name, was, is]) => [words(name.replace("_arm", "")), value_(name, was), value_(name, is)])}
-      />
+      {differ.length > 0 && (
+        <Plain
+          kind="texts changes"
+          heads={["", a.title, b.title]}
+          rows={differ.map(([name, was, is]) => [words(name.replace("_arm", "")), value_(name, was), value_(name, is)])}
+        />
+      )}
       <List kind="moved" items={moved} />
       {same && (
         <p class="muted">
@@ -181,9 +183,9 @@ function Asked({ answer, id }: { answer: Answer; id: string }) {
           <Facts
             rows={[
               ["verdict", verdict(answer.verdict)],
-              ["answer", <bdi class="answer">{answer.answer ?? "none"}</bdi>],
-              ["expected", <bdi class="answer">{answer.expected ?? "not in the log"}</bdi>],
-              ["judged by", bdi(says)],
+              ["answer", <bdi class="answer">{brief(answer.answer ?? "none")}</bdi>],
+              ["expected", <bdi class="answer">{brief(answer.expected ?? "not in the log")}</bdi>],
+              ["judged by", bdi(brief(says))],
               answer.undecided && ["undecided", bdi(String(answer.undecided))],
               ["score", micro(answer.score_micro)],
               ["task type, skill", bdi([answer.task_type, answer.skill].filter(Boolean).join(", ") || "–")],
@@ -312,16 +314,25 @@ function Moves({ answer, exam }: { answer: Answer; exam: boolean }) {
 /** A move in one line. */
 function gist(move: Move) {
   const step = move.kind === "step" && `${move.action}: ${move.observation}`;
-  return String(step || move.reply || move.problem || move.result || move.query || "")
-    .replace(/\s+/g, " ")
-    .slice(0, 160);
+  const text = String(step || move.reply || move.problem || move.result || move.query || "");
+  return brief(text, 160).replace(/\s+/g, " ");
 }
+
+const SHOWN = 50_000; // letters of a prompt, until more are asked for
 
 /** One call: its prompt with what it quotes, and the reply. */
 function Call({ n, call, answer, exam }: { n: number; call: Move; answer: Answer; exam: boolean }) {
+  const [room, setRoom] = useState(SHOWN);
+  let left = room;
+  const fitting = call.prompt.map((piece) => {
+    const text = typeof piece === "string" ? piece : answer.texts[piece.t];
+    const shown = text.slice(0, Math.max(0, left));
+    left -= text.length;
+    return { piece, shown };
+  });
   const places = new Map(answer.bundle.map(([, id], k) => [id, k]));
-  const quoted = (piece: Move["prompt"][number], k: number) => {
-    if (typeof piece === "string") return visible(piece);
+  const quoted = ({ piece, shown }: (typeof fitting)[number], k: number) => {
+    if (typeof piece === "string" || !shown) return visible(shown);
     const source = piece.source ?? "";
     const id = source.replace(/^[a-z_]+\//, "");
     const place = places.get(id);
@@ -334,7 +345,7 @@ function Call({ n, call, answer, exam }: { n: number; call: Move; answer: Answer
         ) : (
           source && <span class="tag other">{source.replace(id, short(id))}</span>
         )}
-        {visible(answer.texts[piece.t])}
+        {visible(shown)}
       </mark>
     );
   };
@@ -366,7 +377,8 @@ function Call({ n, call, answer, exam }: { n: number; call: Move; answer: Answer
             </Fragment>
           )}
           <h3>Prompt</h3>
-          <pre class="text" dir="auto" children={call.prompt.map(quoted)} />
+          <pre class="text" dir="auto" children={fitting.map(quoted)} />
+          <More left={-left} more={() => setRoom(room + SHOWN)} />
         </div>
         <div>
           <h3>Reply</h3>

@@ -1,0 +1,51 @@
+"""The page of a run that goes on: a served one, whose traffic is looked at while it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from mage_es.engine.commands import Feedback
+from mage_es.engine.run.directory import Run
+from mage_es.engine.serving.live import LiveRun
+from tests.engine.serving.talking import closed, said
+from tests.viewing.conftest import Looked, watching
+
+pytestmark = pytest.mark.slow
+
+QUESTION = "Tom had 72 marbles and lost 35. How many are left?"
+
+
+def test_the_traffic_of_a_served_run_is_refreshed_when_asked(
+    run: Run, look: Callable[..., Looked], tmp_path: Path
+) -> None:
+    parent = Run(run.id, shutil.copytree(run.path, tmp_path / "runs" / run.id))
+    live = LiveRun.open(parent, learn="propose", holdback=0, record_texts=True)
+
+    def ask(question: str, reply: str) -> str:
+        prepared = live.prepare(said(question), "chat", session=question)
+        live.submit(prepared).result()
+        live.close_inference(closed(prepared.opened.inference, reply=reply))
+        return prepared.opened.inference
+
+    said_of = Feedback(metric="right", value=False, idempotency_key="1", inference_id=ask(QUESTION, "It is <b>36</b>."))
+    with ThreadPoolExecutor(1) as elsewhere:  # the browser's event loop is this thread's
+        elsewhere.submit(asyncio.run, live.give_feedback(said_of)).result()
+    with watching(live.run) as url:
+        looked = look(f"{url}#/{live.run.id}/traffic")
+        row = looked.page.locator("tbody tr")
+        assert QUESTION in row.inner_text() and "right: no" in row.inner_text()
+        ask(f"{QUESTION} Say it in German.", "Es sind 37.")
+        looked.page.get_by_role("link", name=QUESTION).click()
+        looked.see("It is <b>36</b>.")
+        looked.page.get_by_role("link", name="Traffic").first.click()
+        assert looked.page.locator("tbody tr").count() == 1, "nothing refreshes by itself"
+        looked.page.get_by_role("button", name="Refresh").click()
+        looked.see("Say it in German.")
+        assert looked.page.locator("tbody tr").count() == 2 and looked.problems == []
+    live.close()

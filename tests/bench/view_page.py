@@ -145,7 +145,9 @@ def made(to: Path, events: int) -> None:
     site.put("answers", {name: [value] * askings for name, value in answer.items()}, texts=[])
     stops = [(n + 1) * events // (5 * ITERATIONS) for n in range(5 * ITERATIONS)]
     ends = [*stops[1:], None]
-    growing = dict.fromkeys(("memories", "nodes", "edges", "execution_calls", "guidance_calls"), [*range(len(stops))])
+    growing = {
+        name: [*range(len(stops))] for name in ("memories", "nodes", "edges", "execution_calls", "guidance_calls")
+    }
     site.put("overview", {
         "from": stops, "to": ends, "iteration": [n // 5 for n in range(len(stops))],
         "anchor_iteration": [n // 5 for n in range(len(stops))], "anchor_total": [100] * len(stops),

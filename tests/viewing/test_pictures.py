@@ -30,7 +30,8 @@ def test_the_demo_as_one_file_has_the_views_that_the_readme_shows(tmp_path: Path
     image = pytest.importorskip("PIL.Image")
     env = {name: value for name, value in os.environ.items() if name != ASKED}  # mage-es knows no such setting
     for words in (["demo"], ["view", DEMO, "--to", "demo.html"]):
-        subprocess.run([sys.executable, "-m", "mage_es", *words], cwd=tmp_path, env=env, check=True, capture_output=True)
+        line = [sys.executable, "-m", "mage_es", *words]
+        subprocess.run(line, cwd=tmp_path, env=env, check=True, capture_output=True)
     for name, end in ENDS.items():
         looked = look(f"{(tmp_path / 'demo.html').as_uri()}#/{DEMO}/{end}", width=1000, height=860)
         looked.page.locator(".chart canvas, .moves li").first.wait_for()

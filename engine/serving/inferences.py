@@ -62,6 +62,12 @@ def recorded(reader: LogReader, name: str) -> Recorded:
     raise NotFound(f"The run {reader.run} has no inference {name!r:.80}: replies name theirs in X-Mage-Inference.")
 
 
+def has_session(reader: LogReader, key: str, session: str) -> bool:
+    """Return whether a key has a session, from two columns of the log."""
+    found = (each[InferenceOpened].columns for each in reader.batches({InferenceOpened: ("key", "session")}) if each)
+    return any((key, session) in zip(each["key"], each["session"], strict=True) for each in found)
+
+
 def explained(run_id: str, state: State, found: Recorded) -> InferenceReport:
     """Return the report of an inference; `state` is that of its marker."""
     started, opened, closed, feedback = found

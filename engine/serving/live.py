@@ -38,7 +38,7 @@ from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Benchmark, extract_of
 from mage_es.engine.seams.embedder import Embedder
 from mage_es.engine.serving.frozen import FrozenRun, FrozenRuns, question_of
-from mage_es.engine.serving.inferences import InferenceReport, Recorded, explained, recorded
+from mage_es.engine.serving.inferences import InferenceReport, Recorded, explained, has_session, recorded
 from mage_es.engine.serving.journal import Health, Journal
 from mage_es.engine.serving.opening import ServedRun, open_served
 from mage_es.engine.serving.publishing import Published, publish_beside
@@ -272,12 +272,9 @@ class LiveRun:
         """Return what was said with all that is known of what it is about."""
         event = given(said, key=key, session=said.session_id)
         if not said.inference_id:
-            if not self._sessions.is_known(key, said.session_id):
-                reader = LogReader(self.run.log_path)
-                seen = reader.events({InferenceOpened: ("key", "session")})
-                if not any((one.key, one.session) == (key, said.session_id) for _, one in seen):  # type: ignore[attr-defined]
-                    raise not_found(said)
-            return GiveFeedback(said, key, trust)
+            if self._sessions.is_known(key, said.session_id) or self._has_session(key, said.session_id):
+                return GiveFeedback(said, key, trust)
+            raise not_found(said)
         about = self._sessions.inference(key, said.inference_id) or self._recorded(said.inference_id).opened
         command = GiveFeedback(said, key, trust, about)
         if event.kind != "demonstration" or about.key != key:
@@ -326,6 +323,11 @@ class LiveRun:
         with self._reading:  # one reader, which has compared the hashes of the segments that it met
             self._reader.refresh()
             return recorded(self._reader, name)
+
+    def _has_session(self, key: str, session: str) -> bool:
+        with self._reading:
+            self._reader.refresh()
+            return has_session(self._reader, key, session)
 
     def memory(self, memory_id: str) -> MemoryReport:
         """Return a memory as it is now. Raises `NotFound`."""

@@ -14,6 +14,7 @@ import pytest
 from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import Run
 from mage_es.engine.seams.tokens import estimated_tokens
+from mage_es.engine.serving.inferences import has_session
 from mage_es.engine.serving.journal import NotRecorded
 from mage_es.engine.serving.live import LiveRun, Prepared
 from mage_es.engine.theorems.serving import check_injections
@@ -134,7 +135,13 @@ def test_a_share_of_sessions_is_held_back_and_stays_so_in_another_process(serve:
     again = serve(run=live.run, holdback=0)  # of new sessions none is held back, of those that go on the same
     assert {name: asyncio.run(asked(again, QUESTION, OTHER, session=name)).opened.treatment for name in names} == sides
     again.close()
-    [check] = check_injections(LogReader(live.run.log_path))
+    reader = LogReader(live.run.log_path)
+    assert [has_session(reader, key, name) for key, name in (("", "s7"), ("", "s40"), ("other", "s7"))] == [
+        True,
+        False,
+        False,
+    ]
+    [check] = check_injections(reader)
     assert check.ok, check.detail
 
 

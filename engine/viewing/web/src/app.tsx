@@ -28,29 +28,16 @@ import { number } from "./words";
 interface Page {
   title: string;
   list: ComponentType<{ t: Tables }>;
-  /** What the page of one thing is, where it is another page with other tables. */
-  one?: ComponentType<{ id: string; t: Tables }>;
   tables: string[];
-  tablesOfOne?: string[];
+  /** What the page of one thing is, where it is another page with other tables. */
+  one?: [ComponentType<{ id: string; t: Tables }>, ...string[]];
 }
 
 const LEARNED = ["memories", "memory_states", "curations", "questions", "askings", "exams"];
 const PAGES: Record<string, Page> = {
   overview: { title: "Overview", list: Overview, tables: ["overview", "exams", "scores"] },
-  questions: {
-    title: "Questions",
-    list: Questions,
-    tables: ["questions", "askings", "exams"],
-    one: QuestionPage,
-    tablesOfOne: [],
-  },
-  memories: {
-    title: "Memories",
-    list: Memories,
-    tables: ["memories", "memory_states"],
-    one: MemoryPage,
-    tablesOfOne: LEARNED,
-  },
+  questions: { title: "Questions", list: Questions, tables: ["questions", "askings", "exams"], one: [QuestionPage] },
+  memories: { title: "Memories", list: Memories, tables: LEARNED.slice(0, 2), one: [MemoryPage, ...LEARNED] },
   graph: { title: "Graph", list: Graph, tables: ["nodes", "edges", "mastery", "memories"] },
   bandits: { title: "Bandits", list: Bandits, tables: ["bandits"] },
   guard: { title: "Guard", list: Guard, tables: ["guard", "questions"] },
@@ -230,8 +217,8 @@ function Shell(props: { here: Address; runs: Row[]; index: Index; beside: Index 
 /** A page once its tables are here. */
 function Shown({ page }: { page: Page }) {
   const { index, address: here } = useView();
-  const one = here.id ? page.one : undefined;
-  const { value, error } = useTables(index, ...((one && page.tablesOfOne) || page.tables));
+  const [one, ...tables] = (here.id && page.one) || [null, ...page.tables];
+  const { value, error } = useTables(index, ...tables);
   if (!value) return <Loading error={error} />;
   return one ? h(one, { id: here.id, t: value }) : h(page.list, { t: value });
 }

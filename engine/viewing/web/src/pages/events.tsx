@@ -34,7 +34,11 @@ function About({ subject }: { subject: string }) {
   );
 }
 
-const during = (e: Row) => (e.iteration < 0 && !e.phase ? "–" : when(e.iteration, e.phase));
+/** The iteration and phase of an event; what is in none, such as an exam, is no part of the start. */
+function during({ markers }: Index, e: Row, seq: number) {
+  const start = markers.find((marker) => marker.name === "start")?.seq ?? 0;
+  return e.iteration < 0 && (!e.phase || (start && seq > start)) ? "–" : when(e.iteration, e.phase);
+}
 
 const ENOUGH = 200;
 
@@ -69,9 +73,9 @@ function Headers() {
     return () => void (wanted = false);
   }, [key]);
   /** What to show of a header, read as it comes in sight. */
-  const cell = (show: (e: Row) => any) => (n: number) => {
+  const cell = (show: (e: Row, seq: number) => any) => (n: number) => {
     const header = headers.current.get(n);
-    if (header) return show(header);
+    if (header) return show(header, n + 1);
     if (header === undefined) {
       headers.current.set(n, null);
       row(index, "events", n).then(
@@ -104,7 +108,7 @@ function Headers() {
               cell((e) => <A to={{ query: { type: index.types[e.type] } }} children={index.types[e.type]} />),
             ],
             ["subject", "grow", cell((e) => <About subject={e.subject} />)],
-            ["when", "", cell(during)],
+            ["when", "", cell((e, at) => during(index, e, at))],
             ["cause", "num", cell((e) => <Seq seq={e.causation} />)],
             ["caused", "num", cell((e) => (e.caused?.length ? count(e.caused.length) : "–"))],
             ["time, UTC", "num", cell((e) => time(e.ts_us))],
@@ -176,7 +180,7 @@ function One({ seq }: { seq: number }) {
           <Facts
             rows={[
               ["about", <About subject={e.subject} />],
-              ["when", during(e)],
+              ["when", during(index, e, seq)],
               ["time", `${time(e.ts_us)} UTC`],
               ["correlation", bdi(e.correlation || "–")],
               ["ordinal", count(e.ordinal)],

@@ -156,6 +156,7 @@ export function Changes({ a, b, across }: { a: Answer; b: Answer; across?: boole
           {differ.length ? "The prompt is the same, letter by letter." : "Nothing: the same prompt, the same answer."}
         </p>
       )}
+      {!same && !differ.length && !moved.length && <p class="muted">The words of the prompt alone.</p>}
       {!same && (
         <details>
           <summary>The prompts, line by line</summary>

@@ -31,10 +31,9 @@ def check_injections(reader: LogReader) -> Iterator[Check]:
     for seq, problem in traffic.misrendered(reader):
         yield Check(name=NAME, ok=False, detail=problem, bound=BOUND, seq=seq)
         return
-    detail = (
-        f"{traffic.opened} inferences of {len(traffic.processes)} processes: {len(traffic.notes)} different notes are"
-    )
-    detail += " rendered again from their markers, of memories that were in use; every coin falls as it did"
+    processes = "1 process" if len(traffic.processes) == 1 else f"{len(traffic.processes)} processes"
+    detail = f"{traffic.opened} inferences of {processes}: {len(traffic.notes)} different notes are rendered again from"
+    detail += " their markers, of memories that were in use and near enough; every coin falls as it did"
     yield Check(name=NAME, ok=True, detail=detail, measured=BOUND, bound=BOUND)
 
 

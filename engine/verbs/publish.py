@@ -94,7 +94,7 @@ def _named_lock(run: Run) -> Iterator[None]:
         yield
     except RunLocked as error:
         raise RunLocked(
-            f"{error} While a proxy serves {run.id}, it publishes by itself: start it with --publish-every MINUTES."
+            f"{error} If that is a proxy, it publishes by itself when it is started with --publish-every MINUTES."
         ) from None
 
 

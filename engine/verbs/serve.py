@@ -29,11 +29,13 @@ PORT = 8321
 
 
 class ServedAt(msgspec.Struct, frozen=True, kw_only=True):
-    """A served run, the run whose memories it has, and the marker whose state new sessions see."""
+    """A served run, the run whose memories it has, the marker whose state new sessions see, and the least and the most
+    that a task type asks of the nearest memory's cosine."""
 
     run_id: str
     parent: str
     marker: str
+    floors: tuple[float, float]
 
 
 class ServeReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,10 +184,15 @@ async def _publishing(
 
 def _report(listener: socket, upstream: str, lives: Mapping[_Wanted, LiveRun]) -> ServeReport:
     ip, port = listener.getsockname()[:2]
-    served = (
-        ServedAt(run_id=live.run.id, parent=Path(parent).name, marker=live.health.marker)
-        for (parent, _, _), live in lives.items()
-    )
+    served = list[ServedAt]()
+    for (parent, _, _), live in lives.items():
+        frozen = live.frozen(live.marker)
+        floors = [frozen.floor(name) for name in frozen.task_types] or [0.0]
+        served.append(
+            ServedAt(
+                run_id=live.run.id, parent=Path(parent).name, marker=frozen.marker, floors=(min(floors), max(floors))
+            )
+        )
     host = f"[{ip}]" if ":" in ip else ip
     return ServeReport(address=f"http://{host}:{port}", upstream=upstream, runs=tuple(served))
 

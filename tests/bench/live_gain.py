@@ -27,6 +27,7 @@ from mage_es.engine.commands import Feedback
 from mage_es.engine.config import Config
 from mage_es.engine.models.registry import open_models
 from mage_es.engine.rules.live_gain import Difference, compared, visits
+from mage_es.engine.rules.notes import NoteBounds
 from mage_es.engine.run.directory import Run, find_run
 from mage_es.engine.run.runtime import Runtime
 from mage_es.engine.seams.benchmark import Question
@@ -136,7 +137,7 @@ class Traffic:
     """A served run of truthworld, and clients who know what is right."""
 
     def __init__(self, parent: Run, *, holdback: float, draw: int = 0) -> None:
-        self.live = LiveRun.open(parent, learn="propose", holdback=holdback)
+        self.live = LiveRun.open(parent, learn="propose", holdback=holdback, bounds=NoteBounds(min_similarity=0))
         self.random = Random(f"{parent.id}/{draw}")
         benchmark = self.live.world.benchmark
         assert isinstance(benchmark, TruthWorld)

@@ -74,7 +74,16 @@ class Proxy:
 
     def __init__(self, run: Run, url: str) -> None:
         words = ["serve", run.id, "--runs-dir", str(run.path.parent), "--upstream", url, "--port", "0", "--json"]
-        self._command = [sys.executable, "-m", "mage_es", *words, "--retrieval-timeout", "5000"]
+        self._command = [
+            sys.executable,
+            "-m",
+            "mage_es",
+            *words,
+            "--retrieval-timeout",
+            "5000",
+            "--min-similarity",
+            "0",
+        ]
         self.address = ""
 
     def start(self) -> None:

@@ -81,7 +81,7 @@ def kept(turns: Sequence[Turn], without: Sequence[Turn], *, in_turns: bool) -> f
 
 def in_the_system_prompt(run: Run) -> Rewrite:
     """Return what a proxy does that puts memories into the system prompt, those of the latest question each time."""
-    frozen = mage_es.open_run(run)
+    frozen = mage_es.open_run(run, min_similarity=0)
 
     def rewrite(body: dict[str, Any]) -> dict[str, Any]:
         system, *rest = body["messages"]

@@ -39,7 +39,10 @@ def plan_answers(setting: Setting, state: State, command: PlanAnswers) -> list[D
     drafts = []
     for asked in sorted(command.asked, key=lambda a: a.question.id):
         skill = state.graph.skill_for_task(asked.task_type)
-        event: Event = _plan(setting, state, command, asked, skill, choosing.choose(asked, skill))
+        if setting.is_served and asked.purpose == "anchor":
+            event: Event = _plan(setting, state, command, asked, "", choosing.choose_served(asked, skill))
+        else:
+            event = _plan(setting, state, command, asked, skill, choosing.choose(asked, skill))
         last = state.scores.last_asked(asked.question.id)
         if isinstance(event, QuestionPlanned) and event.seen and last and event.seen == last.seen:
             event = AnswerCarried(

@@ -85,6 +85,21 @@ class Choosing:
             tool_id=tool.tool_id if tool else "",
         )
 
+    def choose_served(self, asked: Asked, skill: str) -> Chosen:
+        """Return what is chosen where the client's own prompt says how to work: no route, and no text of a skill."""
+        search, given = self.search(asked, skill)
+        recipe = self._state.recipes.retrieval(asked.task_type) if search.arm == "recipe" else None
+        return Chosen(
+            search=search,
+            routing=Choice(DEFAULT_ARM["routing"], 1.0),
+            bundle=given.bundle,
+            principles=given.cascade.principles,
+            cascade=Cascade(),
+            recipe_id=recipe.memory_id if recipe else "",
+            chain=(),
+            tool_id="",
+        )
+
     def candidates(self, asked: Asked) -> Candidates:
         return Candidates(self._query(asked), self._state.memory, self._setting.terms)
 

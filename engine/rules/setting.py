@@ -37,6 +37,8 @@ class Setting(NamedTuple):
     subject."""
     first: int = 0
     """The run's first iteration: not 0 in one that goes on from another's last."""
+    is_served: bool = False
+    """Whether its anchors are asked as clients' questions are: with a note, and nothing else that was learned."""
 
     @property
     def end(self) -> int:

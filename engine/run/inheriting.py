@@ -10,7 +10,7 @@ Rules
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,14 +75,12 @@ def past_of(event: RunInherited | None) -> Sides:
 
 
 class Parent(NamedTuple):
-    """A run to go on from: `drafts` are its events that changed what it had learned by then, `anchors` the verdicts by
-    id at the last snapshot that its guard accepted."""
+    """A run to go on from: `drafts` are its events that changed what it had learned by then."""
 
     reader: LogReader
     started: RunStarted
     event: RunInherited
     drafts: Sequence[Draft]
-    anchors: Mapping[str, bool]
 
     def resembling(self, splits: Splits, questions: Sequence[Question]) -> list[str]:
         """Return the ids of the guarded questions that something which the parent wrote resembles."""
@@ -176,8 +174,7 @@ def read_parent(run: Run, at: str, *, runs_dir: Path | str, prices: Prices) -> P
         calls=sum(use.calls for _, use in state.ledger.accounts()) + (before.calls if before else 0),
         usd_micro=-1 if usd is None or spent < 0 else round(usd * MICRO) + spent,
     )
-    anchors = state.scores.anchor_answers(max(state.scores.accepted(), default=k))
-    return Parent(reader, started, event, drafts, anchors)
+    return Parent(reader, started, event, drafts)
 
 
 def inherited_types() -> Collection[type[Event]]:

@@ -304,6 +304,7 @@ def _open(
         subjects={question.id: question.subject for question in questions.values() if question.subject},
         own_words=own_words(questions.values()),
         first=begun.iteration + 1 if begun else 0,
+        is_served=begun is not None and begun.is_served,
     )
     typing = TaskTyping(benchmark, known, embedder, choice=config.task_types)
     searches = Searches(config.search) if config.search else None

@@ -1,9 +1,8 @@
 """A served run: a run of its own beside the one whose state it serves, made at the first start and gone on with after.
 
 Rules
-    - It begins, in one commit, with everything that its parent had learned at a marker (engine/run/inheriting.py), the
-      verdicts of the parent's anchors there, and that marker closed. So it replays, verifies and is asked without the
-      parent, and no model is called to begin it.
+    - It begins, in one commit, with everything that its parent had learned at a marker (engine/run/inheriting.py), and
+      that marker closed. So it replays, verifies and is asked without the parent, and no model is called to begin it.
     - Its iterations are publishes. It learns in no other way.
     - One process writes it. What the parent does later changes nothing here.
 """
@@ -18,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from mage_es.engine.benchmarks.registry import title
-from mage_es.engine.commands import CloseIteration, Command, CompletePhase, OpenRun, RecordFact, TakeSnapshot
+from mage_es.engine.commands import CloseIteration, Command, CompletePhase, OpenRun
 from mage_es.engine.config import parse
 from mage_es.engine.decide import decide
 from mage_es.engine.run.directory import Run, clock, create_run
@@ -33,7 +32,7 @@ from mage_es.events.disk import FileSystem
 from mage_es.events.errors import RunLocked, UsageError
 from mage_es.events.log import Log, LogReader
 from mage_es.events.log.markers import Marker
-from mage_es.events.vocabulary import AnswerCarried, Draft, IterationClosed, RunInherited
+from mage_es.events.vocabulary import Draft, IterationClosed, RunInherited
 from mage_es.projections.fold import State
 from mage_es.projections.snapshots import write_snapshot
 
@@ -199,12 +198,4 @@ def _commands(served: Run, log: Log, world: World, parent: Parent, state: State)
     )
     require_ontology(state, f"iteration {k}")
     yield CompletePhase(_START, "open")
-    # The guard of the first publish compares with what the anchors said of this very state.
-    known = [world.questions[name] for name in world.setting.anchors if name in parent.anchors]
-    for question, task_type in zip(known, world.typing.types_of(known, state.graph.induced_types()), strict=True):
-        carried = AnswerCarried(
-            iteration=k, question_id=question.id, task_type=task_type, correct=parent.anchors[question.id]
-        )
-        yield RecordFact(Draft(event=carried, iteration=k, phase="snapshot", correlation=question.id))
-    yield TakeSnapshot(k)
     yield CloseIteration(k, state.digests())

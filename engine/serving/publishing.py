@@ -2,10 +2,12 @@
 
 Theory of operation
     First, where the anchors were never answered in this run, an iteration that changes nothing and has them answered:
-    the guard compares with its answers. Then one iteration for each key with something new: UPDATE takes in what it
-    said, SNAPSHOT answers the anchors that see something new and lets the guard decide, and what follows from that is
-    recorded before the iteration is closed. A step that is in the log is passed over, so a publish that was killed goes
-    on where it stopped; what was said meanwhile of other keys comes after it.
+    the guard compares with its answers. They are asked as clients' questions are, with a note and nothing else that was
+    learned: what is fine beside a skill's own instruction and principles can do harm without. Then one iteration for
+    each key with something new: UPDATE takes in what it said, SNAPSHOT answers the anchors that see something new and
+    lets the guard decide, and what follows from that is recorded before the iteration is closed. A step that is in the
+    log is passed over, so a publish that was killed goes on where it stopped; what was said meanwhile of other keys
+    comes after it.
 """
 
 from __future__ import annotations
@@ -186,13 +188,11 @@ def _heard(reader: LogReader) -> _Heard:
 
 def _require_same_model(session: Session) -> None:
     """Raise `UsageError` for a model whose answers the guard cannot compare with those that there are."""
-    if not session.state.scores.accepted():
-        return
     reader, name = LogReader(session.run.log_path), session.models.execution.name
     fields = ("model", "tier", "purpose")
     found = (event for _, event in reader.events({ModelCalled: fields}) if isinstance(event, ModelCalled))
     own = (call.model for call in found if call.tier == "execution" and call.purpose == "anchor")
-    before = next(own, session.world.setting.config.execution)  # the parent's answers are of its own model
+    before = next(own, name)
     # The options of a spec say where a model is served and not which it is.
     if before.partition("?")[0] != name.partition("?")[0]:
         raise UsageError(

@@ -41,7 +41,7 @@ def served(runs_dir: Path) -> LiveRun:
 
 def test_a_served_run_is_published_and_its_gain_told(mage: Command, served: LiveRun) -> None:
     outcome = mage("publish", "first-served")
-    assert outcome.code == 0 and "new sessions see iter-2" in outcome.out and "accepted" in outcome.out
+    assert outcome.code == 0 and "new sessions see iter-3" in outcome.out and "accepted" in outcome.out
     assert "nothing to publish" in mage("publish", "first-served").out
     told = mage("gain", "first-served")
     assert told.code == 0 and "60 sessions" in told.out and "Newcombe" in told.out

@@ -29,6 +29,7 @@ from mage_es.events.vocabulary import (
     MemoryProposed,
     MemoryQuarantined,
     ProposalSettled,
+    QuestionPlanned,
 )
 from tests.engine.serving.talking import said
 from tests.engine.serving.test_live import QUESTION
@@ -75,11 +76,25 @@ def test_each_key_has_an_iteration_and_what_it_said_is_in_the_next_marker(live: 
     report = published(live)
     assert [(each.key, each.verdict) for each in report.keys] == [("a", "accepted"), ("b", "accepted")]
     assert [(each.rewards, each.published) for each in report.keys] == [(1, 0), (0, 1)]
-    assert report.marker == f"iter-{before + 2}"
+    assert report.marker == f"iter-{before + 3}"  # the first answers the anchors as they were
     reader = LogReader(live.run.log_path)
     [row] = [row for row in state_of(live.run, reader).memory.rows() if row.phase == "serve"]
-    assert (row.answer, row.status, row.iteration) == ("37", "active", before + 2)
+    assert (row.answer, row.status, row.iteration) == ("37", "active", before + 3)
     assert not [check for check in verify(live.run).checks if not check.ok]
+
+
+def test_anchors_are_asked_as_clients_questions_are_and_by_one_model_for_good(live: LiveRun, say: Say) -> None:
+    say({"answer": "37"}, key="a")
+    live.close()
+    other = "builtin/reader"
+    publish(live.run, execution=other)
+    plans = [record.event for record in LogReader(live.run.log_path).records({QuestionPlanned})]
+    assert {plan.iteration for plan in plans} >= {live.marker + 1}
+    # No skill's instruction, no route, nothing but what a note has.
+    assert {(plan.skill, plan.routing_arm, plan.chain, plan.tool_id) for plan in plans} == {("", "cot", (), "")}
+    assert any(plan.memories for plan in plans)
+    with pytest.raises(UsageError, match="were answered by builtin/reader, and answers of builtin/analogist cannot"):
+        publish(live.run)
 
 
 def test_what_was_published_is_not_published_again(live: LiveRun, say: Say) -> None:

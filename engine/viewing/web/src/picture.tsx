@@ -14,7 +14,7 @@ export const COLOURS = ["accent", "second", "third", "fourth"];
 const WIDE = 1.6; // screens are wider than high
 const NEVER = 3e38;
 const NAMES = 60; // that are written at once
-const CALM_MS = 200; // until all is drawn again after a sample of it
+const CALM_MS = 400; // until all is drawn again after a sample of it
 
 function shaped(nodes: Table, edges: Table): Shape {
   const { x, y, from, to = [], layer } = nodes.col;

@@ -42,6 +42,7 @@ def main() -> None:
     columns = [
         "memories",
         "open_run",
+        "its floors",
         "first bundle",
         "p50",
         "p99",
@@ -77,6 +78,7 @@ def measured(run: Run) -> list[str]:
     world, kind = frozen.world, frozen.world.setting.task_types[0]
     texts = [world.questions[name].question for name in world.setting.held_out]
     vectors = np.stack([np.frombuffer(row.embedding, dtype="<f4") for row in frozen.state.memory.rows()])
+    floors = timed(lambda: frozen.floor(kind))
     first = timed(lambda: frozen.bundle(texts[0]))
     asked, typed, floor = list[float](), list[float](), list[float]()
     for text in texts * ROUNDS:
@@ -84,7 +86,7 @@ def measured(run: Run) -> list[str]:
         typed.append(timed(lambda text=text: frozen.bundle(text, kind)))
         floor.append(timed(lambda text=text: brute_force(vectors, world.embedder.encode([text])[0])))
     spread = [f"{np.percentile(each, rank):.2f}" for each in (asked, typed, floor) for rank in (50, 99)]
-    return [f"{np.median(opened):.0f}", f"{first:.0f}", *spread]
+    return [f"{np.median(opened):.0f}", f"{floors:.0f}", f"{first:.0f}", *spread]
 
 
 def brute_force(vectors: np.ndarray, query: np.ndarray) -> np.ndarray:

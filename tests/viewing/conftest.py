@@ -23,6 +23,8 @@ from mage_es.engine.viewing.server import Viewer
 from tests.engine.conftest import begin
 
 WEB = Path(__file__).parents[2] / "engine" / "viewing" / "web"
+AXE = WEB / "node_modules" / "axe-core" / "axe.min.js"
+RULES = [f"wcag{version}{level}" for version in ("2", "21", "22") for level in ("a", "aa")]
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 # Software drawing, so that the graph is drawn by WebGL2 on machines without a graphics card too.
 _FLAGS = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
@@ -33,6 +35,13 @@ class Looked(NamedTuple):
 
     page: Any
     problems: list[str]
+
+    def barriers(self, rules: list[str]) -> dict[str, list[str]]:
+        """Return what axe finds against these rules on the page, as it is now: rule to pieces of the page."""
+        self.page.evaluate(f"window.axe || {AXE.read_text()}")
+        ask = "rules => axe.run(document, {runOnly: rules, preload: false, resultTypes: ['violations']})"
+        found = self.page.evaluate(ask, rules)["violations"]
+        return {one["id"]: [node["html"][:200] for node in one["nodes"][:3]] for one in found}
 
     def see(self, text: str | re.Pattern[str]) -> None:
         """Wait until the page shows a text."""

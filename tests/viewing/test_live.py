@@ -14,7 +14,7 @@ from mage_es.engine.commands import Feedback
 from mage_es.engine.run.directory import Run
 from mage_es.engine.serving.live import LiveRun
 from tests.engine.serving.talking import closed, said
-from tests.viewing.conftest import Looked, watching
+from tests.viewing.conftest import AXE, RULES, Looked, watching
 
 pytestmark = pytest.mark.slow
 
@@ -40,9 +40,11 @@ def test_the_traffic_of_a_served_run_is_refreshed_when_asked(
         looked = look(f"{url}#/{live.run.id}/traffic")
         row = looked.page.locator("tbody tr")
         assert QUESTION in row.inner_text() and "right: no" in row.inner_text()
+        assert not AXE.exists() or looked.barriers(RULES) == {}
         ask(f"{QUESTION} Say it in German.", "Es sind 37.")
         looked.page.get_by_role("link", name=QUESTION).click()
         looked.see("It is <b>36</b>.")
+        assert not AXE.exists() or looked.barriers(RULES) == {}
         looked.page.get_by_role("link", name="Traffic").first.click()
         assert looked.page.locator("tbody tr").count() == 1, "nothing refreshes by itself"
         looked.page.get_by_role("button", name="Refresh").click()

@@ -80,7 +80,7 @@ class UpstreamHealth(NamedTuple):
 
     def after(self, problem: str) -> UpstreamHealth:
         """Return how it is after a request that had a problem, or "" for none."""
-        now = datetime.now(UTC).isoformat(timespec="seconds")
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
         state: Literal["answers", "fails"] = "fails" if problem else "answers"
         return UpstreamHealth(state, self.since if self.state == state else now, now, problem)
 

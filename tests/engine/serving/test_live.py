@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mage_es.engine.rules.notes import NoteBounds
@@ -176,6 +177,10 @@ def test_only_named_task_types_get_notes_and_no_note_is_longer_than_it_may_be(se
     short = serve(name="short", holdback=0, bounds=NoteBounds(task_types=(task_type,), max_tokens=size - 1))
     cut = short.prepare(said(QUESTION), "chat")
     assert {*cut.opened.memories} < {*whole.opened.memories} and estimated_tokens(cut.notes[0]) < size
+    [vector], rows = short.world.embedder.encode([QUESTION]), short.state.memory
+    near = {name: np.frombuffer(rows.row(name).embedding, dtype="<f4") @ vector for name in whole.opened.memories}
+    left_out = {*near} - {*cut.opened.memories}
+    assert max(near[name] for name in left_out) <= min(near[name] for name in cut.opened.memories)
     assert (
         serve(name="none", bounds=NoteBounds(max_tokens=1)).prepare(said(QUESTION), "chat").opened.treatment == "none"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -51,3 +52,13 @@ def test_the_traffic_of_a_served_run_is_refreshed_when_asked(
         looked.see("Say it in German.")
         assert looked.page.locator("tbody tr").count() == 2 and looked.problems == []
     live.close()
+
+
+def test_a_page_says_how_much_of_a_long_log_was_read_and_then_shows_it(run: Run, look: Callable[..., Looked]) -> None:
+    may_end = threading.Event()
+    with watching(run, may_end) as url:
+        looked = look(f"{url}#/{run.id}/guard")
+        looked.see("Reading the log: 34 %")
+        may_end.set()
+        looked.page.get_by_role("link", name="Guard", exact=True).wait_for()
+        assert looked.problems == []

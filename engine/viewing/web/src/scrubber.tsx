@@ -133,7 +133,10 @@ export function Scrubber() {
 /** Take a second moment, or leave it. */
 export function compare({ index, other, seq, go }: View) {
   if (other) go({ query: { vs: "", with: "" } });
-  else go({ query: { vs: named(index, seq >= index.last ? (index.markers[0]?.seq ?? 0) : index.last) } });
+  else {
+    const first = index.markers.find((marker) => !marker.phase)?.seq ?? 0;
+    go({ query: { vs: named(index, seq >= index.last ? first : index.last) } });
+  }
 }
 
 interface Shown {

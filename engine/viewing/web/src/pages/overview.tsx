@@ -50,7 +50,8 @@ function Certificate({ t }: { t: Tables }) {
   const newest = plain.findLast((exam) => exam.marker !== "start");
   const first = plain.find((exam) => exam.marker === "start" && (!newest || exam.execution === newest.execution));
   const pair = first && newest && now.gain != null ? { first, newest } : null;
-  const gain: [string, any, any] = ["Gain", "–", index.kind === "baseline" ? "a baseline has none" : "needs two exams"];
+  const none = { baseline: "a baseline has none", served: "mage-es gain measures it" }[index.kind as string];
+  const gain: [string, any, any] = ["Gain", "–", none ?? "needs two exams"];
   if (pair) {
     gain[1] = `${signed(now.gain)} points`;
     gain[2] = (
@@ -163,7 +164,7 @@ function Verified() {
             ["measured", "", (n) => bdi(checks[n].measured || "–")],
             ["bound", "", (n) => bdi(checks[n].bound || "–")],
             ["what", "grow", (n) => <bdi title={checks[n].detail} children={checks[n].detail} />],
-            ["broken at", "num", (n) => <Seq seq={checks[n].seq} />],
+            checks.some((one) => one.seq) && ["broken at", "num", (n) => <Seq seq={checks[n].seq} />],
           ]}
         />
       </details>

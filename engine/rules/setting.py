@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
+import msgspec
+
 from mage_es.engine.config import Config
 from mage_es.engine.rules.bandits import warmup_pulls
 from mage_es.engine.rules.leaks import Guarded
@@ -44,6 +46,17 @@ class Setting(NamedTuple):
     def end(self) -> int:
         """The iteration after the run's last."""
         return self.first + self.config.iterations
+
+    @property
+    def judging(self) -> Config:
+        """The configuration as the guard goes by it.
+
+        [beyond the paper] In learning a model writes about what verdicts chose, in a served run anyone with a key does.
+        There any net loss on the anchors is a drop, unless chance alone brings it in more than one of four times.
+        """
+        if not self.is_served:
+            return self.config
+        return msgspec.structs.replace(self.config, guard_drop=0.0, guard_p=0.25)
 
     @property
     def guidance_context(self) -> int:

@@ -33,7 +33,7 @@ from mage_es.projections.scores import Score
 
 
 def take_snapshot(setting: Setting, state: State, command: TakeSnapshot) -> list[Draft]:
-    iteration, config = command.iteration, setting.config
+    iteration, config = command.iteration, setting.judging
     decide = {"paired": _paired, "paper": _raw, "off": _nothing}[config.guard]
     decision = decide(config, state, iteration)
     carried = _carried(state, iteration) if config.guard == "paired" else []
@@ -76,7 +76,7 @@ def is_decided(setting: Setting, state: State, iteration: int, asked: Sequence[s
     """Return whether the answers to some anchors show no drop against either snapshot that they are compared with."""
     answers, accepted = state.scores.anchor_answers(iteration), _accepted(state, iteration)
     now = {name: answers[name] for name in asked if name in answers}
-    drop = setting.config.guard_drop
+    drop = setting.judging.guard_drop
     return bool(accepted) and is_no_drop(now, previous=accepted[-1], best=_best(accepted), drop=drop)
 
 

@@ -18,9 +18,9 @@ from tests.engine.rules.test_curriculum import judged
 Guard = Literal["paired", "paper", "off"]
 
 
-def guarded(guard: Guard, *correct: int, total: int = 100) -> list[tuple[GuardDecided, Event]]:
+def guarded(guard: Guard, *correct: int, total: int = 100, is_served: bool = False) -> list[tuple[GuardDecided, Event]]:
     """Give iterations 0, 1, ... so many right answers and return each verdict with its consequence."""
-    setting = Setting(Config(benchmark="wordmath", guard=guard), (), (), (), (), "")
+    setting = Setting(Config(benchmark="wordmath", guard=guard), (), (), (), (), "", is_served=is_served)
     purpose: Purpose = "fresh" if guard == "paper" else "anchor"
     state, found = State(), []
     for k, right in enumerate(correct):
@@ -67,6 +67,14 @@ def test_the_paired_guard_compares_with_the_last_accepted_snapshot() -> None:
     decided = guarded("paired", 90, 84, 84, 90)
     assert [verdict.verdict for verdict, _ in decided] == ["accepted", "soft_rollback", "soft_rollback", "accepted"]
     assert decided[2][0].against == 0
+
+
+def test_what_clients_say_is_refused_for_a_smaller_loss_than_what_was_learned() -> None:
+    for is_served, verdicts in ((False, ["accepted", "accepted"]), (True, ["accepted", "soft_rollback"])):
+        decided = guarded("paired", 90, 88, is_served=is_served)
+        assert [verdict.verdict for verdict, _ in decided] == verdicts
+    one_lost = guarded("paired", 90, 89, is_served=True)
+    assert one_lost[1][0].verdict == "accepted" and one_lost[1][0].p_value > 0.25
 
 
 @pytest.mark.parametrize("guard", ["paired", "paper"])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any, Literal
+from array import array
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -14,8 +16,10 @@ from mage_es.events.errors import UsageError
 from mage_es.events.log import LogReader
 from mage_es.events.vocabulary import (
     ActionRecipeHarvested,
+    AnswerCarried,
     AnswerJudged,
     BundleTrimmed,
+    EpisodeStepped,
     Event,
     MemoryQuarantined,
     MemoryReleased,
@@ -29,6 +33,7 @@ from mage_es.events.vocabulary import (
 from mage_es.projections.fold import State
 from mage_es.projections.memory import MemoryRow
 from mage_es.projections.patterns import PatternRow
+from mage_es.projections.scores import Score
 
 
 class MemoryItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +66,74 @@ class MemoryReport(msgspec.Struct, frozen=True, kw_only=True):
     history: tuple[str, ...]
 
 
+class Quoted(NamedTuple):
+    """Askings whose prompts `shown` an item; of those judged how many were right: all, and where a coin let it in or
+    left it out."""
+
+    shown: list[int]
+    right: Score
+    coin: Score
+    left: Score
+
+
+class Uses:
+    """What prompts showed of each item, by the numbers of their askings. A plan that was never asked showed nothing."""
+
+    reads = (QuestionPlanned, EpisodeStepped, BundleTrimmed, AnswerJudged, AnswerCarried)
+
+    def __init__(self) -> None:
+        self._shown, self._coined, self._left = _numbers(), _numbers(), _numbers()
+        self._right: dict[int, bool] = {}
+        self._carried: set[int] = set()
+
+    def take(self, asking: int, event: Event) -> None:
+        """Take in an event about an asking."""
+        match event:
+            case QuestionPlanned():
+                memories = [hit.memory_id for hit in event.memories]
+                others = (*event.principles, *event.action_recipes, event.tool_id, event.recipe_id)
+                self._note(self._shown, asking, filter(None, dict.fromkeys((*memories, *others))))
+                if event.coin:
+                    self._note(self._coined, asking, memories)
+                self._note(self._left, asking, [hit.memory_id for hit in event.left_out])
+            case EpisodeStepped():
+                self._note(self._shown, asking, event.memories)
+            case BundleTrimmed(memory_id=name):
+                for rows in (self._shown[name], self._coined[name]):
+                    if asking in rows:
+                        rows.remove(asking)
+            case AnswerJudged():
+                self._right[asking] = event.correct
+            case AnswerCarried():
+                self._carried.add(asking)
+
+    def of(self, name: str) -> Quoted:
+        shown, coined, left = (
+            [row for row in rows.get(name, ()) if row not in self._carried]
+            for rows in (self._shown, self._coined, self._left)
+        )
+        return Quoted(shown, *(self._score(rows) for rows in (shown, coined, left)))
+
+    def _score(self, askings: Sequence[int]) -> Score:
+        judged = [self._right[row] for row in askings if row in self._right]
+        return Score(sum(judged), len(judged))
+
+    def _note(self, rows: Mapping[str, array[int]], asking: int, names: Iterable[str]) -> None:
+        for name in names:
+            if asking not in rows[name][-1:]:  # the steps of an episode show it again and again
+                rows[name].append(asking)
+
+
+def _numbers() -> defaultdict[str, array[int]]:
+    return defaultdict(lambda: array("L"))
+
+
+def asking_of(event: Any) -> tuple[int, str, str]:
+    """Return the iteration, purpose and question of an event about an asking; only anchors are carried."""
+    name = event.episode_id if isinstance(event, EpisodeStepped) else event.question_id
+    return event.iteration, "anchor" if isinstance(event, AnswerCarried) else event.purpose, name
+
+
 LEAST_PREFIX = 4
 """Digits of an id that suffice if they are unambiguous."""
 
@@ -79,16 +152,19 @@ def reported(
     run_id: str, marker: str, reader: LogReader, item: MemoryItem, fields: dict[str, Any], *, until: int
 ) -> MemoryReport:
     """Return an item with its fields, as `item_of` finds them in the state after event `until`, as a report."""
-    (right, asked), *coin = _use(reader, item.memory_id, until=until)
+    uses, asked = Uses(), dict[tuple[int, str, str], int]()
+    for event in reader.of(*Uses.reads, until=until):
+        uses.take(asked.setdefault(asking_of(event), len(asked)), event)
+    use = uses.of(item.memory_id)
     return MemoryReport(
         run_id=run_id,
         marker=marker,
         item=item,
         fields=fields,
         origin=(*_parent(reader, item), *_origin(reader, fields["origin"], until=until)),
-        prompts=asked,
-        right=right,
-        coin=(coin[0], coin[1]),
+        prompts=len(use.shown),
+        right=use.right.correct,
+        coin=(use.coin, use.left),
         history=tuple(_history(reader, item.memory_id, until=until)),
     )
 
@@ -183,31 +259,6 @@ def _origin(reader: LogReader, origin: Mapping[str, Any], *, until: int) -> Iter
             yield f"{tag_of(record.event)} {record.event.subject} in iteration {record.iteration} (event {record.seq})"
     if missing and (begun := inheritance(reader)):
         yield f"and {len(missing)} more, such as {min(missing)}, which the log of {begun.parent} has"
-
-
-def _use(reader: LogReader, name: str, *, until: int) -> list[tuple[int, int]]:
-    """Return (right, asked) of the prompts that an item was in, of those among them for which the coin could have left
-    it out, and of those for which it did."""
-    quoted, shown, left_out = (set[tuple[int, str, str]]() for _ in range(3))
-    right: set[tuple[int, str, str]] = set()
-    events: Iterator[Any] = reader.of(QuestionPlanned, BundleTrimmed, AnswerJudged, until=until)
-    for event in events:
-        key = (event.iteration, event.purpose, event.question_id)
-        match event:
-            case QuestionPlanned():
-                memories = [member.memory_id for member in event.memories]
-                if name in (*memories, *event.principles, *event.action_recipes, event.tool_id, event.recipe_id):
-                    quoted.add(key)
-                if event.coin and name in memories:
-                    shown.add(key)
-                if name in (member.memory_id for member in event.left_out):
-                    left_out.add(key)
-            case BundleTrimmed() if event.memory_id == name:
-                quoted.discard(key)
-                shown.discard(key)
-            case AnswerJudged() if event.correct:
-                right.add(key)
-    return [(len(right & asked), len(asked)) for asked in (quoted, shown, left_out)]
 
 
 def curations(reader: LogReader, name: str, until: int | None = None) -> Iterator[tuple[int, Event]]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from mage_es.engine.run.exams import interval
-from mage_es.engine.viewing.learned import Learned, line
+from mage_es.engine.run.memories import Uses, asking_of
+from mage_es.engine.viewing.learned import line
 from mage_es.engine.viewing.tables import Rows
 from mage_es.events import vocabulary as v
 from mage_es.events.vocabulary import Event, QuestionText, Record
@@ -17,14 +17,18 @@ from mage_es.projections.questions import EVOLVING
 
 Settled = v.AnswerJudged | v.AnswerUnanswered | v.AnswerCarried
 WRONG = ("wrong", "undecided", "unanswered")
+SAME = "it would have seen the same"
+DECIDED = "the guard had decided"
+"""Why an anchor was not asked: a plan without an asking is of one that the guard did not need any more."""
+_SPLITS = {**dict.fromkeys(EVOLVING, "evolution"), "anchor": "anchor", "exam": "held-out"}
+"""The committed split of the questions of a purpose; what clients ask is in none."""
 
 
 class Askings:
     """Tables of what was asked.
 
-    `ended` has the event of its own log that settled an asking (0: none has), `shown` and `left_out` the askings whose
-    prompt showed a memory, or whose coin left it out, by its row; `coined` those in which a coin decided. `episodes`
-    counts those that ended.
+    `ended` has the event of its own log that settled an asking (0: none has), `uses` which prompts showed a memory;
+    `episodes` counts those that ended.
     """
 
     reads = frozenset[type[Event]]({
@@ -32,21 +36,20 @@ class Askings:
         *(v.GuardDecided, v.SlotsRolledBack, v.ExamOpened, v.ExamClosed),
     })  # fmt: skip
 
-    def __init__(self, state: State, learned: Learned) -> None:
-        self._state, self._learned = state, learned
+    def __init__(self, state: State) -> None:
+        self._state = state
         self.rows: dict[str, int] = {}
         self.exam_rows: dict[str, int] = {}
         self.ended = array("q")
-        self.coined: set[int] = set()
+        self.uses = Uses()
         self.episodes = 0
-        self.shown: defaultdict[int, array[int]] = defaultdict(lambda: array("L"))
-        self.left_out: defaultdict[int, array[int]] = defaultdict(lambda: array("L"))
         self._asked: dict[tuple[int | None, int, str, str], int] = {}
         self._latest: dict[tuple[int, str], int] = {}
+        self._answered: dict[tuple[int, str], int] = {}
         self.questions = Rows("id split task_type title askings asked wrong unanswered changed")
         self.askings = Rows(
-            "from judged to question iteration purpose exam task_type skill verdict carried score_micro template "
-            "search_arm routing_arm memories seq"
+            "from judged to question iteration purpose exam task_type skill verdict carried verdict_of score_micro "
+            "template search_arm routing_arm memories seq"
         )
         self.exams = Rows(
             "from closed exam marker head_seq control execution correct total unanswered low high guidance_calls "
@@ -54,7 +57,7 @@ class Askings:
         )
         self.guard = Rows(
             "from iteration verdict correct total against drop p_value best best_drop best_p_value smallest_drop "
-            "rolled_to better worse same unpaired"
+            "rolled_to better worse same same_right unpaired carried"
         )
 
     def apply(self, seq: int, event: Event) -> None:
@@ -66,9 +69,9 @@ class Askings:
                 self._settle(seq, event)
             case v.EpisodeStepped():
                 self.episodes += event.done
-                self._step(event)
+                self._show(event)
             case v.BundleTrimmed():
-                self._trim(event)
+                self._show(event)
             case v.GuardDecided():
                 self._decide(seq, event)
             case v.SlotsRolledBack() if self.guard.columns["iteration"][-1:] == [event.iteration]:
@@ -92,10 +95,8 @@ class Askings:
                     self._plan(record.seq, planned, exam=row, since=since)
                 case v.AnswerJudged() | v.AnswerUnanswered() as settled:
                     self._settle(record.seq, settled, exam=row, since=until)
-                case v.EpisodeStepped() as stepped:
-                    self._step(stepped, exam=row)
-                case v.BundleTrimmed() as trimmed:
-                    self._trim(trimmed, exam=row)
+                case v.EpisodeStepped() | v.BundleTrimmed() as shown:
+                    self._show(shown, exam=row)
                 case v.ModelCalled(tier="guidance"):
                     calls += 1
         self._tell(row, guidance_calls=calls)
@@ -113,21 +114,16 @@ class Askings:
 
     def name_questions(self, texts: Iterable[QuestionText]) -> None:
         """Give the questions that were asked the beginnings of their texts."""
-        columns = self.questions.columns
         for text in texts:
             if (row := self.rows.get(text.id)) is not None:
-                columns["split"][row], columns["title"][row] = text.split, line(text.question)
+                self.questions.columns["title"][row] = line(text.question)
 
-    def use(self, memory: int) -> dict[str, Any]:
+    def use(self, memory: str) -> dict[str, Any]:
         """Return in which askings a memory was shown, and how they went; apart those in which a coin decided."""
-        verdicts, shown = self.askings.columns["verdict"], self.shown.get(memory, array("L")).tolist()
-        judged = [row for row in shown if verdicts[row] in ("correct", "wrong", "undecided")]
-        by_coin = [row for row in judged if row in self.coined]
-        left = [row for row in self.left_out.get(memory, ()) if verdicts[row] in ("correct", "wrong", "undecided")]
+        shown, *scores = self.uses.of(memory)
         found: dict[str, Any] = {"shown": shown}
-        for name, rows in (("", judged), ("coin_", by_coin), ("left_", left)):
-            found[f"{name}right"] = sum(verdicts[row] == "correct" for row in rows)
-            found[f"{name}asked"] = len(rows)
+        for name, score in zip(("", "coin_", "left_"), scores, strict=True):
+            found |= {f"{name}right": score.correct, f"{name}asked": score.total}
         return found
 
     def _plan(self, seq: int, plan: v.QuestionPlanned, *, exam: int | None = None, since: int | None = None) -> None:
@@ -135,10 +131,7 @@ class Askings:
         named = list(dict.fromkeys(name for name in (*named, plan.tool_id, plan.recipe_id) if name))
         arms = (plan.template, plan.search_arm, plan.routing_arm)
         row = self._ask(since or seq, seq, plan, plan.purpose, exam, plan.skill, *arms, len(named))
-        self._show(row, named, self.shown)
-        self._show(row, [hit.memory_id for hit in plan.left_out], self.left_out)
-        if plan.coin:
-            self.coined.add(row)
+        self.uses.take(row, plan)
 
     def _ask(
         self,
@@ -162,7 +155,8 @@ class Askings:
             event.task_type,
             skill,
             "open",
-            False,
+            "",
+            None,
             None,
         )
         row = self.askings.add(*when, *(planned or ("", "", "", 0)), seq)
@@ -170,52 +164,66 @@ class Askings:
         self._asked[exam, event.iteration, purpose, event.question_id] = row
         self.questions.columns["askings"][question].append(row)
         self.questions.columns["task_type"][question] = event.task_type
+        self.questions.columns["split"][question] = _SPLITS.get(purpose, "")
         return row
 
     def _settle(self, seq: int, event: Settled, *, exam: int | None = None, since: int | None = None) -> None:
-        purpose = "anchor" if isinstance(event, v.AnswerCarried) else event.purpose
-        row = self._asked.get((exam, event.iteration, purpose, event.question_id))
+        iteration, purpose, name = asking_of(event)
+        row = self._asked.get((exam, iteration, purpose, name))
+        planned = row is not None
         if row is None:  # carried, or of a parent whose plans are not here
             row = self._ask(since or seq, seq, event, purpose, exam, getattr(event, "skill", ""))
         asking, counts = self.askings.columns, self.questions.columns
         verdict = _verdict(event)
         asking["judged"][row], asking["verdict"][row], self.ended[row] = since or seq, verdict, seq
         asking["score_micro"][row] = getattr(event, "score_micro", None)
-        asking["carried"][row] = isinstance(event, v.AnswerCarried)
+        self.uses.take(row, event)
         question, series = asking["question"][row], self._series(purpose, exam)
+        if (before := self._latest.get((question, series))) is not None:
+            asking["to"][before] = since or seq
+        self._latest[question, series] = row
+        if isinstance(event, v.AnswerCarried):
+            asking["carried"][row] = DECIDED if planned else SAME
+            asking["verdict_of"][row] = self._verdict_of(event, planned=planned)
+            return
         counts["asked"][question] += 1
         counts["wrong"][question] += verdict in WRONG
         counts["unanswered"][question] += verdict == "unanswered"
-        if (before := self._latest.get((question, series))) is not None:
-            asking["to"][before] = since or seq
+        if (before := self._answered.get((question, series))) is not None:
             counts["changed"][question] += (asking["verdict"][before] == "correct") != (verdict == "correct")
-        self._latest[question, series] = row
+        self._answered[question, series] = row
 
-    def _step(self, event: v.EpisodeStepped, *, exam: int | None = None) -> None:
-        row = self._asked.get((exam, event.iteration, event.purpose, event.episode_id))
+    def _verdict_of(self, event: v.AnswerCarried, *, planned: bool) -> int | None:
+        """Return the asking whose verdict was carried: where it was not even planned the last, else the one that the
+        last accepted snapshot has."""
+        if planned:
+            at = max((k for k in self._state.scores.accepted() if k != event.iteration), default=None)
+        else:
+            last = self._state.scores.last_asked(event.question_id)
+            at = last.iteration if last else None
+        row = None if at is None else self._asked.get((None, at, "anchor", event.question_id))
+        of = None if row is None else self.askings.columns["verdict_of"][row]
+        return row if of is None else of
+
+    def _show(self, event: v.EpisodeStepped | v.BundleTrimmed, *, exam: int | None = None) -> None:
+        row = self._asked.get((exam, *asking_of(event)))
         if row is not None:
-            self._show(row, event.memories, self.shown)
-
-    def _trim(self, event: v.BundleTrimmed, *, exam: int | None = None) -> None:
-        row = self._asked.get((exam, event.iteration, event.purpose, event.question_id))
-        memory = self._learned.rows.get(event.memory_id)
-        if row is not None and memory is not None and row in self.shown[memory]:
-            self.shown[memory].remove(row)
-
-    def _show(self, row: int, names: Iterable[str], where: Mapping[int, array[int]]) -> None:
-        for memory in (self._learned.rows[name] for name in names if name in self._learned.rows):
-            if where[memory][-1:] != array("L", [row]):  # the steps of an episode show it again and again
-                where[memory].append(row)
+            self.uses.take(row, event)
 
     def _decide(self, seq: int, event: v.GuardDecided) -> None:
         now, then = (self._state.scores.anchor_answers(k) for k in (event.iteration, event.against))
+        carried = self.askings.columns["carried"]
+        rows = {name: self._asked.get((None, event.iteration, "anchor", name)) for name in now}
+        unasked = {name for name, row in rows.items() if row is not None and carried[row] == DECIDED}
+        now = {name: right for name, right in now.items() if name not in unasked}
         both = sorted(now.keys() & then.keys())
         better = [self._question(name) for name in both if now[name] and not then[name]]
         worse = [self._question(name) for name in both if then[name] and not now[name]]
         told = (event.iteration, event.verdict, event.correct, event.total, event.against, event.drop, event.p_value)
         best = (event.best, event.best_drop, event.best_p_value, event.smallest_drop)
-        same, unpaired = len(both) - len(better) - len(worse), len(now.keys() ^ then.keys())
-        self.guard.add(seq, *told, *best, None, better, worse, same, unpaired)
+        right = sum(now[name] and then[name] for name in both)
+        same, unpaired = len(both) - len(better) - len(worse), len((now.keys() ^ then.keys()) - unasked)
+        self.guard.add(seq, *told, *best, None, better, worse, same, right, unpaired, len(unasked))
 
     def _question(self, name: str) -> int:
         if name not in self.rows:

@@ -251,16 +251,16 @@ class Viewed:
 
     def _texts(self, first: int, last: int) -> Mapping[str, Sequence[Any]]:
         names = self._life.learned.memories.columns["id"][first : last + 1]
-        return columns_of([self._text(first + place, self._things[name]) for place, name in enumerate(names)])
+        return columns_of([self._text(name, self._things[name]) for name in names])
 
-    def _text(self, memory: int, thing: Any) -> dict[str, Any]:
+    def _text(self, name: str, thing: Any) -> dict[str, Any]:
         origin: Origin = thing.origin
         seqs = self._life.facts(origin.facts)
         values = msgspec.structs.asdict(thing)
-        shown = {name: value for name, value in values.items() if name not in _HERE and value not in ("", ())}
-        fields = [[name, _words(value)] for name, value in shown.items()]
+        shown = {field: value for field, value in values.items() if field not in _HERE and value not in ("", ())}
+        fields = [[field, _words(value)] for field, value in shown.items()]
         made = {"writer": origin.writer, "saw": origin.saw, "given_by": origin.by, "facts": seqs}
-        return {"fields": fields, **made, "missing": len(origin.facts) - len(seqs), **self._life.asked.use(memory)}
+        return {"fields": fields, **made, "missing": len(origin.facts) - len(seqs), **self._life.asked.use(name)}
 
     def _verified(self) -> dict[str, Any]:
         """Return what `mage-es verify` says now; of a long log it says so from another process."""

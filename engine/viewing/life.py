@@ -57,7 +57,7 @@ class Life:
     def __init__(self, *, exact: bool = True, prices: Prices | None = None) -> None:
         self.state, self.exact, self.seq = State(), exact, 0
         self.learned = Learned(self.state)
-        self.asked = Askings(self.state, self.learned)
+        self.asked = Askings(self.state)
         self.counted = Counted(self.state, self.learned, prices or Prices())
         self.inferences = Rows(f"from closed {' '.join(_OPENED)} memories {' '.join(_CLOSED)} question")
         self.feedback = Rows("from inference session metric kind value_micro text key")

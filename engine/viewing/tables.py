@@ -42,7 +42,8 @@ exams      from (exam.opened) closed (seq or null) | exam marker head_seq contro
            low high (Wilson, 95 %) guidance_calls problem ("" or why its own log cannot be read)
 guard      from | iteration verdict correct total against drop p_value best best_drop best_p_value smallest_drop
            rolled_to (iteration restored, null: none) better [question row] worse [question row] same (paired with
-           `against`) unpaired
+           `against`: those that were asked, or would have seen the same) same_right unpaired carried (not asked,
+           as the guard had decided: in `correct` of `total`, but not compared)
 nodes      from to (pruned) | id (`skill/x`) kind (skill task_type memory tool recipe entity observation context) layer
            (capability task experience environment) label x y. Positions in [-1, 1], the same in every table of a run.
 edges      from | source target (node rows) kind label weight derived (true: a field of a memory, not an edge of the
@@ -54,8 +55,9 @@ memory_states  from to | memory (row) status (active superseded quarantined fail
            memory that superseded it, null) met successes failures confidence_micro (the last
            three of patterns, what supports them; else null)
 texts      (row = memory row) fields [[name, text]] writer saw given_by facts [seq] (verdicts and calls it was made of)
-           missing (how many of them are in a parent's log) shown [asking row] right asked coin_right coin_asked
-           left_right left_asked (the last four: of questions where a coin decided; all over the whole run)
+           missing (how many of them are in a parent's log) shown [asking row; none that was carried] right asked
+           coin_right coin_asked left_right left_asked (the last four: of questions where a coin decided; all over the
+           whole run)
 curations  from | memory (row or null) id what (quarantined released superseded pruned refused proposed published) by
            reason
 mastery    from to | skill mastery successes failures (evidence so far) prompt_template strategy parent description
@@ -64,13 +66,16 @@ bandits S  from to | bandit key arm alpha_micro beta_micro pulls
 cost    S  from to | tier agent purpose iteration model served_by batched calls failures retries cut input_tokens
            cached_tokens output_tokens thinking_tokens cache_write_tokens latency_us usd (null: price unknown)
 coverage   from to | task_type first_seen last_selected
-questions  id split task_type (as last asked) title (one line) askings [asking row] asked wrong unanswered changed
-           (verdicts that differ from the one before, over the whole run)
+questions  id split (evolution, anchor, held-out, "": none) task_type (as last asked) title (one line)
+           askings [asking row] asked wrong unanswered changed (verdicts that differ from the one before; the last four
+           over the whole run, without what was carried)
 askings    from (its plan; of an exam's question the exam's `from`) judged (seq from which the verdict holds, null:
            none) to (seq of the next verdict of the question in the same series, null: still) | question (row) iteration
            purpose exam (row of exams, null) task_type skill verdict (correct wrong unanswered undecided open) carried
-           (true: not asked, an earlier verdict holds) score_micro template search_arm routing_arm memories (number
-           shown) seq (its event: in the exam's log, for an exam). Questions of exams come last.
+           ("": asked; else why it was not: `it would have seen the same`, so there is no plan, or `the guard had
+           decided`, so what was planned was never sent) verdict_of (of a carried one the asking whose verdict it has;
+           null: a parent's) score_micro template search_arm routing_arm memories (number planned) seq (its event: in
+           the exam's log, for an exam). Questions of exams come last.
 answers    (row = asking row) question_text context expected (null: unknown) answer judge reason undecided template
            problem ("" or why the prompts could not be rendered) arms [[bandit, arm, probability]]
            bundle [[memory row or null, id, similarity (null: not retrieved by it), what]] left_out [the same] coin

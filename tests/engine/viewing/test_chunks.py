@@ -11,11 +11,14 @@ from typing import Any
 import pytest
 
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.memories import report_of
+from mage_es.engine.run.world import state_of
 from mage_es.engine.verbs.memory import curate
 from mage_es.engine.verbs.show import show
 from mage_es.engine.verbs.transcript import CallReport
 from mage_es.engine.verbs.verify import verify
 from mage_es.engine.viewing import chunks
+from mage_es.engine.viewing.askings import DECIDED, SAME
 from mage_es.engine.viewing.chunks import Viewed
 from mage_es.engine.viewing.export import export, static
 from mage_es.engine.viewing.windows import Windows
@@ -83,11 +86,37 @@ def test_a_question_shows_what_the_command_shows(examined: Run) -> None:
     assert askings[rows[-1]]["verdict"] == ("correct" if told.correct else "wrong")
 
 
+def test_an_anchor_that_was_not_asked_says_why_and_has_the_verdict_of_one_that_was(examined: Run) -> None:
+    viewed = Viewed(examined)
+    askings, answers, guard = (table(viewed, name) for name in ("askings", "answers", "guard"))
+    found = set()
+    for asking, answer in zip(askings, answers, strict=True):
+        if why := asking["carried"]:
+            then = askings[asking["verdict_of"]]
+            assert (why == DECIDED) == bool(answer["prompt_sha256"]) and not any(c["seq"] for c in answer["calls"])
+            assert (then["question"], then["verdict"]) == (asking["question"], asking["verdict"])
+            assert not then["carried"] and then["from"] < asking["from"]
+            found.add(why)
+    assert found == {SAME, DECIDED}
+    for one in guard[1:]:
+        compared = len(one["better"]) + len(one["worse"]) + one["same"]
+        assert one["drop"] == (len(one["worse"]) - len(one["better"])) / compared
+        assert one["total"] == compared + one["carried"] + one["unpaired"]
+
+
 def test_a_memory_names_the_prompts_that_showed_it_and_the_events_that_it_was_made_of(examined: Run) -> None:
     viewed = Viewed(examined)
-    memories, texts, answers = (table(viewed, name) for name in ("memories", "texts", "answers"))
-    shown = {row: {entry[0] for entry in answer["bundle"]} for row, answer in enumerate(answers)}
+    memories, texts, answers, askings = (table(viewed, name) for name in ("memories", "texts", "answers", "askings"))
+    sent = [row for row, asking in enumerate(askings) if not asking["carried"]]
+    shown = {row: {entry[0] for entry in answers[row]["bundle"]} for row in sent}
     assert any(text["shown"] for text in texts)
+    reader = LogReader(examined.log_path)
+    state = state_of(examined, reader)
+    for memory, text in list(zip(memories, texts, strict=True))[:20]:
+        own = [row for row in text["shown"] if askings[row]["exam"] is None]
+        told = report_of(examined.id, "", reader, state, memory["id"])
+        right = sum(askings[row]["verdict"] == "correct" for row in own)
+        assert (told.prompts, told.right) == (len(own), right)
     for number, text in enumerate(texts):
         assert text["shown"] == [row for row, held in shown.items() if number in held]
         assert text["facts"] and text["missing"] == 0 and max(text["facts"]) < memories[number]["from"]

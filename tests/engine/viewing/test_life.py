@@ -191,9 +191,7 @@ def test_a_memory_that_did_not_fit_was_not_shown_and_a_lost_question_is_neither_
     lost = AnswerUnanswered(task_type=plan.task_type, skill=plan.skill, **about)
     life = lives(records([Stage(0, "evaluate", (*events, again, trimmed, lost))]), Life())
     row = len(life.asked.askings) - 1
-    shown = {
-        hit.memory_id for hit in again.memories if row in life.asked.use(life.learned.rows[hit.memory_id])["shown"]
-    }
+    shown = {hit.memory_id for hit in again.memories if row in life.asked.use(hit.memory_id)["shown"]}
     assert shown == {hit.memory_id for hit in again.memories[1:]}
     assert life.asked.askings.at(row)["verdict"] == "unanswered"
     (score,) = (each for each in life.counted.scores.valid(life.seq) if each["iteration"] == 7)

@@ -51,12 +51,13 @@ function One({ one, questions }: { one: Row; questions: Data }) {
   const worse: number[] = one.worse ?? [];
   const turned = better.length + worse.length;
   const same: number = one.same ?? 0;
-  const both = one.correct - better.length; // right after, less those that turned right
   const how = `By chance alone a fall at least as bad has ${chance(one.p_value)} (one-sided exact sign test).`;
   const note = `${number(turned, "anchor")} turned: ${better.length} better, ${worse.length} worse. ${how}`;
   const alone = one.iteration < 0 ? "there is nothing before it" : "the guard compared shares of different questions";
   const best = `${against(one.best)}: drop ${points(one.best_drop)}, p ${decimal(one.best_p_value, 4)}`;
   const before = one.against === null ? "before" : `at ${against(one.against)}`;
+  const over = one.carried ? ` on the ${count(turned + same)} compared; the other ${count(one.carried)} carried` : "";
+  const change = `${one.drop < 0 ? "+" : ""}${points(0 - one.drop)}${over}`;
   const title = (
     <Fragment>
       {when(one.iteration)}: {verdict(one.verdict)}
@@ -82,11 +83,11 @@ function One({ one, questions }: { one: Row; questions: Data }) {
             kind="pairs"
             heads={["the same anchors", `right at ${when(one.iteration)}`, "wrong"]}
             rows={[
-              [`right ${before}`, both >= 0 ? count(both) : "–", <span class="bad">{count(worse.length)} worse</span>],
+              [`right ${before}`, count(one.same_right), <span class="bad">{count(worse.length)} worse</span>],
               [
                 `wrong ${before}`,
                 <span class="good">{count(better.length)} better</span>,
-                same >= both ? count(same - both) : "–",
+                count(same - one.same_right),
               ],
             ]}
           />
@@ -96,7 +97,7 @@ function One({ one, questions }: { one: Row; questions: Data }) {
         <Facts
           rows={[
             ["right", `${one.correct} of ${one.total}, ${share(one.correct, one.total)}`],
-            ["drop", points(one.drop)],
+            ["change", change],
             ["p of the drop", decimal(one.p_value, 4)],
             ["against the best", one.best == null ? "–" : best],
             ["smallest drop it can notice", points(one.smallest_drop)],

@@ -174,7 +174,9 @@ function Asked({ answer, id }: { answer: Answer; id: string }) {
   const says = [answer.judge || "the benchmark's rule", answer.reason].filter(Boolean).join(": ");
   const events = (
     <span>
-      planned at <Seq seq={answer.from} />, judged at <Seq seq={answer.judged} />
+      {answer.carried ? "carried" : "judged"} at <Seq seq={answer.judged} />
+      {answer.prompt_sha256 && ", planned at "}
+      {answer.prompt_sha256 && <Seq seq={answer.from} />}
     </span>
   );
   return (
@@ -191,7 +193,7 @@ function Asked({ answer, id }: { answer: Answer; id: string }) {
               ["score", micro(answer.score_micro)],
               ["task type, skill", bdi([answer.task_type, answer.skill].filter(Boolean).join(", ") || "–")],
               ["template", bdi(answer.template || "–")],
-              answer.carried && ["carried", "not asked again, since it would have seen the same"],
+              answer.carried && ["not asked", `${answer.carried}: the earlier verdict holds`],
               answer.tool && ["tool", memory(answer.tool)],
               answer.coin && ["coin", `left out with probability ${decimal(answer.coin)}`],
               answer.guiding_skill && ["guiding skill", bdi(answer.guiding_skill)],

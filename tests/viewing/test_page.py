@@ -170,6 +170,16 @@ def test_why_an_answer_changed_is_said_beside_it(addresses: dict[str, str], page
     assert looked.page.locator("#changed tr").count() > 0
 
 
+def test_a_carried_verdict_leads_to_the_asking_that_it_is_from(folder: Path, run: Run, look: Look) -> None:
+    asked = {name: column(folder, run, "askings", name) for name in ("carried", "question", "from", "iteration")}
+    late = next(n for n, why in enumerate(asked["carried"]) if why)
+    question = column(folder, run, "questions", "id")[asked["question"][late]]
+    end = f"#/{run.id}/questions/{question}?ask=seq:{asked['from'][late]}"
+    looked = look((folder / "index.html").as_uri() + end)
+    looked.see(re.compile(rf"verdict carried from start \(not asked at iter-{asked['iteration'][late]}"))
+    looked.see("have the hash that the log recorded")
+
+
 def test_two_exams_are_compared_question_by_question(
     addresses: dict[str, str], pages: dict[str, str], run: Run, folder: Path, look: Look
 ) -> None:

@@ -64,6 +64,3 @@ export function named(index: Index, seq: number) {
   if (seq >= index.last) return "latest";
   return index.markers.find((marker) => marker.seq === seq)?.name ?? `seq:${seq}`;
 }
-
-/** How a marker is written; the phases of the start have a number in the log. */
-export const written = (name: string) => name.replace("iter--1/", "start/");

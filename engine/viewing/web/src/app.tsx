@@ -137,6 +137,7 @@ function Shell(props: { here: Address; runs: Row[]; index: Index; beside: Index 
         "?": () => setHelp((on) => !on),
         "/": () => document.querySelector<HTMLElement>("[data-search]")?.focus(),
       };
+      if (help) act.Escape = () => setHelp(false);
       names.forEach((one, n) => (act[String((n + 1) % 10)] = () => go({ page: one, id: "" })));
       if (!act[event.key]) return;
       act[event.key]();
@@ -195,6 +196,9 @@ function Shell(props: { here: Address; runs: Row[]; index: Index; beside: Index 
           <p class="problem" role="alert">
             <strong>{index.state === "damaged" ? "This log is damaged." : "About this log."}</strong> {index.problem}
           </p>
+        )}
+        {here.page && name !== here.page && (
+          <p class="problem" role="alert" children={`This run has no page “${here.page}”; its overview is shown.`} />
         )}
         {unknown.map(([text]) => (
           <p key={text} class="problem" role="alert">
@@ -259,8 +263,8 @@ function Keys({ close }: { close: () => void }) {
         ))}
       </dl>
       <label>
-        <input type="checkbox" checked={!off} onChange={() => go({ query: { keys: off ? "" : "off" } }, true)} /> Single
-        keys act
+        <input type="checkbox" checked={!off} onChange={() => go({ query: { keys: off ? "" : "off" } }, true)} />{" "}
+        Keyboard shortcuts on
       </label>
       <button type="button" onClick={close} children="Close" />
     </section>

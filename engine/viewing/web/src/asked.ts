@@ -1,5 +1,5 @@
 /** Every asking of every question, in order: who was asked what, and how it went, up to a moment. */
-import { find, grouped, row, table } from "./data";
+import { find, grouped, record, row, table } from "./data";
 import type { Index, Row, Table, Tables } from "./data";
 import { when } from "./words";
 
@@ -31,15 +31,19 @@ export interface Asking extends Row {
 
 function asking(one: Row, n: number, exams: Table): Asking {
   const exam = one.exam === null ? "" : exams.col.exam[one.exam];
-  const title = exam ? `exam ${exam}` : `${when(one.iteration)} ${one.purpose}`;
+  const title = exam ? `exam ${exam}` : `${when(one.iteration)} ${one.purpose}${one.carried ? ", carried" : ""}`;
   return { ...one, n, name: exam || `seq:${one.from}`, title };
 }
 
 /** What an asking is called. */
-export function titleOf({ askings, exams }: Tables, n: number) {
-  const { exam, iteration, purpose } = askings.col;
-  return asking({ exam: exam[n], iteration: iteration[n], purpose: purpose[n] }, n, exams).title;
-}
+export const titleOf = ({ askings, exams }: Tables, n: number) => asking(record(askings, n), n, exams).title;
+
+/** The asking that a verdict is from: of a carried one an earlier one, unless that is in a parent's log. */
+export const source = (list: Asking[], one: Asking) => list.find((was) => was.n === one.verdict_of) ?? one;
+
+/** Where a carried verdict is from, and why the question was not asked again. */
+export const carried = (from: Asking, one: Asking) =>
+  `verdict carried from ${when(from.iteration)} (not asked at ${when(one.iteration)}: ${one.carried})`;
 
 /** A question and all its askings, without the tables of all others. */
 export async function questionOf(index: Index, id: string) {

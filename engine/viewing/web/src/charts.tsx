@@ -68,7 +68,7 @@ export function Chart({ label, x, lines, format, range }: Drawn) {
         height: HEIGHT,
         padding: [8, 12, 0, 0],
         cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
-        hooks: { ready: [newest], setCursor: [newest] },
+        hooks: { draw: [newest], setCursor: [newest] },
         scales: {
           x: { time: false },
           y: { range: range ?? ((_u, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.05]) },

@@ -78,6 +78,7 @@ export const chunk = (name: string) => once(opened, name, () => script(name).the
 export async function indexOf(run: string, tell: (share: number) => void): Promise<Index> {
   for (let name = `${run}/index`; ; opened.delete(name)) {
     const found = await chunk(name);
+    for (const one of found.markers ?? []) one.name = one.name.replace("iter--1/", "start/"); // the start's phases
     if (found.reading === undefined) return found;
     tell(found.reading);
   }

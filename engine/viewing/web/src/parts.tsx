@@ -71,7 +71,7 @@ export const Scroll = ({ label, kind = "", box, ...rest }: { label: string; kind
 );
 
 /** A column of a table: its title, how it looks, and what it shows of a row. */
-export type Column = [title: Children, kind: "" | "num" | "grow" | "narrow", cell: (n: number) => Children];
+export type Column = [title: Children, kind: "" | "num" | "grow" | "narrow" | "wrap", cell: (n: number) => Children];
 type Maybe<T> = T | false | null | undefined;
 
 interface Rows {

@@ -11,7 +11,7 @@ import { short } from "./words";
 
 export const LAYERS = ["capability", "task", "experience", "environment"];
 export const COLOURS = ["accent", "second", "third", "fourth"];
-const WIDE = 1.6; // screens are wider than high
+const WIDE = innerWidth < 600 ? 0.9 : 1.6; // most screens are wider than high
 const NEVER = 3e38;
 const NAMES = 60; // that are written at once
 const CALM_MS = 400; // until all is drawn again after a sample of it
@@ -131,20 +131,24 @@ export function Picture({ nodes, edges, chosen }: { nodes: Table; edges: Table; 
     const wanted = (near ? [chosen, ...near.nodes] : skeleton).filter(inside).slice(0, NAMES);
     const lit = near !== null;
     const reach = (n: number) => radius(shape.size[n], scale, lit);
-    const taken = wanted.map((n) => [px(n) - reach(n), py(n) - reach(n), px(n) + reach(n), py(n) + reach(n)]);
+    type Rect = number[];
+    const over = (n: number): Rect => [px(n) - reach(n), py(n) - reach(n), px(n) + reach(n), py(n) + reach(n)];
+    const taken = wanted.map(over);
+    const small = nodes.rows < 2_000 ? [...shape.layer.keys()].filter(inside).map(over) : []; // names lie on these last
     for (const n of wanted) {
       const whole: string = nodes.col.label[n] || short(nodes.col.id[n]);
       const text = whole.length > 34 ? `${whole.slice(0, 33)}…` : whole;
       const width = ctx.measureText(text).width;
-      for (const left of [px(n) + reach(n) + 4, px(n) - reach(n) - 4 - width]) {
-        const rect = [left - 2, py(n) - 8, left + width + 2, py(n) + 8];
-        const clash = (t: number[]) => rect[0] < t[2] && t[0] < rect[2] && rect[1] < t[3] && t[1] < rect[3];
-        if (rect[0] < 0 || rect[2] > w || taken.some(clash)) continue;
-        taken.push(rect);
-        ctx.strokeText(text, left, py(n));
-        ctx.fillText(text, left, py(n));
-        break;
-      }
+      const [away, middle] = [reach(n) + 4, px(n) - width / 2];
+      const places = [[px(n) + away, 0], [px(n) - away - width, 0], [middle, away + 6], [middle, -away - 6]]; // prettier-ignore
+      const rects = places.map(([left, below]): Rect => [left, py(n) + below - 8, left + width, py(n) + below + 8]);
+      const clash = (r: Rect) => (t: Rect) => r[0] - 2 < t[2] && t[0] < r[2] + 2 && r[1] < t[3] && t[1] < r[3];
+      const free = rects.filter((r) => r[0] > 0 && r[2] < w && !taken.some(clash(r)));
+      const rect = free.find((r) => !small.some(clash(r))) ?? free[0];
+      if (!rect) continue;
+      taken.push(rect);
+      ctx.strokeText(text, rect[0], rect[1] + 8);
+      ctx.fillText(text, rect[0], rect[1] + 8);
     }
   };
 

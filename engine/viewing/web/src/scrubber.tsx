@@ -1,7 +1,7 @@
 /** The bar under every page: one handle shows a moment, a second one compares. */
 import { h } from "preact";
 import { useMemo, useRef } from "preact/hooks";
-import { moment, named, read, written } from "./address";
+import { moment, named, read } from "./address";
 import { grouped } from "./data";
 import { place, seqAt, stages, step } from "./time";
 import { useTables, useView } from "./view";
@@ -39,7 +39,7 @@ export function Scrubber() {
       box.current.setPointerCapture(event.pointerId);
       held.current = second !== null && far(second) < far(seq) ? "vs" : "at";
     }
-    const near = index.markers.find((marker) => far(marker.seq) * room.width < 5);
+    const near = index.markers.find((marker) => far(marker.seq) * room.width < 8);
     move(held.current, near ? near.seq : seqAt(track, share));
   };
 
@@ -87,7 +87,7 @@ export function Scrubber() {
       aria-valuemin={0}
       aria-valuemax={index.last}
       aria-valuenow={now}
-      aria-valuetext={`${written(named(index, now))}, event ${count(now)} of ${count(index.last)}`}
+      aria-valuetext={`${named(index, now)}, event ${count(now)} of ${count(index.last)}`}
       onKeyDown={(e) => key(e, name)}
       children={<span>{letter}</span>}
     />
@@ -134,8 +134,8 @@ export function Scrubber() {
 export function compare({ index, other, seq, go }: View) {
   if (other) go({ query: { vs: "", with: "" } });
   else {
-    const first = index.markers.find((marker) => !marker.phase)?.seq ?? 0;
-    go({ query: { vs: named(index, seq >= index.last ? first : index.last) } });
+    const before = step(index, seq, -1, true);
+    go({ query: { vs: named(index, before < seq ? before : index.last) } });
   }
 }
 
@@ -168,7 +168,7 @@ function Moment({ name, now, letter, move }: Shown) {
         value={here}
         onChange={(e) => move(name, moment(index, e.currentTarget.value) ?? now)}>
         {(names.includes(here) ? names : [here, ...names]).map((one) => (
-          <option key={one} value={one} children={written(one)} />
+          <option key={one} value={one} children={one} />
         ))}
       </select>
       {arrow("›", "next moment", 1)}

@@ -15,15 +15,8 @@ export function stages(index: Index): Stage[] {
     .filter((marker) => !marker.phase && marker.seq <= index.last)
     .map((marker) => ({ label: marker.name.replace("iter-", ""), to: marker.seq }));
   if ((ends.at(-1)?.to ?? 0) < index.last) ends.push({ label: "", to: index.last });
-  const weight = (label: string) => (label ? 1 : 0.4);
-  const total = ends.reduce((sum, end) => sum + weight(end.label), 0);
-  let [from, left] = [0, 0];
-  return ends.map(({ label, to }) => {
-    const stage = { label, from, to, left, width: weight(label) / total };
-    from = to;
-    left += stage.width;
-    return stage;
-  });
+  const width = 1 / ends.length;
+  return ends.map(({ label, to }, n) => ({ label, from: ends[n - 1]?.to ?? 0, to, left: n * width, width }));
 }
 
 /** The share of the track at which a seq is. */

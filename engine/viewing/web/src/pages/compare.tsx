@@ -1,13 +1,14 @@
 /** Two moments of a run, or two runs: what differs, question by question and memory by memory. */
 import { Fragment, h } from "preact";
 import { useMemo } from "preact/hooks";
-import { named, written } from "../address";
-import { byQuestion, newest, questionOf, titleOf } from "../asked";
+import { named } from "../address";
+import { byQuestion, carried, newest, questionOf, source, titleOf } from "../asked";
 import { distinct } from "../data";
 import type { Index, Row, Table as Data, Tables } from "../data";
 import { A, bdi, memory, muted, question, verdict } from "../marks";
 import { Choice, Empty, Loading, Plain, Scroll, Section, Select, Table, Text } from "../parts";
 import { compare } from "../scrubber";
+import { step } from "../time";
 import { useLoad, useTables, useView } from "../view";
 import { chance, count, number, short, words } from "../words";
 import { statesAt } from "./memories";
@@ -25,7 +26,7 @@ interface Side {
 }
 
 const TABLES = ["overview", "questions", "askings", "exams", "memories", "memory_states"];
-const HOW = "Choose another run above, or a moment of this one. Then two handles lie on the bar below, A and B.";
+const HOW = "Choose another run above, or a moment of this one. The bar below then has two handles, A and B.";
 
 export function Compare() {
   const view = useView();
@@ -35,11 +36,11 @@ export function Compare() {
   const beside = other && other.index !== index ? other : null;
   const choose = (run: string) => {
     const same = run === index.run;
-    go({ query: { with: same ? "" : run, vs: same ? (index.markers[0]?.name ?? "") : "", ask: "" } });
+    go({ query: { with: same ? "" : run, vs: same ? named(index, step(index, seq, -1, true)) : "", ask: "" } });
   };
   const runNames = runs.map(({ run }): [string, string] => [run, run === index.run ? `${run} (this run)` : run]);
   const markers = [...(beside?.index.markers ?? []).map((marker) => marker.name), "latest"];
-  const at = ({ index: of, seq: to }: { index: Index; seq: number }) => written(named(of, to));
+  const at = ({ index: of, seq: to }: { index: Index; seq: number }) => named(of, to);
   const exams = (name: string, label: string, t: Data) =>
     t.rows > 0 && (
       <Choice
@@ -56,7 +57,7 @@ export function Compare() {
         <Select
           label="at its moment"
           value={named(beside.index, beside.seq)}
-          of={markers.map((name) => [name, written(name)])}
+          of={markers.map((name) => [name, name])}
           set={(vs) => go({ query: { vs } }, true)}
         />
       )}
@@ -197,8 +198,14 @@ function Flips({ a, b }: { a: Side; b: Side }) {
 function Beside({ a, b, rows, id }: { a: Side; b: Side; rows: (number | undefined)[]; id: string }) {
   const { value, error } = useLoad(async () => {
     const sides = [a, b].map(async ({ index, letter }, k) => {
-      const found = (await questionOf(index, id))?.askings.filter((one) => one.n === rows[k]) ?? [];
-      return (await answersOf(index, found)).map((one) => ({ ...one, title: `${letter}: ${one.title}` }));
+      const askings = (await questionOf(index, id))?.askings ?? [];
+      const found = askings.filter((one) => one.n === rows[k]);
+      const answers = await answersOf(
+        index,
+        found.map((one) => source(askings, one)),
+      );
+      const note = (one: Answer) => one.n !== found[0].n && carried(one, found[0]);
+      return answers.map((one) => ({ ...one, title: `${letter}: ${one.title}`, note: note(one) }));
     });
     return (await Promise.all(sides)).flat();
   }, [a.index.run, b.index.run, id, ...rows]);
@@ -208,6 +215,7 @@ function Beside({ a, b, rows, id }: { a: Side; b: Side; rows: (number | undefine
       <h3>
         {answer.title}, {verdict(answer.verdict)}
       </h3>
+      {answer.note && <p class="note">{answer.note}</p>}
       <Scroll label={`Prompt, ${answer.title}`} kind="tall">
         <Text text={promptsOf(answer)} />
       </Scroll>

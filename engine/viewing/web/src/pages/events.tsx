@@ -89,9 +89,11 @@ function Headers() {
   const further = () => look(found.next, found.rows, () => true);
   const back = busy ? "Reading …" : `Look further back, before event ${count(found.next + 2)}`;
   const title = filtered && !here ? "Reading …" : filtered ? "No event fits these filters so far" : "No event so far";
+  const more = filtered && here && found.next >= 0;
+  const total = number(rows.length, "event");
   const reset = <A to={{ query: { type: "", q: "" } }} children="Show all events" />;
   return (
-    <Section title="Events" note="Newest first, up to the moment shown." tools={number(rows.length, "event")}>
+    <Section title="Events" note="Newest first, up to the moment shown." tools={more ? `the newest ${total}` : total}>
       <div class="filters">
         <Search label="About" hint="a question, a memory, any subject" />
         <Choice name="type" label="Type" of={[...index.types].sort().map((one) => [one, one])} />
@@ -117,9 +119,7 @@ function Headers() {
       ) : (
         <Empty title={title} children={filtered && here && reset} />
       )}
-      {filtered && here && found.next >= 0 && (
-        <button type="button" onClick={further} disabled={busy} children={back} />
-      )}
+      {more && <button type="button" onClick={further} disabled={busy} children={back} />}
     </Section>
   );
 }
@@ -127,11 +127,13 @@ function Headers() {
 /** Read back from a row until enough events fit. */
 async function scan(index: Index, from: number, type: string, text: string, wanted: () => boolean) {
   const rows: number[] = [];
+  const ends = /\W\d+$/.test(text) ? "(?!\\d)" : ""; // question-20 is not question-207
+  const fits = new RegExp(text.replace(/\W/g, "\\$&") + ends);
   let n = from;
   for (; n >= 0 && rows.length < ENOUGH && wanted(); n--) {
     const header = await row(index, "events", n);
     if (!header || (type && index.types[header.type] !== type)) continue;
-    if (!text || String(header.subject ?? "").toLowerCase().includes(text)) rows.push(n); // prettier-ignore
+    if (!text || fits.test(String(header.subject ?? "").toLowerCase())) rows.push(n);
   }
   return { rows, next: n };
 }

@@ -124,7 +124,7 @@ function Node({ n, t }: { n: number; t: Tables }) {
       {from[n] > seq && <p class="problem">Not there yet at this moment.</p>}
       <Facts
         rows={[
-          ["born", <Seq seq={from[n]} />],
+          ["created", <Seq seq={from[n]} />],
           skill !== undefined && ["mastery", <Bar share={of("mastery")} text={decimal(of("mastery"))} />],
           skill !== undefined && ["evidence", `${count(of("successes"))} right, ${count(of("failures"))} wrong`],
           of("parent") && ["split from", bdi(of("parent"))],

@@ -22,7 +22,7 @@ export function Guard({ t: { guard, questions } }: { t: Tables }) {
   return (
     <Fragment>
       <One one={record(guard, n)} questions={questions} />
-      <Section title="All verdicts" note="Newest first. Better and worse count anchors whose verdict turned.">
+      <Section title="All verdicts" note="Newest first. Better and worse count anchors whose verdict changed.">
         <Table
           label="Verdicts of the guard"
           selected={n}
@@ -52,7 +52,7 @@ function One({ one, questions }: { one: Row; questions: Data }) {
   const turned = better.length + worse.length;
   const same: number = one.same ?? 0;
   const how = `By chance alone a fall at least as bad has ${chance(one.p_value)} (one-sided exact sign test).`;
-  const note = `${number(turned, "anchor")} turned: ${better.length} better, ${worse.length} worse. ${how}`;
+  const note = `${number(turned, "anchor")} changed: ${better.length} better, ${worse.length} worse. ${how}`;
   const alone = one.iteration < 0 ? "there is nothing before it" : "the guard compared shares of different questions";
   const best = `${against(one.best)}: drop ${points(one.best_drop)}, p ${decimal(one.best_p_value, 4)}`;
   const before = one.against === null ? "before" : `at ${against(one.against)}`;

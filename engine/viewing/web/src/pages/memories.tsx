@@ -1,7 +1,7 @@
 /** What was learned: every memory, from what it was made, where it was shown, what it did. */
 import { Fragment, h } from "preact";
 import { useMemo } from "preact/hooks";
-import { titleOf } from "../asked";
+import { byQuestion, titleOf } from "../asked";
 import { all, at, distinct, record } from "../data";
 import type { Row, Table as Data, Tables } from "../data";
 import { A, Bar, Seq, bdi, memory, muted, question, ratio, verdict } from "../marks";
@@ -37,7 +37,7 @@ export function Memories({ t }: { t: Tables }) {
   const then = useMemo(() => (second === null ? null : statesAt(states, second)), [states, second]);
   const c = memories.col;
   const s = states.col;
-  const kinds = useMemo(() => [distinct(c.kind), distinct(s.status), distinct(c.task_type)], [t]);
+  const kinds = useMemo(() => [distinct(c.kind), distinct([...s.status, "quarantined"]), distinct(c.task_type)], [t]);
   if (!memories.rows) {
     const resume = `Memories come with the first closed iteration: mage-es resume ${index.run}`;
     const why = index.kind === "baseline" ? "A baseline learns nothing." : resume;
@@ -54,6 +54,9 @@ export function Memories({ t }: { t: Tables }) {
   });
   const shown = (n: number | undefined) => (n === undefined ? muted("not yet") : verdict(s.status[n]));
   const effect = (n: number) => ratio(s.successes[n], s.successes[n] + s.failures[n]);
+  const unheld = status === "quarantined" && !rows.some((n) => now.has(n)) && !kind && !type && !text;
+  const none = unheld ? "Nothing was quarantined up to this moment" : "No memory fits these filters";
+  const early = "Nothing was learned up to this moment";
   const backed = (n: number) => now.has(n) && s.successes[now.get(n) as number] !== null;
   return (
     <Section title="Memories" tools={listed(rows.length, known.length, "memory", "memories")}>
@@ -70,13 +73,7 @@ export function Memories({ t }: { t: Tables }) {
       <Table
         label="Memories"
         rows={rows}
-        none={
-          <Nothing
-            title={known.length ? "No memory fits these filters" : "Nothing was learned up to this moment"}
-            known={known.length}
-            filters={FILTERS}
-          />
-        }
+        none={<Nothing title={known.length ? none : early} known={known.length} filters={FILTERS} />}
         columns={[
           [then ? "A" : "status", "narrow", (n) => shown(now.get(n))],
           then && ["B", "narrow", (n) => shown(then.get(n))],
@@ -104,7 +101,7 @@ export function MemoryPage({ id, t }: { id: string; t: Tables }) {
   const s = states.col;
   const now = statesAt(states, seq).get(n);
   const then = second === null ? undefined : statesAt(states, second).get(n);
-  const born = { query: { at: `seq:${one.from}` } };
+  const created = { query: { at: `seq:${one.from}` } };
   const life = all(states).filter((k) => s.memory[k] === n && s.from[k] <= seq);
   const changes = life.filter((k, j) => j > 0 && s.status[k] !== s.status[life[j - 1]]);
   const acts = all(curations).map((k) => record(curations, k)).filter((act) => act.memory === n && act.from <= seq); // prettier-ignore
@@ -122,7 +119,7 @@ export function MemoryPage({ id, t }: { id: string; t: Tables }) {
       </Title>
       {now === undefined && (
         <Empty title="Not learned yet at this moment">
-          <A to={born} children={`Go to event ${count(one.from)}, which made it`} />
+          <A to={created} children={`Go to event ${count(one.from)}, which made it`} />
         </Empty>
       )}
       <div class="columns">
@@ -133,7 +130,7 @@ export function MemoryPage({ id, t }: { id: string; t: Tables }) {
               then !== undefined && ["at B", verdict(s.status[then])],
               now !== undefined && s.by[now] !== null && ["superseded by", memory(ids[s.by[now]])],
               now !== undefined && s.confidence_micro[now] !== null && ["confidence", micro(s.confidence_micro[now])],
-              ["born", <Seq seq={one.from} />],
+              ["created", <Seq seq={one.from} />],
               ...changes.map((k): [any, any] => [verdict(s.status[k]), <Seq seq={s.from[k]} />]),
             ]}
           />
@@ -167,6 +164,12 @@ function Effect({ text, askings }: { text: Row | null; askings: Data }) {
   const judged = (text?.shown ?? []).filter((n: number) => c.judged[n] !== null && c.judged[n] <= seq);
   const right = judged.filter((n: number) => c.verdict[n] === "correct");
   const rows: [string, number, number][] = [["shown, up to this moment", right.length, judged.length]];
+  const of = byQuestion(askings);
+  const seen = new Set<number>(judged.flatMap((n: number) => of.get(c.question[n]) ?? []));
+  for (const n of text?.shown ?? []) seen.delete(n);
+  const without = [...seen].filter((n) => c.judged[n] !== null && c.judged[n] <= seq && !c.carried[n]);
+  const others = without.filter((n) => c.verdict[n] === "correct").length;
+  if (without.length) rows.push(["the same questions, asked without it", others, without.length]);
   if (text && seq < index.last) rows.push(["shown, over the whole run", text.right, text.asked]);
   const coin = text !== null && text.coin_asked > 0 && text.left_asked > 0;
   if (text && coin) {
@@ -219,7 +222,7 @@ function Origin({ one, text, t }: { one: Row; text: Row; t: Tables }) {
           facts.length > 0 && ["verdicts and calls", <span class="seqs" children={[...events, more]} />],
           text.missing > 0 && ["from a parent's log", `${number(text.missing, "event")} that this log does not hold`],
           text.writer && ["written by", bdi(text.writer)],
-          saw && ["its writer saw", bdi(saw)],
+          ["written from", bdi(!saw || saw === "nothing" ? "its own reply only" : saw)],
           text.given_by && ["given by", bdi(text.given_by)],
           ["recorded as event", <Seq seq={one.from} />],
         ]}
@@ -251,7 +254,7 @@ function Shown({ text, t }: { text: Row; t: Tables }) {
             ["verdict", "narrow", (n) => verdict(c.verdict[n])],
             ["question", "grow", asked],
             ["when", "", (n) => titleOf(t, n)],
-            ["route", "", (n) => c.routing_arm[n] ?? "–"],
+            ["route", "", (n) => words(c.routing_arm[n] || "–")],
             ["memories shown", "num", (n) => count(c.memories[n])],
           ]}
         />

@@ -7,7 +7,7 @@ import { all, at, record, table } from "../data";
 import type { Row, Table as Data, Tables } from "../data";
 import { A, Seq, bdi, mark, muted, ratio, verdict } from "../marks";
 import { Command, Facts, Figures, List, Log, Plain, Section, Table } from "../parts";
-import { useTables, useView } from "../view";
+import { useLoad, useTables, useView } from "../view";
 import { chance, count, decimal, dollars, number, percent, share, time, when, words } from "../words";
 
 export function Overview({ t }: { t: Tables }) {
@@ -50,13 +50,18 @@ function Certificate({ t }: { t: Tables }) {
   const newest = plain.findLast((exam) => exam.marker !== "start");
   const first = plain.find((exam) => exam.marker === "start" && (!newest || exam.execution === newest.execution));
   const pair = first && newest && now.gain != null ? { first, newest } : null;
+  const shuffled = closed.findLast((exam) => exam.control !== "none" && exam.marker === newest?.marker);
   const none = { baseline: "a baseline has none", served: "mage-es gain measures it" }[index.kind as string];
-  const gain: [string, any, any] = ["Gain", "–", none ?? "needs two exams"];
+  const gain: [string, any, any] = ["Gain", "–", none ?? "needs an exam before and after"];
   if (pair) {
     gain[1] = `${signed(now.gain)} points`;
     gain[2] = (
       <Fragment>
         {`95 %: ${decimal(now.low, 1)} to ${decimal(now.high, 1)}, ${chance(now.p)}`}
+        <br />
+        {shuffled
+          ? `${share(shuffled.correct, shuffled.total, 0)} with shuffled memories`
+          : "no exam with shuffled memories"}
         <br />
         <A
           to={{ page: "compare", query: { vs: pair.first.marker, ea: pair.newest.exam, eb: pair.first.exam } }}
@@ -126,22 +131,18 @@ function Ungained(props: { now: Row; scores: Data; first?: Row; later: boolean }
   );
 }
 
-/** What `verify` says, when it is asked. */
+/** What `verify` says when it is asked; a copy holds what it said when it was made. */
 function Verified() {
   const { index } = useView();
-  const [{ busy, error, found }, set] = useState<{ busy?: boolean; error?: string; found?: Row }>({});
-  const ask = () => {
-    set({ busy: true });
-    table(index, "verify").then(
-      (t) => set({ found: record(t, 0) }),
-      (problem) => set({ error: String(problem.message) }),
-    );
-  };
+  const copy = index.chunks.verify?.[0][3] !== null;
+  const [asked, ask] = useState(copy);
+  const { value, error } = useLoad(async () => asked && record(await table(index, "verify"), 0), [index.run, asked]);
   const says = "Every byte, the chain, digests, splits, leaks and theorems, as mage-es verify checks them.";
+  const found: Row | false | null = value;
   if (!found)
     return (
       <p class="check">
-        <button type="button" onClick={ask} disabled={busy} children={busy ? "Checking …" : "Verify"} />
+        <button type="button" onClick={() => ask(true)} disabled={asked} children={asked ? "Checking …" : "Verify"} />
         {muted(error || says)}
       </p>
     );
@@ -151,6 +152,7 @@ function Verified() {
       <p>
         {mark(found.ok ? "correct" : "wrong")} {bdi(found.text)}
         {found.leaks !== null && `, ${number(found.leaks, "leak")}`}
+        {copy && muted(" when this copy was made; check again with the second line of “Reproduce it” below.")}
       </p>
       <List kind="happened" items={found.findings.map(bdi)} />
       <details open={!found.ok}>
@@ -163,7 +165,7 @@ function Verified() {
             ["check", "", (n) => checks[n].name],
             ["measured", "", (n) => bdi(checks[n].measured || "–")],
             ["bound", "", (n) => bdi(checks[n].bound || "–")],
-            ["what", "grow", (n) => <bdi title={checks[n].detail} children={checks[n].detail} />],
+            ["what", "wrap", (n) => bdi(checks[n].detail)],
             checks.some((one) => one.seq) && ["broken at", "num", (n) => <Seq seq={checks[n].seq} />],
           ]}
         />
@@ -313,10 +315,10 @@ function Exams({ exams, rows }: { exams: Data; rows: number[] }) {
 function Settings() {
   const { index } = useView();
   const models = Object.entries(index.models).filter(([, model]) => model);
-  const text = (value: any) => bdi(typeof value === "string" ? value : JSON.stringify(value));
+  const text = (value: any) => bdi(typeof value === "string" ? value || "none" : JSON.stringify(value));
   return (
     <details>
-      <summary>Models, settings and where it is</summary>
+      <summary>Models, settings and folder</summary>
       <Facts
         rows={[
           ...models.map(([tier, model]): [string, any] => [`${tier} model`, bdi(model)]),

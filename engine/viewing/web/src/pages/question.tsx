@@ -1,13 +1,13 @@
 /** One question: how it was asked, what it saw, what it answered, and what differed from another time. */
 import { Fragment, h } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import { questionOf } from "../asked";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { carried, questionOf, source } from "../asked";
 import type { Asking } from "../asked";
 import { row } from "../data";
 import type { Index, Row } from "../data";
 import { Difference } from "../difference";
 import { A, Bar, Seq, bdi, mark, memory, sign, verdict } from "../marks";
-import { Command, Empty, Facts, List, Loading, More, Plain, Section, Table, Text, Title } from "../parts";
+import { Choice, Command, Empty, Facts, Loading, More, Plain, Section, Table, Text, Title } from "../parts";
 import { useLoad, useTables, useView } from "../view";
 import { brief, count, decimal, micro, number, seconds, short, visible, words } from "../words";
 
@@ -36,19 +36,22 @@ export function QuestionPage({ id }: { id: string }) {
   const askings = value?.askings ?? [];
   const known = askings.filter((one) => one.from <= seq);
   const own = known.filter((one) => one.exam === null && !one.carried);
-  const now = askings.find((one) => one.name === address.query.ask) ?? (own.length ? own : known).at(-1);
+  const turned = own.findLast((one, k) => k > 0 && one.verdict !== "open" && one.verdict !== own[k - 1].verdict);
+  const shown = askings.find((one) => one.name === address.query.ask) ?? turned ?? (own.length ? own : known).at(-1);
+  const now = shown && source(askings, shown);
   // The same question in the same series: of the run, without what was carried over, or in exams.
-  const series = askings.filter((one) => (one.exam === null) === (now?.exam === null) && !one.carried);
-  const earlier = series.filter((one) => one !== now && now && one.n < now.n);
-  const then = second === null ? earlier.at(-1) : series.findLast((one) => one.from <= second && one !== now);
+  const others = askings.filter((one) => (one.exam === null) === (now?.exam === null) && !one.carried && one !== now);
+  const before = others.findLast((one) => (second === null ? now && one.n < now.n : one.from <= second));
+  const then = others.find((one) => one.name === address.query.than) ?? before;
   const both = now ? (then ? [now, then] : [now]) : [];
   const read = useLoad(() => answersOf(index, both), [index.run, id, ...both.map((one) => one.n)]);
   if (error || (!value && !read.value)) return <Loading error={error} />;
   if (!value) return <Empty title={`This run has no question ${id}`} children={<All />} />;
   const { question } = value;
-  const [answer, before] = read.value ?? [];
+  const [answer, compared] = read.value ?? [];
   const text: string = answer?.question_text ?? "";
-  const times = `asked ${number(askings.length, "time")}, ${count(known.length)} of them up to this moment`;
+  const asked = known.filter((one) => !one.carried).length;
+  const times = `asked ${number(asked, "time")}${known.length > asked ? `, carried ${count(known.length - asked)}` : ""}`;
   return (
     <Fragment>
       <Title
@@ -57,10 +60,23 @@ export function QuestionPage({ id }: { id: string }) {
         id={id}
         title={bdi(text && text.length < 500 ? text : question.title || id)}>
         <p class="muted">
-          {words(question.split)} split, task type {bdi(question.task_type ?? "not told")}, {times}
+          {words(question.split)} split, task type {bdi(question.task_type ?? "not told")}, {times} up to this moment
         </p>
       </Title>
-      <Times askings={askings} now={now} then={then} />
+      <section>
+        <Times askings={askings} now={shown} then={then} />
+        {shown && others.length > 0 && (
+          <div class="filters">
+            <Choice
+              name="than"
+              label="Compare with"
+              of={others.map((one) => [one.name, one.title])}
+              none="the time before"
+            />
+          </div>
+        )}
+        {now && shown !== now && <p class="note">{carried(now, shown)}</p>}
+      </section>
       {!now && (
         <Empty title="Not asked up to this moment">
           {askings.length > 0 && (
@@ -69,7 +85,7 @@ export function QuestionPage({ id }: { id: string }) {
         </Empty>
       )}
       {now && !answer && <Loading error={read.error} />}
-      {answer && before && <Changes a={before} b={answer} />}
+      {answer && compared && <Changes a={compared} b={answer} />}
       {answer && <Asked answer={answer} id={id} />}
     </Fragment>
   );
@@ -80,8 +96,10 @@ const All = () => <A to={{ page: "questions", id: "" }} children="All questions"
 /** Each time it was asked, to choose from. */
 function Times({ askings, now, then }: { askings: Asking[]; now?: Asking; then?: Asking }) {
   const { seq } = useView();
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => box.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" }), [now?.n]);
   return (
-    <nav class="times" aria-label="Each time it was asked">
+    <nav ref={box} class="times" aria-label="Each time it was asked">
       {askings.map((one) => {
         const later = one.from > seq;
         const kinds = [one === now && "now", one === then && "before", later && "later", one.carried && "carried"];
@@ -89,9 +107,9 @@ function Times({ askings, now, then }: { askings: Asking[]; now?: Asking; then?:
         return (
           <A
             key={one.n}
-            to={{ query: { ask: one.name } }}
+            to={{ query: { ask: one.name, than: "" } }}
             class={["time", ...kinds].filter(Boolean).join(" ")}
-            title={later ? "after the moment shown" : one.carried ? "not asked again: the earlier verdict holds" : ""}
+            title={later ? "after the moment shown" : ""}
             label={[`${one.title}: ${words(one.verdict)}`, ...says].join(", ")}
             aria-current={one === now ? "true" : undefined}>
             {mark(one.verdict)} {one.title}
@@ -130,19 +148,19 @@ export function Changes({ a, b, across }: { a: Answer; b: Answer; across?: boole
       .filter(([, id]) => !other.has(id))
       .map((entry) => [
         <span class={`pill ${kind}`}>{text}</span>,
-        <span class="num">{decimal(entry[2], 3)}</span>,
+        decimal(entry[2], 3),
         across ? <code>{short(entry[1])}</code> : memory(entry[1], title(entry)),
       ]);
   const moved = [...entries(a, has, "minus", "− no longer shown"), ...entries(b, had, "plus", "+ newly shown")];
   const texts = [a, b].map(promptsOf);
   const same = texts[0] === texts[1];
-  const value_ = (name: string, v: any) => (name === "verdict" ? verdict(v) : bdi(v ? brief(String(v), 400) : "none"));
+  const value_ = (name: string, v: any) =>
+    name === "verdict"
+      ? verdict(v)
+      : bdi(name === "answer" ? brief(String(v ?? "none"), 400) : words(String(v || "none")));
   const turn = a.verdict === b.verdict ? `${words(b.verdict)} both times` : `${words(a.verdict)} → ${words(b.verdict)}`;
   return (
-    <Section
-      title={`What changed: ${turn}`}
-      note={moved.length > 0 && "Of each memory its similarity to the question."}
-      id="changed">
+    <Section title={`What changed: ${turn}`} id="changed">
       {differ.length > 0 && (
         <Plain
           kind="texts changes"
@@ -150,7 +168,7 @@ export function Changes({ a, b, across }: { a: Answer; b: Answer; across?: boole
           rows={differ.map(([name, was, is]) => [words(name.replace("_arm", "")), value_(name, was), value_(name, is)])}
         />
       )}
-      <List kind="moved" items={moved} />
+      {moved.length > 0 && <Plain kind="texts changes" heads={["", "similarity", "memory"]} rows={moved} />}
       {same && (
         <p class="muted">
           {differ.length ? "The prompt is the same, letter by letter." : "Nothing: the same prompt, the same answer."}
@@ -192,7 +210,7 @@ function Asked({ answer, id }: { answer: Answer; id: string }) {
               answer.undecided && ["undecided", bdi(String(answer.undecided))],
               ["score", micro(answer.score_micro)],
               ["task type, skill", bdi([answer.task_type, answer.skill].filter(Boolean).join(", ") || "–")],
-              ["template", bdi(answer.template || "–")],
+              ["template", bdi(words(answer.template || "–"))],
               answer.carried && ["not asked", `${answer.carried}: the earlier verdict holds`],
               answer.tool && ["tool", memory(answer.tool)],
               answer.coin && ["coin", `left out with probability ${decimal(answer.coin)}`],

@@ -28,8 +28,8 @@ export function Questions({ t }: { t: Tables }) {
     for (let k = 0; k < askings.rows; k++) {
       if (a.from[k] > seq || (examRow >= 0 && a.exam[k] !== examRow)) continue;
       const n = a.question[k];
-      times[n]++;
-      asked[n] = k;
+      times[n] += Number(!a.carried[k]);
+      if (!a.carried[k] || asked[n] < 0) asked[n] = k;
       const before = last[n];
       if (a.judged[k] === null || a.judged[k] > seq) continue;
       if (before >= 0 && a.exam[before] === null && a.exam[k] !== null) continue;
@@ -51,13 +51,14 @@ export function Questions({ t }: { t: Tables }) {
   }
 
   const text = needle(address.query);
-  const known = all(questions).filter((n) => times[n]);
+  const known = all(questions).filter((n) => asked[n] >= 0);
   const rows = known.filter((n) => {
     if (wanted === "changed" ? !changes[n] : wanted && wanted !== "flipped" && now(n) !== wanted) return false;
     if ((type && c.task_type[n] !== type) || (split && c.split[n] !== split)) return false;
     if (text && !`${c.title[n]}\n${c.id[n]}`.toLowerCase().includes(text)) return false;
     return wanted !== "flipped" || ![now(n), ""].includes(before(n));
   });
+  const none = known.length ? "No question fits these filters" : "Nothing was asked up to this moment";
   const history = (n: number) =>
     (lists.get(n) ?? [])
       .filter((k) => a.judged[k] !== null && a.judged[k] <= seq)
@@ -79,13 +80,7 @@ export function Questions({ t }: { t: Tables }) {
       <Table
         label="Questions"
         rows={rows}
-        none={
-          <Nothing
-            title={known.length ? "No question fits these filters" : "Nothing was asked up to this moment"}
-            known={known.length}
-            filters={FILTERS}
-          />
-        }
+        none={<Nothing title={none} known={known.length} filters={FILTERS} />}
         columns={[
           [second === null ? "verdict" : "A", "narrow", (n) => verdict(now(n) || "open")],
           second !== null && ["B", "narrow", (n) => (before(n) ? verdict(before(n)) : "–")],

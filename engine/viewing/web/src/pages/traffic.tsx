@@ -42,6 +42,7 @@ export function Traffic({ t: { inferences: t, feedback, memories } }: { t: Table
     .filter((n) => (!treatment || c.treatment[n] === treatment) && (!outcome || c.outcome[n] === outcome))
     .filter((n) => !text || `${c.question[n]}\n${c.inference[n]}\n${c.session[n]}`.toLowerCase().includes(text))
     .reverse();
+  const none = known.length ? "No inference fits these filters" : "Nothing was served up to this moment";
   const said = grouped(all(feedback).filter((k) => feedback.col.from[k] <= seq), (k) => feedback.col.inference[k]); // prettier-ignore
   return (
     <Section title="Traffic" note={NOTE} tools={listed(rows.length, known.length, "inference")}>
@@ -53,13 +54,7 @@ export function Traffic({ t: { inferences: t, feedback, memories } }: { t: Table
       <Table
         label="Traffic"
         rows={rows}
-        none={
-          <Nothing
-            title={known.length ? "No inference fits these filters" : "Nothing was served up to this moment"}
-            known={known.length}
-            filters={["q", "treatment", "outcome"]}
-          />
-        }
+        none={<Nothing title={none} known={known.length} filters={["q", "treatment", "outcome"]} />}
         columns={[
           ["event", "num", (n) => <Seq seq={c.from[n]} />],
           ["question", "grow", (n) => link(c.inference[n], c.question[n])],

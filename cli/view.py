@@ -45,7 +45,7 @@ def view(
     """Look at runs in a browser: what was learned, when, from what, and what each prompt said, at any earlier moment.
 
     Serves this machine alone, until Ctrl-C, and writes nothing. A run that is still written is read again when its
-    page is loaded.
+    page is loaded. An address works until the server ends: what you share, write with --to.
     """
     from mage_es.engine.run.directory import list_runs
     from mage_es.engine.viewing.chunks import Viewed
@@ -62,7 +62,7 @@ def view(
 
         wanted = _named([settings.find_run(name) for name in runs or ()] or [settings.find_run(None)])
         report = export((look(*each) for each in wanted.items()), to)  # one at a time, and the place first
-        out.report(report, f"{report.path}: {report.files} files, {report.bytes / 1e6:.1f} MB")
+        out.report(report, f"{report.path}: {report.bytes / 1e6:.1f} MB, files: {report.files}")
         out.say("Open it in a browser; it needs no network and no server.")
         return
     from mage_es.engine.viewing.server import Viewer

@@ -142,6 +142,15 @@ def test_the_first_key_leads_past_the_tabs_and_dark_is_not_stored(addresses: dic
     assert looked.page.evaluate(colour) == light
 
 
+def test_a_server_checks_the_run_when_asked_and_a_copy_shows_what_was_checked(
+    addresses: dict[str, str], look: Look
+) -> None:
+    look(addresses["file"]).see("when this copy was made")
+    looked = look(addresses["server"])
+    looked.page.get_by_role("button", name="Verify", exact=True).click()
+    looked.see(re.compile(r"\d+ of \d+ checks passed"))
+
+
 def test_a_prompt_names_what_it_quotes_and_its_hash_is_checked_in_the_page(
     folder: Path, run: Run, look: Look, tmp_path: Path
 ) -> None:

@@ -138,30 +138,41 @@ export function Table({ columns, rows, label, selected = null, none, height: ask
   );
 }
 
+interface Small {
+  heads: Children[];
+  rows: Children[][];
+  kind?: string;
+  /** What is said where there is no row. */
+  none?: string;
+}
+
 /** A small table of texts and numbers: a heading for each column, the first cell of a row is its name. */
-export const Plain = ({ heads, rows, kind = "" }: { heads: Children[]; rows: Children[][]; kind?: string }) => (
-  <table class={`plain ${kind}`}>
-    {heads.length > 0 && (
-      <thead>
-        <tr>
-          {heads.map((head, k) => (
-            <th key={k} scope="col" class={k ? "num" : ""} children={head} />
-          ))}
-        </tr>
-      </thead>
-    )}
-    <tbody>
-      {rows.map(([name, ...cells], n) => (
-        <tr key={n}>
-          <th scope="row">{name}</th>
-          {cells.map((cell, k) => (
-            <td key={k} class="num" children={cell} />
-          ))}
-        </tr>
-      ))}
-    </tbody>
-  </table>
-);
+export const Plain = ({ heads, rows, kind = "", none }: Small) => {
+  if (!rows.length && none) return <p class="muted">{none}</p>;
+  return (
+    <table class={`plain ${kind}`}>
+      {heads.length > 0 && (
+        <thead>
+          <tr>
+            {heads.map((head, k) => (
+              <th key={k} scope="col" class={k ? "num" : ""} children={head} />
+            ))}
+          </tr>
+        </thead>
+      )}
+      <tbody>
+        {rows.map(([name, ...cells], n) => (
+          <tr key={n}>
+            <th scope="row">{name}</th>
+            {cells.map((cell, k) => (
+              <td key={k} class="num" children={cell} />
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+};
 
 /** A list without bullets. */
 export const List = ({ kind, items, label }: { kind: string; items: Children[]; label?: string }) => (

@@ -8,7 +8,8 @@ import { useTables, useView } from "./view";
 import type { View } from "./view";
 import { count } from "./words";
 
-const SIGNS: Record<string, string> = {
+/** What marks each kind of event on the bar. */
+export const SIGNS: Record<string, string> = {
   rollback: "↶",
   quarantine: "■",
   release: "□",

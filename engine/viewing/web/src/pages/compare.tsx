@@ -102,14 +102,12 @@ function Settings({ a, b }: { a: Index; b: Index }) {
   const differ = Object.keys({ ...p, ...q }).filter((name) => text(p[name]) !== text(q[name]));
   return (
     <Section title="Settings that differ">
-      {!differ.length && <p class="muted">None: both runs have the same settings.</p>}
-      {differ.length > 0 && (
-        <Plain
-          kind="texts"
-          heads={["setting", "A", "B"]}
-          rows={differ.map((name) => [words(name), bdi(text(p[name])), bdi(text(q[name]))])}
-        />
-      )}
+      <Plain
+        kind="texts"
+        heads={["setting", "A", "B"]}
+        rows={differ.map((name) => [words(name), bdi(text(p[name])), bdi(text(q[name]))])}
+        none="None: both runs have the same settings."
+      />
     </Section>
   );
 }
@@ -254,20 +252,18 @@ function Learned({ a, b }: { a: Side; b: Side }) {
   const note = `${count(onlyA)} only at A, ${count(onlyB)} only at B, ${count(rows.length - onlyA - onlyB)} of another status.`;
   return (
     <Section title="Memories that differ" note={note}>
-      {!rows.length && <p class="muted">Both sides hold the same memories.</p>}
-      {rows.length > 0 && (
-        <Table
-          label="Memories that differ"
-          height={360}
-          rows={[...rows.keys()]}
-          columns={[
-            ["A", "narrow", (n) => shown(statusA(rows[n]))],
-            ["B", "narrow", (n) => shown(statusB(rows[n]))],
-            ["memory", "grow", (n) => name(rows[n])],
-            ["kind", "", (n) => words(of(rows[n], "kind"))],
-          ]}
-        />
-      )}
+      <Table
+        label="Memories that differ"
+        height={360}
+        none={<p class="muted">Both sides hold the same memories.</p>}
+        rows={[...rows.keys()]}
+        columns={[
+          ["A", "narrow", (n) => shown(statusA(rows[n]))],
+          ["B", "narrow", (n) => shown(statusB(rows[n]))],
+          ["memory", "grow", (n) => name(rows[n])],
+          ["kind", "", (n) => words(of(rows[n], "kind"))],
+        ]}
+      />
     </Section>
   );
 }

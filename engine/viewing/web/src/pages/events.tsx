@@ -34,13 +34,14 @@ function About({ subject }: { subject: string }) {
   );
 }
 
-/** The iteration and phase of an event; what is in none, such as an exam, is no part of the start. */
+/** The iteration and phase of an event; what is in none, such as an exam, is after one. */
 function during({ markers }: Index, e: Row, seq: number) {
-  const start = markers.find((marker) => marker.name === "start")?.seq ?? 0;
-  return e.iteration < 0 && (!e.phase || (start && seq > start)) ? "–" : when(e.iteration, e.phase);
+  const ended = markers.findLast((marker) => !marker.phase && marker.seq < seq);
+  if (e.iteration < 0 && ended) return `after ${ended.name}`;
+  return e.iteration < 0 && !e.phase ? "–" : when(e.iteration, e.phase);
 }
 
-const ENOUGH = 200;
+const ENOUGH = 2_000;
 
 interface Found {
   key: string;
@@ -98,27 +99,20 @@ function Headers() {
         <Search label="About" hint="a question, a memory, any subject" />
         <Choice name="type" label="Type" of={[...index.types].sort().map((one) => [one, one])} />
       </div>
-      {rows.length ? (
-        <Table
-          label="Events"
-          rows={rows}
-          columns={[
-            ["event", "num", (n) => <Seq seq={n + 1} />],
-            [
-              "type",
-              "",
-              cell((e) => <A to={{ query: { type: index.types[e.type] } }} children={index.types[e.type]} />),
-            ],
-            ["subject", "grow", cell((e) => <About subject={e.subject} />)],
-            ["when", "", cell((e, at) => during(index, e, at))],
-            ["cause", "num", cell((e) => <Seq seq={e.causation} />)],
-            ["caused", "num", cell((e) => (e.caused?.length ? count(e.caused.length) : "–"))],
-            ["time, UTC", "num", cell((e) => time(e.ts_us))],
-          ]}
-        />
-      ) : (
-        <Empty title={title} children={filtered && here && reset} />
-      )}
+      <Table
+        label="Events"
+        rows={rows}
+        none={<Empty title={title} children={filtered && here && reset} />}
+        columns={[
+          ["event", "num", (n) => <Seq seq={n + 1} />],
+          ["type", "", cell((e) => <A to={{ query: { type: index.types[e.type] } }} children={index.types[e.type]} />)],
+          ["subject", "grow", cell((e) => <About subject={e.subject} />)],
+          ["when", "", cell((e, at) => during(index, e, at))],
+          ["cause", "num", cell((e) => <Seq seq={e.causation} />)],
+          ["caused", "num", cell((e) => (e.caused?.length ? count(e.caused.length) : "–"))],
+          ["time, UTC", "num", cell((e) => time(e.ts_us))],
+        ]}
+      />
       {more && <button type="button" onClick={further} disabled={busy} children={back} />}
     </Section>
   );

@@ -244,21 +244,19 @@ function Shown({ text, t }: { text: Row; t: Tables }) {
   };
   return (
     <Section title="Prompts that showed it" note={later > 0 && `${number(later, "prompt")} more after this moment.`}>
-      {!rows.length && <p class="muted">No prompt up to this moment.</p>}
-      {rows.length > 0 && (
-        <Table
-          label="Prompts that showed it"
-          rows={rows}
-          height={400}
-          columns={[
-            ["verdict", "narrow", (n) => verdict(c.verdict[n])],
-            ["question", "grow", asked],
-            ["when", "", (n) => titleOf(t, n)],
-            ["route", "", (n) => words(c.routing_arm[n] || "–")],
-            ["memories shown", "num", (n) => count(c.memories[n])],
-          ]}
-        />
-      )}
+      <Table
+        label="Prompts that showed it"
+        rows={rows}
+        none={<p class="muted">No prompt up to this moment.</p>}
+        height={400}
+        columns={[
+          ["verdict", "narrow", (n) => verdict(c.verdict[n])],
+          ["question", "grow", asked],
+          ["when", "", (n) => titleOf(t, n)],
+          ["route", "", (n) => words(c.routing_arm[n] || "–")],
+          ["memories shown", "num", (n) => count(c.memories[n])],
+        ]}
+      />
     </Section>
   );
 }

@@ -7,6 +7,7 @@ import { all, at, record, table } from "../data";
 import type { Row, Table as Data, Tables } from "../data";
 import { A, Seq, bdi, mark, muted, ratio, verdict } from "../marks";
 import { Command, Facts, Figures, List, Log, Plain, Section, Table } from "../parts";
+import { SIGNS } from "../scrubber";
 import { useLoad, useTables, useView } from "../view";
 import { chance, count, decimal, dollars, number, percent, share, time, when, words } from "../words";
 
@@ -245,7 +246,7 @@ function Happened() {
         rows={marks
           .slice(-12)
           .reverse()
-          .map((one) => [one.seq, one.kind, one.text])}
+          .map((one) => [one.seq, `${SIGNS[one.kind] ?? "·"} ${one.kind}`, one.text])}
       />
     </Section>
   );

@@ -251,11 +251,7 @@ function Arms({ answer }: { answer: Answer }) {
   ]);
   return (
     <Section title="Arms" note="What each bandit chose, and how probable that choice was.">
-      {rows.length ? (
-        <Plain heads={["bandit", "arm", "probability"]} rows={rows} kind="texts" />
-      ) : (
-        <p class="muted">No bandit chose here.</p>
-      )}
+      <Plain heads={["bandit", "arm", "probability"]} rows={rows} kind="texts" none="No bandit chose here." />
     </Section>
   );
 }

@@ -13,6 +13,7 @@ from mage_es.engine.viewing.tables import Rows
 from mage_es.events import vocabulary as v
 from mage_es.events.vocabulary import Event, QuestionText, Record
 from mage_es.projections.fold import State
+from mage_es.projections.ledger import Ledger
 from mage_es.projections.questions import EVOLVING
 
 Settled = v.AnswerJudged | v.AnswerUnanswered | v.AnswerCarried
@@ -84,11 +85,14 @@ class Askings:
                 counts = {"correct": event.correct, "total": event.total, "unanswered": event.unanswered}
                 self._tell(self.exam_rows[event.exam], closed=seq, low=ends[0], high=ends[1], **counts)
 
-    def take_exam(self, exam: str, records: Iterable[Record]) -> None:
-        """Take in the events of an exam's own log, which happened while the run's log was at the exam's events."""
+    def take_exam(self, exam: str, records: Iterable[Record]) -> Ledger:
+        """Take in the events of an exam's own log, which happened while the run's log was at the exam's events.
+
+        Return what it cost.
+        """
         row = self.exam_rows[exam]
         since = self.exams.columns["from"][row]
-        until, calls = self.exams.columns["closed"][row] or since, 0
+        until, ledger = self.exams.columns["closed"][row] or since, Ledger()
         for record in records:
             match record.event:
                 case v.QuestionPlanned() as planned:
@@ -97,9 +101,10 @@ class Askings:
                     self._settle(record.seq, settled, exam=row, since=until)
                 case v.EpisodeStepped() | v.BundleTrimmed() as shown:
                     self._show(shown, exam=row)
-                case v.ModelCalled(tier="guidance"):
-                    calls += 1
-        self._tell(row, guidance_calls=calls)
+                case event if type(event) in Ledger.reads:
+                    ledger.apply(event)
+        self._tell(row, guidance_calls=ledger.total("guidance").calls)
+        return ledger
 
     def lose_exam(self, exam: str, problem: str) -> None:
         """Note why the own log of an exam cannot be read."""

@@ -125,6 +125,9 @@ class Viewed:
         nodes["x"], nodes["y"] = positions(nodes, edges)
         columns = self._life.learned.memories.columns
         columns["question"] = [self._life.asked.rows.get(name) for name in columns["question"]]
+        uses = [self._life.asked.uses.of(name) for name in columns["id"]]
+        columns["prompts"] = [len(use.shown) for use in uses]
+        columns["right"] = [use.right.correct for use in uses]
         self._tables = {name: rows.columns for name, rows in self._life.tables().items()}
         self._rows = {name: len(next(iter(columns.values()))) for name, columns in self._tables.items()}
         self._rows |= {"events": self._life.seq, "texts": len(self._life.learned.rows)}
@@ -150,10 +153,11 @@ class Viewed:
         for exam in self._exams:
             opened = exam.opened
             try:
-                life.asked.take_exam(opened.exam, exam.log(self.run).records())
+                ledger = life.asked.take_exam(opened.exam, exam.log(self.run).records())
             except (LogError, OSError) as error:
                 life.asked.lose_exam(opened.exam, str(error))
                 continue
+            life.counted.book(life.asked, opened.exam, ledger)
             who = (opened.execution, opened.judge)
             if exam.closed and (opened.marker, opened.control) == ("start", "none"):
                 starts[who] = opened.exam
@@ -290,6 +294,7 @@ class Viewed:
         return {
             "run": self.name,
             "path": str(self.run.path) if self._opened else self.run.path.name,
+            "named": shlex.quote(str(self.run.path.absolute()) if self._opened else self.run.path.name),
             "kind": self._kind(started, begun),
             "state": state,
             "problem": self._problem or ("" if life.seq else "It ended before its first event."),
@@ -332,9 +337,11 @@ class Viewed:
             words, names = ["baseline", begun.baseline, config.benchmark], _BASELINES
         if self._reader and (parent := inheritance(self._reader)):
             marker = "start" if parent.iteration < 0 else f"iter-{parent.iteration}"
-            words = ["evolve", "--from", parent.parent, "--at", marker]
+            runs = str(self.run.path.parent.absolute())
+            where = ["--runs-dir", runs] if self._opened else []
+            words = ["evolve", "--from", parent.parent, "--at", marker, *where]
             if parent.is_served:
-                return shlex.join(["mage-es", "serve", parent.parent])
+                return shlex.join(["mage-es", "serve", parent.parent, *where])
         for name in names[1:]:
             value, flag = getattr(config, name), name.replace("_", "-")
             if value != getattr(usual, name):

@@ -13,7 +13,7 @@ from mage_es.engine.viewing.tables import Rows
 from mage_es.events import vocabulary as v
 from mage_es.events.vocabulary import Event
 from mage_es.projections.fold import State
-from mage_es.projections.ledger import Account, Usage
+from mage_es.projections.ledger import Account, Ledger, Usage
 
 
 class Counted:
@@ -30,6 +30,7 @@ class Counted:
         self.types_scores = Rows("from to iteration purpose task_type correct total")
         self.bandits = Rows("from to bandit key arm alpha_micro beta_micro pulls")
         self.cost = Rows(f"from to {' '.join(Account._fields)} {' '.join(Usage._fields)} usd")
+        self.exam_cost = Rows(f"from exam {' '.join(Account._fields)} {' '.join(Usage._fields)} usd")
         self.overview = Rows(
             "from to marker closed iteration fresh_correct fresh_total anchor_iteration anchor_correct anchor_total "
             "guard memories quarantined nodes edges execution_calls guidance_calls usd gain low high p gain_text "
@@ -71,11 +72,21 @@ class Counted:
             self.bandits.put(arm, seq, *arm, *self._state.bandits.posterior(*arm))
         for account in self._called:
             use = self._state.ledger.usage(account)
-            rate = self._prices.rate(account.model)
-            self._usd[account] = rate.paid(use, batched=account.batched) if rate else None
+            self._usd[account] = self._paid(account, use)
             self.cost.put(account, seq, *account, *use, self._usd[account])
         for changed in (self._scored, self._typed, self._pulled, self._called):
             changed.clear()
+
+    def book(self, asked: Askings, exam: str, ledger: Ledger) -> None:
+        """Note what an exam cost, from its end on."""
+        row = asked.exam_rows[exam]
+        since = asked.exams.columns["closed"][row] or asked.exams.columns["from"][row]
+        for account, use in ledger.accounts():
+            self.exam_cost.add(since, row, *account, *use, self._paid(account, use))
+
+    def _paid(self, account: Account, use: Usage) -> float | None:
+        rate = self._prices.rate(account.model)
+        return rate.paid(use, batched=account.batched) if rate else None
 
     def stop(self, seq: int, marker: str) -> None:
         """Sum up the run as it is at a stop, event `seq`."""

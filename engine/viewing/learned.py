@@ -37,7 +37,7 @@ class Learned:
         self.quarantined: set[str] = set()
         self._nodes: dict[str, int] = {}
         self._pruned = self._edges = 0
-        self.memories = Rows("from id kind task_type skill question iteration phase title")
+        self.memories = Rows("from id kind task_type skill question iteration phase title prompts right")
         self.memory_states = Rows("from to memory status by met successes failures confidence_micro")
         self.curations = Rows("from memory id what by reason")
         self.nodes = Rows("from to id kind layer label x y")
@@ -135,7 +135,9 @@ class Learned:
         if name not in self.rows:  # else a tool that was written again, or equal contents
             item = item_in(self._state, name, thing)
             told = (item.kind, item.task_type, item.skill, question or None, item.iteration)
-            self.rows[name] = self.memories.add(seq, name, *told, getattr(thing, "phase", "evolve"), line(item.text))
+            self.rows[name] = self.memories.add(
+                seq, name, *told, getattr(thing, "phase", "evolve"), line(item.text), 0, 0
+            )
             node = f"{_NODES.get(item.kind, 'memory')}/{name}"
             self._node(seq, node, item.text)
             for kind, target, plain in (

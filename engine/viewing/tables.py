@@ -17,7 +17,8 @@ Form
 runs: {"runs": [{run}]}; each has `<run>/index`.
 
 index
-    run, path, kind (questions | episodes | baseline | served), state (finished, unfinished, damaged, empty), problem
+    run, path, named (as commands take it: its folder, in an export its id),
+    kind (questions | episodes | baseline | served), state (finished, unfinished, damaged, empty), problem
     ("" or what to read), benchmark, measure (accuracy | score), config {name: value}, models {execution, guidance,
     judge, embedder}, last (last seq), head (chain), began_us, ended_us (times of the first and the last event), parent
     (null or text), command (that begins the same run, "" unknown), exact (bool), stops [seq],
@@ -49,8 +50,9 @@ nodes      from to (pruned) | id (`skill/x`) kind (skill task_type memory tool r
 edges      from | source target (node rows) kind label weight derived (true: a field of a memory, not an edge of the
            graph: `exercises` a skill, `about` a task type, `superseded by` a memory)
 memories   from | id kind (`success_memory`, `failure_memory/specific`, ..., tool, action_recipe, retrieval_recipe,
-           abstracted_pattern) task_type skill question (question row or null) iteration phase title (one line)
-           What a run learned: memories, tools, recipes, patterns; in order of birth.
+           abstracted_pattern) task_type skill question (question row or null) iteration phase title (one line) prompts
+           right. What a run learned: memories, tools, recipes, patterns; in order of birth. Over the whole run and its
+           exams the number of prompts that showed it, and of those answered right.
 memory_states  from to | memory (row) status (active superseded quarantined failed pruned older ...) by (row of the
            memory that superseded it, null) met successes failures confidence_micro (the last
            three of patterns, what supports them; else null)
@@ -65,6 +67,9 @@ mastery_steps  from | iteration skill before after evidence
 bandits S  from to | bandit key arm alpha_micro beta_micro pulls
 cost    S  from to | tier agent purpose iteration model served_by batched calls failures retries cut input_tokens
            cached_tokens output_tokens thinking_tokens cache_write_tokens latency_us usd (null: price unknown)
+exam_cost  from (exam.closed) | exam (row) tier agent purpose iteration model served_by batched calls failures retries
+           cut input_tokens cached_tokens output_tokens thinking_tokens cache_write_tokens latency_us usd: what is in
+           the exam's own log, and not in `cost`
 coverage   from to | task_type first_seen last_selected
 questions  id split (evolution, anchor, held-out, "": none) task_type (as last asked) title (one line)
            askings [asking row] asked wrong unanswered changed (verdicts that differ from the one before; the last four

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mage_es.engine.run.directory import Run
+from mage_es.engine.run.exams import exam_records
 from mage_es.engine.run.memories import report_of
 from mage_es.engine.run.world import state_of
 from mage_es.engine.verbs.memory import curate
@@ -113,6 +114,7 @@ def test_a_memory_names_the_prompts_that_showed_it_and_the_events_that_it_was_ma
     reader = LogReader(examined.log_path)
     state = state_of(examined, reader)
     for memory, text in list(zip(memories, texts, strict=True))[:20]:
+        assert memory["prompts"] == len(text["shown"])
         own = [row for row in text["shown"] if askings[row]["exam"] is None]
         told = report_of(examined.id, "", reader, state, memory["id"])
         right = sum(askings[row]["verdict"] == "correct" for row in own)
@@ -129,6 +131,11 @@ def test_the_gain_is_that_of_the_newest_exam_over_the_one_of_the_start(examined:
     last, before = rows[-1], next(row for row in rows if row["from"] == latest["from"])
     assert last["gain"] == pytest.approx(100 * (latest["correct"] - start["correct"]) / latest["total"])
     assert last["low"] <= last["gain"] <= last["high"] and last["guidance_at_inference"] == 0
+    costs = table(viewed, "exam_cost")
+    assert {row["tier"] for row in costs} == {"execution"}
+    assert [sum(row["calls"] for row in costs if row["exam"] == n) for n in (0, 1)] == [
+        sum(1 for _ in exam.log(examined).of(ModelCalled)) for exam in exam_records(LogReader(examined.log_path))
+    ]
     assert before["gain"] is None  # when only the exam of the start was closed
     assert {row["marker"] for row in table(viewed, "overview")} >= {"start", "iter-0", "iter-1/evaluate"}
 

@@ -41,7 +41,7 @@ const PAGES: Record<string, Page> = {
   graph: { title: "Graph", list: Graph, tables: ["nodes", "edges", "mastery", "memories"] },
   bandits: { title: "Bandits", list: Bandits, tables: ["bandits"] },
   guard: { title: "Guard", list: Guard, tables: ["guard", "questions"] },
-  cost: { title: "Cost", list: Cost, tables: ["cost"] },
+  cost: { title: "Cost", list: Cost, tables: ["cost", "exam_cost", "exams"] },
   events: { title: "Events", list: Events, tables: [] },
   compare: { title: "Compare", list: Compare, tables: [] },
   traffic: { title: "Traffic", list: Traffic, tables: ["inferences", "feedback", "memories"] },
@@ -209,7 +209,7 @@ function Shell(props: { here: Address; runs: Row[]; index: Index; beside: Index 
         {index.last === 0 && index.state !== "damaged" && (
           <Empty
             title="This run has no events yet"
-            children={`Begin it with mage-es resume ${index.run}, then open this page again.`}
+            children={`Begin it with mage-es resume ${index.named}, then open this page again.`}
           />
         )}
       </main>

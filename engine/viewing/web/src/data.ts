@@ -18,6 +18,7 @@ export interface Marker {
 /** What a run is; see `index` in tables.py. */
 export interface Index extends Row {
   run: string;
+  named: string;
   kind: "questions" | "episodes" | "baseline" | "served";
   state: string;
   last: number;

@@ -2,8 +2,9 @@
 import { Fragment, h } from "preact";
 import { Chart } from "../charts";
 import { at, distinct, grouped } from "../data";
-import type { Row, Tables } from "../data";
+import type { Row, Table as Data, Tables } from "../data";
 import { bdi } from "../marks";
+import type { Column } from "../parts";
 import { Choice, Empty, Figures, Nothing, Section, Table } from "../parts";
 import { useView } from "../view";
 import { count, dollars, number, percent, seconds, when, words } from "../words";
@@ -22,11 +23,11 @@ const SUMS: [name: string, title: string, write?: (n: number) => string][] = [
   ["latency_us", "time", seconds],
 ];
 
-export function Cost({ t: { cost: t } }: { t: Tables }) {
+export function Cost({ t: { cost: t, exam_cost: examined, exams } }: { t: Tables }) {
   const { index, seq, second, address } = useView();
   const c = t.col;
   if (!t.rows) {
-    const resume = `Calls are recorded as they return: mage-es resume ${index.run}`;
+    const resume = `Calls are recorded as they return: mage-es resume ${index.named}`;
     return <Empty title="No call was made in this run" children={resume} />;
   }
   const summed = (rows: number[]): Row => {
@@ -53,7 +54,9 @@ export function Cost({ t: { cost: t } }: { t: Tables }) {
   const unknown = sums.usd === null ? "a model has no price in the table" : "";
   return (
     <Fragment>
-      <Section title="Cost" note="Up to this moment, from the log: every call and every failed attempt is an event.">
+      <Section
+        title="Cost"
+        note="Of the run up to this moment: every call and failed attempt is an event. Exams: below.">
         <Figures
           figures={[
             ["Calls", count(sums.calls), note("calls", number(sums.failures, "failed attempt"))],
@@ -85,7 +88,29 @@ export function Cost({ t: { cost: t } }: { t: Tables }) {
         />
       </Section>
       <Calls c={c} rows={rows} />
+      <Examined t={examined} exams={exams} />
     </Fragment>
+  );
+}
+
+/** What the exams cost, each in a log of its own. */
+function Examined({ t: { col: c, rows: all }, exams }: { t: Data; exams: Data }) {
+  const { seq } = useView();
+  const rows = [...Array(all).keys()].filter((n) => c.from[n] <= seq);
+  if (!rows.length) return null;
+  const guidance = rows.reduce((sum, n) => sum + (c.tier[n] === "guidance" ? c.calls[n] : 0), 0);
+  const texts = ["tier", "agent", "model"].map((name): Column => [name, "", (n) => bdi(c[name][n])]);
+  const sums = SUMS.filter(([name]) => rows.some((n) => c[name][n])).map(([name, title, write = count]): Column => [
+    title,
+    "num",
+    (n) => write(c[name][n]),
+  ]);
+  const exam: Column = ["exam", "", (n) => exams.col.exam[c.exam[n]]];
+  const columns = [exam, ...texts, ...sums, ["dollars", "num", (n) => dollars(c.usd[n])] as Column];
+  return (
+    <Section title="Exams" note={`${number(guidance, "guidance call")}; no figure above counts what exams cost.`}>
+      <Table label="Cost of exams" rows={rows} columns={columns} />
+    </Section>
   );
 }
 

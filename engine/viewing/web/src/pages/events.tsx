@@ -12,7 +12,7 @@ export function Events() {
   const { index, address } = useView();
   if (address.id) return <One seq={Number(address.id)} />;
   if (index.chunks.events?.length) return <Headers />;
-  return <Empty title="The events are not in this copy" children={`mage-es view ${index.run} --to FOLDER has them.`} />;
+  return <Empty title="This copy has no events" children={`mage-es view ${index.named} --to FOLDER has them.`} />;
 }
 
 const PAGES: Record<string, string> = {

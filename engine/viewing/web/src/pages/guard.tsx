@@ -14,7 +14,7 @@ export function Guard({ t: { guard, questions } }: { t: Tables }) {
   if (!rows.length) {
     if (guard.rows)
       return <Empty title="No verdict up to this moment" children="Move the handle below to the right." />;
-    const how = `It judges each iteration that closes, where anchors are set: mage-es resume ${index.run}`;
+    const how = `It judges each iteration that closes, where anchors are set: mage-es resume ${index.named}`;
     return <Empty title="The guard gave no verdict in this run" children={index.kind !== "baseline" && how} />;
   }
   const n = rows.findLast((k) => String(c.iteration[k] ?? -1) === address.id) ?? rows[rows.length - 1];

@@ -39,7 +39,7 @@ export function Memories({ t }: { t: Tables }) {
   const s = states.col;
   const kinds = useMemo(() => [distinct(c.kind), distinct([...s.status, "quarantined"]), distinct(c.task_type)], [t]);
   if (!memories.rows) {
-    const resume = `Memories come with the first closed iteration: mage-es resume ${index.run}`;
+    const resume = `Memories come with the first closed iteration: mage-es resume ${index.named}`;
     const why = index.kind === "baseline" ? "A baseline learns nothing." : resume;
     return <Empty title="Nothing was learned in this run" children={why} />;
   }
@@ -53,11 +53,9 @@ export function Memories({ t }: { t: Tables }) {
     return !text || `${c.title[n]}\n${c.id[n]}\n${c.skill[n]}`.toLowerCase().includes(text);
   });
   const shown = (n: number | undefined) => (n === undefined ? muted("not yet") : verdict(s.status[n]));
-  const effect = (n: number) => ratio(s.successes[n], s.successes[n] + s.failures[n]);
   const unheld = status === "quarantined" && !rows.some((n) => now.has(n)) && !kind && !type && !text;
   const none = unheld ? "Nothing was quarantined up to this moment" : "No memory fits these filters";
   const early = "Nothing was learned up to this moment";
-  const backed = (n: number) => now.has(n) && s.successes[now.get(n) as number] !== null;
   return (
     <Section title="Memories" tools={listed(rows.length, known.length, "memory", "memories")}>
       <div class="filters">
@@ -80,8 +78,8 @@ export function Memories({ t }: { t: Tables }) {
           ["what", "grow", (n) => memory(c.id[n], c.title[n] || short(c.id[n]))],
           ["kind", "", (n) => words(c.kind[n])],
           ["since", "", (n) => when(c.iteration[n])],
-          ["prompts", "num", (n) => count(s.met[now.get(n) ?? -1])],
-          rows.some(backed) && ["then right", "num", (n) => (backed(n) ? effect(now.get(n) as number) : "–")],
+          ["prompts, whole run", "num", (n) => count(c.prompts[n])],
+          ["right", "num", (n) => ratio(c.right[n], c.prompts[n])],
           ["skill", "", (n) => bdi(c.skill[n] ?? "–")],
         ]}
       />
@@ -106,7 +104,7 @@ export function MemoryPage({ id, t }: { id: string; t: Tables }) {
   const changes = life.filter((k, j) => j > 0 && s.status[k] !== s.status[life[j - 1]]);
   const acts = all(curations).map((k) => record(curations, k)).filter((act) => act.memory === n && act.from <= seq); // prettier-ignore
   const held = now !== undefined && s.status[now] === "quarantined";
-  const kept = `mage-es memory quarantine ${one.id} ${index.run} --reason "..."`;
+  const kept = `mage-es memory quarantine ${one.id} ${index.named} --reason "..."`;
   const since = when(one.iteration, one.phase);
   return (
     <Fragment>
@@ -144,7 +142,7 @@ export function MemoryPage({ id, t }: { id: string; t: Tables }) {
           {now !== undefined && (
             <Fragment>
               <p class="note">{held ? "To let it into prompts again:" : "To keep it out of every prompt:"}</p>
-              <Command text={held ? `mage-es memory release ${one.id} ${index.run}` : kept} />
+              <Command text={held ? `mage-es memory release ${one.id} ${index.named} --reason "..."` : kept} />
             </Fragment>
           )}
         </Section>

@@ -27,7 +27,7 @@ export function Overview({ t }: { t: Tables }) {
         title="Reproduce it"
         note="The line that began this run. The same models and seed give the same digests.">
         {index.command && <Command text={index.command} />}
-        {index.head && <Command text={`mage-es verify ${index.run} --head ${index.head}`} />}
+        {index.head && <Command text={`mage-es verify ${index.named} --head ${index.head}`} />}
         <Settings />
       </Section>
     </Fragment>
@@ -93,7 +93,7 @@ function Certificate({ t }: { t: Tables }) {
           ["Cost", number(calls, "call"), price],
           [
             "Guidance calls at inference",
-            asked,
+            closed.length ? <A to={{ page: "cost" }} children={asked} /> : asked,
             closed.length ? `in ${number(closed.length, "exam")}` : "no exam so far",
           ],
           ["Guard", now.guard ? verdict(now.guard) : "–", guard],
@@ -125,9 +125,9 @@ function Ungained(props: { now: Row; scores: Data; first?: Row; later: boolean }
   return (
     <Fragment>
       <p class="claim small">{lines.join(" ")}</p>
-      {index.kind === "served" && <Command text={`mage-es gain ${index.run}`} />}
-      {open && !later && !first && <Command text={`mage-es exam ${index.run} --at start`} />}
-      {open && !later && <Command text={`mage-es exam ${index.run}`} />}
+      {index.kind === "served" && <Command text={`mage-es gain ${index.named}`} />}
+      {open && !later && !first && <Command text={`mage-es exam ${index.named} --at start`} />}
+      {open && !later && <Command text={`mage-es exam ${index.named}`} />}
     </Fragment>
   );
 }
@@ -256,8 +256,11 @@ function Iterations({ overview, scores }: { overview: Data; scores: Data }) {
   const { seq } = useView();
   const { col: c } = overview;
   const { col: s } = scores;
-  const closed = new Map<number, number>(); // iteration: the newest row of it
-  for (let n = 0; n < overview.rows && c.from[n] <= seq; n++) if (c.iteration[n] >= -1) closed.set(c.iteration[n], n);
+  const closed = new Map<number, number>(); // iteration: the row at its own marker, of an open one the newest
+  for (let n = 0; n < overview.rows && c.from[n] <= seq; n++) {
+    const [, at, k] = /^(start|iter-(\d+))/.exec(c.marker[n]) ?? [];
+    if (at) closed.set(Number(k ?? -1), n);
+  }
   const scored = new Map(at(scores, seq).map((n) => [`${s.iteration[n] ?? -1} ${s.purpose[n]}`, n]));
   const pair = (iteration: number, purpose: string) => {
     const n = scored.get(`${iteration} ${purpose}`);

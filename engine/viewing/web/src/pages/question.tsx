@@ -189,6 +189,7 @@ export function Changes({ a, b, across }: { a: Answer; b: Answer; across?: boole
 function Asked({ answer, id }: { answer: Answer; id: string }) {
   const { index } = useView();
   const exam = answer.exam !== null;
+  const which = exam ? `--exam ${parseInt(answer.name)}` : `--iteration ${answer.iteration}`;
   const says = [answer.judge || "the benchmark's rule", answer.reason].filter(Boolean).join(": ");
   const events = (
     <span>
@@ -234,7 +235,7 @@ function Asked({ answer, id }: { answer: Answer; id: string }) {
       )}
       {answer.problem && <p class="problem">{answer.problem}</p>}
       <Moves answer={answer} exam={exam} />
-      {!exam && <Command text={`mage-es show ${id} ${index.run}`} />}
+      {!answer.carried && <Command text={`mage-es show ${id} ${index.named} ${which}`} />}
     </Fragment>
   );
 }

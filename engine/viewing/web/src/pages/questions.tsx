@@ -46,7 +46,7 @@ export function Questions({ t }: { t: Tables }) {
   const choices = useMemo(() => [distinct(c.task_type), distinct(c.split), distinct(exams.col.exam)], [t]);
   if (!questions.rows) {
     const learned = <A to={{ page: "memories" }} children="What its episodes taught" />;
-    const begin = `Questions appear once an iteration has begun: mage-es resume ${index.run}`;
+    const begin = `Questions appear once an iteration has begun: mage-es resume ${index.named}`;
     return <Empty title="No question was asked in this run" children={index.kind === "episodes" ? learned : begin} />;
   }
 

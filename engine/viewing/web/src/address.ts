@@ -64,3 +64,6 @@ export function named(index: Index, seq: number) {
   if (seq >= index.last) return "latest";
   return index.markers.find((marker) => marker.seq === seq)?.name ?? `seq:${seq}`;
 }
+
+/** The words that a list is searched for, in lower case. */
+export const needle = (query: Record<string, string>) => (query.q ?? "").toLowerCase();

@@ -4,7 +4,7 @@ import type { ComponentChildren as Children } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { A, Seq, bdi, muted } from "./marks";
 import { useView } from "./view";
-import { count, number, visible, words } from "./words";
+import { count, visible, words } from "./words";
 
 interface About {
   title: Children;
@@ -194,10 +194,6 @@ export const Log = ({ rows }: { rows: [seq: number, what: string, text: string][
   />
 );
 
-/** How many of how many are listed. */
-export const listed = (n: number, all: number, one: string, many?: string) =>
-  (n === all ? "" : `${count(n)} of `) + number(all, one, many);
-
 /** Facts as a list of terms; what is false is left out. */
 export const Facts = ({ rows, kind = "" }: { rows: Maybe<[Children, Children] | "">[]; kind?: string }) => (
   <dl class={`facts ${kind}`}>
@@ -257,9 +253,6 @@ export const Select = ({ label, value, of, set }: Selected) => (
     </select>
   </label>
 );
-
-/** The words that a list is searched for, in lower case. */
-export const needle = (query: Record<string, string>) => (query.q ?? "").toLowerCase();
 
 export function Search({ label = "Search", hint }: { label?: string; hint: string }) {
   const { address, go } = useView();

@@ -35,6 +35,10 @@ export const short = (id: string) => (/^[0-9a-f]{20,}$/.test(id) ? id.slice(0, 1
 /** `1 question`, `2 questions`. */
 export const number = (n: number, one: string, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 
+/** How many of how many are listed. */
+export const listed = (n: number, all: number, one: string, many?: string) =>
+  (n === all ? "" : `${count(n)} of `) + number(all, one, many);
+
 /** A moment of a run by its iteration, -1 the start, and its phase. */
 export const when = (iteration: Maybe, phase?: string) =>
   iteration == null ? "–" : iteration < 0 ? "start" : `iter-${iteration}${phase ? `/${phase}` : ""}`;

@@ -1,10 +1,11 @@
 /** The log itself: every event, what caused it and what it caused. */
 import { Fragment, h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { needle } from "../address";
 import { row } from "../data";
 import type { Index, Row } from "../data";
 import { A, Seq, bdi, muted } from "../marks";
-import { Choice, Empty, Facts, List, Loading, Search, Section, Table, Text, Title, needle } from "../parts";
+import { Choice, Empty, Facts, List, Loading, Search, Section, Table, Text, Title } from "../parts";
 import { useLoad, useRow, useView } from "../view";
 import { count, number, short, time, when, words } from "../words";
 

@@ -1,10 +1,11 @@
 /** The knowledge graph at a moment: four layers, each node where it always is. */
 import { Fragment, h } from "preact";
 import { useMemo } from "preact/hooks";
+import { needle } from "../address";
 import { at, grouped } from "../data";
 import type { Table as Data, Tables } from "../data";
 import { A, Bar, Seq, bdi, memory, muted, sign } from "../marks";
-import { Empty, Facts, List, Search, Section, Table, Text, needle } from "../parts";
+import { Empty, Facts, List, Search, Section, Table, Text } from "../parts";
 import { COLOURS, LAYERS, Picture } from "../picture";
 import { useView } from "../view";
 import { count, decimal, number, share, short, words } from "../words";

@@ -1,28 +1,14 @@
 /** What was learned: every memory, from what it was made, where it was shown, what it did. */
 import { Fragment, h } from "preact";
 import { useMemo } from "preact/hooks";
+import { needle } from "../address";
 import { byQuestion, titleOf } from "../asked";
 import { all, at, distinct, record } from "../data";
 import type { Row, Table as Data, Tables } from "../data";
 import { A, Bar, Seq, bdi, memory, muted, question, ratio, verdict } from "../marks";
-import {
-  Choice,
-  Command,
-  Empty,
-  Facts,
-  Loading,
-  Nothing,
-  Plain,
-  Search,
-  Section,
-  Table,
-  Text,
-  Title,
-  listed,
-  needle,
-} from "../parts";
+import { Choice, Command, Empty, Facts, Loading, Nothing, Plain, Search, Section, Table, Text, Title } from "../parts";
 import { useRow, useView } from "../view";
-import { count, micro, number, percent, short, when, words } from "../words";
+import { count, listed, micro, number, percent, short, when, words } from "../words";
 
 /** The state of each memory at a moment, by its row. */
 export const statesAt = (states: Data, seq: number) => new Map(at(states, seq).map((n) => [states.col.memory[n], n]));

@@ -1,13 +1,14 @@
 /** All questions, and what became of each by this moment. */
 import { h } from "preact";
 import { useMemo } from "preact/hooks";
+import { needle } from "../address";
 import { byQuestion, newest, titleOf } from "../asked";
 import { all, distinct } from "../data";
 import type { Tables } from "../data";
 import { A, bdi, mark, question, verdict } from "../marks";
-import { Choice, Empty, Nothing, Search, Section, Table, listed, needle } from "../parts";
+import { Choice, Empty, Nothing, Search, Section, Table } from "../parts";
 import { useView } from "../view";
-import { count } from "../words";
+import { count, listed } from "../words";
 
 const FILTERS = ["q", "verdict", "type", "split", "exam"];
 const VERDICTS = ["wrong", "correct", "unanswered", ["changed", "verdict changed"]];

@@ -1,26 +1,12 @@
 /** What a served run answered, and what came back. */
 import { Fragment, h } from "preact";
+import { needle } from "../address";
 import { all, distinct, grouped, record } from "../data";
 import type { Row, Table as Data, Tables } from "../data";
 import { A, Seq, bdi, memory } from "../marks";
-import {
-  Choice,
-  Empty,
-  Facts,
-  List,
-  Loading,
-  Log,
-  Nothing,
-  Search,
-  Section,
-  Table,
-  Text,
-  Title,
-  listed,
-  needle,
-} from "../parts";
+import { Choice, Empty, Facts, List, Loading, Log, Nothing, Search, Section, Table, Text, Title } from "../parts";
 import { useRow, useView } from "../view";
-import { count, decimal, seconds, short, words } from "../words";
+import { count, decimal, listed, seconds, short, words } from "../words";
 
 const NOTE =
   "Newest first. Memories went into the prompts of the treatment “memory”; of “holdback” a coin kept them out, for " +

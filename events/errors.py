@@ -170,4 +170,4 @@ def nearest(name: str, known: list[str]) -> str:
     if near:
         return f" Did you mean {', '.join(others[each] for each in list(dict.fromkeys(near))[:3])}?"
     more = f" and {len(known) - _MOST_KNOWN} more" if len(known) > _MOST_KNOWN else ""
-    return f" Known: {', '.join(sorted(known)[:_MOST_KNOWN])}{more}."
+    return f" Known: {', '.join(sorted(known)[:_MOST_KNOWN]) or 'none'}{more}."

@@ -161,7 +161,9 @@ def test_debug_after_two_dashes_is_an_ordinary_word(capsys: pytest.CaptureFixtur
     assert "Traceback" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("count", "told"), [(3, "Known: run-0, run-1, run-2."), (40, "and 16 more.")])
+@pytest.mark.parametrize(
+    ("count", "told"), [(0, "Known: none."), (3, "Known: run-0, run-1, run-2."), (40, "and 16 more.")]
+)
 def test_what_is_known_is_listed_unless_that_would_fill_the_screen(count: int, told: str) -> None:
     listed = errors.nearest("xyz", [f"run-{number}" for number in range(count)])
     assert listed.endswith(told)

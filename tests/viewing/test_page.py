@@ -103,6 +103,12 @@ def test_each_page_shows_the_moment_in_its_address(
         looked.see(re.compile(rf"^{len(held)} (of|memor)"))
         go(looked, f"#/{run.id}/overview?at={marker}")
         assert looked.page.get_by_role("row", name="Memories in use").inner_text().split()[-1] == str(len(held))
+        row = looked.page.get_by_role("row", name=re.compile(rf"^{marker} "))
+        then = row.inner_text()
+        go(looked, f"#/{run.id}/overview")  # an iteration's row is as it was at its end
+        assert row.inner_text() == then
+    go(looked, f"#/{run.id}/cost")
+    looked.see(re.compile("^0 guidance calls; no figure above"))
 
 
 def test_the_keyboard_moves_through_time_and_the_address_follows(

@@ -46,7 +46,7 @@ TimeoutOption = Annotated[
 ]
 
 TypesOption = Annotated[
-    str, typer.Option("--task-types", metavar="NAME,NAME", help="Only questions of these get memories. [default: all]")
+    str, typer.Option("--only-types", metavar="NAME,NAME", help="Only questions of these get memories. [default: all]")
 ]
 TokensOption = Annotated[
     int,
@@ -77,7 +77,7 @@ def serve(
     holdback: HoldbackOption = 0.05,
     record_texts: TextsOption = False,
     min_similarity: MinSimilarityOption = "auto",
-    task_types: TypesOption = "",
+    only_types: TypesOption = "",
     max_note_tokens: TokensOption = 0,
     retrieval_timeout: TimeoutOption = 50.0,
     publish_every: PublishOption = None,
@@ -106,7 +106,7 @@ def serve(
             holdback=holdback,
             record_texts=record_texts,
             min_similarity=similarity(min_similarity),
-            task_types=[name.strip() for name in task_types.split(",") if name.strip()],
+            task_types=[name.strip() for name in only_types.split(",") if name.strip()],
             max_note_tokens=max_note_tokens,
             retrieval_timeout_ms=retrieval_timeout,
             publish_every_s=60 * publish_every if publish_every else None,

@@ -51,7 +51,7 @@ class Setting(NamedTuple):
     def judging(self) -> Config:
         """The configuration as the guard goes by it.
 
-        [beyond the paper] In learning a model writes about what verdicts chose, in a served run anyone with a key does.
+        In learning a model writes about what verdicts chose, in a served run anyone with a key does.
         There any net loss on the anchors is a drop, unless chance alone brings it in more than one of four times.
         """
         if not self.is_served:

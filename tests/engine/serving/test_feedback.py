@@ -119,9 +119,10 @@ def test_what_is_published_while_requests_go_on_is_seen_by_new_sessions_only(ser
         done = pool.submit(live.publish, models(), Runtime())
         during = [asked(live, f"{QUESTION} Case {n}.", session=f"during-{n}") for n in range(5)]
         [published] = done.result()
-    assert published.published == 1 and live.marker == marker + 1 and len(during) == 5
+    # The iteration before it has the anchors answered as things were.
+    assert published.published == 1 and live.marker == marker + 2 and len(during) == 5
     fresh = live.prepare(said(QUESTION), "chat", session="fresh").opened
-    assert fresh.marker == marker + 1 and given.memory_id in fresh.memories
+    assert fresh.marker == marker + 2 and given.memory_id in fresh.memories
     assert live.prepare(said(QUESTION, "And now?"), "chat", session="s").opened.marker == marker
     live.close()
     report = verify(live.run)

@@ -52,7 +52,7 @@ def test_it_is_told_as_served_and_learns_by_publishing_only(serve: Serve, tmp_pa
     live.submit(live.prepare(said(QUESTION), "chat", memory="off")).result()
     live.close()
     summary = summarise(live.run)
-    assert summary.state == "served" and any("inferences 1, off 1" in line for line in summary.traffic)
+    assert summary.state == "served" and any("inferences: 1 (off 1)" in line for line in summary.traffic)
     with pytest.raises(UsageError, match="is served and learns from what its clients say"):
         resume(live.run)
     config = msgspec.structs.replace(SMALL, iterations=1, pool=8)

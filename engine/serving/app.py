@@ -156,8 +156,10 @@ class App:
         self.metrics.count(run=guest.run, route=what, status=200, outcome="answered", treatment="none")
 
     async def _curate(self, guest: Guest, live: LiveRun, name: str, receive: Any) -> None:
-        if guest.trust != "full":
-            raise Refused(403, "This key may not take memories out of use: its `trust` is not `full`.")
+        if not guest.curates:
+            raise Refused(
+                403, "This key may not take memories out of use: `curates = true` in the file of keys lets it."
+            )
         body = await Asker(receive, self._allowance.body_s).whole(_MOST_FEEDBACK)
         with _valid("The body"):
             said = msgspec.json.decode(body, type=_Curation)

@@ -51,6 +51,8 @@ class Key(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Variable with the key that the upstream gets in its place; empty for none."""
     trust: Trust = "full"
     """What its feedback may do: move bandits and propose memories; move bandits; be recorded."""
+    curates: bool = False
+    """Whether it may take memories of its run out of use, and back."""
     rate: Annotated[float, msgspec.Meta(ge=0)] = 0
     """Requests to the upstream per minute; 0 for no limit."""
 
@@ -74,7 +76,7 @@ def read_keys(path: Path) -> KeyRing:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise UsageError(
             f"{path} is no file of keys: {error}. Each is a table [[keys]] with name and sha256; run, "
-            "upstream_key_env, trust and rate are optional."
+            "upstream_key_env, trust, curates and rate are optional."
         ) from None
     for field, given in (("name", [key.name for key in keys.keys]), ("sha256", [key.sha256 for key in keys.keys])):
         if repeated := sorted({each for each in given if given.count(each) > 1}):
@@ -90,6 +92,7 @@ class Guest(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     run: str = ""
     trust: Trust = "full"
+    curates: bool = False
     upstream_key: str | None = None
     """Key for the upstream; "" for none, None where the client's own goes on."""
     credential: str = ""
@@ -112,7 +115,7 @@ class Door:
         """
         if self._keys is None:
             self._require_local(headers)
-            return Guest(run=self._run)
+            return Guest(run=self._run, curates=True)
         found = [(name, _digest(headers[name])) for name in CREDENTIALS if name in headers]
         # Every key is compared with every header, found or not: how long it takes tells nothing.
         matches = [(key, name) for key in self._keys.keys for name, sent in found if _same(sent, key.sha256)]
@@ -123,7 +126,14 @@ class Door:
             if wait := bucket.take(now) if bucket else 0:
                 raise Refused(429, f"This key may send {key.rate:g} requests per minute.", retry_after=wait)
             own = self._upstream_keys[key.name]
-            return Guest(name=key.name, run=key.served_run, trust=key.trust, upstream_key=own, credential=credential)
+            return Guest(
+                name=key.name,
+                run=key.served_run,
+                trust=key.trust,
+                curates=key.curates,
+                upstream_key=own,
+                credential=credential,
+            )
         if operators:
             return Guest(is_operator=True)
         what = "This key is not known here" if found else "There is no key in the request"

@@ -99,7 +99,7 @@ def test_a_key_has_so_many_requests_a_minute_and_no_other_key_pays_for_it(door: 
 def test_without_keys_only_names_of_this_machine_are_answered() -> None:
     door = Door(None, "r", hosts=("127.0.0.2",))
     for host in ("localhost:8321", "127.0.0.1:8321", "[::1]:8321", "127.0.0.2:8321"):
-        assert door.admit({"host": host, "origin": "http://localhost:3000"}, now=0.0) == Guest(run="r")
+        assert door.admit({"host": host, "origin": "http://localhost:3000"}, now=0.0) == Guest(run="r", curates=True)
     for wrong in (
         {"host": "evil.example:8321"},
         {"host": "localhost", "origin": "https://evil.example"},

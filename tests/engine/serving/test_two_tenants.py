@@ -61,6 +61,16 @@ class TwoTenants(RuleBasedStateMachine):
             opened = reply.json()["opened"]
             assert (opened["key"], reply.json()["run_id"]) == (tenant, f"{tenant}-served")
 
+    @rule()
+    def curate(self) -> None:
+        """Only a key that curates takes a memory out of use, and only of its own run."""
+        memory = next(iter(self.lives["acme"].frozen(1).state.memory.rows())).memory_id
+        out = {"action": "quarantine", "reason": "it misleads"}
+        assert self.call("globex", "POST", f"/v1/memories/{memory}", json=out).status_code == 403
+        assert self.call("acme", "POST", f"/v1/memories/{memory}", json=out).status_code in (200, 400)
+        assert self.call("globex", "GET", f"/v1/memories/{memory}").json()["item"]["status"] == "active"
+        assert self.call("acme", "GET", f"/v1/memories/{memory}").json()["item"]["status"] == "quarantined"
+
     @rule(tenant=tenants, of=tenants, number=st.integers(0, 99), again=names, is_session=st.booleans())
     def praise(self, tenant: str, of: str, number: int, again: str, is_session: bool) -> None:
         if not self.known[of]:
@@ -102,7 +112,12 @@ def other(tenant: str) -> str:
 def machine(opening: Opening) -> Iterator[type[TwoTenants]]:
     ring = KeyRing(
         keys=tuple(
-            Key(name=each, sha256=sha256(f"key-of-{each}".encode()).hexdigest(), served_run=f"{each}-served")
+            Key(
+                name=each,
+                sha256=sha256(f"key-of-{each}".encode()).hexdigest(),
+                served_run=f"{each}-served",
+                curates=each == "acme",
+            )
             for each in TENANTS
         )
     )

@@ -140,13 +140,6 @@ class ReplyReader:
             self._length += len(piece)
 
 
-def usage_of(shape: RequestShape, reply: bytes) -> ReplyUsage:
-    """Return what a reply took and said, given all its bytes: JSON, or the events of its stream."""
-    reader = ReplyReader(shape, "" if reply.lstrip().startswith(b"{") else "text/event-stream")
-    reader.feed(reply)
-    return reader.usage()
-
-
 def _wholes(shape: RequestShape, reply: dict[str, Any]) -> Iterator[str]:
     """Yield the texts of a reply that is whole."""
     if shape == "chat":

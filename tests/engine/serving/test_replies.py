@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mage_es.engine.serving.replies import MOST_BYTES, ReplyReader, ReplyUsage, usage_of
+from mage_es.engine.serving.replies import MOST_BYTES, ReplyReader, ReplyUsage
 from mage_es.events.vocabulary.serving import RequestShape
 
 CHAT_USAGE = {"prompt_tokens": 12, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 8}}
@@ -83,6 +83,13 @@ def stream(shape: RequestShape, end: str = "\n", events: int | None = None) -> b
         data = "".join(f"data: {line}{end}" for line in json.dumps(event, indent=1, ensure_ascii=False).splitlines())
         pieces.append(f"event: {event.get('type')}{end}{data}{end}")
     return ("".join(pieces) + f"data: [DONE]{end}{end}").encode()
+
+
+def usage_of(shape: RequestShape, reply: bytes) -> ReplyUsage:
+    """Return what a reply took and said, given all its bytes: JSON, or the events of its stream."""
+    reader = ReplyReader(shape, "" if reply.lstrip().startswith(b"{") else "text/event-stream")
+    reader.feed(reply)
+    return reader.usage()
 
 
 @pytest.mark.parametrize("shape", SHAPES)
